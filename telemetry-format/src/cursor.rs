@@ -1,0 +1,246 @@
+//! Reading values back: the mirror of [`crate::put`].
+
+use crate::put::unzigzag;
+
+/// A place in packed bytes. Every read either succeeds and moves on, or fails and stays.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+/// Why a value could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformed {
+    /// The bytes end inside the value.
+    Truncated,
+    /// A varint that does not end within ten bytes, or does not fit 64 bits.
+    Overlong,
+    /// A length or a count that is larger than what is left of the bytes.
+    Length(u64),
+    /// A value that its sort does not allow, such as 2 for a bool.
+    Value(u64),
+    /// A string that is not UTF-8.
+    Utf8,
+}
+
+impl core::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Malformed::Truncated => write!(f, "the bytes end inside a value"),
+            Malformed::Overlong => write!(f, "a varint is longer than 64 bits"),
+            Malformed::Length(n) => write!(f, "a length of {n} reaches beyond the block"),
+            Malformed::Value(n) => write!(f, "a value of {n} is not one of its sort"),
+            Malformed::Utf8 => write!(f, "a string is not UTF-8"),
+        }
+    }
+}
+
+impl core::error::Error for Malformed {}
+
+type Result<T> = core::result::Result<T, Malformed>;
+
+impl<'a> Cursor<'a> {
+    /// Starts at the first of `bytes`.
+    #[inline]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Cursor { rest: bytes }
+    }
+
+    /// The bytes not yet read.
+    #[inline]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// True at the end.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Reads what [`crate::put::unsigned`] wrote.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`] and [`Malformed::Overlong`].
+    #[inline(always)]
+    pub fn unsigned(&mut self) -> Result<u64> {
+        match *self.rest {
+            [a, ref rest @ ..] if a < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(a))
+            }
+            [a, b, ref rest @ ..] if b < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(a & 0x7f) | u64::from(b) << 7)
+            }
+            [a, b, c, ref rest @ ..] if c < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(a & 0x7f) | u64::from(b & 0x7f) << 7 | u64::from(c) << 14)
+            }
+            _ => self.long_unsigned(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_unsigned(&mut self) -> Result<u64> {
+        let mut value = 0;
+        for (index, &byte) in self.rest.iter().enumerate() {
+            let bits = u64::from(byte & 0x7f);
+            if index == 9 && byte > 1 {
+                return Err(Malformed::Overlong);
+            }
+            value |= bits << (7 * index);
+            if byte < 0x80 {
+                self.rest = &self.rest[index + 1..];
+                return Ok(value);
+            }
+        }
+        Err(Malformed::Truncated)
+    }
+
+    /// Reads what [`crate::put::signed`] wrote.
+    ///
+    /// # Errors
+    /// As [`Cursor::unsigned`].
+    #[inline(always)]
+    pub fn signed(&mut self) -> Result<i64> {
+        Ok(unzigzag(self.unsigned()?))
+    }
+
+    /// Reads what [`crate::put::delta`] wrote, and leaves the value in the slot.
+    ///
+    /// # Errors
+    /// As [`Cursor::unsigned`]; the slot is then unchanged.
+    #[inline(always)]
+    pub fn delta(&mut self, slot: &mut u64) -> Result<u64> {
+        *slot = slot.wrapping_add(self.signed()? as u64);
+        Ok(*slot)
+    }
+
+    /// Reads an unsigned number into a narrower type.
+    ///
+    /// # Errors
+    /// As [`Cursor::unsigned`], and [`Malformed::Value`] if the number does not fit.
+    #[inline(always)]
+    pub fn unsigned_as<T: TryFrom<u64>>(&mut self) -> Result<T> {
+        let mut ahead = *self;
+        let value = ahead.unsigned()?;
+        let narrow = T::try_from(value).map_err(|_| Malformed::Value(value))?;
+        *self = ahead;
+        Ok(narrow)
+    }
+
+    /// Reads a signed number into a narrower type.
+    ///
+    /// # Errors
+    /// As [`Cursor::unsigned`], and [`Malformed::Value`] (its zigzag form) if the number does not fit.
+    #[inline(always)]
+    pub fn signed_as<T: TryFrom<i64>>(&mut self) -> Result<T> {
+        let mut ahead = *self;
+        let value = ahead.unsigned()?;
+        let narrow = T::try_from(unzigzag(value)).map_err(|_| Malformed::Value(value))?;
+        *self = ahead;
+        Ok(narrow)
+    }
+
+    /// Reads the number of elements of an array whose elements take at least `size` bytes each.
+    ///
+    /// # Errors
+    /// As [`Cursor::unsigned`], and [`Malformed::Length`] for more than the rest can hold, so that
+    /// nobody allocates by an untrusted count.
+    #[inline(always)]
+    pub fn count(&mut self, size: usize) -> Result<usize> {
+        let mut ahead = *self;
+        let count = ahead.unsigned()?;
+        let fits = usize::try_from(count)
+            .ok()
+            .filter(|n| n.checked_mul(size).is_some_and(|len| len <= ahead.rest.len()));
+        let count = fits.ok_or(Malformed::Length(count))?;
+        *self = ahead;
+        Ok(count)
+    }
+
+    /// Reads one byte.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    #[inline(always)]
+    pub fn byte(&mut self) -> Result<u8> {
+        let (&byte, rest) = self.rest.split_first().ok_or(Malformed::Truncated)?;
+        self.rest = rest;
+        Ok(byte)
+    }
+
+    /// Reads a bool: the byte 0 or 1.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`], or [`Malformed::Value`] for any other byte.
+    #[inline(always)]
+    pub fn bool(&mut self) -> Result<bool> {
+        let mut ahead = *self;
+        let value = match ahead.byte()? {
+            0 => false,
+            1 => true,
+            other => return Err(Malformed::Value(u64::from(other))),
+        };
+        *self = ahead;
+        Ok(value)
+    }
+
+    /// Reads what [`crate::put::f32`] wrote.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    #[inline(always)]
+    pub fn f32(&mut self) -> Result<f32> {
+        Ok(f32::from_le_bytes(self.array()?))
+    }
+
+    /// Reads what [`crate::put::f64`] wrote.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    #[inline(always)]
+    pub fn f64(&mut self) -> Result<f64> {
+        Ok(f64::from_le_bytes(self.array()?))
+    }
+
+    /// Reads `N` bytes.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    #[inline(always)]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Malformed::Truncated)?;
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    /// Reads what [`crate::put::bytes`] wrote, borrowed.
+    ///
+    /// # Errors
+    /// As [`Cursor::unsigned`], and [`Malformed::Length`] for a length beyond the end.
+    #[inline(always)]
+    pub fn bytes(&mut self) -> Result<&'a [u8]> {
+        let mut ahead = *self;
+        let len = ahead.unsigned()?;
+        let bytes = usize::try_from(len)
+            .ok()
+            .and_then(|len| ahead.rest.split_at_checked(len))
+            .ok_or(Malformed::Length(len))?;
+        self.rest = bytes.1;
+        Ok(bytes.0)
+    }
+
+    /// Reads a string, borrowed.
+    ///
+    /// # Errors
+    /// As [`Cursor::bytes`], and [`Malformed::Utf8`].
+    #[inline(always)]
+    pub fn str(&mut self) -> Result<&'a str> {
+        let mut ahead = *self;
+        let text = core::str::from_utf8(ahead.bytes()?).map_err(|_| Malformed::Utf8)?;
+        *self = ahead;
+        Ok(text)
+    }
+}

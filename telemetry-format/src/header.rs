@@ -1,0 +1,347 @@
+//! The header of a block, the only fixed structure of a stream.
+//!
+//! ```text
+//!        0       1       2       3       4       5       6       7
+//!   0  0x89    'T'     'E'     'L'    '\r'    '\n'    0x1a    '\n'    magic
+//!   8  version type    header_len     kind    flags   codec   0
+//!  16  payload_len                    events                          one word: see `state`
+//!  24  session
+//!  32  registry
+//!  40  thread                         seq
+//!  48  offset                         unpacked_len
+//!  56  base_ticks
+//!  64  base_wall
+//!  72  end_ticks
+//!  80  before
+//!  88  lost: pool
+//!  96  lost: nested
+//! 104  lost: sink
+//! 112  lost: cut
+//! 120  0
+//! 128  0
+//! 136  payload_crc                    header_crc
+//! 144  payload ...
+//! ```
+//!
+//! If you change this structure, raise [`FORMAT_VERSION`], keep a reader for the old one, and draw
+//! it anew in `docs/format.md`.
+
+/// The first bytes of every block. As in PNG, the first is no text, and the line ends show a
+/// transfer that translated them.
+pub const MAGIC: [u8; 8] = *b"\x89TEL\r\n\x1a\n";
+
+/// Version of the block layout, of the block types and of how values are packed.
+pub const FORMAT_VERSION: u8 = 1;
+
+/// Bytes of a version 1 header.
+pub const HEADER_LEN: usize = 144;
+
+/// Most payload bytes of one block. A reader refuses more before it makes room for them.
+pub const MAX_PAYLOAD: u32 = 16 << 20;
+
+/// Bits of [`Header::flags`].
+pub mod flags {
+    /// The last part of its block: the lane's next events are in another block.
+    pub const LAST: u8 = 1 << 0;
+    /// The session ended in good order: nothing follows from it.
+    pub const END: u8 = 1 << 1;
+}
+
+/// Offsets that a live block in memory is written and searched by.
+pub mod state {
+    /// Offset of the word that publishes a live block: payload length in the low half, number of
+    /// events in the high half. One store makes both visible together.
+    pub const OFFSET: usize = 16;
+
+    /// Makes the word.
+    #[inline(always)]
+    pub const fn pack(payload_len: u32, events: u32) -> u64 {
+        (events as u64) << 32 | payload_len as u64
+    }
+
+    /// Payload length and number of events of the word.
+    #[inline(always)]
+    pub const fn unpack(word: u64) -> (u32, u32) {
+        (word as u32, (word >> 32) as u32)
+    }
+}
+
+/// What a block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockType {
+    /// Facts about the run as TOML text: program, host, clock.
+    Session,
+    /// A registry in its canonical TOML form.
+    Registry,
+    /// Facts about one thread as TOML text: its name and the system's number for it.
+    Thread,
+    /// Events of one lane.
+    Events,
+    /// No payload: all that was recorded before `end_ticks` precedes this block in its stream.
+    Sync,
+    /// A type that this version does not know. Readers skip it by its length.
+    Unknown(u8),
+}
+
+impl BlockType {
+    /// The number in the header.
+    pub const fn code(self) -> u8 {
+        match self {
+            BlockType::Session => 1,
+            BlockType::Registry => 2,
+            BlockType::Thread => 3,
+            BlockType::Events => 4,
+            BlockType::Sync => 5,
+            BlockType::Unknown(code) => code,
+        }
+    }
+
+    /// The type of a number in a header.
+    pub const fn from_code(code: u8) -> Self {
+        match code {
+            1 => BlockType::Session,
+            2 => BlockType::Registry,
+            3 => BlockType::Thread,
+            4 => BlockType::Events,
+            5 => BlockType::Sync,
+            other => BlockType::Unknown(other),
+        }
+    }
+}
+
+/// What a lane has lost since it began, by cause. All four only grow, so that the loss of any
+/// stretch is the difference between two headers, also when blocks between them are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Loss {
+    /// Events dropped because no memory was free.
+    pub pool: u64,
+    /// Events dropped because they interrupted an emission of their own thread.
+    pub nested: u64,
+    /// Events recorded that no sink took.
+    pub sink: u64,
+    /// Strings, byte strings and arrays cut to their limit. Their events are not lost.
+    pub cut: u64,
+}
+
+impl Loss {
+    /// Events lost, for whichever cause.
+    pub const fn events(&self) -> u64 {
+        self.pool.wrapping_add(self.nested).wrapping_add(self.sink)
+    }
+}
+
+/// Everything that a block says about itself. Numbers are little-endian in the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// What the block holds.
+    pub block_type: BlockType,
+    /// Bytes of the header, at least [`HEADER_LEN`]; a later writer may add fields.
+    pub header_len: u16,
+    /// Bit number of the kind of the block's events.
+    pub kind: u8,
+    /// See [`flags`].
+    pub flags: u8,
+    /// How the payload is compressed; 0 is not at all, and the only codec of this version.
+    pub codec: u8,
+    /// Bytes between this header and the next block.
+    pub payload_len: u32,
+    /// Events in this part.
+    pub events: u32,
+    /// A number that no other run has.
+    pub session: u64,
+    /// Fingerprint of the registry that the block's events belong to; 0 where there is none.
+    pub registry: u64,
+    /// The session's number for the thread, from 1; 0 where there is none.
+    pub thread: u32,
+    /// Number of the block in its lane (thread, registry and kind), from 0. The parts of a block share it.
+    pub seq: u32,
+    /// Where this part begins in the (unpacked) payload of its block; 0 for a first or only part.
+    pub offset: u32,
+    /// Payload bytes before compression; `payload_len` without.
+    pub unpacked_len: u32,
+    /// Clock reading when the block was opened: the time that its first event counts from.
+    pub base_ticks: u64,
+    /// The same moment as nanoseconds since 1970-01-01 UTC.
+    pub base_wall: u64,
+    /// No event of this part is later.
+    pub end_ticks: u64,
+    /// Events recorded in this lane before this part, whether or not they reached a stream.
+    pub before: u64,
+    /// What the lane had lost when this part was written.
+    pub lost: Loss,
+    /// CRC-32C of the payload as it stands in the stream.
+    pub payload_crc: u32,
+}
+
+/// The CRC-32C (Castagnoli) of some bytes. Passed in, so that this crate stays without dependencies
+/// while its users choose a hardware implementation.
+pub type Checksum = fn(&[u8]) -> u32;
+
+/// Why bytes are not the header of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderError {
+    /// Fewer bytes than a header has.
+    Truncated,
+    /// No [`MAGIC`].
+    Magic,
+    /// A format version that this reader does not know.
+    Version(u8),
+    /// A header length below [`HEADER_LEN`] or beyond what is read.
+    HeaderLen(u16),
+    /// A payload above [`MAX_PAYLOAD`].
+    PayloadLen(u32),
+    /// The header's checksum differs: what it says, and what its bytes give.
+    Checksum {
+        /// As stored.
+        found: u32,
+        /// As computed.
+        expected: u32,
+    },
+}
+
+impl core::fmt::Display for HeaderError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            HeaderError::Truncated => write!(f, "the block header is cut short, expected {HEADER_LEN} bytes"),
+            HeaderError::Magic => {
+                write!(f, "no block begins here, expected the magic bytes 89 54 45 4c 0d 0a 1a 0a")
+            }
+            HeaderError::Version(found) => {
+                write!(f, "format version {found}, expected {FORMAT_VERSION}; a newer telemetry may read it")
+            }
+            HeaderError::HeaderLen(found) => {
+                write!(f, "a block header of {found} bytes, expected {HEADER_LEN} or more")
+            }
+            HeaderError::PayloadLen(found) => {
+                write!(f, "a payload of {found} bytes, expected at most {MAX_PAYLOAD}")
+            }
+            HeaderError::Checksum { found, expected } => {
+                write!(f, "header checksum {found:08x}, expected {expected:08x}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for HeaderError {}
+
+impl Header {
+    /// A header with nothing in it but its type and session.
+    pub const fn new(block_type: BlockType, session: u64) -> Self {
+        Header {
+            block_type,
+            header_len: HEADER_LEN as u16,
+            kind: 0,
+            flags: 0,
+            codec: 0,
+            payload_len: 0,
+            events: 0,
+            session,
+            registry: 0,
+            thread: 0,
+            seq: 0,
+            offset: 0,
+            unpacked_len: 0,
+            base_ticks: 0,
+            base_wall: 0,
+            end_ticks: 0,
+            before: 0,
+            lost: Loss { pool: 0, nested: 0, sink: 0, cut: 0 },
+            payload_crc: 0,
+        }
+    }
+
+    /// Bytes of the whole block in the stream.
+    pub const fn block_len(&self) -> u64 {
+        self.header_len as u64 + self.payload_len as u64
+    }
+
+    /// The header's bytes, its checksum last. Always writes [`HEADER_LEN`] bytes.
+    pub fn encode(&self, checksum: Checksum) -> [u8; HEADER_LEN] {
+        let mut out = [0; HEADER_LEN];
+        out[..8].copy_from_slice(&MAGIC);
+        out[8] = FORMAT_VERSION;
+        out[9] = self.block_type.code();
+        out[10..12].copy_from_slice(&(HEADER_LEN as u16).to_le_bytes());
+        out[12] = self.kind;
+        out[13] = self.flags;
+        out[14] = self.codec;
+        let mut word = |at: usize, value: u64| out[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        word(state::OFFSET, state::pack(self.payload_len, self.events));
+        word(24, self.session);
+        word(32, self.registry);
+        word(40, pair(self.thread, self.seq));
+        word(48, pair(self.offset, self.unpacked_len));
+        word(56, self.base_ticks);
+        word(64, self.base_wall);
+        word(72, self.end_ticks);
+        word(80, self.before);
+        word(88, self.lost.pool);
+        word(96, self.lost.nested);
+        word(104, self.lost.sink);
+        word(112, self.lost.cut);
+        out[136..140].copy_from_slice(&self.payload_crc.to_le_bytes());
+        let crc = checksum(&out[..140]);
+        out[140..].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads the header at the start of `bytes`, which must hold at least [`HEADER_LEN`] bytes.
+    ///
+    /// A later writer's longer header is accepted: its `header_crc` covers the first 140 bytes as
+    /// ever, and its further fields, between this header and the payload, are skipped.
+    ///
+    /// # Errors
+    /// The first thing wrong, in the order in which the fields are trusted: magic, version,
+    /// checksum, lengths.
+    pub fn decode(bytes: &[u8], checksum: Checksum) -> Result<Self, HeaderError> {
+        let Some(bytes) = bytes.first_chunk::<HEADER_LEN>() else {
+            let magic = &MAGIC[..bytes.len().min(8)];
+            return Err(if bytes.starts_with(magic) { HeaderError::Truncated } else { HeaderError::Magic });
+        };
+        if bytes[..8] != MAGIC {
+            return Err(HeaderError::Magic);
+        }
+        if bytes[8] != FORMAT_VERSION {
+            return Err(HeaderError::Version(bytes[8]));
+        }
+        let half = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let word = |at: usize| u64::from(half(at)) | u64::from(half(at + 4)) << 32;
+        let (found, expected) = (half(140), checksum(&bytes[..140]));
+        if found != expected {
+            return Err(HeaderError::Checksum { found, expected });
+        }
+        let header_len = u16::from_le_bytes([bytes[10], bytes[11]]);
+        if usize::from(header_len) < HEADER_LEN {
+            return Err(HeaderError::HeaderLen(header_len));
+        }
+        let (payload_len, events) = state::unpack(word(state::OFFSET));
+        if payload_len > MAX_PAYLOAD {
+            return Err(HeaderError::PayloadLen(payload_len));
+        }
+        Ok(Header {
+            block_type: BlockType::from_code(bytes[9]),
+            header_len,
+            kind: bytes[12],
+            flags: bytes[13],
+            codec: bytes[14],
+            payload_len,
+            events,
+            session: word(24),
+            registry: word(32),
+            thread: half(40),
+            seq: half(44),
+            offset: half(48),
+            unpacked_len: half(52),
+            base_ticks: word(56),
+            base_wall: word(64),
+            end_ticks: word(72),
+            before: word(80),
+            lost: Loss { pool: word(88), nested: word(96), sink: word(104), cut: word(112) },
+            payload_crc: half(136),
+        })
+    }
+}
+
+const fn pair(low: u32, high: u32) -> u64 {
+    (high as u64) << 32 | low as u64
+}

@@ -1,0 +1,20 @@
+//! The bytes of a telemetry stream, writer beside reader.
+//!
+//! A stream is a sequence of self-standing blocks and nothing else. [`Header`] describes a block;
+//! [`put`] writes the values inside an events block and [`Cursor`] reads them back. What the
+//! values mean is the registry's business (`telemetry-schema`); where the blocks go is the
+//! runtime's and the decoder's. `docs/format.md` draws every byte.
+#![no_std]
+
+extern crate alloc;
+
+mod cursor;
+mod header;
+pub mod put;
+
+pub use cursor::{Cursor, Malformed};
+pub use header::{
+    BlockType, Checksum, FORMAT_VERSION, HEADER_LEN, Header, HeaderError, Loss, MAGIC, MAX_PAYLOAD, flags,
+    state,
+};
+pub use put::Put;

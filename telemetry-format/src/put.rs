@@ -1,0 +1,121 @@
+//! Writing values: the one description of how a value becomes bytes.
+//!
+//! Everything is generic over [`Put`], so that the runtime's hot path (raw stores into a block)
+//! and the safe writers (a `Vec<u8>`) share it. The functions are small and always inlined: on the
+//! hot path they hide behind the latency of the clock.
+
+use alloc::vec::Vec;
+
+/// Most bytes that one unsigned or zigzag value takes.
+pub const MAX_VARINT: usize = 10;
+
+/// Where packed bytes go.
+///
+/// The caller has made sure that there is room; neither method can fail.
+pub trait Put {
+    /// Appends a few bytes whose number is known at compile time.
+    fn array<const N: usize>(&mut self, bytes: [u8; N]);
+    /// Appends a run of bytes.
+    fn run(&mut self, bytes: &[u8]);
+}
+
+impl Put for Vec<u8> {
+    fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.extend_from_slice(&bytes);
+    }
+
+    fn run(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// An unsigned number as LEB128: seven bits a byte, low ones first, the top bit set on all but the last.
+///
+/// One, two and three bytes are spelled out because nearly every value of a delta-coded event is
+/// one of them; the loop is out of line.
+#[inline(always)]
+pub fn unsigned(out: &mut impl Put, value: u64) {
+    let v = value as u32;
+    if value < 1 << 7 {
+        out.array([v as u8]);
+    } else if value < 1 << 14 {
+        out.array([v as u8 | 0x80, (v >> 7) as u8]);
+    } else if value < 1 << 21 {
+        out.array([v as u8 | 0x80, (v >> 7) as u8 | 0x80, (v >> 14) as u8]);
+    } else {
+        long_unsigned(out, value);
+    }
+}
+
+/// Four bytes and more of LEB128.
+#[inline(never)]
+fn long_unsigned(out: &mut impl Put, mut value: u64) {
+    while value >= 1 << 7 {
+        out.array([value as u8 | 0x80]);
+        value >>= 7;
+    }
+    out.array([value as u8]);
+}
+
+/// A signed number: zigzag, then LEB128, so that small magnitudes of either sign stay short.
+#[inline(always)]
+pub fn signed(out: &mut impl Put, value: i64) {
+    unsigned(out, zigzag(value));
+}
+
+/// A pointer, address or word: the signed distance from the last value of the same parameter of
+/// the same event in this lane, which `slot` holds. Wraps, so every 64-bit value has a distance.
+#[inline(always)]
+pub fn delta(out: &mut impl Put, slot: u64, value: u64) {
+    signed(out, value.wrapping_sub(slot) as i64);
+}
+
+/// A byte as it is: `bool`, `u8`, `i8`.
+#[inline(always)]
+pub fn byte(out: &mut impl Put, value: u8) {
+    out.array([value]);
+}
+
+/// A 32-bit float: its bits, little-endian.
+#[inline(always)]
+pub fn f32(out: &mut impl Put, value: f32) {
+    out.array(value.to_le_bytes());
+}
+
+/// A 64-bit float: its bits, little-endian.
+#[inline(always)]
+pub fn f64(out: &mut impl Put, value: f64) {
+    out.array(value.to_le_bytes());
+}
+
+/// A string or byte string: its length as an unsigned number, then the bytes.
+#[inline(always)]
+pub fn bytes(out: &mut impl Put, value: &[u8]) {
+    unsigned(out, value.len() as u64);
+    out.run(value);
+}
+
+/// Folds the sign into the lowest bit: 0, -1, 1, -2 become 0, 1, 2, 3.
+#[inline(always)]
+pub const fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The inverse of [`zigzag`].
+#[inline(always)]
+pub const fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+/// Cuts a string at the last character border at or below `max` bytes.
+///
+/// A string that fits is returned whole at the price of one comparison.
+#[inline(always)]
+pub fn cut(value: &str, max: usize) -> &str {
+    if value.len() <= max { value } else { cut_at_border(value, max) }
+}
+
+#[cold]
+fn cut_at_border(value: &str, max: usize) -> &str {
+    &value[..value.floor_char_boundary(max)]
+}

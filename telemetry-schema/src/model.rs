@@ -1,0 +1,196 @@
+//! The checked relation. What [`crate::parse`] returns keeps every rule of [`crate::check`], so
+//! that generators and decoders need none of their own.
+
+/// One `events.toml`: a named, versioned set of kinds, types and events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registry {
+    /// `snake_case`; unique among the registries of a process.
+    pub name: String,
+    /// The version of the whole.
+    pub version: Version,
+    /// What the registry describes.
+    pub doc: String,
+    /// Ordered by bit.
+    pub kinds: Vec<Kind>,
+    /// Enums and flags, ordered by name.
+    pub types: Vec<Type>,
+    /// Ordered by code. Retired events are among them.
+    pub events: Vec<Event>,
+    /// Pairs of events that begin and end something, ordered by name.
+    pub spans: Vec<Span>,
+}
+
+/// Major.median.minor, as the MPS counts: the form of the whole stream, the form or meaning of an
+/// existing event, the addition of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// The form of the whole stream.
+    pub major: u32,
+    /// The form or meaning of an existing event.
+    pub median: u32,
+    /// The addition of an event.
+    pub minor: u32,
+}
+
+/// A coarse group of events, the unit of output control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// `CamelCase`.
+    pub name: String,
+    /// 0 to 63.
+    pub bit: u8,
+    /// What belongs in it.
+    pub doc: String,
+    /// Where its events' times come from.
+    pub clock: Clock,
+}
+
+/// Where an event's time comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// A clock reading of its own.
+    #[default]
+    Precise,
+    /// The thread's latest reading, of any kind.
+    Inherit,
+}
+
+/// A named type: numbers with names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Type {
+    /// `CamelCase`.
+    pub name: String,
+    /// What the numbers stand for.
+    pub doc: String,
+    /// The integer that carries it: `U8` to `U64` or `I8` to `I64`; unsigned for flags.
+    pub repr: Sort,
+    /// One of the values, or any of the bits.
+    pub form: TypeForm,
+    /// The named numbers, ordered by number. For flags each is a mask of one bit or more.
+    pub values: Vec<TypeValue>,
+}
+
+/// How the values of a type combine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypeForm {
+    /// One of the values.
+    Enum,
+    /// Any set of the values, or-ed.
+    Flags,
+}
+
+/// A named number of a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeValue {
+    /// `CamelCase` for enums and flags.
+    pub name: String,
+    /// Fits the type's repr.
+    pub number: i128,
+    /// What it stands for; may be empty.
+    pub doc: String,
+}
+
+/// One row of the relation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// `CamelCase`.
+    pub name: String,
+    /// The number on the wire. Never reused.
+    pub code: u16,
+    /// Compiled into the hot variety as well as the cool one. False on critical paths.
+    pub always: bool,
+    /// False once retired: no emitter, still decodable.
+    pub used: bool,
+    /// Index into [`Registry::kinds`].
+    pub kind: usize,
+    /// What happened.
+    pub doc: String,
+    /// In wire order.
+    pub params: Vec<Param>,
+}
+
+/// One parameter of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Param {
+    /// `snake_case`.
+    pub name: String,
+    /// What one value of it is.
+    pub sort: Sort,
+    /// How many values it has.
+    pub count: Count,
+    /// What it says.
+    pub doc: String,
+    /// Of a number: `bytes`, `ns` and so on. Empty where there is none.
+    pub unit: String,
+    /// Most bytes of a `String` or `Bytes`; longer ones are cut. 0 for other sorts.
+    pub max_len: u32,
+}
+
+/// How many values a parameter has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// A plain value.
+    One,
+    /// An array of just so many, written `[u32; 4]`.
+    Fixed(u32),
+    /// An array of at most so many, written `[u32]` (with `max = N`); longer ones are cut.
+    UpTo(u32),
+}
+
+/// A pair of events that begin and end something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// `CamelCase`.
+    pub name: String,
+    /// Index into [`Registry::events`].
+    pub begin: usize,
+    /// Index into [`Registry::events`].
+    pub end: usize,
+    /// The parameter that both events have and that tells running spans apart; without one, spans
+    /// nest per thread.
+    pub key: Option<String>,
+    /// What runs between the two.
+    pub doc: String,
+}
+
+/// The type of one value: the only list of sorts. Adding one leads the compiler through every
+/// generator and decoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sort {
+    /// `P`, `pointer`: the address of something, shown as hexadecimal, labelled. Packed as a delta.
+    Pointer,
+    /// `A`, `addr`: an address in the memory that is managed. Packed as a delta.
+    Addr,
+    /// `W`, `word`: a size or count of 64 bits. Packed as a delta.
+    Word,
+    /// `u8`: one byte.
+    U8,
+    /// `u16`.
+    U16,
+    /// `U`, `u32`.
+    U32,
+    /// `u64`.
+    U64,
+    /// `i8`: one byte.
+    I8,
+    /// `i16`.
+    I16,
+    /// `i32`.
+    I32,
+    /// `i64`.
+    I64,
+    /// `f32`.
+    F32,
+    /// `D`, `f64`.
+    F64,
+    /// `B`, `bool`: one byte.
+    Bool,
+    /// `S`, `string`: UTF-8.
+    String,
+    /// `bytes`.
+    Bytes,
+    /// `label`: a number that stands for an interned string.
+    Label,
+    /// The name of an enum or of flags: index into [`Registry::types`].
+    Named(usize),
+}
