@@ -1,0 +1,91 @@
+//! Time: the cycle counter where it runs at one rate, else the system's monotonic clock.
+#![allow(unsafe_code)]
+
+use crate::sync::{AtomicBool, Ordering};
+use crate::sys;
+
+/// Set by [`init`] on machines whose cycle counter changes its rate. A program's first events may
+/// be timed before; their blocks are opened after.
+static OS_CLOCK: AtomicBool = AtomicBool::new(false);
+
+/// The clock's reading now, in ticks.
+#[inline(always)]
+pub(crate) fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if !OS_CLOCK.load(Ordering::Relaxed) {
+        // SAFETY: every x86-64 processor has the instruction, and user code may use it unless the
+        // system forbids it for the process, which `prctl(PR_SET_TSC)` does on request only.
+        return unsafe { core::arch::x86_64::_rdtsc() };
+    }
+    #[cfg(target_arch = "aarch64")]
+    if !OS_CLOCK.load(Ordering::Relaxed) {
+        let ticks: u64;
+        // SAFETY: reads the virtual counter, which user code may do on every system that Rust's
+        // standard library supports; no memory or flags are touched.
+        unsafe {
+            core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
+        };
+        return ticks;
+    }
+    sys::monotonic_ns()
+}
+
+/// Chooses the clock. Called once, before anything that reads it matters.
+pub(crate) fn init() {
+    OS_CLOCK.store(!counter_is_invariant(), Ordering::Relaxed);
+}
+
+/// The name of the clock, as session blocks have it.
+pub(crate) fn name() -> &'static str {
+    match (OS_CLOCK.load(Ordering::Relaxed), cfg!(target_arch = "x86_64")) {
+        (true, _) => "os",
+        (false, true) => "tsc",
+        (false, false) => "cntvct",
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter_is_invariant() -> bool {
+    use core::arch::x86_64::__cpuid;
+    // Leaf 0x8000_0007, EDX bit 8: the counter runs at one rate in all power states.
+    __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & 1 << 8 != 0
+}
+
+/// The generic timer has one rate by its architecture.
+#[cfg(target_arch = "aarch64")]
+fn counter_is_invariant() -> bool {
+    true
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn counter_is_invariant() -> bool {
+    false
+}
+
+/// One moment by both clocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    /// By [`ticks`].
+    pub(crate) ticks: u64,
+    /// Nanoseconds since 1970-01-01 UTC. Steps of the system's clock do not show: it is read once,
+    /// and advances with the monotonic clock.
+    pub(crate) wall: u64,
+}
+
+/// Reads both clocks at one moment.
+///
+/// The thread may lose its processor between the two readings; the tightest of a few tries is kept.
+pub(crate) fn now() -> Moment {
+    let mut best = (u64::MAX, Moment { ticks: 0, wall: 0 });
+    for _ in 0..3 {
+        let (before, wall, after) = (ticks(), sys::wall_ns(), ticks());
+        let gap = after.wrapping_sub(before);
+        if gap < best.0 {
+            best = (gap, Moment { ticks: before.wrapping_add(gap / 2), wall });
+        }
+        if gap < 2_000 {
+            break;
+        }
+    }
+    best.1
+}

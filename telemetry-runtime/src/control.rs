@@ -1,0 +1,188 @@
+//! Which events are on: words in, bits in the registries' masks out.
+//!
+//! Words are separated by spaces and apply from left to right: a number is a bitmap of kinds (as in
+//! the MPS, with C's prefixes 0x and 0; all ones for a negative one), `all` is everything, other
+//! words name a kind or an event, `registry:word` means just that registry, and a leading `-` takes
+//! away. Registries that come into use later get all words so far.
+
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use crate::registry::{self, Registry};
+use crate::start;
+
+/// All that was ever set or reset, in order, as words for registries to come.
+static WORDS: Mutex<String> = Mutex::new(String::new());
+
+/// Switches on what the words name.
+///
+/// ```
+/// telemetry_runtime::set("Arena Pool -PoolAlloc gc:Trace");
+/// ```
+pub fn set(words: &str) {
+    change(words, "");
+}
+
+/// Switches off what the words name; `reset("all")` is silence. A leading `-` switches on.
+pub fn reset(words: &str) {
+    change(words, "-");
+}
+
+/// What is on, in words that [`set`] takes: `registry:Kind` for a kind that is wholly on, else
+/// `registry:Event`. Empty if nothing is on.
+pub fn get() -> String {
+    start::ensure();
+    let mut words = Vec::new();
+    for registry in registry::all() {
+        let relation = registry.relation();
+        for (kind, of_kind) in relation.kinds.iter().enumerate() {
+            let events =
+                || relation.events.iter().enumerate().filter(|(_, event)| usize::from(event.kind) == kind);
+            let on = events().filter(|(index, _)| registry.is_on(*index));
+            match on.clone().count() {
+                0 => {}
+                n if n == events().count() => words.push(format!("{}:{}", relation.name, of_kind.name)),
+                _ => words.extend(on.map(|(_, event)| format!("{}:{}", relation.name, event.name))),
+            }
+        }
+    }
+    words.join(" ")
+}
+
+/// Puts a registry into use with the words so far, unless it is already. False if that cannot be
+/// done now, because this thread holds the lock, in a signal handler say.
+pub(crate) fn list(registry: &'static Registry) -> bool {
+    if registry.is_listed() {
+        return true;
+    }
+    if !start::ensure() {
+        return false;
+    }
+    let Some(words) = lock(100) else { return false };
+    if !registry.is_listed() {
+        registry.switch_off();
+        apply(registry, &words);
+        registry.enlist();
+    }
+    true
+}
+
+/// The words of `TELEMETRY_CONTROL`, before any registry is listed.
+pub(crate) fn begin(words: &str) {
+    if let Some(mut all) = lock(1) {
+        all.push_str(words);
+    }
+}
+
+/// Switches everything off for good.
+pub(crate) fn end() {
+    registry::all().for_each(Registry::switch_off);
+}
+
+fn change(words: &str, sign: &str) {
+    start::ensure();
+    let Some(mut all) = lock(usize::MAX) else { return };
+    for word in words.split_ascii_whitespace() {
+        let word = format!("{sign}{word}");
+        let word = word.strip_prefix("--").unwrap_or(&word);
+        registry::all().for_each(|registry| apply(registry, word));
+        remember(&mut all, word);
+    }
+}
+
+/// Appends a word, forgetting what it makes void, so that the text stays as short as the names are few.
+fn remember(all: &mut String, word: &str) {
+    let name = |word: &str| word.trim_start_matches('-').to_ascii_lowercase();
+    let new = name(word);
+    let kept: Vec<&str> =
+        all.split_ascii_whitespace().filter(|old| new != "all" && name(old) != new).collect();
+    *all = [&kept[..], &[word]].concat().join(" ");
+}
+
+/// Takes the lock of the words and of the list, with so many tries: an event may not wait long, and
+/// in a signal handler waiting may be for ever.
+fn lock(tries: usize) -> Option<MutexGuard<'static, String>> {
+    for _ in 0..tries {
+        match WORDS.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => crate::sys::yield_now(),
+        }
+    }
+    None
+}
+
+/// Switches what the words name in one registry. Does not allocate.
+fn apply(registry: &Registry, words: &str) {
+    let relation = registry.relation();
+    for word in words.split_ascii_whitespace() {
+        let (on, word) = word.strip_prefix('-').map_or((true, word), |rest| {
+            // A number keeps its sign.
+            if rest.starts_with(|c: char| c.is_ascii_digit()) { (true, word) } else { (false, rest) }
+        });
+        let word = match word.split_once(':') {
+            Some((name, _)) if !name.eq_ignore_ascii_case(relation.name) => continue,
+            Some((_, rest)) => rest,
+            None => word,
+        };
+        let bitmap = number(word);
+        for (index, event) in relation.events.iter().enumerate() {
+            let kind = &relation.kinds[usize::from(event.kind)];
+            let named = word.eq_ignore_ascii_case("all")
+                || word.eq_ignore_ascii_case(kind.name)
+                || word.eq_ignore_ascii_case(event.name)
+                || bitmap.is_some_and(|bits| bits & 1 << kind.bit != 0);
+            if named {
+                registry.switch(index, on);
+            }
+        }
+    }
+}
+
+/// A number as C's `strtoul` reads it in base 0; too large or negative ones are all bits.
+fn number(word: &str) -> Option<u64> {
+    let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
+    let (digits, radix) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', _, ..] => (&digits[2..], 16),
+        [b'0', _, ..] => (&digits[1..], 8),
+        _ => (digits, 10),
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return None;
+    }
+    Some(if negative { u64::MAX } else { u64::from_str_radix(digits, radix).unwrap_or(u64::MAX) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_strtoul() {
+        let check = |word, expected| assert_eq!(number(word), expected, "{word}");
+        check("0x40", Some(0x40));
+        check("64", Some(64));
+        check("010", Some(8));
+        check("0", Some(0));
+        check("-1", Some(u64::MAX));
+        check("99999999999999999999", Some(u64::MAX));
+        check("64,32", None);
+        check("0x", None);
+        check("Arena", None);
+        check("", None);
+        check("-", None);
+    }
+
+    #[test]
+    fn only_words_that_still_matter_are_remembered() {
+        let mut all = String::new();
+        let mut check = |word, expected| {
+            remember(&mut all, word);
+            assert_eq!(all, expected);
+        };
+        check("Arena", "Arena");
+        check("gc:Pool", "Arena gc:Pool");
+        check("-Arena", "gc:Pool -Arena");
+        check("all", "all");
+        check("-arena", "all -arena");
+    }
+}

@@ -1,0 +1,266 @@
+//! The parameters of an event on their way into a block.
+//!
+//! The macro describes an event's parameters by these types, nested as pairs: `(Delta::<0>(p),
+//! (Unsigned(n), ()))`. Each knows how many bytes it may take, so that the generated code cannot
+//! write beyond the room that was asked for, whatever it does.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+
+use telemetry_format::put::{self, MAX_VARINT};
+
+/// Where a block's next bytes go. [`Fields::put`] writes no more than [`Fields::bound`] allows.
+pub struct Raw(pub(crate) *mut u8);
+
+impl put::Put for Raw {
+    #[inline(always)]
+    fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+        // SAFETY: who made this value asked for `bound` bytes of room, and the fields keep to it.
+        unsafe {
+            self.0.cast::<[u8; N]>().write_unaligned(bytes);
+            self.0 = self.0.add(N);
+        }
+    }
+
+    #[inline(always)]
+    fn run(&mut self, bytes: &[u8]) {
+        // SAFETY: as above; a block never overlaps a parameter, since nobody has a reference into it.
+        unsafe {
+            core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, bytes.len());
+            self.0 = self.0.add(bytes.len());
+        }
+    }
+}
+
+/// Parameters that can be written.
+///
+/// # Safety
+/// `put` must write at most `bound` bytes.
+pub unsafe trait Fields<const SLOTS: usize> {
+    /// Most bytes that `put` writes.
+    fn bound(&self) -> usize;
+    /// Writes the parameters.
+    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]);
+    /// How many of the parameters are cut to their limit.
+    #[inline(always)]
+    fn cut(&self) -> u64 {
+        0
+    }
+}
+
+// SAFETY: writes nothing.
+unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        0
+    }
+    #[inline(always)]
+    fn put(&self, _: &mut Raw, _: &[Cell<u64>; SLOTS]) {}
+}
+
+// SAFETY: the bound is the sum of its parts'.
+unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS> for (A, B) {
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        self.0.bound() + self.1.bound()
+    }
+    #[inline(always)]
+    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
+        self.0.put(out, slots);
+        self.1.put(out, slots);
+    }
+    #[inline(always)]
+    fn cut(&self) -> u64 {
+        self.0.cut() + self.1.cut()
+    }
+}
+
+/// A field whose bound is a constant and whose bytes depend on its value alone.
+macro_rules! field {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $bound:expr, $put:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name(pub $inner);
+
+        // SAFETY: `telemetry_format::put` documents the bound of each of its functions.
+        unsafe impl<const SLOTS: usize> Fields<SLOTS> for $name {
+            #[inline(always)]
+            fn bound(&self) -> usize {
+                $bound
+            }
+            #[inline(always)]
+            fn put(&self, out: &mut Raw, _: &[Cell<u64>; SLOTS]) {
+                $put(out, self.0);
+            }
+        }
+    };
+}
+
+field!(
+    /// `u16`, `u32`, `u64`, labels, and types that such numbers carry.
+    Unsigned(u64), MAX_VARINT, put::unsigned
+);
+field!(
+    /// `i16`, `i32`, `i64`, and enums that such numbers carry.
+    Signed(i64), MAX_VARINT, put::signed
+);
+field!(
+    /// `bool`, `u8`, `i8`, and types that such numbers carry.
+    Byte(u8), 1, put::byte
+);
+field!(
+    /// `f32`.
+    Float(f32), 4, put::f32
+);
+field!(
+    /// `f64`.
+    Double(f64), 8, put::f64
+);
+
+/// `pointer`, `addr`, `word`: the distance from the value in a slot.
+#[derive(Clone, Copy)]
+pub struct Delta<const SLOT: usize>(pub u64);
+
+// SAFETY: one varint.
+unsafe impl<const SLOT: usize, const SLOTS: usize> Fields<SLOTS> for Delta<SLOT> {
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        MAX_VARINT
+    }
+    #[inline(always)]
+    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
+        const { assert!(SLOT < SLOTS, "the slot is one of the registry's") };
+        put::delta(out, slots[SLOT].replace(self.0), self.0);
+    }
+}
+
+/// `string`, at most `MAX` bytes.
+#[derive(Clone, Copy)]
+pub struct Text<'a, const MAX: usize>(pub &'a str);
+
+// SAFETY: `put` writes the length and the bytes of the string that `bound` measures.
+unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Text<'_, MAX> {
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        MAX_VARINT + self.0.len().min(MAX)
+    }
+    #[inline(always)]
+    fn put(&self, out: &mut Raw, _: &[Cell<u64>; SLOTS]) {
+        put::bytes(out, put::cut(self.0, MAX).as_bytes());
+    }
+    #[inline(always)]
+    fn cut(&self) -> u64 {
+        u64::from(self.0.len() > MAX)
+    }
+}
+
+/// `bytes`, at most `MAX`.
+#[derive(Clone, Copy)]
+pub struct Bytes<'a, const MAX: usize>(pub &'a [u8]);
+
+// SAFETY: as for `Text`.
+unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MAX> {
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        MAX_VARINT + self.0.len().min(MAX)
+    }
+    #[inline(always)]
+    fn put(&self, out: &mut Raw, _: &[Cell<u64>; SLOTS]) {
+        put::bytes(out, &self.0[..self.0.len().min(MAX)]);
+    }
+    #[inline(always)]
+    fn cut(&self) -> u64 {
+        u64::from(self.0.len() > MAX)
+    }
+}
+
+/// An array of at most `MAX` elements, with its count before it if `COUNTED`; the function makes an
+/// element's field.
+#[derive(Clone, Copy)]
+pub struct Array<'a, T, F, const MAX: usize, const COUNTED: bool>(pub &'a [T], pub F);
+
+// SAFETY: a count, and as many fields of at most `MAX_VARINT` bytes as `bound` counts.
+unsafe impl<
+    const SLOTS: usize,
+    T: Copy,
+    E: Element<SLOTS>,
+    F: Fn(T) -> E,
+    const MAX: usize,
+    const COUNTED: bool,
+> Fields<SLOTS> for Array<'_, T, F, MAX, COUNTED>
+{
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        (1 + self.0.len().min(MAX)) * MAX_VARINT
+    }
+    #[inline(always)]
+    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
+        let kept = &self.0[..self.0.len().min(MAX)];
+        if COUNTED {
+            put::unsigned(out, kept.len() as u64);
+        }
+        kept.iter().for_each(|&value| (self.1)(value).put(out, slots));
+    }
+    #[inline(always)]
+    fn cut(&self) -> u64 {
+        u64::from(self.0.len() > MAX)
+    }
+}
+
+/// A field that an array may have.
+///
+/// # Safety
+/// Writes at most `MAX_VARINT` bytes.
+pub unsafe trait Element<const SLOTS: usize>: Fields<SLOTS> {}
+// SAFETY: see their bounds.
+unsafe impl<const SLOTS: usize> Element<SLOTS> for Unsigned {}
+// SAFETY: see their bounds.
+unsafe impl<const SLOTS: usize> Element<SLOTS> for Signed {}
+// SAFETY: see their bounds.
+unsafe impl<const SLOTS: usize> Element<SLOTS> for Byte {}
+// SAFETY: see their bounds.
+unsafe impl<const SLOTS: usize> Element<SLOTS> for Float {}
+// SAFETY: see their bounds.
+unsafe impl<const SLOTS: usize> Element<SLOTS> for Double {}
+
+/// An array of `pointer`, `addr` or `word`: each element as the distance from the one before it, the
+/// first from the slot, which then holds the first.
+#[derive(Clone, Copy)]
+pub struct Deltas<'a, T, F, const SLOT: usize, const MAX: usize, const COUNTED: bool>(pub &'a [T], pub F);
+
+// SAFETY: a count, and as many varints as `bound` counts.
+unsafe impl<
+    const SLOTS: usize,
+    T: Copy,
+    F: Fn(T) -> u64,
+    const SLOT: usize,
+    const MAX: usize,
+    const COUNTED: bool,
+> Fields<SLOTS> for Deltas<'_, T, F, SLOT, MAX, COUNTED>
+{
+    #[inline(always)]
+    fn bound(&self) -> usize {
+        (1 + self.0.len().min(MAX)) * MAX_VARINT
+    }
+    #[inline(always)]
+    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
+        const { assert!(SLOT < SLOTS, "the slot is one of the registry's") };
+        let kept = &self.0[..self.0.len().min(MAX)];
+        if COUNTED {
+            put::unsigned(out, kept.len() as u64);
+        }
+        let mut last = slots[SLOT].get();
+        for (index, &value) in kept.iter().enumerate() {
+            let value = (self.1)(value);
+            put::delta(out, last, value);
+            last = value;
+            if index == 0 {
+                slots[SLOT].set(value);
+            }
+        }
+    }
+    #[inline(always)]
+    fn cut(&self) -> u64 {
+        u64::from(self.0.len() > MAX)
+    }
+}

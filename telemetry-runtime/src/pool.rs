@@ -1,0 +1,129 @@
+//! The fixed memory that all blocks come from: one mapping, made once.
+//!
+//! ```text
+//! | a bitmap of 16 pages for every chunk | lane records | chunks of 64 KiB ... |
+//! ```
+//!
+//! A block is 1, 4 or 16 pages of one chunk, aligned to its size, so that taking and returning is
+//! one compare-exchange on the chunk's bitmap: no lock, nothing to be left half done by a signal or
+//! a killed thread, no ABA.
+#![allow(unsafe_code)]
+
+use core::ptr::null_mut;
+
+use crate::block::PAGE;
+use crate::record::{LaneRecord, Owner};
+use crate::sync::{AtomicPtr, AtomicU16, AtomicUsize, Ordering};
+use crate::sys;
+
+/// Pages of a chunk, and of the largest block.
+pub(crate) const CHUNK_PAGES: usize = 16;
+const CHUNK: usize = CHUNK_PAGES * PAGE;
+
+/// Where the one pool is. All zeros until [`Pool::init`].
+pub(crate) struct Pool {
+    base: AtomicPtr<u8>,
+    chunks: AtomicUsize,
+}
+
+/// The pool of the process.
+pub(crate) static POOL: Pool = Pool { base: AtomicPtr::new(null_mut()), chunks: AtomicUsize::new(0) };
+
+impl Pool {
+    /// Maps the pool: `bytes` of blocks, rounded up to whole chunks. False if there is no memory.
+    pub(crate) fn init(&self, bytes: usize) -> bool {
+        let chunks = bytes.div_ceil(CHUNK).max(1);
+        let Some(base) = sys::map(tables(chunks) + chunks * CHUNK) else { return false };
+        self.base.store(base, Ordering::Relaxed);
+        self.chunks.store(chunks, Ordering::Release);
+        true
+    }
+
+    /// Bytes that all blocks together may have.
+    pub(crate) fn bytes(&self) -> usize {
+        self.chunks.load(Ordering::Acquire) * CHUNK
+    }
+
+    /// The bitmaps: a set bit is a taken page.
+    fn maps(&self) -> &[AtomicU16] {
+        let chunks = self.chunks.load(Ordering::Acquire);
+        let base = self.base.load(Ordering::Relaxed);
+        if chunks == 0 {
+            return &[];
+        }
+        // SAFETY: `init` mapped the table before it stored the number of chunks; zeros are valid.
+        unsafe { core::slice::from_raw_parts(base.cast(), chunks) }
+    }
+
+    /// All lane records, free ones among them. There are as many as small blocks, so no lane with
+    /// a block is ever without a record.
+    pub(crate) fn records(&self) -> &[LaneRecord] {
+        let chunks = self.chunks.load(Ordering::Acquire);
+        if chunks == 0 {
+            return &[];
+        }
+        let base = self.base.load(Ordering::Relaxed);
+        // SAFETY: as in `maps`; the table follows the bitmaps at the alignment of a page.
+        unsafe { core::slice::from_raw_parts(base.add(map_len(chunks)).cast(), chunks * CHUNK_PAGES) }
+    }
+
+    /// A free record, filled in.
+    pub(crate) fn record(&self, owner: &Owner) -> Option<&LaneRecord> {
+        self.records().iter().find(|record| record.claim(owner))
+    }
+
+    /// Takes 1, 4 or 16 pages, or nothing if none are free in one piece.
+    ///
+    /// Large blocks come from the low end, where returned memory is warm; small ones from the high
+    /// end, so that they do not break up chunks that large ones could have.
+    pub(crate) fn take(&self, pages: usize) -> Option<*mut u8> {
+        let maps = self.maps();
+        let try_chunk = |(chunk, map): (usize, &AtomicU16)| {
+            let page = take_run(map, pages)?;
+            let at = tables(maps.len()) + chunk * CHUNK + page * PAGE;
+            // SAFETY: the chunk and the page are inside the mapping.
+            Some(unsafe { self.base.load(Ordering::Relaxed).add(at) })
+        };
+        match pages {
+            CHUNK_PAGES => maps.iter().enumerate().find_map(try_chunk),
+            _ => maps.iter().enumerate().rev().find_map(try_chunk),
+        }
+    }
+
+    /// Returns what [`Pool::take`] gave.
+    pub(crate) fn give(&self, at: *mut u8, pages: usize) {
+        let maps = self.maps();
+        let offset = at as usize - self.base.load(Ordering::Relaxed) as usize - tables(maps.len());
+        let mask = run(pages) << (offset % CHUNK / PAGE);
+        // Release: what was done with the pages is done before another takes them.
+        maps[offset / CHUNK].fetch_and(!(mask as u16), Ordering::Release);
+    }
+}
+
+/// The lowest `pages` bits.
+const fn run(pages: usize) -> u32 {
+    (1 << pages) - 1
+}
+
+/// Sets a run of free bits that is aligned to its length, and returns the first.
+fn take_run(map: &AtomicU16, pages: usize) -> Option<usize> {
+    let mut taken = map.load(Ordering::Relaxed);
+    loop {
+        let page = (0..CHUNK_PAGES).step_by(pages).find(|page| u32::from(taken) & run(pages) << page == 0)?;
+        let with = taken | (run(pages) << page) as u16;
+        match map.compare_exchange_weak(taken, with, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => return Some(page),
+            Err(now) => taken = now,
+        }
+    }
+}
+
+/// Bytes of the bitmaps, whole pages.
+const fn map_len(chunks: usize) -> usize {
+    (chunks * size_of::<AtomicU16>()).next_multiple_of(PAGE)
+}
+
+/// Bytes of everything before the first chunk, whole pages.
+const fn tables(chunks: usize) -> usize {
+    map_len(chunks) + (chunks * CHUNK_PAGES * size_of::<LaneRecord>()).next_multiple_of(PAGE)
+}

@@ -1,0 +1,187 @@
+//! The cold half of the hot path: first use of a thread or registry, a full block, a dry pool.
+#![allow(unsafe_code)]
+
+use core::ptr::{NonNull, null_mut};
+
+use telemetry_format::{BlockType, Header};
+
+use crate::block::{Block, capacity};
+use crate::clock;
+use crate::drain;
+use crate::lane::{Lane, Site, View};
+use crate::pool::{CHUNK_PAGES, POOL};
+use crate::record::{LaneRecord, Owner, count};
+use crate::registry::Registry;
+use crate::sync::{AtomicU64, Ordering};
+use crate::{control, start, thread};
+
+/// Events lost by lanes that have no record yet: no memory, or no runtime yet.
+pub(crate) static STRAY_POOL: AtomicU64 = AtomicU64::new(0);
+/// The same for events that interrupted an emission.
+pub(crate) static STRAY_NESTED: AtomicU64 = AtomicU64::new(0);
+
+/// A lane whose block fills within this many nanoseconds gets a larger one next.
+const QUICK: u64 = 100_000_000;
+/// A lane whose block lasts this many nanoseconds gets a smaller one next.
+const SLOW: u64 = 2_000_000_000;
+
+/// Makes room for `need` bytes in a lane that the caller has entered. False if the event cannot or
+/// shall not be recorded; a loss is then counted.
+#[cold]
+#[inline(never)]
+pub(crate) fn refill(
+    view: View<'_>,
+    kind: usize,
+    registry: &'static Registry,
+    site: Site,
+    need: usize,
+) -> bool {
+    let lane = &view.lanes[kind];
+    if !control::list(registry) {
+        if !start::is_over() {
+            STRAY_NESTED.fetch_add(1, Ordering::Relaxed);
+        }
+        return false;
+    }
+    // The mask starts with all bits set; only now is it what it should be.
+    if !registry.is_on(usize::from(site.index)) {
+        return false;
+    }
+    let Some(record) = record(view, lane, kind, registry) else {
+        STRAY_POOL.fetch_add(1, Ordering::Relaxed);
+        return false;
+    };
+    adapt(lane);
+    seal(lane);
+    let least = [1, 4, CHUNK_PAGES].into_iter().find(|&pages| capacity(pages) >= need);
+    let Some((at, pages)) = least.and_then(|least| take(least, lane.pages.get())) else {
+        count(&record.pool, 1);
+        drain::wake();
+        return false;
+    };
+    open(view, lane, kind, registry, record, at, pages);
+    true
+}
+
+/// The lane's record, made at its first event.
+fn record<'r>(
+    view: View<'_>,
+    lane: &Lane,
+    kind: usize,
+    registry: &'static Registry,
+) -> Option<&'r LaneRecord> {
+    // SAFETY: the pool is never unmapped; a record is the lane's until `seal_all` forgets it.
+    if let Some(record) = unsafe { lane.record.load(Ordering::Relaxed).as_ref() } {
+        return Some(record);
+    }
+    let identity = thread::attach(view)?;
+    drain::begin();
+    let record = POOL.record(&Owner {
+        registry,
+        kind: registry.relation().kinds[kind].bit,
+        thread: identity.number,
+        thread_id: identity.id,
+        thread_name: identity.name,
+    })?;
+    lane.record.store(core::ptr::from_ref(record).cast_mut(), Ordering::Relaxed);
+    Some(record)
+}
+
+/// Chooses the size of the next block by how long the last one took to fill.
+fn adapt(lane: &Lane) {
+    if lane.block().is_none() {
+        return;
+    }
+    let took = crate::sys::wall_ns().wrapping_sub(lane.opened.get());
+    let pages = lane.pages.get();
+    if took < QUICK {
+        lane.pages.set((pages * 4).min(CHUNK_PAGES));
+    } else if took > SLOW {
+        lane.pages.set((pages / 4).max(1));
+    }
+}
+
+/// Takes a block of the wished size, or the largest below it that is free and large enough.
+fn take(least: usize, wish: usize) -> Option<(*mut u8, usize)> {
+    let mut pages = wish.max(least);
+    loop {
+        if let Some(at) = POOL.take(pages) {
+            return Some((at, pages));
+        }
+        if pages == least {
+            return None;
+        }
+        pages /= 4;
+    }
+}
+
+fn open(
+    view: View<'_>,
+    lane: &Lane,
+    kind: usize,
+    registry: &'static Registry,
+    record: &LaneRecord,
+    at: *mut u8,
+    pages: usize,
+) {
+    let kind = &registry.relation().kinds[kind];
+    let moment = clock::now();
+    let header = Header {
+        kind: kind.bit,
+        registry: registry.relation().fingerprint,
+        thread: record.owner().thread,
+        seq: record.seq.load(Ordering::Relaxed),
+        base_ticks: moment.ticks,
+        base_wall: moment.wall,
+        before: record.recorded.load(Ordering::Relaxed),
+        lost: record.lost(),
+        ..Header::new(BlockType::Events, start::session())
+    };
+    record.seq.store(header.seq.wrapping_add(1), Ordering::Relaxed);
+    // SAFETY: the pool gave us the pages alone; records are never unmapped.
+    let block = unsafe { Block::open(at, pages, record, &header) };
+    view.slots[usize::from(kind.slots.start)..usize::from(kind.slots.end)]
+        .iter()
+        .for_each(|slot| slot.set(0));
+    // The reading counts for kinds that inherit it, so that none is older than its block.
+    view.time.set(moment.ticks);
+    lane.time.set(moment.ticks);
+    lane.opened.set(moment.wall);
+    let (payload, capacity) = Block::payload(block);
+    lane.block.set(block.as_ptr());
+    lane.cursor.set(payload);
+    // SAFETY: one past the block's last byte.
+    lane.limit.set(unsafe { payload.add(capacity) });
+    // Release: the drain sees the block as it was made.
+    record.open.store(block.as_ptr(), Ordering::Release);
+}
+
+/// Hands the lane's block, if any, to the drain. The caller has entered the lane.
+pub(crate) fn seal(lane: &Lane) {
+    let Some(block) = NonNull::new(lane.block.replace(null_mut())) else { return };
+    lane.cursor.set(null_mut());
+    lane.limit.set(null_mut());
+    // SAFETY: the block is ours until it is handed over, below.
+    let sealed = unsafe { block.as_ref() };
+    let record = sealed.record();
+    sealed.end_ticks.store(lane.time.get(), Ordering::Relaxed);
+    let (_, events) = sealed.committed_state();
+    count(&record.recorded, u64::from(events));
+    record.open.store(null_mut(), Ordering::Release);
+    drain::hand_over(block);
+}
+
+/// Seals all lanes of a thread that ends.
+pub(crate) fn seal_all(lanes: &[Lane]) {
+    for lane in lanes {
+        if lane.enter() {
+            seal(lane);
+            let record = lane.record.swap(null_mut(), Ordering::Relaxed);
+            // SAFETY: as in `record`; after `close` nobody of this thread uses it.
+            if let Some(record) = unsafe { record.as_ref() } {
+                record.close();
+            }
+            lane.leave();
+        }
+    }
+}

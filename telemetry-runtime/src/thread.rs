@@ -1,0 +1,84 @@
+//! What the runtime keeps for a thread: its number, and its lanes, to be closed when it ends.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+use core::ptr::null;
+
+use crate::lane::{Lane, View};
+use crate::refill::seal_all;
+use crate::sync::{AtomicU32, Ordering};
+use crate::sys;
+
+/// A thread as streams name it.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity {
+    /// From 1, never reused in a session.
+    pub(crate) number: u32,
+    /// The system's number.
+    pub(crate) id: u64,
+    /// The system's name, NUL-padded.
+    pub(crate) name: [u8; 16],
+}
+
+/// Ties the lanes of one registry into the list of their thread.
+pub(crate) struct Link {
+    lanes: Cell<*const [Lane]>,
+    next: Cell<*const Link>,
+}
+
+impl Link {
+    pub(crate) const fn new() -> Self {
+        Link { lanes: Cell::new(&[]), next: Cell::new(null()) }
+    }
+}
+
+struct Thread {
+    identity: Cell<Option<Identity>>,
+    first: Cell<*const Link>,
+}
+
+std::thread_local! {
+    static THREAD: Thread = const { Thread { identity: Cell::new(None), first: Cell::new(null()) } };
+}
+
+/// Threads numbered so far.
+static NUMBERS: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the lanes of `view` known to this thread's end. Nothing if the system cannot tell us of it.
+pub(crate) fn attach(view: View<'_>) -> Option<Identity> {
+    THREAD.with(|thread| {
+        let identity = match thread.identity.get() {
+            Some(identity) => identity,
+            None => {
+                if !sys::at_thread_exit(on_exit) {
+                    return None;
+                }
+                let number = NUMBERS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+                let identity = Identity { number, id: sys::thread_id(), name: sys::thread_name() };
+                thread.identity.set(Some(identity));
+                identity
+            }
+        };
+        if view.link.lanes.get().is_empty() {
+            view.link.lanes.set(view.lanes);
+            view.link.next.set(thread.first.replace(view.link));
+        }
+        Some(identity)
+    })
+}
+
+/// Closes all lanes of the thread. Called by the system when the thread ends; events after that,
+/// of destructors that run later still, begin as a new thread would.
+unsafe extern "C" fn on_exit(_: *mut core::ffi::c_void) {
+    THREAD.with(|thread| {
+        thread.identity.set(None);
+        let mut next = thread.first.replace(null());
+        // SAFETY: links and lanes are thread-locals without destructors: their memory lasts until
+        // after the last of the thread's exit hooks, of which this is one.
+        while let Some(link) = unsafe { next.as_ref() } {
+            next = link.next.replace(null());
+            // SAFETY: as above.
+            seal_all(unsafe { &*link.lanes.replace(&[]) });
+        }
+    });
+}
