@@ -1,1 +1,44 @@
-//! To be written.
+//! Telemetry streams to events, and the reference writer of streams.
+//!
+//! ```no_run
+//! use telemetry_decode::Reader;
+//!
+//! let mut events = Reader::open("telemetry.tel")?.events()?;
+//! while let Some(event) = events.next()? {
+//!     println!("{} {} {}", event.time_ns, event.thread, event.name());
+//!     for param in event.params() {
+//!         println!("  {}:{}", param.schema.name, param.value);
+//!     }
+//! }
+//! eprintln!("{}", events.completeness());
+//! # std::io::Result::Ok(())
+//! ```
+
+mod blocks;
+mod clock;
+mod completeness;
+mod event;
+mod events;
+mod filter;
+mod index;
+mod packing;
+mod reader;
+mod registries;
+mod session;
+mod value;
+mod writer;
+
+pub use blocks::{Block, Blocks, Piece};
+pub use clock::Clock;
+pub use completeness::{
+    Bytes, Cause, Completeness, Damage, Hole, LaneReport, MAX_LISTED, Reason, Undecodable,
+};
+pub use event::{Event, Param};
+pub use events::Events;
+pub use filter::{Filter, Name};
+pub use index::{Index, IndexedBlock, IndexedLane};
+pub use reader::{Order, Reader};
+pub use registries::KnownRegistry;
+pub use session::{Facts, Session};
+pub use value::{Array, ArrayIter, Named, Text, Value};
+pub use writer::{Lane, WriteError, Writer};

@@ -1,0 +1,110 @@
+//! From clock readings to nanoseconds.
+
+/// The line through a session's start that turns ticks into nanoseconds.
+///
+/// The start is the session block's pair of clock readings. The rate is the session's own estimate
+/// (`ticks_per_second`) until a block's pair lies far enough from the start to do better; see
+/// [`Clock::refine`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock {
+    start_ticks: u64,
+    start_wall: u64,
+    /// Nanoseconds per tick, times two to the `shift`.
+    rate: u64,
+    shift: u32,
+    /// Ticks per second as the session says; 0 where it does not.
+    said: u64,
+    /// Distance of the pair that the rate comes from, in ticks.
+    span: u64,
+    /// Ticks are nanoseconds: there is nothing to refine.
+    exact: bool,
+}
+
+/// A pair nearer than this says less than the session's own estimate: two readings of the wall clock
+/// are good to a microsecond or so, and this makes that one part in a million.
+const NEAREST_NS: u64 = 1_000_000_000;
+
+impl Clock {
+    /// A clock whose ticks are nanoseconds.
+    pub const fn nanoseconds(start_ticks: u64, start_wall: u64) -> Self {
+        Clock { start_ticks, start_wall, rate: 1, shift: 0, said: 0, span: 0, exact: true }
+    }
+
+    /// A clock of so many ticks per second, which is an estimate; 0 is not known.
+    pub fn ticks(start_ticks: u64, start_wall: u64, per_second: u64) -> Self {
+        let mut clock = Clock { exact: false, ..Clock::nanoseconds(start_ticks, start_wall) };
+        if clock.set_rate(1_000_000_000, per_second) {
+            clock.said = per_second;
+        }
+        clock
+    }
+
+    /// Takes the rate from another pair of readings (ticks, and nanoseconds since 1970) if that pair
+    /// lies at least twice as far from the start as the one used so far.
+    ///
+    /// Pairs less than a second from the start, and those that are more than a hundredth off the
+    /// session's estimate, because somebody set the wall clock, are left alone.
+    pub fn refine(&mut self, ticks: u64, wall: u64) {
+        let (ticks, ns) = (ticks.saturating_sub(self.start_ticks), wall.saturating_sub(self.start_wall));
+        if self.exact || ticks == 0 || ns == 0 || ticks / 2 < self.span {
+            return;
+        }
+        if self.said != 0 {
+            let expected = u128::from(ticks) * 1_000_000_000 / u128::from(self.said);
+            if ns < NEAREST_NS || u128::from(ns).abs_diff(expected) > expected / 100 {
+                return;
+            }
+        }
+        if self.set_rate(ns, ticks) {
+            self.span = ticks;
+        }
+    }
+
+    /// Nanoseconds from the session's start to a reading; negative before it.
+    #[inline]
+    pub fn ns(&self, ticks: u64) -> i64 {
+        let distance = i128::from(ticks.wrapping_sub(self.start_ticks) as i64);
+        clamp((distance * i128::from(self.rate)) >> self.shift)
+    }
+
+    /// Nanoseconds from 1970-01-01 UTC to a reading.
+    #[inline]
+    pub fn wall_ns(&self, ticks: u64) -> i64 {
+        self.ns(ticks).saturating_add_unsigned(self.start_wall)
+    }
+
+    /// The reading at the session's start.
+    pub fn start_ticks(&self) -> u64 {
+        self.start_ticks
+    }
+
+    /// The session's start in nanoseconds since 1970-01-01 UTC.
+    pub fn start_wall(&self) -> u64 {
+        self.start_wall
+    }
+
+    /// The rate in use.
+    pub fn ticks_per_second(&self) -> f64 {
+        1e9 / self.rate as f64 * (self.shift as f64).exp2()
+    }
+
+    /// False, and nothing changes, for a rate that is none.
+    fn set_rate(&mut self, ns: u64, ticks: u64) -> bool {
+        if ns == 0 || ticks == 0 {
+            return false;
+        }
+        // As many bits as leave the product with any distance below 127 bits.
+        let fits = |shift: &u32| (u128::from(ns) << shift) / u128::from(ticks) < 1 << 62;
+        let Some(shift) = (0..=62).rev().find(fits) else { return false };
+        let rate = (u128::from(ns) << shift) / u128::from(ticks);
+        if rate == 0 {
+            return false;
+        }
+        (self.rate, self.shift) = (rate as u64, shift);
+        true
+    }
+}
+
+fn clamp(ns: i128) -> i64 {
+    ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
