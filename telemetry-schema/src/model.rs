@@ -1,5 +1,7 @@
-//! The checked relation. What [`crate::parse`] returns keeps every rule of [`crate::check`], so
-//! that generators and decoders need none of their own.
+//! The checked relation. What [`crate::parse`] returns keeps every rule, so that generators and
+//! decoders need none of their own.
+
+use crate::Sort;
 
 /// One `events.toml`: a named, versioned set of kinds, types and events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,44 +155,20 @@ pub struct Span {
     pub doc: String,
 }
 
-/// The type of one value: the only list of sorts. Adding one leads the compiler through every
-/// generator and decoder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Sort {
-    /// `P`, `pointer`: the address of something, shown as hexadecimal, labelled. Packed as a delta.
-    Pointer,
-    /// `A`, `addr`: an address in the memory that is managed. Packed as a delta.
-    Addr,
-    /// `W`, `word`: a size or count of 64 bits. Packed as a delta.
-    Word,
-    /// `u8`: one byte.
-    U8,
-    /// `u16`.
-    U16,
-    /// `U`, `u32`.
-    U32,
-    /// `u64`.
-    U64,
-    /// `i8`: one byte.
-    I8,
-    /// `i16`.
-    I16,
-    /// `i32`.
-    I32,
-    /// `i64`.
-    I64,
-    /// `f32`.
-    F32,
-    /// `D`, `f64`.
-    F64,
-    /// `B`, `bool`: one byte.
-    Bool,
-    /// `S`, `string`: UTF-8.
-    String,
-    /// `bytes`.
-    Bytes,
-    /// `label`: a number that stands for an interned string.
-    Label,
-    /// The name of an enum or of flags: index into [`Registry::types`].
-    Named(usize),
+impl Clock {
+    /// Every clock.
+    pub const ALL: &[Clock] = &[Clock::Precise, Clock::Inherit];
+
+    /// How the relation writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Clock::Precise => "precise",
+            Clock::Inherit => "inherit",
+        }
+    }
+
+    /// The clock of a name.
+    pub fn from_text(text: &str) -> Option<Clock> {
+        Clock::ALL.iter().copied().find(|clock| clock.name() == text)
+    }
 }

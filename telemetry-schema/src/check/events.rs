@@ -1,0 +1,133 @@
+//! Rules about events.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::fields::{Fields, integer};
+use super::kinds::Kinds;
+use super::names::Style;
+use super::types::Types;
+use super::{Check, params, quote};
+use crate::limits::MAX_EVENT_LEN;
+use crate::{Event, Registry, Version, keys, words};
+
+/// An event and what is known about it.
+pub(super) struct Row {
+    pub(super) event: Event,
+    /// False if a parameter's sort or size is not what was written.
+    pub(super) sound: bool,
+}
+
+/// `[[event]]`, ordered by code.
+pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &Types) -> Vec<Row> {
+    let tables = file.tables(cx, "event");
+    let codes = tables.iter().filter_map(|table| integer(table.get_ref().get("code")?.get_ref()));
+    let mut codes = Codes { seen: HashMap::new(), highest: codes.filter(|code| CODES.contains(code)).max() };
+    let measure = Registry { types: types.list.clone(), ..nothing() };
+    let mut rows = Vec::with_capacity(tables.len());
+    for table in &tables {
+        let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
+        let what = text.map_or("an event".to_string(), |name| format!("event {}", quote(name)));
+        let fields = Fields::new(cx, what, table.span(), table.get_ref(), keys::EVENT);
+        let name = fields.need_text(cx, "name");
+        if let Some(name) = &name
+            && cx.spelling("event", name, Style::Camel)
+        {
+            cx.emitter(name);
+            cx.claim("event", name);
+        }
+        let code = codes.of_event(cx, &fields);
+        let (params, sound) = params::params(cx, &fields, types);
+        let event = Event {
+            name: name.as_ref().map_or(String::new(), |name| name.get_ref().to_string()),
+            code,
+            always: fields.flag(cx, "always", true),
+            used: fields.flag(cx, "used", true),
+            kind: kinds.of_event(cx, &fields),
+            doc: fields.need_doc(cx),
+            params,
+        };
+        if sound {
+            let place = name.map_or(fields.span.clone(), |name| name.span());
+            size(cx, &fields, &event, &measure, place);
+        }
+        rows.push(Row { event, sound });
+    }
+    rows.sort_by_key(|row| row.event.code);
+    rows
+}
+
+/// An event must fit a block.
+fn size(cx: &mut Check, fields: &Fields, event: &Event, measure: &Registry, place: Range<usize>) {
+    let len = event.max_len(measure);
+    if len <= MAX_EVENT_LEN {
+        return;
+    }
+    let message = format!("{} takes up to {len} bytes, expected at most {MAX_EVENT_LEN}", fields.what);
+    let diagnostic = cx.diags.error(place, message);
+    if let Some(largest) = event.params.iter().max_by_key(|param| *param.wire_len(measure).end()) {
+        let len = *largest.wire_len(measure).end();
+        diagnostic.help(format!("{} alone takes up to {len}: lower its `max`", quote(&largest.name)));
+    }
+}
+
+/// The codes given so far.
+struct Codes {
+    seen: HashMap<u16, Range<usize>>,
+    /// The highest in the file, before or after.
+    highest: Option<i128>,
+}
+
+const CODES: std::ops::RangeInclusive<i128> = 0..=u16::MAX as i128;
+
+impl Codes {
+    fn of_event(&mut self, cx: &mut Check, event: &Fields) -> u16 {
+        let Some(code) = event.need_int(cx, "code", CODES) else { return 0 };
+        // Fits: it was checked to.
+        let number = *code.get_ref() as u16;
+        if let Some(first) = self.seen.get(&number) {
+            let message = format!("the code {} of {} is taken", cx.quote(&code.span()), event.what);
+            let diagnostic = cx.diags.error(code.span(), message).label(first.clone(), "first used here");
+            let next = self.highest.map_or(0, |highest| highest + 1);
+            if CODES.contains(&next) {
+                diagnostic.help(format!("the next free code is {next:#06x}"));
+            }
+        } else {
+            self.seen.insert(number, code.span());
+        }
+        number
+    }
+}
+
+/// The names of all events that have an emitter, in a file that may be broken anywhere.
+pub(super) fn emitters(root: &DeTable) -> Vec<String> {
+    let events = root.get("event").and_then(|events| events.get_ref().as_array());
+    let mut emitters = HashSet::new();
+    let tables =
+        events.into_iter().flat_map(|events| events.iter()).filter_map(|event| event.get_ref().as_table());
+    let used = tables.filter(|table| {
+        !matches!(table.get("used").map(|used| used.get_ref()), Some(DeValue::Boolean(false)))
+    });
+    used.filter_map(|table| table.get("name")?.get_ref().as_str())
+        .filter(|name| words::is_camel_case(name))
+        .filter(|name| {
+            let emitter = words::snake_case(name);
+            words::can_be_macro(&emitter) && emitters.insert(emitter)
+        })
+        .map(str::to_string)
+        .collect()
+}
+
+fn nothing() -> Registry {
+    Registry {
+        name: String::new(),
+        version: Version { major: 0, median: 0, minor: 0 },
+        doc: String::new(),
+        kinds: Vec::new(),
+        types: Vec::new(),
+        events: Vec::new(),
+        spans: Vec::new(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Rules about every table: which keys it has, which it must have, what their values are.
+
+use std::ops::{Range, RangeInclusive};
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::{Check, Origin, Text, described, one_of, quote};
+use crate::words::nearest;
+
+/// A table whose keys are read one by one. What has the wrong type is noted and counts as absent.
+pub(super) struct Fields<'a> {
+    /// What the table is, for messages: `event `PoolInit``.
+    pub(super) what: String,
+    /// Where a missing key is noted.
+    pub(super) span: Range<usize>,
+    table: &'a DeTable<'a>,
+}
+
+impl<'a> Fields<'a> {
+    /// Notes the keys that do not belong.
+    pub(super) fn new(
+        cx: &mut Check,
+        what: impl Into<String>,
+        span: Range<usize>,
+        table: &'a DeTable<'a>,
+        known: &[&'static str],
+    ) -> Self {
+        let what = what.into();
+        if cx.origin == Origin::File {
+            for key in table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
+                let found = key.get_ref();
+                let message = format!("unknown key {} in {what}", quote(found));
+                let help = match nearest(found, known.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("expected {}", one_of(known.iter().copied())),
+                };
+                cx.diags.error(key.span(), message).help(help);
+            }
+        }
+        Fields { what, span, table }
+    }
+
+    /// True if the key is there, whatever its value.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    pub(super) fn text(&self, cx: &mut Check, key: &str) -> Option<Text<'a>> {
+        self.get(cx, key, "a string", DeValue::as_str)
+    }
+
+    pub(super) fn need_text(&self, cx: &mut Check, key: &str) -> Option<Text<'a>> {
+        self.need(cx, key);
+        self.text(cx, key)
+    }
+
+    pub(super) fn flag(&self, cx: &mut Check, key: &str, default: bool) -> bool {
+        self.get(cx, key, "`true` or `false`", DeValue::as_bool).map_or(default, Spanned::into_inner)
+    }
+
+    pub(super) fn int(
+        &self,
+        cx: &mut Check,
+        key: &str,
+        range: RangeInclusive<i128>,
+    ) -> Option<Spanned<i128>> {
+        let int = self.get(cx, key, "an integer", integer)?;
+        cx.in_range(&format!("`{key}`"), &int, range).then_some(int)
+    }
+
+    pub(super) fn need_int(
+        &self,
+        cx: &mut Check,
+        key: &str,
+        range: RangeInclusive<i128>,
+    ) -> Option<Spanned<i128>> {
+        self.need(cx, key);
+        self.int(cx, key, range)
+    }
+
+    pub(super) fn table(&self, cx: &mut Check, key: &str) -> Option<Spanned<&'a DeTable<'a>>> {
+        self.get(cx, key, "a table", DeValue::as_table)
+    }
+
+    pub(super) fn need_table(&self, cx: &mut Check, key: &str) -> Option<Spanned<&'a DeTable<'a>>> {
+        self.need(cx, key);
+        self.table(cx, key)
+    }
+
+    /// An array of tables: those of its elements that are one.
+    pub(super) fn tables(&self, cx: &mut Check, key: &str) -> Vec<Spanned<&'a DeTable<'a>>> {
+        let array: Option<Spanned<&'a DeArray<'a>>> =
+            self.get(cx, key, "an array of tables", DeValue::as_array);
+        let Some(array) = array else { return Vec::new() };
+        let mut tables = Vec::with_capacity(array.get_ref().len());
+        for element in array.get_ref().iter() {
+            match element.get_ref().as_table() {
+                Some(table) => tables.push(Spanned::new(element.span(), table)),
+                None => {
+                    let found = described(element.get_ref());
+                    cx.diags.error(element.span(), format!("expected a table in `{key}`, found {found}"));
+                }
+            }
+        }
+        tables
+    }
+
+    /// Notes a key that is missing.
+    fn need(&self, cx: &mut Check, key: &str) {
+        if !self.has(key) {
+            let message = format!("{} has no `{key}`", self.what);
+            let diagnostic = cx.diags.error(self.span.clone(), message);
+            if let Some(example) = example(key) {
+                diagnostic.help(format!("for instance {example}"));
+            }
+        }
+    }
+
+    /// The value of a key if it has the expected type; notes any other type.
+    fn get<T>(
+        &self,
+        cx: &mut Check,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&'a DeValue<'a>) -> Option<T>,
+    ) -> Option<Spanned<T>> {
+        let value = self.table.get(key)?;
+        let read = read(value.get_ref());
+        if read.is_none() {
+            let found = described(value.get_ref());
+            let message = format!("expected {expected} for `{key}` of {}, found {found}", self.what);
+            let diagnostic = cx.diags.error(value.span(), message);
+            if let Some(example) = example(key) {
+                diagnostic.help(format!("for instance {example}"));
+            }
+        }
+        read.map(|read| Spanned::new(value.span(), read))
+    }
+}
+
+impl Check<'_> {
+    /// Notes a number outside of `range`.
+    pub(super) fn in_range(&mut self, what: &str, int: &Spanned<i128>, range: RangeInclusive<i128>) -> bool {
+        let fits = range.contains(int.get_ref());
+        if !fits {
+            let found = self.quote(&int.span());
+            let (low, high) = range.into_inner();
+            let message = format!("{what} is out of range: found {found}, expected {low} to {high}");
+            self.diags.error(int.span(), message);
+        }
+        fits
+    }
+}
+
+/// The value of an integer; one beyond 128 bits as the largest or smallest there is, which no rule
+/// allows anyway.
+pub(super) fn integer(value: &DeValue) -> Option<i128> {
+    let int = value.as_integer()?;
+    let beyond = if int.as_str().starts_with('-') { i128::MIN } else { i128::MAX };
+    Some(i128::from_str_radix(int.as_str(), int.radix()).unwrap_or(beyond))
+}
+
+/// What a key of this name looks like, where that is not plain.
+fn example(key: &str) -> Option<&'static str> {
+    match key {
+        "registry" => Some("`[registry]` with `name`, `version` and `doc`"),
+        "kinds" => Some("`[kinds]` with a line `Pool = { bit = 1, doc = \"per pool\" }`"),
+        "types" => Some("`[types.Reason]` with `repr = \"u8\"` and `values = { Full = 1 }`"),
+        "event" => Some("`[[event]]` before the lines of each event"),
+        "span" => Some("`[[span]]` before the lines of each span"),
+        "version" => Some("`version = { major = 1, median = 0, minor = 0 }`"),
+        "values" => Some("`values = { Full = 1, Empty = { value = 2, doc = \"nothing left\" } }`"),
+        "params" => Some("`params = [{ name = \"size\", sort = \"word\" }]`"),
+        "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`"),
+        "repr" => Some("`repr = \"u8\"`"),
+        "clock" => Some("`clock = \"inherit\"`"),
+        "code" => Some("`code = 0x0011`"),
+        _ => None,
+    }
+}

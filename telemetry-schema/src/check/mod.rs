@@ -1,0 +1,160 @@
+//! All rules about a registry, one file for each part of it.
+//!
+//! [`check`] walks the file once from top to bottom. A value that breaks a rule is noted and
+//! replaced by a harmless one, so that everything else is checked too; what could only be a
+//! consequence of a noted mistake is not noted again.
+
+mod events;
+mod fields;
+mod kinds;
+mod names;
+mod params;
+mod prose;
+mod spans;
+mod types;
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use self::fields::Fields;
+use self::names::{Names, Style};
+use crate::diagnostic::Diagnostics;
+use crate::{Invalid, Registry, Version, keys, syntax, words};
+
+/// Where a text comes from, which decides how strict the rules are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A file that people write.
+    File,
+    /// A stream, or another place that it got into after it was checked once.
+    Embedded,
+}
+
+/// See [`crate::parse`].
+pub(crate) fn check(text: &str, origin: Origin) -> Result<Registry, Invalid> {
+    let mut cx = Check { text, origin, diags: Diagnostics::default(), names: Names::default() };
+    let (root, sound) = syntax::read(text, &mut cx.diags);
+    let root = root.get_ref();
+    // After a syntax error anything may be missing: complaints about that would only mislead.
+    let registry = sound.then(|| file(&mut cx, root));
+    match registry {
+        Some(registry) if cx.diags.is_empty() => Ok(registry),
+        _ => {
+            let (diagnostics, omitted) = cx.diags.finish();
+            Err(Invalid {
+                diagnostics,
+                omitted,
+                registry: registry_name(root),
+                emitters: events::emitters(root),
+            })
+        }
+    }
+}
+
+/// What is needed while checking.
+struct Check<'a> {
+    text: &'a str,
+    origin: Origin,
+    diags: Diagnostics,
+    names: Names,
+}
+
+impl Check<'_> {
+    /// A piece of the text as a message quotes it.
+    fn quote(&self, span: &Range<usize>) -> String {
+        quote(self.text.get(span.clone()).unwrap_or(""))
+    }
+}
+
+/// The whole file. What it returns counts only if nothing was noted.
+fn file(cx: &mut Check, root: &DeTable) -> Registry {
+    let file = Fields::new(cx, "the file", 0..0, root, keys::FILE);
+    let (name, version, doc) = registry(cx, &file);
+    let mut kinds = kinds::kinds(cx, &file);
+    let types = types::types(cx, &file);
+    let events = events::events(cx, &file, &mut kinds, &types);
+    let spans = spans::spans(cx, &file, &events);
+    Registry {
+        name,
+        version,
+        doc,
+        kinds: kinds.list,
+        types: types.list,
+        events: events.into_iter().map(|row| row.event).collect(),
+        spans,
+    }
+}
+
+/// `[registry]`.
+fn registry(cx: &mut Check, file: &Fields) -> (String, Version, String) {
+    let nothing = (String::new(), Version { major: 0, median: 0, minor: 0 }, String::new());
+    let Some(table) = file.need_table(cx, "registry") else { return nothing };
+    let registry = Fields::new(cx, "the registry", table.span(), table.get_ref(), keys::REGISTRY);
+    let name = registry.need_text(cx, "name").map(|name| {
+        if cx.spelling("registry", &name, Style::Snake) {
+            cx.registry_name(&name);
+        }
+        name.into_inner().to_string()
+    });
+    let version = registry.need_table(cx, "version").map(|table| {
+        let version = Fields::new(cx, "the version", table.span(), table.get_ref(), keys::VERSION);
+        let mut part =
+            |key| version.need_int(cx, key, 0..=u32::MAX.into()).map_or(0, |part| part.into_inner() as u32);
+        Version { major: part("major"), median: part("median"), minor: part("minor") }
+    });
+    let doc = registry.need_doc(cx);
+    (name.unwrap_or_default(), version.unwrap_or(nothing.1), doc)
+}
+
+/// The registry's name in a file that may be broken anywhere.
+fn registry_name(root: &DeTable) -> Option<String> {
+    let name = root.get("registry")?.get_ref().get("name")?.get_ref().as_str()?;
+    words::is_snake_case(name).then(|| name.to_string())
+}
+
+/// Something of the input between backticks: on one line, cut if it is long.
+fn quote(text: &str) -> String {
+    const MAX: usize = 48;
+    let mut out = String::from("`");
+    for (count, char) in text.chars().enumerate() {
+        if count == MAX {
+            out.push('…');
+            break;
+        }
+        if crate::snippet::is_unprintable(char) {
+            out.extend(char.escape_default());
+        } else {
+            out.push(char);
+        }
+    }
+    out.push('`');
+    out
+}
+
+/// What a TOML value is, with its article.
+fn described(value: &DeValue) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// Things in a row for a message: `` `a`, `b` or `c` ``.
+fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let mut words: Vec<String> = words.into_iter().map(quote).collect();
+    match words.pop() {
+        None => "nothing".to_string(),
+        Some(last) if words.is_empty() => last,
+        Some(last) => format!("{} or {last}", words.join(", ")),
+    }
+}
+
+/// A text of the file with its place.
+type Text<'a> = Spanned<&'a str>;

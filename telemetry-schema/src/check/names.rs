@@ -1,0 +1,165 @@
+//! Rules about names: spelling, keywords, names that are taken, names given twice.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::{Check, Origin, Text, quote};
+use crate::limits::MAX_NAME_LEN;
+use crate::words::{self, camel_case, is_camel_case, is_snake_case, keyword_of, snake_case};
+
+/// How a name is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Camel,
+    Snake,
+}
+
+/// The names of kinds, types and events, which share one namespace whatever their case: generated
+/// modules define them side by side, words that switch kinds and events are matched without case,
+/// and so are the names of tables in SQL.
+#[derive(Default)]
+pub(super) struct Names {
+    taken: HashMap<String, Taken>,
+}
+
+struct Taken {
+    role: &'static str,
+    name: String,
+    span: Range<usize>,
+}
+
+impl Check<'_> {
+    /// The rules for every name. False if it breaks one, and is better not looked at further.
+    pub(super) fn spelling(&mut self, role: &str, name: &Text, style: Style) -> bool {
+        let text = *name.get_ref();
+        let (fine, style_name, proposal) = match style {
+            Style::Camel => (is_camel_case(text), "CamelCase", camel_case(text)),
+            Style::Snake => (is_snake_case(text), "snake_case", snake_case(&camel_case(text))),
+        };
+        if !fine {
+            let message = format!("the {role} name {} is not {style_name}", quote(text));
+            let diagnostic = self.diags.error(name.span(), message);
+            let proposal_fine = match style {
+                Style::Camel => is_camel_case(&proposal),
+                Style::Snake => is_snake_case(&proposal),
+            };
+            diagnostic.help(match (proposal_fine, style) {
+                (true, _) => format!("write {}", quote(&proposal)),
+                (false, Style::Camel) => {
+                    "letters and digits of ASCII, an upper-case letter first".to_string()
+                }
+                (false, Style::Snake) => {
+                    "lower-case words of ASCII joined by `_`, a letter first".to_string()
+                }
+            });
+            return false;
+        }
+        if text.len() > MAX_NAME_LEN {
+            let message = format!(
+                "the {role} name {} has {} characters, expected at most {MAX_NAME_LEN}",
+                quote(text),
+                text.len()
+            );
+            self.diags.error(name.span(), message);
+            return false;
+        }
+        if self.origin == Origin::File
+            && let Some(languages) = keyword_of(text)
+        {
+            let message = format!("the {role} name `{text}` is a keyword of {languages}");
+            self.diags
+                .error(name.span(), message)
+                .help("it would stand as it is in generated code: choose another");
+            return false;
+        }
+        true
+    }
+
+    /// A registry's name must differ from the framework's own and from what words of control mean.
+    pub(super) fn registry_name(&mut self, name: &Text) {
+        let text = *name.get_ref();
+        if self.origin == Origin::File && words::RESERVED_REGISTRIES.contains(&text) {
+            let message = format!("the registry name `{text}` is reserved");
+            self.diags.error(name.span(), message).help("name it after what it describes, for instance `gc`");
+        }
+    }
+
+    /// An event's name must make an emitter that a program can call.
+    pub(super) fn emitter(&mut self, name: &Text) {
+        let emitter = snake_case(name.get_ref());
+        if self.origin == Origin::File && !words::can_be_macro(&emitter) {
+            let message =
+                format!("the emitter of event `{}`, `{emitter}!`, is a keyword of Rust", name.get_ref());
+            self.diags.error(name.span(), message).help("choose another name for the event");
+        }
+    }
+
+    /// Takes a name for a kind, type or event, and notes it if it is taken already.
+    pub(super) fn claim(&mut self, role: &'static str, name: &Text) {
+        let text = *name.get_ref();
+        if self.origin == Origin::File {
+            if words::RESERVED.contains(&text) {
+                let message = format!("the {role} name `{text}` is reserved");
+                self.diags
+                    .error(name.span(), message)
+                    .help("generated modules define it themselves: choose another");
+                return;
+            }
+            if role != "type" && text.eq_ignore_ascii_case(words::ALL_WORD) {
+                let message = format!("the {role} name `{text}` is reserved");
+                self.diags
+                    .error(name.span(), message)
+                    .help("`all` switches every kind and event: choose another");
+                return;
+            }
+        }
+        let entry = Taken { role, name: text.to_string(), span: name.span() };
+        let first = match self.names.taken.entry(text.to_ascii_lowercase()) {
+            std::collections::hash_map::Entry::Vacant(vacant) => {
+                vacant.insert(entry);
+                return;
+            }
+            std::collections::hash_map::Entry::Occupied(occupied) => occupied,
+        };
+        let Taken { role: first_role, name: first_name, span: first_span } = first.get();
+        let (message, help) = if first_name == text && *first_role == role {
+            (format!("{role} `{text}` is defined twice"), "give each its own name".to_string())
+        } else if first_name == text {
+            (
+                format!("{role} `{text}` has the name of a {first_role}"),
+                "kinds, types and events share one namespace".to_string(),
+            )
+        } else if self.origin == Origin::Embedded {
+            return;
+        } else {
+            let emitter = snake_case(text);
+            let help = if role == "event" && *first_role == role && snake_case(first_name) == emitter {
+                format!("both would have the emitter `{emitter}!`")
+            } else {
+                "names are matched without case where words switch them and in SQL".to_string()
+            };
+            (format!("{role} `{text}` and {first_role} `{first_name}` differ only in case"), help)
+        };
+        let first_span = first_span.clone();
+        self.diags.error(name.span(), message).label(first_span, "first used here").help(help);
+    }
+}
+
+/// The names in one table or list, to find one that is given twice.
+#[derive(Default)]
+pub(super) struct Once {
+    seen: HashMap<String, Range<usize>>,
+}
+
+impl Once {
+    /// Where the name was given before, if it was.
+    pub(super) fn again(&mut self, name: &str, span: Range<usize>) -> Option<Range<usize>> {
+        match self.seen.entry(name.to_string()) {
+            std::collections::hash_map::Entry::Occupied(first) => Some(first.get().clone()),
+            std::collections::hash_map::Entry::Vacant(vacant) => {
+                vacant.insert(span);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Rules about parameters.
+
+use super::fields::Fields;
+use super::names::{Once, Style};
+use super::types::Types;
+use super::{Check, Text, one_of, quote};
+use crate::limits::{DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN};
+use crate::words::nearest;
+use crate::{Count, Param, Sort, keys};
+
+/// The parameters of an event, in wire order, and whether all of them can be measured.
+pub(super) fn params(cx: &mut Check, event: &Fields, types: &Types) -> (Vec<Param>, bool) {
+    let tables = event.tables(cx, "params");
+    if tables.len() > MAX_PARAMS {
+        let message =
+            format!("{} has {} parameters, expected at most {MAX_PARAMS}", event.what, tables.len());
+        cx.diags.error(tables[MAX_PARAMS].span(), message).help("put some into arrays, or split the event");
+    }
+    let mut names = Once::default();
+    let mut sound = true;
+    let params = tables.iter().map(|table| {
+        let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
+        let what = match text {
+            Some(name) => format!("parameter {} of {}", quote(name), event.what),
+            None => format!("a parameter of {}", event.what),
+        };
+        let fields = Fields::new(cx, what, table.span(), table.get_ref(), keys::PARAM);
+        let name = fields.need_text(cx, "name");
+        if let Some(name) = &name
+            && cx.spelling("parameter", name, Style::Snake)
+            && let Some(first) = names.again(name.get_ref(), name.span())
+        {
+            let message = format!("{} has two parameters `{}`", event.what, name.get_ref());
+            cx.diags
+                .error(name.span(), message)
+                .label(first, "first used here")
+                .help("give each its own name");
+        }
+        let (param, fine) = param(cx, &fields, types);
+        sound &= fine;
+        Param { name: name.map_or(String::new(), |name| name.into_inner().to_string()), ..param }
+    });
+    let params = params.collect();
+    (params, sound)
+}
+
+/// All of a parameter but its name, and whether its size is known.
+fn param(cx: &mut Check, fields: &Fields, types: &Types) -> (Param, bool) {
+    let sort = fields.need_text(cx, "sort").and_then(|text| sort(cx, fields, &text, types));
+    let mut param = Param {
+        name: String::new(),
+        sort: Sort::U64,
+        count: Count::One,
+        doc: fields.doc(cx),
+        unit: fields.text(cx, "unit").map_or(String::new(), |unit| {
+            cx.unit(&unit);
+            if let Some((sort, _)) = sort
+                && !sort.is_number()
+            {
+                let message = format!("{} has a unit, but is no number", fields.what);
+                cx.diags.error(unit.span(), message).help("leave `unit` out");
+            }
+            unit.into_inner().to_string()
+        }),
+        max_len: 0,
+    };
+    let Some((sort, count)) = sort else { return (param, false) };
+    let sound = !matches!(sort, Sort::Named(index) if !types.sound[index]);
+    (param.sort, param.count) = (sort, count);
+    let highest = match count {
+        Count::UpTo(_) => MAX_ELEMENTS,
+        Count::One if sort.is_run() => MAX_RUN_LEN,
+        Count::One | Count::Fixed(_) => {
+            if let Some(max) = fields.int(cx, "max", i128::MIN..=i128::MAX) {
+                let message = format!("{} has a `max`, but always the same size", fields.what);
+                cx.diags
+                    .error(max.span(), message)
+                    .help("`max` is for `string`, `bytes` and arrays without a number, such as `[u32]`");
+            }
+            return (param, sound);
+        }
+    };
+    let max = fields.int(cx, "max", 1..=highest.into());
+    let sound = sound && (max.is_some() || !fields.has("max"));
+    // Fits: it was checked to be at most `highest`.
+    let max = max.map(|max| max.into_inner() as u32);
+    match count {
+        Count::UpTo(_) => param.count = Count::UpTo(max.unwrap_or(DEFAULT_ELEMENTS)),
+        _ => param.max_len = max.unwrap_or(DEFAULT_RUN_LEN),
+    }
+    (param, sound)
+}
+
+/// Reads `word`, `W`, `TraceWhy`, `[u32]` or `[u32; 4]`.
+fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &Types) -> Option<(Sort, Count)> {
+    let whole = text.get_ref().trim();
+    let Some(inner) = whole.strip_prefix('[') else {
+        return element(cx, fields, text, whole, types).map(|sort| (sort, Count::One));
+    };
+    let mut refuse = |message: String, help: &str| {
+        cx.diags.error(text.span(), message).help(help);
+    };
+    let Some(inner) = inner.strip_suffix(']') else {
+        refuse(
+            format!("the sort {} of {} has no closing `]`", quote(whole), fields.what),
+            "for instance `[u32]` or `[u32; 4]`",
+        );
+        return None;
+    };
+    if inner.contains(['[', ']']) {
+        refuse(
+            format!("the sort {} of {} is an array of arrays", quote(whole), fields.what),
+            "use one array, or several parameters",
+        );
+        return None;
+    }
+    let (name, count) = match inner.split_once(';') {
+        None => (inner, Count::UpTo(DEFAULT_ELEMENTS)),
+        Some((name, number)) => match number.trim().parse() {
+            Ok(number) if (1..=MAX_ELEMENTS).contains(&number) => (name, Count::Fixed(number)),
+            _ => {
+                let number = quote(number.trim());
+                refuse(
+                    format!(
+                        "the sort {} of {} has {number} elements, expected 1 to {MAX_ELEMENTS}",
+                        quote(whole),
+                        fields.what
+                    ),
+                    "for instance `[u32; 4]`, or `[u32]` with `max = 4` for at most so many",
+                );
+                return None;
+            }
+        },
+    };
+    let sort = element(cx, fields, text, name.trim(), types)?;
+    if sort.is_run() {
+        let message = format!("the sort {} of {} is an array of strings", quote(whole), fields.what);
+        cx.diags.error(text.span(), message).help("use several parameters, or an array of `label`");
+        return None;
+    }
+    Some((sort, count))
+}
+
+/// The sort of a plain name.
+fn element(cx: &mut Check, fields: &Fields, text: &Text, name: &str, types: &Types) -> Option<Sort> {
+    if let Some(&index) = types.index.get(name) {
+        return Some(Sort::Named(index));
+    }
+    let sort = Sort::from_text(name);
+    let is_type = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.len() > 1;
+    if sort.is_none() && !cx.diags.is_full() && (types.readable || !is_type) {
+        let sorts = || Sort::ALL.iter().filter_map(|sort| sort.name());
+        let help = match nearest(name, types.list.iter().map(|ty| ty.name.as_str()).chain(sorts())) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if is_type => "define it in `[types]`, or use one of the sorts".to_string(),
+            None => format!("expected {} or the name of a type", one_of(sorts()).replace(" or ", ", ")),
+        };
+        let message = format!("unknown sort {} of {}", quote(name), fields.what);
+        cx.diags.error(text.span(), message).help(help);
+    }
+    sort
+}

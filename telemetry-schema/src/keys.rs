@@ -1,0 +1,28 @@
+//! The keys of every table of an `events.toml`, in the order in which the canonical form writes them.
+
+/// Of the file.
+pub const FILE: &[&str] = &["registry", "kinds", "types", "event", "span"];
+
+/// Of `[registry]`.
+pub const REGISTRY: &[&str] = &["name", "version", "doc"];
+
+/// Of `version`.
+pub const VERSION: &[&str] = &["major", "median", "minor"];
+
+/// Of a kind.
+pub const KIND: &[&str] = &["bit", "doc", "clock"];
+
+/// Of a type.
+pub const TYPE: &[&str] = &["repr", "flags", "doc", "values"];
+
+/// Of a value of a type, where it is not just a number.
+pub const VALUE: &[&str] = &["value", "doc"];
+
+/// Of an event.
+pub const EVENT: &[&str] = &["name", "code", "always", "used", "kind", "doc", "params"];
+
+/// Of a parameter.
+pub const PARAM: &[&str] = &["name", "sort", "max", "unit", "doc"];
+
+/// Of a span.
+pub const SPAN: &[&str] = &["name", "begin", "end", "key", "doc"];

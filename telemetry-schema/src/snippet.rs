@@ -1,0 +1,147 @@
+//! Draws a diagnostic: message, place, the line with carets under it, help.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::Diagnostic;
+
+/// Columns of a line that are shown; of longer ones the part around the mistake.
+const MAX_WIDTH: usize = 110;
+
+/// Columns kept before the mistake in a line that is cut.
+const BEFORE: usize = 50;
+
+/// Line and column of a byte, both from 1; columns count characters.
+pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(at)];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+/// See [`Diagnostic::render`].
+pub(crate) fn render(diagnostic: &Diagnostic, path: &str, text: &str) -> String {
+    let (line, column) = position(text, diagnostic.span.start);
+    let mut notes = vec![Note::new(text, &diagnostic.span, '^', "")];
+    if let Some(label) = &diagnostic.label {
+        notes.push(Note::new(text, &label.span, '-', &label.text));
+        notes.sort_by_key(|note| note.line);
+    }
+    let margin = notes.iter().map(|note| note.line.to_string().len()).max().unwrap_or(1);
+
+    let mut out = diagnostic.message.clone();
+    let _ = write!(out, "\n{:margin$}--> {path}:{line}:{column}\n{:margin$} |", "", "");
+    let mut shown: Option<&Note> = None;
+    for note in &notes {
+        if shown.is_some_and(|shown| shown.line + 1 < note.line) {
+            out.push_str("\n...");
+        }
+        let _ = write!(out, "\n{:margin$} | {}\n{:margin$} | {}", note.line, note.source, "", note.marks);
+        shown = Some(note);
+    }
+    if let Some(help) = &diagnostic.help {
+        let _ = write!(out, "\n{:margin$} = help: {help}", "");
+    }
+    out
+}
+
+/// A line of the text with the marks under it.
+struct Note {
+    line: usize,
+    source: String,
+    marks: String,
+}
+
+impl Note {
+    /// Draws the line in which `span` begins, marked as far as the span or the line goes.
+    fn new(text: &str, span: &Range<usize>, mark: char, label: &str) -> Note {
+        let start = text.floor_char_boundary(span.start);
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[line_start..].lines().next().unwrap_or("");
+        let start = (start - line_start).min(line.len());
+        let end = span.end.saturating_sub(line_start).clamp(start, line.len());
+        let end = line.ceil_char_boundary(end);
+
+        let before = columns(&line[..start]);
+        let marked = columns(&line[start..end]);
+        let after = columns(&line[end..]);
+        let whole = [&before[..], &marked, &after].concat();
+        let (first, last) = window(&whole, before.len());
+
+        let mut source: String = whole[first..last].iter().map(|column| column.char).collect();
+        let mut indent = width(&whole[first.min(before.len())..before.len()]);
+        if first > 0 {
+            source.insert(0, '…');
+            indent += 1;
+        }
+        let marked_last = last.min(before.len() + marked.len());
+        if last < whole.len() {
+            source.push('…');
+        }
+        let marks = width(&whole[before.len()..marked_last.max(before.len())]).max(1);
+        let marks = " ".repeat(indent) + &mark.to_string().repeat(marks);
+        let marks = if label.is_empty() { marks } else { format!("{marks} {label}") };
+        Note { line: position(text, span.start).0, source, marks }
+    }
+}
+
+/// A character as it is shown, and how many columns it takes.
+#[derive(Clone, Copy)]
+struct Column {
+    char: char,
+    width: usize,
+}
+
+/// Tabs become spaces; a control character, which might do things to a terminal, a replacement.
+fn columns(text: &str) -> Vec<Column> {
+    let mut out = Vec::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\t' => out.extend([Column { char: ' ', width: 1 }; 4]),
+            _ if is_unprintable(char) => out.push(Column { char: char::REPLACEMENT_CHARACTER, width: 1 }),
+            _ => out.push(Column { char, width: char_width(char) }),
+        }
+    }
+    out
+}
+
+/// The part of a line that is shown: all of it, or as much as fits around the mark.
+fn window(line: &[Column], mark: usize) -> (usize, usize) {
+    if width(line) <= MAX_WIDTH {
+        return (0, line.len());
+    }
+    let mut first = mark;
+    while first > 0 && width(&line[first - 1..mark]) <= BEFORE {
+        first -= 1;
+    }
+    let mut last = mark;
+    while last < line.len() && width(&line[first..=last]) <= MAX_WIDTH {
+        last += 1;
+    }
+    (first, last)
+}
+
+fn width(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.width).sum()
+}
+
+/// True for control characters, and for those that turn the direction of the text around them.
+pub(crate) fn is_unprintable(char: char) -> bool {
+    char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Columns that a terminal gives to a character: near enough for carets.
+fn char_width(char: char) -> usize {
+    match char {
+        '\u{300}'..='\u{36f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' => 2,
+        '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' => 2,
+        '\u{1f300}'..='\u{1faff}' | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
