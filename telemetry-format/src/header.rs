@@ -135,7 +135,8 @@ impl Loss {
 pub struct Header {
     /// What the block holds.
     pub block_type: BlockType,
-    /// Bytes of the header, at least [`HEADER_LEN`]; a later writer may add fields.
+    /// Bytes of the header, at least [`HEADER_LEN`]; a later writer, or a block in memory, may have
+    /// more fields behind these.
     pub header_len: u16,
     /// Bit number of the kind of the block's events.
     pub kind: u8,
@@ -255,13 +256,14 @@ impl Header {
         self.header_len as u64 + self.payload_len as u64
     }
 
-    /// The header's bytes, its checksum last. Always writes [`HEADER_LEN`] bytes.
+    /// The header's first [`HEADER_LEN`] bytes, its checksum last. With a larger `header_len` the
+    /// caller puts what else belongs to the header between them and the payload.
     pub fn encode(&self, checksum: Checksum) -> [u8; HEADER_LEN] {
         let mut out = [0; HEADER_LEN];
         out[..8].copy_from_slice(&MAGIC);
         out[8] = FORMAT_VERSION;
         out[9] = self.block_type.code();
-        out[10..12].copy_from_slice(&(HEADER_LEN as u16).to_le_bytes());
+        out[10..12].copy_from_slice(&self.header_len.to_le_bytes());
         out[12] = self.kind;
         out[13] = self.flags;
         out[14] = self.codec;

@@ -1,8 +1,9 @@
 //! Writing values: the one description of how a value becomes bytes.
 //!
 //! Everything is generic over [`Put`], so that the runtime's hot path (raw stores into a block)
-//! and the safe writers (a `Vec<u8>`) share it. The functions are small and always inlined: on the
-//! hot path they hide behind the latency of the clock.
+//! and the safe writers (a `&mut Vec<u8>`) share it. The functions are small and always inlined, and
+//! hand the place to write to on by value, so that it stays in a register also where the rare cases
+//! are out of line: on the hot path all this hides behind the latency of the clock.
 
 use alloc::vec::Vec;
 
@@ -12,20 +13,22 @@ pub const MAX_VARINT: usize = 10;
 /// Where packed bytes go.
 ///
 /// The caller has made sure that there is room; neither method can fail.
-pub trait Put {
+pub trait Put: Sized {
     /// Appends a few bytes whose number is known at compile time.
-    fn array<const N: usize>(&mut self, bytes: [u8; N]);
+    fn array<const N: usize>(self, bytes: [u8; N]) -> Self;
     /// Appends a run of bytes.
-    fn run(&mut self, bytes: &[u8]);
+    fn run(self, bytes: &[u8]) -> Self;
 }
 
-impl Put for Vec<u8> {
-    fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+impl Put for &mut Vec<u8> {
+    fn array<const N: usize>(self, bytes: [u8; N]) -> Self {
         self.extend_from_slice(&bytes);
+        self
     }
 
-    fn run(&mut self, bytes: &[u8]) {
+    fn run(self, bytes: &[u8]) -> Self {
         self.extend_from_slice(bytes);
+        self
     }
 }
 
@@ -34,65 +37,64 @@ impl Put for Vec<u8> {
 /// One, two and three bytes are spelled out because nearly every value of a delta-coded event is
 /// one of them; the loop is out of line.
 #[inline(always)]
-pub fn unsigned(out: &mut impl Put, value: u64) {
+pub fn unsigned<P: Put>(out: P, value: u64) -> P {
     let v = value as u32;
     if value < 1 << 7 {
-        out.array([v as u8]);
+        out.array([v as u8])
     } else if value < 1 << 14 {
-        out.array([v as u8 | 0x80, (v >> 7) as u8]);
+        out.array([v as u8 | 0x80, (v >> 7) as u8])
     } else if value < 1 << 21 {
-        out.array([v as u8 | 0x80, (v >> 7) as u8 | 0x80, (v >> 14) as u8]);
+        out.array([v as u8 | 0x80, (v >> 7) as u8 | 0x80, (v >> 14) as u8])
     } else {
-        long_unsigned(out, value);
+        long_unsigned(out, value)
     }
 }
 
 /// Four bytes and more of LEB128.
 #[inline(never)]
-fn long_unsigned(out: &mut impl Put, mut value: u64) {
+fn long_unsigned<P: Put>(mut out: P, mut value: u64) -> P {
     while value >= 1 << 7 {
-        out.array([value as u8 | 0x80]);
+        out = out.array([value as u8 | 0x80]);
         value >>= 7;
     }
-    out.array([value as u8]);
+    out.array([value as u8])
 }
 
 /// A signed number: zigzag, then LEB128, so that small magnitudes of either sign stay short.
 #[inline(always)]
-pub fn signed(out: &mut impl Put, value: i64) {
-    unsigned(out, zigzag(value));
+pub fn signed<P: Put>(out: P, value: i64) -> P {
+    unsigned(out, zigzag(value))
 }
 
 /// A pointer, address or word: the signed distance from the last value of the same parameter of
 /// the same event in this lane, which `slot` holds. Wraps, so every 64-bit value has a distance.
 #[inline(always)]
-pub fn delta(out: &mut impl Put, slot: u64, value: u64) {
-    signed(out, value.wrapping_sub(slot) as i64);
+pub fn delta<P: Put>(out: P, slot: u64, value: u64) -> P {
+    signed(out, value.wrapping_sub(slot) as i64)
 }
 
 /// A byte as it is: `bool`, `u8`, `i8`.
 #[inline(always)]
-pub fn byte(out: &mut impl Put, value: u8) {
-    out.array([value]);
+pub fn byte<P: Put>(out: P, value: u8) -> P {
+    out.array([value])
 }
 
 /// A 32-bit float: its bits, little-endian.
 #[inline(always)]
-pub fn f32(out: &mut impl Put, value: f32) {
-    out.array(value.to_le_bytes());
+pub fn f32<P: Put>(out: P, value: f32) -> P {
+    out.array(value.to_le_bytes())
 }
 
 /// A 64-bit float: its bits, little-endian.
 #[inline(always)]
-pub fn f64(out: &mut impl Put, value: f64) {
-    out.array(value.to_le_bytes());
+pub fn f64<P: Put>(out: P, value: f64) -> P {
+    out.array(value.to_le_bytes())
 }
 
 /// A string or byte string: its length as an unsigned number, then the bytes.
 #[inline(always)]
-pub fn bytes(out: &mut impl Put, value: &[u8]) {
-    unsigned(out, value.len() as u64);
-    out.run(value);
+pub fn bytes<P: Put>(out: P, value: &[u8]) -> P {
+    unsigned(out, value.len() as u64).run(value)
 }
 
 /// Folds the sign into the lowest bit: 0, -1, 1, -2 become 0, 1, 2, 3.

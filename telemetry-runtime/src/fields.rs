@@ -14,20 +14,20 @@ pub struct Raw(pub(crate) *mut u8);
 
 impl put::Put for Raw {
     #[inline(always)]
-    fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+    fn array<const N: usize>(self, bytes: [u8; N]) -> Self {
         // SAFETY: who made this value asked for `bound` bytes of room, and the fields keep to it.
         unsafe {
             self.0.cast::<[u8; N]>().write_unaligned(bytes);
-            self.0 = self.0.add(N);
+            Raw(self.0.add(N))
         }
     }
 
     #[inline(always)]
-    fn run(&mut self, bytes: &[u8]) {
+    fn run(self, bytes: &[u8]) -> Self {
         // SAFETY: as above; a block never overlaps a parameter, since nobody has a reference into it.
         unsafe {
             core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, bytes.len());
-            self.0 = self.0.add(bytes.len());
+            Raw(self.0.add(bytes.len()))
         }
     }
 }
@@ -40,7 +40,7 @@ pub unsafe trait Fields<const SLOTS: usize> {
     /// Most bytes that `put` writes.
     fn bound(&self) -> usize;
     /// Writes the parameters.
-    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]);
+    fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw;
     /// How many of the parameters are cut to their limit.
     #[inline(always)]
     fn cut(&self) -> u64 {
@@ -55,7 +55,9 @@ unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
         0
     }
     #[inline(always)]
-    fn put(&self, _: &mut Raw, _: &[Cell<u64>; SLOTS]) {}
+    fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
+        out
+    }
 }
 
 // SAFETY: the bound is the sum of its parts'.
@@ -65,9 +67,8 @@ unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS
         self.0.bound() + self.1.bound()
     }
     #[inline(always)]
-    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
-        self.0.put(out, slots);
-        self.1.put(out, slots);
+    fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw {
+        self.1.put(self.0.put(out, slots), slots)
     }
     #[inline(always)]
     fn cut(&self) -> u64 {
@@ -89,8 +90,8 @@ macro_rules! field {
                 $bound
             }
             #[inline(always)]
-            fn put(&self, out: &mut Raw, _: &[Cell<u64>; SLOTS]) {
-                $put(out, self.0);
+            fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
+                $put(out, self.0)
             }
         }
     };
@@ -128,9 +129,9 @@ unsafe impl<const SLOT: usize, const SLOTS: usize> Fields<SLOTS> for Delta<SLOT>
         MAX_VARINT
     }
     #[inline(always)]
-    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
+    fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw {
         const { assert!(SLOT < SLOTS, "the slot is one of the registry's") };
-        put::delta(out, slots[SLOT].replace(self.0), self.0);
+        put::delta(out, slots[SLOT].replace(self.0), self.0)
     }
 }
 
@@ -145,8 +146,8 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Text<'_, MAX
         MAX_VARINT + self.0.len().min(MAX)
     }
     #[inline(always)]
-    fn put(&self, out: &mut Raw, _: &[Cell<u64>; SLOTS]) {
-        put::bytes(out, put::cut(self.0, MAX).as_bytes());
+    fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
+        put::bytes(out, put::cut(self.0, MAX).as_bytes())
     }
     #[inline(always)]
     fn cut(&self) -> u64 {
@@ -165,8 +166,8 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MA
         MAX_VARINT + self.0.len().min(MAX)
     }
     #[inline(always)]
-    fn put(&self, out: &mut Raw, _: &[Cell<u64>; SLOTS]) {
-        put::bytes(out, &self.0[..self.0.len().min(MAX)]);
+    fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
+        put::bytes(out, &self.0[..self.0.len().min(MAX)])
     }
     #[inline(always)]
     fn cut(&self) -> u64 {
@@ -194,12 +195,10 @@ unsafe impl<
         (1 + self.0.len().min(MAX)) * MAX_VARINT
     }
     #[inline(always)]
-    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
+    fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw {
         let kept = &self.0[..self.0.len().min(MAX)];
-        if COUNTED {
-            put::unsigned(out, kept.len() as u64);
-        }
-        kept.iter().for_each(|&value| (self.1)(value).put(out, slots));
+        let out = if COUNTED { put::unsigned(out, kept.len() as u64) } else { out };
+        kept.iter().fold(out, |out, &value| (self.1)(value).put(out, slots))
     }
     #[inline(always)]
     fn cut(&self) -> u64 {
@@ -243,21 +242,20 @@ unsafe impl<
         (1 + self.0.len().min(MAX)) * MAX_VARINT
     }
     #[inline(always)]
-    fn put(&self, out: &mut Raw, slots: &[Cell<u64>; SLOTS]) {
+    fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw {
         const { assert!(SLOT < SLOTS, "the slot is one of the registry's") };
         let kept = &self.0[..self.0.len().min(MAX)];
-        if COUNTED {
-            put::unsigned(out, kept.len() as u64);
-        }
+        let mut out = if COUNTED { put::unsigned(out, kept.len() as u64) } else { out };
         let mut last = slots[SLOT].get();
         for (index, &value) in kept.iter().enumerate() {
             let value = (self.1)(value);
-            put::delta(out, last, value);
+            out = put::delta(out, last, value);
             last = value;
             if index == 0 {
                 slots[SLOT].set(value);
             }
         }
+        out
     }
     #[inline(always)]
     fn cut(&self) -> u64 {

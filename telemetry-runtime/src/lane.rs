@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use core::cell::Cell;
+use core::hint::cold_path;
 use core::ptr::{NonNull, null_mut};
 use std::thread::LocalKey;
 
@@ -142,43 +143,44 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     fields: impl Fields<SLOTS>,
 ) {
     const { assert!(KIND < KINDS, "the kind is one of the registry's") };
-    local.with(|all| {
-        let lane = &all.lanes[KIND];
-        if !lane.enter() {
-            return nested(lane);
+    // `with` around the whole body is not inlined; around this it is.
+    // SAFETY: a thread-local without a destructor lives until its thread is gone.
+    let all = unsafe { &*local.with(core::ptr::from_ref) };
+    let lane = &all.lanes[KIND];
+    if !lane.enter() {
+        return nested(lane);
+    }
+    // Code, time, parameters.
+    let need = 3 + MAX_VARINT + fields.bound();
+    if lane.room() < need {
+        cold_path();
+        let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
+        if !refill(view, KIND, registry, site, need) {
+            return lane.leave();
         }
-        // Code, time, parameters.
-        let need = 3 + MAX_VARINT + fields.bound();
-        if lane.room() < need {
-            let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
-            if !refill(view, KIND, registry, site, need) {
-                return lane.leave();
-            }
-        }
-        let time = if INHERIT {
-            all.time.get()
-        } else {
-            let time = clock::ticks();
-            all.time.set(time);
-            time
-        };
-        let start = lane.cursor.get();
-        let mut out = Raw(start);
-        put::unsigned(&mut out, u64::from(site.code));
-        put::unsigned(&mut out, time.wrapping_sub(lane.time.replace(time)));
-        fields.put(&mut out, &all.slots);
-        lane.cursor.set(out.0);
-        // SAFETY: with room for an event the lane has a block, which is the lane's until sealed.
-        let word = unsafe { &(*lane.block.get()).state };
-        let len = out.0 as usize - start as usize;
-        let next = word.load(Ordering::Relaxed).wrapping_add(state::pack(len as u32, 1));
-        // Release: whoever sees the length sees the bytes.
-        word.store(next, Ordering::Release);
-        if fields.cut() > 0 {
-            cut(lane, fields.cut());
-        }
-        lane.leave();
-    });
+    }
+    let time = if INHERIT {
+        all.time.get()
+    } else {
+        let time = clock::ticks();
+        all.time.set(time);
+        time
+    };
+    let start = lane.cursor.get();
+    let out = put::unsigned(Raw(start), u64::from(site.code));
+    let out = put::unsigned(out, time.wrapping_sub(lane.time.replace(time)));
+    let out = fields.put(out, &all.slots);
+    lane.cursor.set(out.0);
+    // SAFETY: with room for an event the lane has a block, which is the lane's until sealed.
+    let word = unsafe { &(*lane.block.get()).state };
+    let len = out.0 as usize - start as usize;
+    let next = word.load(Ordering::Relaxed).wrapping_add(state::pack(len as u32, 1));
+    // Release: whoever sees the length sees the bytes.
+    word.store(next, Ordering::Release);
+    if fields.cut() > 0 {
+        cut(lane, fields.cut());
+    }
+    lane.leave();
 }
 
 /// Counts an event that interrupted an emission in its own lane.
