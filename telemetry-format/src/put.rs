@@ -18,6 +18,16 @@ pub trait Put: Sized {
     fn array<const N: usize>(self, bytes: [u8; N]) -> Self;
     /// Appends a run of bytes.
     fn run(self, bytes: &[u8]) -> Self;
+    /// Appends the low `N` bytes, 1 to 4, of a little-endian word. There is room for all four.
+    #[inline(always)]
+    fn low<const N: usize>(self, word: u32) -> Self {
+        self.run(&word.to_le_bytes()[..N])
+    }
+    /// Appends a run of bytes if that takes no call to a copying routine.
+    #[inline(always)]
+    fn short_run(self, bytes: &[u8]) -> Option<Self> {
+        Some(self.run(bytes))
+    }
 }
 
 impl Put for &mut Vec<u8> {
@@ -33,26 +43,8 @@ impl Put for &mut Vec<u8> {
 }
 
 /// An unsigned number as LEB128: seven bits a byte, low ones first, the top bit set on all but the last.
-///
-/// One, two and three bytes are spelled out because nearly every value of a delta-coded event is
-/// one of them; the loop is out of line.
-#[inline(always)]
-pub fn unsigned<P: Put>(out: P, value: u64) -> P {
-    let v = value as u32;
-    if value < 1 << 7 {
-        out.array([v as u8])
-    } else if value < 1 << 14 {
-        out.array([v as u8 | 0x80, (v >> 7) as u8])
-    } else if value < 1 << 21 {
-        out.array([v as u8 | 0x80, (v >> 7) as u8 | 0x80, (v >> 14) as u8])
-    } else {
-        long_unsigned(out, value)
-    }
-}
-
-/// Four bytes and more of LEB128.
-#[inline(never)]
-fn long_unsigned<P: Put>(mut out: P, mut value: u64) -> P {
+#[inline]
+pub fn unsigned<P: Put>(mut out: P, mut value: u64) -> P {
     while value >= 1 << 7 {
         out = out.array([value as u8 | 0x80]);
         value >>= 7;
@@ -60,17 +52,53 @@ fn long_unsigned<P: Put>(mut out: P, mut value: u64) -> P {
     out.array([value as u8])
 }
 
-/// A signed number: zigzag, then LEB128, so that small magnitudes of either sign stay short.
+/// An unsigned number that [`unsigned`] writes in one to four bytes, or nothing. Nearly every value
+/// of a delta-coded event is one of them.
 #[inline(always)]
+pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
+    let v = value as u32;
+    Some(if value < 1 << 7 {
+        out.low::<1>(v)
+    } else if value < 1 << 14 {
+        out.low::<2>(v & 0x7f | (v << 1) & 0x7f00 | 0x80)
+    } else if value < 1 << 21 {
+        out.low::<3>(v & 0x7f | (v << 1) & 0x7f00 | (v << 2) & 0x7f_0000 | 0x8080)
+    } else if value < 1 << 28 {
+        out.low::<4>(v & 0x7f | (v << 1) & 0x7f00 | (v << 2) & 0x7f_0000 | (v << 3) & 0x7f00_0000 | 0x80_8080)
+    } else {
+        return None;
+    })
+}
+
+/// A signed number: zigzag, then LEB128, so that small magnitudes of either sign stay short.
+#[inline]
 pub fn signed<P: Put>(out: P, value: i64) -> P {
     unsigned(out, zigzag(value))
 }
 
 /// A pointer, address or word: the signed distance from the last value of the same parameter of
 /// the same event in this lane, which `slot` holds. Wraps, so every 64-bit value has a distance.
-#[inline(always)]
+#[inline]
 pub fn delta<P: Put>(out: P, slot: u64, value: u64) -> P {
     signed(out, value.wrapping_sub(slot) as i64)
+}
+
+/// As [`short_unsigned`] for [`signed`].
+#[inline(always)]
+pub fn short_signed<P: Put>(out: P, value: i64) -> Option<P> {
+    short_unsigned(out, zigzag(value))
+}
+
+/// As [`short_unsigned`] for [`delta`].
+#[inline(always)]
+pub fn short_delta<P: Put>(out: P, slot: u64, value: u64) -> Option<P> {
+    short_signed(out, value.wrapping_sub(slot) as i64)
+}
+
+/// As [`short_unsigned`] for [`bytes`].
+#[inline(always)]
+pub fn short_bytes<P: Put>(out: P, value: &[u8]) -> Option<P> {
+    short_unsigned(out, value.len() as u64)?.short_run(value)
 }
 
 /// A byte as it is: `bool`, `u8`, `i8`.
@@ -92,7 +120,7 @@ pub fn f64<P: Put>(out: P, value: f64) -> P {
 }
 
 /// A string or byte string: its length as an unsigned number, then the bytes.
-#[inline(always)]
+#[inline]
 pub fn bytes<P: Put>(out: P, value: &[u8]) -> P {
     unsigned(out, value.len() as u64).run(value)
 }

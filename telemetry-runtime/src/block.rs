@@ -38,7 +38,23 @@ pub(crate) struct Block {
 
 const _: () = assert!(MEMORY_HEADER_LEN == 192 && core::mem::offset_of!(Block, state) == state::OFFSET);
 
+// SAFETY: shared between a lane's thread and the drain, which agree by the atomics; the rest is
+// written before either has it.
+unsafe impl Sync for Block {}
+
 impl Block {
+    /// Not a block: no pages, no room.
+    pub(crate) const NONE: Block = Block {
+        head: [0; _],
+        state: AtomicU64::new(0),
+        tail: [0; _],
+        next: AtomicPtr::new(null_mut()),
+        record: core::ptr::null(),
+        end_ticks: AtomicU64::new(0),
+        taken: AtomicU64::new(0),
+        pages: 0,
+    };
+
     /// Makes a block of `pages` pages at `at`.
     ///
     /// # Safety
@@ -92,10 +108,16 @@ impl Block {
         header
     }
 
-    /// Where the payload begins and how long it may become.
-    pub(crate) fn payload(block: NonNull<Block>) -> (*mut u8, usize) {
+    /// Where the payload begins.
+    pub(crate) fn payload(block: NonNull<Block>) -> *mut u8 {
         // SAFETY: the block is at the start of its pages, of which its own bytes are a part.
-        unsafe { (block.as_ptr().cast::<u8>().add(MEMORY_HEADER_LEN), capacity(block.as_ref().pages)) }
+        unsafe { block.as_ptr().cast::<u8>().add(MEMORY_HEADER_LEN) }
+    }
+
+    /// How long the payload may become.
+    pub(crate) fn capacity(block: NonNull<Block>) -> usize {
+        // SAFETY: a block is valid until it goes back to the pool, which its holder decides.
+        capacity(unsafe { block.as_ref() }.pages)
     }
 
     /// The payload bytes of a range that was committed.
@@ -107,9 +129,27 @@ impl Block {
         // SAFETY: bytes below the committed length were written before it was published and are
         // never written again; the acquiring load of the state made them visible.
         unsafe {
-            let payload = Block::payload(block).0;
+            let payload = Block::payload(block);
             core::slice::from_raw_parts(payload.add(from as usize), (to - from) as usize)
         }
+    }
+
+    /// Where the payload's byte of this offset is. Only below the capacity.
+    #[inline(always)]
+    pub(crate) fn end(&self, len: u32) -> *mut u8 {
+        let start = core::ptr::from_ref(self).cast::<u8>().cast_mut();
+        // SAFETY: the payload follows the block's own bytes, and the caller keeps to its capacity.
+        unsafe { start.add(MEMORY_HEADER_LEN + len as usize) }
+    }
+
+    /// Commits one more event, whose bytes end at `end`.
+    #[inline(always)]
+    pub(crate) fn publish(&self, end: *mut u8) {
+        let before = self.state.load(Ordering::Relaxed);
+        let (len, _) = state::unpack(before);
+        let event = (end as usize).wrapping_sub(self.end(len) as usize);
+        // Release: whoever sees the length sees the bytes.
+        self.state.store(before.wrapping_add(state::pack(event as u32, 1)), Ordering::Release);
     }
 
     /// Committed payload length and events.

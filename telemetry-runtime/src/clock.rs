@@ -9,25 +9,38 @@ use crate::sys;
 static OS_CLOCK: AtomicBool = AtomicBool::new(false);
 
 /// The clock's reading now, in ticks.
-#[inline(always)]
 pub(crate) fn ticks() -> u64 {
+    if is_counter() { counter() } else { sys::monotonic_ns() }
+}
+
+/// True if ticks are those of [`counter`].
+pub(crate) fn is_counter() -> bool {
+    cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && !OS_CLOCK.load(Ordering::Relaxed)
+}
+
+/// The cycle counter. Only where [`is_counter`].
+#[inline(always)]
+pub(crate) fn counter() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    if !OS_CLOCK.load(Ordering::Relaxed) {
+    {
         // SAFETY: every x86-64 processor has the instruction, and user code may use it unless the
         // system forbids it for the process, which `prctl(PR_SET_TSC)` does on request only.
-        return unsafe { core::arch::x86_64::_rdtsc() };
+        unsafe { core::arch::x86_64::_rdtsc() }
     }
     #[cfg(target_arch = "aarch64")]
-    if !OS_CLOCK.load(Ordering::Relaxed) {
+    {
         let ticks: u64;
         // SAFETY: reads the virtual counter, which user code may do on every system that Rust's
         // standard library supports; no memory or flags are touched.
         unsafe {
             core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
         };
-        return ticks;
+        ticks
     }
-    sys::monotonic_ns()
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        sys::monotonic_ns()
+    }
 }
 
 /// Chooses the clock. Called once, before anything that reads it matters.

@@ -12,6 +12,20 @@ use telemetry_format::put::{self, MAX_VARINT};
 /// Where a block's next bytes go. [`Fields::put`] writes no more than [`Fields::bound`] allows.
 pub struct Raw(pub(crate) *mut u8);
 
+impl Raw {
+    /// Copies the first and the last `N` bytes of `N` or more, up to twice as many.
+    #[inline(always)]
+    fn twice<const N: usize>(&self, bytes: &[u8]) {
+        if let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) {
+            // SAFETY: who made this value asked for room for all of the bytes.
+            unsafe {
+                self.0.cast::<[u8; N]>().write_unaligned(*first);
+                self.0.add(bytes.len() - N).cast::<[u8; N]>().write_unaligned(*last);
+            }
+        }
+    }
+}
+
 impl put::Put for Raw {
     #[inline(always)]
     fn array<const N: usize>(self, bytes: [u8; N]) -> Self {
@@ -30,6 +44,37 @@ impl put::Put for Raw {
             Raw(self.0.add(bytes.len()))
         }
     }
+
+    #[inline(always)]
+    fn low<const N: usize>(self, word: u32) -> Self {
+        // SAFETY: as above; the room is for the longest varint.
+        unsafe {
+            match N {
+                1 => self.0.write(word as u8),
+                2 => self.0.cast::<u16>().write_unaligned((word as u16).to_le()),
+                _ => self.0.cast::<u32>().write_unaligned(word.to_le()),
+            }
+            Raw(self.0.add(N))
+        }
+    }
+
+    #[inline(always)]
+    fn short_run(self, bytes: &[u8]) -> Option<Self> {
+        // Two overlapping copies of one size do for all lengths up to twice that size.
+        match bytes.len() {
+            0 => {}
+            1..4 => bytes.iter().enumerate().for_each(|(at, &byte)| {
+                // SAFETY: as above.
+                unsafe { self.0.add(at).write(byte) }
+            }),
+            4..8 => self.twice::<4>(bytes),
+            8..16 => self.twice::<8>(bytes),
+            16..=32 => self.twice::<16>(bytes),
+            _ => return None,
+        }
+        // SAFETY: as above.
+        Some(unsafe { Raw(self.0.add(bytes.len())) })
+    }
 }
 
 /// Parameters that can be written.
@@ -41,6 +86,10 @@ pub unsafe trait Fields<const SLOTS: usize> {
     fn bound(&self) -> usize;
     /// Writes the parameters.
     fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw;
+    /// Writes the parameters if all are short, with neither a call nor a change to the slots.
+    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw>;
+    /// Leaves the parameters in the slots, after `put_short`.
+    fn keep(&self, slots: &[Cell<u64>; SLOTS]);
     /// How many of the parameters are cut to their limit.
     #[inline(always)]
     fn cut(&self) -> u64 {
@@ -58,6 +107,12 @@ unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
     fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
         out
     }
+    #[inline(always)]
+    fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        Some(out)
+    }
+    #[inline(always)]
+    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
 }
 
 // SAFETY: the bound is the sum of its parts'.
@@ -71,6 +126,15 @@ unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS
         self.1.put(self.0.put(out, slots), slots)
     }
     #[inline(always)]
+    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        self.1.put_short(self.0.put_short(out, slots)?, slots)
+    }
+    #[inline(always)]
+    fn keep(&self, slots: &[Cell<u64>; SLOTS]) {
+        self.0.keep(slots);
+        self.1.keep(slots);
+    }
+    #[inline(always)]
     fn cut(&self) -> u64 {
         self.0.cut() + self.1.cut()
     }
@@ -78,7 +142,7 @@ unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS
 
 /// A field whose bound is a constant and whose bytes depend on its value alone.
 macro_rules! field {
-    ($(#[$doc:meta])* $name:ident($inner:ty), $bound:expr, $put:expr) => {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $bound:expr, $put:expr, $put_short:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $name(pub $inner);
@@ -93,29 +157,35 @@ macro_rules! field {
             fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
                 $put(out, self.0)
             }
+            #[inline(always)]
+            fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+                $put_short(out, self.0)
+            }
+            #[inline(always)]
+            fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
         }
     };
 }
 
 field!(
     /// `u16`, `u32`, `u64`, labels, and types that such numbers carry.
-    Unsigned(u64), MAX_VARINT, put::unsigned
+    Unsigned(u64), MAX_VARINT, put::unsigned, put::short_unsigned
 );
 field!(
     /// `i16`, `i32`, `i64`, and enums that such numbers carry.
-    Signed(i64), MAX_VARINT, put::signed
+    Signed(i64), MAX_VARINT, put::signed, put::short_signed
 );
 field!(
     /// `bool`, `u8`, `i8`, and types that such numbers carry.
-    Byte(u8), 1, put::byte
+    Byte(u8), 1, put::byte, |out, value| Some(put::byte(out, value))
 );
 field!(
     /// `f32`.
-    Float(f32), 4, put::f32
+    Float(f32), 4, put::f32, |out, value| Some(put::f32(out, value))
 );
 field!(
     /// `f64`.
-    Double(f64), 8, put::f64
+    Double(f64), 8, put::f64, |out, value| Some(put::f64(out, value))
 );
 
 /// `pointer`, `addr`, `word`: the distance from the value in a slot.
@@ -133,6 +203,14 @@ unsafe impl<const SLOT: usize, const SLOTS: usize> Fields<SLOTS> for Delta<SLOT>
         const { assert!(SLOT < SLOTS, "the slot is one of the registry's") };
         put::delta(out, slots[SLOT].replace(self.0), self.0)
     }
+    #[inline(always)]
+    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        put::short_delta(out, slots[SLOT].get(), self.0)
+    }
+    #[inline(always)]
+    fn keep(&self, slots: &[Cell<u64>; SLOTS]) {
+        slots[SLOT].set(self.0);
+    }
 }
 
 /// `string`, at most `MAX` bytes.
@@ -149,6 +227,12 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Text<'_, MAX
     fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
         put::bytes(out, put::cut(self.0, MAX).as_bytes())
     }
+    #[inline(always)]
+    fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        if self.0.len() > MAX { None } else { put::short_bytes(out, self.0.as_bytes()) }
+    }
+    #[inline(always)]
+    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
     #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)
@@ -169,6 +253,12 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MA
     fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
         put::bytes(out, &self.0[..self.0.len().min(MAX)])
     }
+    #[inline(always)]
+    fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        if self.0.len() > MAX { None } else { put::short_bytes(out, self.0) }
+    }
+    #[inline(always)]
+    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
     #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)
@@ -200,6 +290,13 @@ unsafe impl<
         let out = if COUNTED { put::unsigned(out, kept.len() as u64) } else { out };
         kept.iter().fold(out, |out, &value| (self.1)(value).put(out, slots))
     }
+    /// Arrays take the long way.
+    #[inline(always)]
+    fn put_short(&self, _: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        None
+    }
+    #[inline(always)]
+    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
     #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)
@@ -257,6 +354,13 @@ unsafe impl<
         }
         out
     }
+    /// Arrays take the long way.
+    #[inline(always)]
+    fn put_short(&self, _: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        None
+    }
+    #[inline(always)]
+    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
     #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)

@@ -7,7 +7,6 @@
 #![allow(unsafe_code)]
 
 use core::cell::Cell;
-use core::hint::cold_path;
 use core::ptr::{NonNull, null_mut};
 use std::thread::LocalKey;
 
@@ -17,7 +16,7 @@ use telemetry_format::state;
 use crate::block::Block;
 use crate::clock;
 use crate::fields::{Fields, Raw};
-use crate::record::LaneRecord;
+use crate::record::{LaneRecord, count};
 use crate::refill::refill;
 use crate::registry::Registry;
 use crate::sync::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
@@ -54,11 +53,11 @@ impl<const KINDS: usize, const SLOTS: usize> Lanes<KINDS, SLOTS> {
 pub(crate) struct Lane {
     /// Set while the thread is inside the lane.
     busy: AtomicBool,
-    /// Where the next event goes; null without a block.
-    pub(crate) cursor: Cell<*mut u8>,
-    /// End of the block's payload; null without a block.
-    pub(crate) limit: Cell<*mut u8>,
-    pub(crate) block: Cell<*mut Block>,
+    /// Payload bytes of the block that the fast path may use; 0 without a block, and always where
+    /// the clock is the system's.
+    fast: Cell<u32>,
+    /// The block being written, or `NO_BLOCK`.
+    block: Cell<*const Block>,
     /// The time of the lane's last event, or of the block's opening.
     pub(crate) time: Cell<u64>,
     /// Null until the lane's first event. Atomic for the signal handler that finds the lane busy.
@@ -73,9 +72,8 @@ impl Lane {
     const fn new() -> Self {
         Lane {
             busy: AtomicBool::new(false),
-            cursor: Cell::new(null_mut()),
-            limit: Cell::new(null_mut()),
-            block: Cell::new(null_mut()),
+            fast: Cell::new(0),
+            block: Cell::new(&raw const NO_BLOCK),
             time: Cell::new(0),
             record: AtomicPtr::new(null_mut()),
             pages: Cell::new(1),
@@ -105,13 +103,29 @@ impl Lane {
 
     /// The block being written.
     pub(crate) fn block(&self) -> Option<NonNull<Block>> {
-        NonNull::new(self.block.get())
+        let block = self.block.get();
+        if core::ptr::eq(block, &raw const NO_BLOCK) { None } else { NonNull::new(block.cast_mut()) }
     }
 
-    fn room(&self) -> usize {
-        (self.limit.get() as usize).wrapping_sub(self.cursor.get() as usize)
+    /// Begins or ends a block.
+    pub(crate) fn set_block(&self, block: Option<NonNull<Block>>) {
+        let capacity = block.map_or(0, |block| Block::capacity(block) as u32);
+        self.fast.set(if clock::is_counter() { capacity } else { 0 });
+        self.block.set(block.map_or(&raw const NO_BLOCK, |block| block.as_ptr()));
+    }
+
+    /// True if the block has room for `need` more bytes.
+    fn has_room(&self, need: usize) -> bool {
+        self.block().is_some_and(|block| {
+            // SAFETY: the block is this lane's until sealed.
+            let (len, _) = unsafe { block.as_ref() }.committed_state();
+            len as usize + need <= Block::capacity(block)
+        })
     }
 }
+
+/// Stands where there is no block, so that the fast path need not ask.
+static NO_BLOCK: Block = Block::NONE;
 
 /// The parts of a thread's lanes that the cold side needs, without their numbers as types.
 #[derive(Clone, Copy)]
@@ -131,10 +145,16 @@ pub struct Site {
     pub index: u16,
 }
 
+/// Most bytes of an event's code and time.
+const PREFIX: usize = 3 + MAX_VARINT;
+
 /// Records an event. The caller has tested that it is on.
 ///
 /// `KIND` is the index of the event's kind; with `INHERIT` the event takes the thread's latest clock
 /// reading instead of a new one.
+///
+/// This is the fast path: no call, so that nothing needs to be saved across one. All that is not
+/// as usual (no room, the lane is busy, a value of more than four bytes) is left to [`long`].
 #[inline(always)]
 pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const INHERIT: bool>(
     local: &'static LocalKey<Lanes<KINDS, SLOTS>>,
@@ -143,43 +163,67 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     fields: impl Fields<SLOTS>,
 ) {
     const { assert!(KIND < KINDS, "the kind is one of the registry's") };
-    // `with` around the whole body is not inlined; around this it is.
+    // `with` around the whole body would not be inlined.
     // SAFETY: a thread-local without a destructor lives until its thread is gone.
     let all = unsafe { &*local.with(core::ptr::from_ref) };
     let lane = &all.lanes[KIND];
     if !lane.enter() {
         return nested(lane);
     }
-    // Code, time, parameters.
-    let need = 3 + MAX_VARINT + fields.bound();
-    if lane.room() < need {
-        cold_path();
-        let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
-        if !refill(view, KIND, registry, site, need) {
-            return lane.leave();
-        }
+    // SAFETY: a lane's block is its own until sealed; `NO_BLOCK` is a static.
+    let block = || unsafe { &*lane.block.get() };
+    let (len, _) = state::unpack(block().state.load(Ordering::Relaxed));
+    if len + (PREFIX + fields.bound()) as u32 > lane.fast.get() {
+        return long::<KINDS, SLOTS, INHERIT>(all, KIND, registry, site, false, fields);
     }
-    let time = if INHERIT {
-        all.time.get()
-    } else {
-        let time = clock::ticks();
-        all.time.set(time);
-        time
+    if !INHERIT {
+        all.time.set(clock::counter());
+    }
+    let out = put::unsigned(Raw(block().end(len)), u64::from(site.code));
+    let out = put::short_unsigned(out, all.time.get().wrapping_sub(lane.time.get()));
+    let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
+        return long::<KINDS, SLOTS, INHERIT>(all, KIND, registry, site, true, fields);
     };
-    let start = lane.cursor.get();
-    let out = put::unsigned(Raw(start), u64::from(site.code));
-    let out = put::unsigned(out, time.wrapping_sub(lane.time.replace(time)));
-    let out = fields.put(out, &all.slots);
-    lane.cursor.set(out.0);
-    // SAFETY: with room for an event the lane has a block, which is the lane's until sealed.
-    let word = unsafe { &(*lane.block.get()).state };
-    let len = out.0 as usize - start as usize;
-    let next = word.load(Ordering::Relaxed).wrapping_add(state::pack(len as u32, 1));
-    // Release: whoever sees the length sees the bytes.
-    word.store(next, Ordering::Release);
-    if fields.cut() > 0 {
-        cut(lane, fields.cut());
+    fields.keep(&all.slots);
+    lane.time.set(all.time.get());
+    block().publish(out.0);
+    lane.leave();
+}
+
+/// Records an event in all cases, in a lane that is entered. `timed` if the event's time has been read.
+#[cold]
+#[inline(never)]
+fn long<const KINDS: usize, const SLOTS: usize, const INHERIT: bool>(
+    all: &Lanes<KINDS, SLOTS>,
+    kind: usize,
+    registry: &'static Registry,
+    site: Site,
+    timed: bool,
+    fields: impl Fields<SLOTS>,
+) {
+    let lane = &all.lanes[kind];
+    let need = PREFIX + fields.bound();
+    let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
+    if !lane.has_room(need) && !refill(view, kind, registry, site, need) {
+        return lane.leave();
     }
+    if !INHERIT && !timed {
+        all.time.set(clock::ticks());
+    }
+    // SAFETY: a lane's block is its own until sealed.
+    let block = unsafe { &*lane.block.get() };
+    let (len, _) = state::unpack(block.state.load(Ordering::Relaxed));
+    let out = put::unsigned(Raw(block.end(len)), u64::from(site.code));
+    let out = put::unsigned(out, all.time.get().wrapping_sub(lane.time.get()));
+    let out = fields.put(out, &all.slots);
+    lane.time.set(all.time.get());
+    if fields.cut() > 0
+        // SAFETY: a record lives as long as its lane points to it.
+        && let Some(record) = unsafe { lane.record.load(Ordering::Relaxed).as_ref() }
+    {
+        count(&record.cut, fields.cut());
+    }
+    block.publish(out.0);
     lane.leave();
 }
 
@@ -193,13 +237,4 @@ fn nested(lane: &Lane) {
         Some(record) => record.nested.fetch_add(1, Ordering::Relaxed),
         None => crate::refill::STRAY_NESTED.fetch_add(1, Ordering::Relaxed),
     };
-}
-
-#[cold]
-#[inline(never)]
-fn cut(lane: &Lane, times: u64) {
-    // SAFETY: as in `nested`.
-    if let Some(record) = unsafe { lane.record.load(Ordering::Relaxed).as_ref() } {
-        crate::record::count(&record.cut, times);
-    }
 }

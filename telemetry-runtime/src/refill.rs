@@ -1,7 +1,7 @@
 //! The cold half of the hot path: first use of a thread or registry, a full block, a dry pool.
 #![allow(unsafe_code)]
 
-use core::ptr::{NonNull, null_mut};
+use core::ptr::null_mut;
 
 use telemetry_format::{BlockType, Header};
 
@@ -147,20 +147,15 @@ fn open(
     view.time.set(moment.ticks);
     lane.time.set(moment.ticks);
     lane.opened.set(moment.wall);
-    let (payload, capacity) = Block::payload(block);
-    lane.block.set(block.as_ptr());
-    lane.cursor.set(payload);
-    // SAFETY: one past the block's last byte.
-    lane.limit.set(unsafe { payload.add(capacity) });
+    lane.set_block(Some(block));
     // Release: the drain sees the block as it was made.
     record.open.store(block.as_ptr(), Ordering::Release);
 }
 
 /// Hands the lane's block, if any, to the drain. The caller has entered the lane.
 pub(crate) fn seal(lane: &Lane) {
-    let Some(block) = NonNull::new(lane.block.replace(null_mut())) else { return };
-    lane.cursor.set(null_mut());
-    lane.limit.set(null_mut());
+    let Some(block) = lane.block() else { return };
+    lane.set_block(None);
     // SAFETY: the block is ours until it is handed over, below.
     let sealed = unsafe { block.as_ref() };
     let record = sealed.record();
