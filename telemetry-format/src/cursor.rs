@@ -13,8 +13,6 @@ pub struct Cursor<'a> {
 pub enum Malformed {
     /// The bytes end inside the value.
     Truncated,
-    /// A varint that does not end within ten bytes, or does not fit 64 bits.
-    Overlong,
     /// A length or a count that is larger than what is left of the bytes.
     Length(u64),
     /// A value that its sort does not allow, such as 2 for a bool.
@@ -27,7 +25,6 @@ impl core::fmt::Display for Malformed {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Malformed::Truncated => write!(f, "the bytes end inside a value"),
-            Malformed::Overlong => write!(f, "a varint is longer than 64 bits"),
             Malformed::Length(n) => write!(f, "a length of {n} reaches beyond the block"),
             Malformed::Value(n) => write!(f, "a value of {n} is not one of its sort"),
             Malformed::Utf8 => write!(f, "a string is not UTF-8"),
@@ -61,41 +58,42 @@ impl<'a> Cursor<'a> {
     /// Reads what [`crate::put::unsigned`] wrote.
     ///
     /// # Errors
-    /// [`Malformed::Truncated`] and [`Malformed::Overlong`].
+    /// [`Malformed::Truncated`].
     #[inline(always)]
     pub fn unsigned(&mut self) -> Result<u64> {
-        match *self.rest {
-            [a, ref rest @ ..] if a < 0x80 => {
-                self.rest = rest;
-                Ok(u64::from(a))
-            }
-            [a, b, ref rest @ ..] if b < 0x80 => {
-                self.rest = rest;
-                Ok(u64::from(a & 0x7f) | u64::from(b) << 7)
-            }
-            [a, b, c, ref rest @ ..] if c < 0x80 => {
-                self.rest = rest;
-                Ok(u64::from(a & 0x7f) | u64::from(b & 0x7f) << 7 | u64::from(c) << 14)
-            }
-            _ => self.long_unsigned(),
+        let Some(bytes) = self.rest.first_chunk::<8>() else { return self.last_unsigned() };
+        let word = u64::from_le_bytes(*bytes);
+        let len = word.trailing_zeros() + 1;
+        if len > 8 {
+            return self.long_unsigned();
         }
+        self.rest = &self.rest[len as usize..];
+        // The further bytes fall off at the top, the length at the bottom.
+        let shift = 64 - 8 * len;
+        Ok(word << shift >> shift >> len)
     }
 
+    /// Near the end, where eight bytes cannot be read at once.
+    #[inline(never)]
+    fn last_unsigned(&mut self) -> Result<u64> {
+        let first = *self.rest.first().ok_or(Malformed::Truncated)?;
+        let len = first.trailing_zeros() as usize + 1;
+        if len > 8 {
+            return Err(Malformed::Truncated);
+        }
+        let bytes = self.rest.get(..len).ok_or(Malformed::Truncated)?;
+        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        self.rest = &self.rest[len..];
+        Ok(word >> len)
+    }
+
+    /// Nine bytes: the number is the last eight.
     #[inline(never)]
     fn long_unsigned(&mut self) -> Result<u64> {
-        let mut value = 0;
-        for (index, &byte) in self.rest.iter().enumerate() {
-            let bits = u64::from(byte & 0x7f);
-            if index == 9 && byte > 1 {
-                return Err(Malformed::Overlong);
-            }
-            value |= bits << (7 * index);
-            if byte < 0x80 {
-                self.rest = &self.rest[index + 1..];
-                return Ok(value);
-            }
-        }
-        Err(Malformed::Truncated)
+        let mut ahead = Cursor { rest: &self.rest[1..] };
+        let value = u64::from_le_bytes(ahead.array()?);
+        *self = ahead;
+        Ok(value)
     }
 
     /// Reads what [`crate::put::signed`] wrote.

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 /// Most bytes that one unsigned or zigzag value takes.
-pub const MAX_VARINT: usize = 10;
+pub const MAX_VARINT: usize = 9;
 
 /// Where packed bytes go.
 ///
@@ -42,14 +42,26 @@ impl Put for &mut Vec<u8> {
     }
 }
 
-/// An unsigned number as LEB128: seven bits a byte, low ones first, the top bit set on all but the last.
+/// An unsigned number as a prefix varint: the zeros below the lowest set bit of the first byte say
+/// how many bytes follow, the bits above it and the further bytes are the number, little-endian.
+///
+/// | bytes | first byte | number |
+/// |---|---|---|
+/// | 1 | `xxxxxxx1` | below 2^7 |
+/// | 2 | `xxxxxx10` | below 2^14 |
+/// | ... | | |
+/// | 8 | `10000000` | below 2^56 |
+/// | 9 | `00000000` | any |
+///
+/// As short as LEB128, but made by one shift and read by one, without a loop over its bytes.
 #[inline]
-pub fn unsigned<P: Put>(mut out: P, mut value: u64) -> P {
-    while value >= 1 << 7 {
-        out = out.array([value as u8 | 0x80]);
-        value >>= 7;
+pub fn unsigned<P: Put>(out: P, value: u64) -> P {
+    if value >> 56 != 0 {
+        return out.array([0]).array(value.to_le_bytes());
     }
-    out.array([value as u8])
+    let len = (value | 1).ilog2() / 7 + 1;
+    let word = value << len | 1 << (len - 1);
+    out.run(&word.to_le_bytes()[..len as usize])
 }
 
 /// An unsigned number that [`unsigned`] writes in one to four bytes, or nothing. Nearly every value
@@ -58,19 +70,19 @@ pub fn unsigned<P: Put>(mut out: P, mut value: u64) -> P {
 pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
     let v = value as u32;
     Some(if value < 1 << 7 {
-        out.low::<1>(v)
+        out.low::<1>(v << 1 | 1)
     } else if value < 1 << 14 {
-        out.low::<2>(v & 0x7f | (v << 1) & 0x7f00 | 0x80)
+        out.low::<2>(v << 2 | 1 << 1)
     } else if value < 1 << 21 {
-        out.low::<3>(v & 0x7f | (v << 1) & 0x7f00 | (v << 2) & 0x7f_0000 | 0x8080)
+        out.low::<3>(v << 3 | 1 << 2)
     } else if value < 1 << 28 {
-        out.low::<4>(v & 0x7f | (v << 1) & 0x7f00 | (v << 2) & 0x7f_0000 | (v << 3) & 0x7f00_0000 | 0x80_8080)
+        out.low::<4>(v << 4 | 1 << 3)
     } else {
         return None;
     })
 }
 
-/// A signed number: zigzag, then LEB128, so that small magnitudes of either sign stay short.
+/// A signed number: zigzag, then [`unsigned`], so that small magnitudes of either sign stay short.
 #[inline]
 pub fn signed<P: Put>(out: P, value: i64) -> P {
     unsigned(out, zigzag(value))

@@ -43,7 +43,8 @@ const _: () = assert!(MEMORY_HEADER_LEN == 192 && core::mem::offset_of!(Block, s
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Not a block: no pages, no room.
+    /// Not a block: no pages, no room. To make a static of, hence a constant with atomics.
+    #[allow(clippy::declare_interior_mutable_const)]
     pub(crate) const NONE: Block = Block {
         head: [0; _],
         state: AtomicU64::new(0),
@@ -108,16 +109,9 @@ impl Block {
         header
     }
 
-    /// Where the payload begins.
-    pub(crate) fn payload(block: NonNull<Block>) -> *mut u8 {
-        // SAFETY: the block is at the start of its pages, of which its own bytes are a part.
-        unsafe { block.as_ptr().cast::<u8>().add(MEMORY_HEADER_LEN) }
-    }
-
     /// How long the payload may become.
-    pub(crate) fn capacity(block: NonNull<Block>) -> usize {
-        // SAFETY: a block is valid until it goes back to the pool, which its holder decides.
-        capacity(unsafe { block.as_ref() }.pages)
+    pub(crate) fn capacity(&self) -> usize {
+        capacity(self.pages)
     }
 
     /// The payload bytes of a range that was committed.
@@ -128,10 +122,7 @@ impl Block {
     pub(crate) unsafe fn committed<'a>(block: NonNull<Block>, from: u32, to: u32) -> &'a [u8] {
         // SAFETY: bytes below the committed length were written before it was published and are
         // never written again; the acquiring load of the state made them visible.
-        unsafe {
-            let payload = Block::payload(block);
-            core::slice::from_raw_parts(payload.add(from as usize), (to - from) as usize)
-        }
+        unsafe { core::slice::from_raw_parts(block.as_ref().end(from), (to - from) as usize) }
     }
 
     /// Where the payload's byte of this offset is. Only below the capacity.
@@ -160,5 +151,5 @@ impl Block {
 
 /// Payload bytes of a block of so many pages.
 pub(crate) const fn capacity(pages: usize) -> usize {
-    pages * PAGE - MEMORY_HEADER_LEN
+    (pages * PAGE).saturating_sub(MEMORY_HEADER_LEN)
 }

@@ -16,10 +16,10 @@ use telemetry_format::state;
 use crate::block::Block;
 use crate::clock;
 use crate::fields::{Fields, Raw};
-use crate::record::{LaneRecord, count};
+use crate::record::LaneRecord;
 use crate::refill::refill;
 use crate::registry::Registry;
-use crate::sync::{AtomicBool, AtomicPtr, Ordering, compiler_fence};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
 use crate::thread::Link;
 
 /// The lanes of one thread for one registry. The macro makes a thread-local of it.
@@ -94,33 +94,45 @@ impl Lane {
         true
     }
 
-    /// Ends the claim.
+    /// Ends the claim, with the caller's result.
     #[inline(always)]
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave<T>(&self, result: T) -> T {
         compiler_fence(Ordering::SeqCst);
         self.busy.store(false, Ordering::Relaxed);
+        result
     }
 
-    /// The block being written.
-    pub(crate) fn block(&self) -> Option<NonNull<Block>> {
+    /// The block being written, or `NO_BLOCK`.
+    #[inline(always)]
+    fn block(&self) -> &Block {
+        // SAFETY: a lane's block is its own until sealed; `NO_BLOCK` is a static.
+        unsafe { &*self.block.get() }
+    }
+
+    /// The block being written, if there is one.
+    pub(crate) fn open_block(&self) -> Option<NonNull<Block>> {
         let block = self.block.get();
         if core::ptr::eq(block, &raw const NO_BLOCK) { None } else { NonNull::new(block.cast_mut()) }
     }
 
     /// Begins or ends a block.
     pub(crate) fn set_block(&self, block: Option<NonNull<Block>>) {
-        let capacity = block.map_or(0, |block| Block::capacity(block) as u32);
-        self.fast.set(if clock::is_counter() { capacity } else { 0 });
         self.block.set(block.map_or(&raw const NO_BLOCK, |block| block.as_ptr()));
+        self.fast.set(if clock::is_counter() { self.block().capacity() as u32 } else { 0 });
     }
 
     /// True if the block has room for `need` more bytes.
     fn has_room(&self, need: usize) -> bool {
-        self.block().is_some_and(|block| {
-            // SAFETY: the block is this lane's until sealed.
-            let (len, _) = unsafe { block.as_ref() }.committed_state();
-            len as usize + need <= Block::capacity(block)
-        })
+        let (len, _) = self.block().committed_state();
+        len as usize + need <= self.block().capacity()
+    }
+
+    /// Adds to a counter of the lane's record. False if it has none yet.
+    fn count(&self, counter: impl Fn(&LaneRecord) -> &AtomicU64, by: u64) -> bool {
+        // SAFETY: a record lives as long as its lane points to it.
+        let record = unsafe { self.record.load(Ordering::Relaxed).as_ref() };
+        // A signal handler of this thread may count in between, hence the read-modify-write.
+        record.map(|record| counter(record).fetch_add(by, Ordering::Relaxed)).is_some()
     }
 }
 
@@ -148,93 +160,93 @@ pub struct Site {
 /// Most bytes of an event's code and time.
 const PREFIX: usize = 3 + MAX_VARINT;
 
-/// Records an event. The caller has tested that it is on.
+/// Records an event if all is as usual: the lane is free and has room, no value takes more than four
+/// bytes, the clock is the cycle counter. Otherwise does nothing and returns false, and
+/// [`record_long`] must be called. The caller has tested that the event is on.
 ///
 /// `KIND` is the index of the event's kind; with `INHERIT` the event takes the thread's latest clock
 /// reading instead of a new one.
 ///
-/// This is the fast path: no call, so that nothing needs to be saved across one. All that is not
-/// as usual (no room, the lane is busy, a value of more than four bytes) is left to [`long`].
+/// There is no call in it, and the macro calls `record_long` last, so that the emitter needs no
+/// frame and saves no register.
 #[inline(always)]
 pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const INHERIT: bool>(
+    local: &'static LocalKey<Lanes<KINDS, SLOTS>>,
+    site: Site,
+    fields: impl Fields<SLOTS>,
+) -> bool {
+    const { assert!(KIND < KINDS, "the kind is one of the registry's") };
+    let all = get(local);
+    let lane = &all.lanes[KIND];
+    if !lane.enter() {
+        return false;
+    }
+    let (len, _) = state::unpack(lane.block().state.load(Ordering::Relaxed));
+    if len + (PREFIX + fields.bound()) as u32 > lane.fast.get() {
+        return lane.leave(false);
+    }
+    let time = if INHERIT { all.time.get() } else { clock::counter() };
+    let out = put::unsigned(Raw(lane.block().end(len)), u64::from(site.code));
+    let out = put::short_unsigned(out, time.wrapping_sub(lane.time.get()));
+    let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
+        return lane.leave(false);
+    };
+    fields.keep(&all.slots);
+    lane.time.set(time);
+    if !INHERIT {
+        all.time.set(time);
+    }
+    lane.block().publish(out.0);
+    lane.leave(true)
+}
+
+/// Records an event in all other cases.
+#[inline(always)]
+pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, const INHERIT: bool>(
     local: &'static LocalKey<Lanes<KINDS, SLOTS>>,
     registry: &'static Registry,
     site: Site,
     fields: impl Fields<SLOTS>,
 ) {
-    const { assert!(KIND < KINDS, "the kind is one of the registry's") };
-    // `with` around the whole body would not be inlined.
-    // SAFETY: a thread-local without a destructor lives until its thread is gone.
-    let all = unsafe { &*local.with(core::ptr::from_ref) };
+    let all = get(local);
     let lane = &all.lanes[KIND];
     if !lane.enter() {
         return nested(lane);
     }
-    // SAFETY: a lane's block is its own until sealed; `NO_BLOCK` is a static.
-    let block = || unsafe { &*lane.block.get() };
-    let (len, _) = state::unpack(block().state.load(Ordering::Relaxed));
-    if len + (PREFIX + fields.bound()) as u32 > lane.fast.get() {
-        return long::<KINDS, SLOTS, INHERIT>(all, KIND, registry, site, false, fields);
-    }
-    if !INHERIT {
-        all.time.set(clock::counter());
-    }
-    let out = put::unsigned(Raw(block().end(len)), u64::from(site.code));
-    let out = put::short_unsigned(out, all.time.get().wrapping_sub(lane.time.get()));
-    let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
-        return long::<KINDS, SLOTS, INHERIT>(all, KIND, registry, site, true, fields);
-    };
-    fields.keep(&all.slots);
-    lane.time.set(all.time.get());
-    block().publish(out.0);
-    lane.leave();
-}
-
-/// Records an event in all cases, in a lane that is entered. `timed` if the event's time has been read.
-#[cold]
-#[inline(never)]
-fn long<const KINDS: usize, const SLOTS: usize, const INHERIT: bool>(
-    all: &Lanes<KINDS, SLOTS>,
-    kind: usize,
-    registry: &'static Registry,
-    site: Site,
-    timed: bool,
-    fields: impl Fields<SLOTS>,
-) {
-    let lane = &all.lanes[kind];
     let need = PREFIX + fields.bound();
     let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
-    if !lane.has_room(need) && !refill(view, kind, registry, site, need) {
-        return lane.leave();
+    if lane.has_room(need) || refill(view, KIND, registry, site, need) {
+        if !INHERIT {
+            all.time.set(clock::ticks());
+        }
+        let (len, _) = lane.block().committed_state();
+        let out = put::unsigned(Raw(lane.block().end(len)), u64::from(site.code));
+        let out = put::unsigned(out, all.time.get().wrapping_sub(lane.time.get()));
+        let out = fields.put(out, &all.slots);
+        lane.time.set(all.time.get());
+        lane.block().publish(out.0);
+        if fields.cut() > 0 {
+            lane.count(|record| &record.cut, fields.cut());
+        }
     }
-    if !INHERIT && !timed {
-        all.time.set(clock::ticks());
-    }
-    // SAFETY: a lane's block is its own until sealed.
-    let block = unsafe { &*lane.block.get() };
-    let (len, _) = state::unpack(block.state.load(Ordering::Relaxed));
-    let out = put::unsigned(Raw(block.end(len)), u64::from(site.code));
-    let out = put::unsigned(out, all.time.get().wrapping_sub(lane.time.get()));
-    let out = fields.put(out, &all.slots);
-    lane.time.set(all.time.get());
-    if fields.cut() > 0
-        // SAFETY: a record lives as long as its lane points to it.
-        && let Some(record) = unsafe { lane.record.load(Ordering::Relaxed).as_ref() }
-    {
-        count(&record.cut, fields.cut());
-    }
-    block.publish(out.0);
-    lane.leave();
+    lane.leave(());
+}
+
+/// The thread's lanes. `with` around more than this would not be inlined.
+#[inline(always)]
+fn get<const KINDS: usize, const SLOTS: usize>(
+    local: &'static LocalKey<Lanes<KINDS, SLOTS>>,
+) -> &'static Lanes<KINDS, SLOTS> {
+    // SAFETY: a thread-local without a destructor lives until its thread is gone, and nothing here
+    // hands the reference to another thread.
+    unsafe { &*local.with(core::ptr::from_ref) }
 }
 
 /// Counts an event that interrupted an emission in its own lane.
 #[cold]
 #[inline(never)]
 fn nested(lane: &Lane) {
-    // SAFETY: a record lives as long as its lane points to it.
-    match unsafe { lane.record.load(Ordering::Relaxed).as_ref() } {
-        // A nested handler may count in between, hence the read-modify-write.
-        Some(record) => record.nested.fetch_add(1, Ordering::Relaxed),
-        None => crate::refill::STRAY_NESTED.fetch_add(1, Ordering::Relaxed),
-    };
+    if !lane.count(|record| &record.nested, 1) {
+        crate::refill::STRAY_NESTED.fetch_add(1, Ordering::Relaxed);
+    }
 }

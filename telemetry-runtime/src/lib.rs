@@ -40,7 +40,7 @@ pub mod __private {
     pub use crate::fields::{
         Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed, Text, Unsigned,
     };
-    pub use crate::lane::{Lanes, Site, record};
+    pub use crate::lane::{Lanes, Site, record, record_long};
     pub use crate::variety::is_on;
     pub use core;
     pub use core::sync::atomic::AtomicU64;

@@ -55,7 +55,7 @@ pub(crate) fn refill(
     seal(lane);
     let least = [1, 4, CHUNK_PAGES].into_iter().find(|&pages| capacity(pages) >= need);
     let Some((at, pages)) = least.and_then(|least| take(least, lane.pages.get())) else {
-        count(&record.pool, 1);
+        record.pool.fetch_add(1, Ordering::Relaxed);
         drain::wake();
         return false;
     };
@@ -89,7 +89,7 @@ fn record<'r>(
 
 /// Chooses the size of the next block by how long the last one took to fill.
 fn adapt(lane: &Lane) {
-    if lane.block().is_none() {
+    if lane.open_block().is_none() {
         return;
     }
     let took = crate::sys::wall_ns().wrapping_sub(lane.opened.get());
@@ -154,7 +154,7 @@ fn open(
 
 /// Hands the lane's block, if any, to the drain. The caller has entered the lane.
 pub(crate) fn seal(lane: &Lane) {
-    let Some(block) = lane.block() else { return };
+    let Some(block) = lane.open_block() else { return };
     lane.set_block(None);
     // SAFETY: the block is ours until it is handed over, below.
     let sealed = unsafe { block.as_ref() };
@@ -176,7 +176,7 @@ pub(crate) fn seal_all(lanes: &[Lane]) {
             if let Some(record) = unsafe { record.as_ref() } {
                 record.close();
             }
-            lane.leave();
+            lane.leave(());
         }
     }
 }
