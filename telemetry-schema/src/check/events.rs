@@ -11,30 +11,37 @@ use super::names::Style;
 use super::types::Types;
 use super::{Check, params, quote};
 use crate::limits::MAX_EVENT_LEN;
-use crate::{Event, Registry, Version, keys, words};
+use crate::{Diagnostic, Event, Registry, Version, keys, words};
 
-/// An event and what is known about it.
-pub(super) struct Row {
-    pub(super) event: Event,
-    /// False if a parameter's sort or size is not what was written.
+/// The events ordered by code.
+pub(super) struct Events {
+    pub(super) rows: Vec<Row>,
+    pub(super) index: HashMap<String, usize>,
+    /// False if an event or its name is not what was meant: then unknown events are no news.
     pub(super) sound: bool,
 }
 
-/// `[[event]]`, ordered by code.
-pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &Types) -> Vec<Row> {
-    let tables = file.tables(cx, "event");
+/// An event, and whether the sorts and sizes of its parameters are what was meant.
+pub(super) struct Row {
+    pub(super) event: Event,
+    pub(super) sound: bool,
+}
+
+/// `[[event]]`.
+pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &mut Types) -> Events {
+    let (tables, sound) = file.tables(cx, "event");
+    let mut events = Events { rows: Vec::with_capacity(tables.len()), index: HashMap::new(), sound };
     let codes = tables.iter().filter_map(|table| integer(table.get_ref().get("code")?.get_ref()));
     let mut codes = Codes { seen: HashMap::new(), highest: codes.filter(|code| CODES.contains(code)).max() };
     let measure = Registry { types: types.list.clone(), ..nothing() };
-    let mut rows = Vec::with_capacity(tables.len());
     for table in &tables {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
         let what = text.map_or("an event".to_string(), |name| format!("event {}", quote(name)));
         let fields = Fields::new(cx, what, table.span(), table.get_ref(), keys::EVENT);
         let name = fields.need_text(cx, "name");
-        if let Some(name) = &name
-            && cx.spelling("event", name, Style::Camel)
-        {
+        let spelled = name.as_ref().is_some_and(|name| cx.spelling("event", name, Style::Camel));
+        events.sound &= spelled;
+        if let Some(name) = name.as_ref().filter(|_| spelled) {
             cx.emitter(name);
             cx.claim("event", name);
         }
@@ -53,10 +60,12 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &T
             let place = name.map_or(fields.span.clone(), |name| name.span());
             size(cx, &fields, &event, &measure, place);
         }
-        rows.push(Row { event, sound });
+        events.rows.push(Row { event, sound });
     }
-    rows.sort_by_key(|row| row.event.code);
-    rows
+    events.rows.sort_by_key(|row| row.event.code);
+    let rows = events.rows.iter().enumerate();
+    events.index = rows.map(|(index, row)| (row.event.name.clone(), index)).collect();
+    events
 }
 
 /// An event must fit a block.
@@ -69,7 +78,7 @@ fn size(cx: &mut Check, fields: &Fields, event: &Event, measure: &Registry, plac
     let diagnostic = cx.diags.error(place, message);
     if let Some(largest) = event.params.iter().max_by_key(|param| *param.wire_len(measure).end()) {
         let len = *largest.wire_len(measure).end();
-        diagnostic.help(format!("{} alone takes up to {len}: lower its `max`", quote(&largest.name)));
+        diagnostic.help(format!("{} alone takes up to {len}: make it shorter", quote(&largest.name)));
     }
 }
 
@@ -84,20 +93,29 @@ const CODES: std::ops::RangeInclusive<i128> = 0..=u16::MAX as i128;
 
 impl Codes {
     fn of_event(&mut self, cx: &mut Check, event: &Fields) -> u16 {
-        let Some(code) = event.need_int(cx, "code", CODES) else { return 0 };
+        if !event.has("code") {
+            let diagnostic = cx.diags.error(event.span.clone(), format!("{} has no `code`", event.what));
+            self.propose(diagnostic);
+        }
+        let Some(code) = event.int(cx, "code", CODES) else { return 0 };
         // Fits: it was checked to.
         let number = *code.get_ref() as u16;
         if let Some(first) = self.seen.get(&number) {
             let message = format!("the code {} of {} is taken", cx.quote(&code.span()), event.what);
             let diagnostic = cx.diags.error(code.span(), message).label(first.clone(), "first used here");
-            let next = self.highest.map_or(0, |highest| highest + 1);
-            if CODES.contains(&next) {
-                diagnostic.help(format!("the next free code is {next:#06x}"));
-            }
+            self.propose(diagnostic);
         } else {
             self.seen.insert(number, code.span());
         }
         number
+    }
+
+    /// Codes grow: one that an event once had is never another's, even if it is gone from the file.
+    fn propose(&self, diagnostic: &mut Diagnostic) {
+        let next = self.highest.map_or(0, |highest| highest + 1);
+        if CODES.contains(&next) {
+            diagnostic.help(format!("the next free code is {next:#06x}"));
+        }
     }
 }
 

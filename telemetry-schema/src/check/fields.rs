@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
 use super::{Check, Origin, Text, described, one_of, quote};
 use crate::words::nearest;
@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
         range: RangeInclusive<i128>,
     ) -> Option<Spanned<i128>> {
         let int = self.get(cx, key, "an integer", integer)?;
-        cx.in_range(&format!("`{key}`"), &int, range).then_some(int)
+        cx.in_range(&format!("`{key}` of {}", self.what), &int, range).then_some(int)
     }
 
     pub(super) fn need_int(
@@ -88,29 +88,30 @@ impl<'a> Fields<'a> {
         self.table(cx, key)
     }
 
-    /// An array of tables: those of its elements that are one.
-    pub(super) fn tables(&self, cx: &mut Check, key: &str) -> Vec<Spanned<&'a DeTable<'a>>> {
-        let array: Option<Spanned<&'a DeArray<'a>>> =
-            self.get(cx, key, "an array of tables", DeValue::as_array);
-        let Some(array) = array else { return Vec::new() };
+    /// An array of tables: those of its elements that are one, and whether all are.
+    pub(super) fn tables(&self, cx: &mut Check, key: &str) -> (Vec<Spanned<&'a DeTable<'a>>>, bool) {
+        let Some(array) = self.get(cx, key, "an array of tables", DeValue::as_array) else {
+            return (Vec::new(), !self.has(key));
+        };
         let mut tables = Vec::with_capacity(array.get_ref().len());
         for element in array.get_ref().iter() {
             match element.get_ref().as_table() {
                 Some(table) => tables.push(Spanned::new(element.span(), table)),
                 None => {
                     let found = described(element.get_ref());
-                    cx.diags.error(element.span(), format!("expected a table in `{key}`, found {found}"));
+                    let message = format!("expected a table in `{key}` of {}, found {found}", self.what);
+                    cx.diags.error(element.span(), message);
                 }
             }
         }
-        tables
+        let all = tables.len() == array.get_ref().len();
+        (tables, all)
     }
 
     /// Notes a key that is missing.
     fn need(&self, cx: &mut Check, key: &str) {
         if !self.has(key) {
-            let message = format!("{} has no `{key}`", self.what);
-            let diagnostic = cx.diags.error(self.span.clone(), message);
+            let diagnostic = cx.diags.error(self.span.clone(), format!("{} has no `{key}`", self.what));
             if let Some(example) = example(key) {
                 diagnostic.help(format!("for instance {example}"));
             }
@@ -161,7 +162,15 @@ pub(super) fn integer(value: &DeValue) -> Option<i128> {
     Some(i128::from_str_radix(int.as_str(), int.radix()).unwrap_or(beyond))
 }
 
-/// What a key of this name looks like, where that is not plain.
+/// The keys and values of a table in the order of the file; the parser gives them in that of names.
+pub(super) fn in_file_order<'a>(table: &'a DeTable<'a>) -> Vec<(Text<'a>, &'a Spanned<DeValue<'a>>)> {
+    let mut entries: Vec<_> =
+        table.iter().map(|(key, value)| (Spanned::new(key.span(), key.get_ref().as_ref()), value)).collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// What a key of this name looks like, where it looks alike in every table that needs it.
 fn example(key: &str) -> Option<&'static str> {
     match key {
         "registry" => Some("`[registry]` with `name`, `version` and `doc`"),
@@ -170,12 +179,16 @@ fn example(key: &str) -> Option<&'static str> {
         "event" => Some("`[[event]]` before the lines of each event"),
         "span" => Some("`[[span]]` before the lines of each span"),
         "version" => Some("`version = { major = 1, median = 0, minor = 0 }`"),
+        "bit" => Some("`bit = 1`; each kind has its own, from 0 to 63"),
+        "doc" => Some("`doc = \"a pool was made\"`"),
+        "clock" => Some("`clock = \"inherit\"`"),
         "values" => Some("`values = { Full = 1, Empty = { value = 2, doc = \"nothing left\" } }`"),
+        "repr" => Some("`repr = \"u8\"`"),
+        "code" => Some("`code = 0x0011`"),
+        "kind" => Some("`kind = \"Pool\"`, a kind of `[kinds]`"),
         "params" => Some("`params = [{ name = \"size\", sort = \"word\" }]`"),
         "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`"),
-        "repr" => Some("`repr = \"u8\"`"),
-        "clock" => Some("`clock = \"inherit\"`"),
-        "code" => Some("`code = 0x0011`"),
+        "begin" | "end" => Some("the name of an event, `\"PoolInit\"`"),
         _ => None,
     }
 }

@@ -1,12 +1,14 @@
 //! Rules about kinds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use toml::Spanned;
+use toml::de::DeValue;
 
-use super::fields::Fields;
+use super::fields::{Fields, in_file_order};
 use super::names::Style;
-use super::{Check, one_of, quote};
+use super::{Check, Text, described, one_of, quote};
 use crate::limits::MAX_KINDS;
 use crate::words::nearest;
 use crate::{Clock, Kind, keys};
@@ -15,75 +17,81 @@ use crate::{Clock, Kind, keys};
 pub(super) struct Kinds {
     pub(super) list: Vec<Kind>,
     index: HashMap<String, usize>,
-    /// False if the table is missing or no table: then every event's kind would be unknown.
+    /// False if the table or a name in it is not what was meant: then unknown kinds are no news.
     sound: bool,
     /// Unknown kinds that were noted and resemble no other.
-    noted: std::collections::HashSet<String>,
+    noted: HashSet<String>,
 }
 
 /// `[kinds]`.
 pub(super) fn kinds(cx: &mut Check, file: &Fields) -> Kinds {
-    let table = file.need_table(cx, "kinds");
-    let sound = table.is_some();
-    let mut list = Vec::new();
-    if let Some(table) = table {
-        let count = table.get_ref().len();
-        if count > MAX_KINDS {
-            let message = format!("the registry has {count} kinds, expected at most {MAX_KINDS}");
-            cx.diags
-                .error(table.span(), message)
-                .help("kinds are the bits of one word; merge the finest ones");
-        }
-        if count == 0 {
-            cx.diags.error(table.span(), "the registry has no kinds").help("every event belongs to a kind");
-        }
-        let mut bits: HashMap<u8, std::ops::Range<usize>> = HashMap::new();
-        for (key, value) in table.get_ref().iter() {
-            let name = Spanned::new(key.span(), key.get_ref().as_ref());
-            if cx.spelling("kind", &name, Style::Camel) {
-                cx.claim("kind", &name);
-            }
-            let what = format!("kind {}", quote(key.get_ref()));
-            let Some(table) = value.get_ref().as_table() else {
-                let found = super::described(value.get_ref());
-                let message = format!("expected a table for {what}, found {found}");
-                cx.diags.error(value.span(), message).help("for instance `{ bit = 1, doc = \"per pool\" }`");
-                list.push(Kind {
-                    name: key.get_ref().to_string(),
-                    bit: 0,
-                    doc: String::new(),
-                    clock: Clock::Precise,
-                });
-                continue;
-            };
-            let fields = Fields::new(cx, what, key.span(), table, keys::KIND);
-            let bit =
-                if count > MAX_KINDS { None } else { fields.need_int(cx, "bit", 0..=MAX_KINDS as i128 - 1) };
-            if let Some(bit) = &bit {
-                // Fits: it was checked to be below 64.
-                let number = *bit.get_ref() as u8;
-                if let Some(first) = bits.get(&number) {
-                    let message = format!("bit {number} of {} is taken", fields.what);
-                    let diagnostic =
-                        cx.diags.error(bit.span(), message).label(first.clone(), "first used here");
-                    if let Some(free) = (0..MAX_KINDS as u8).find(|bit| !bits.contains_key(bit)) {
-                        diagnostic.help(format!("bit {free} is free"));
-                    }
-                } else {
-                    bits.insert(number, bit.span());
-                }
-            }
-            list.push(Kind {
-                name: key.get_ref().to_string(),
-                bit: bit.map_or(0, |bit| bit.into_inner() as u8),
-                doc: fields.need_doc(cx),
-                clock: clock(cx, &fields),
-            });
-        }
+    let mut kinds = Kinds { list: Vec::new(), index: HashMap::new(), sound: false, noted: HashSet::new() };
+    let Some(table) = file.need_table(cx, "kinds") else { return kinds };
+    let count = table.get_ref().len();
+    kinds.sound = count > 0;
+    if count == 0 {
+        cx.diags.error(table.span(), "the registry has no kinds").help("every event belongs to a kind");
     }
-    list.sort_by_key(|kind| kind.bit);
-    let index = list.iter().enumerate().map(|(index, kind)| (kind.name.clone(), index)).collect();
-    Kinds { list, index, sound, noted: Default::default() }
+    if count > MAX_KINDS {
+        let message = format!("the registry has {count} kinds, expected at most {MAX_KINDS}");
+        cx.diags.error(table.span(), message).help("each is a bit of one word: merge the finest ones");
+    }
+    let mut bits = Bits { seen: HashMap::new(), readable: count <= MAX_KINDS };
+    for (name, value) in in_file_order(table.get_ref()) {
+        let spelled = cx.spelling("kind", &name, Style::Camel);
+        kinds.sound &= spelled;
+        if spelled {
+            cx.claim("kind", &name);
+        }
+        kinds.list.push(kind(cx, &name, value, &mut bits));
+    }
+    kinds.list.sort_by_key(|kind| kind.bit);
+    kinds.index = kinds.list.iter().enumerate().map(|(index, kind)| (kind.name.clone(), index)).collect();
+    kinds
+}
+
+fn kind(cx: &mut Check, name: &Text, value: &Spanned<DeValue>, bits: &mut Bits) -> Kind {
+    let mut kind =
+        Kind { name: name.get_ref().to_string(), bit: 0, doc: String::new(), clock: Clock::default() };
+    let what = format!("kind {}", quote(name.get_ref()));
+    let Some(table) = value.get_ref().as_table() else {
+        let message = format!("expected a table for {what}, found {}", described(value.get_ref()));
+        cx.diags.error(value.span(), message).help("for instance `{ bit = 1, doc = \"per pool\" }`");
+        return kind;
+    };
+    let fields = Fields::new(cx, what, name.span(), table, keys::KIND);
+    kind.bit = bits.of_kind(cx, &fields);
+    kind.doc = fields.need_doc(cx);
+    kind.clock = clock(cx, &fields);
+    kind
+}
+
+/// The bits given so far.
+struct Bits {
+    seen: HashMap<u8, Range<usize>>,
+    /// False with more kinds than bits, where there is no more to say about them.
+    readable: bool,
+}
+
+impl Bits {
+    fn of_kind(&mut self, cx: &mut Check, kind: &Fields) -> u8 {
+        if !self.readable {
+            return 0;
+        }
+        let Some(bit) = kind.need_int(cx, "bit", 0..=MAX_KINDS as i128 - 1) else { return 0 };
+        // Fits: it was checked to.
+        let number = *bit.get_ref() as u8;
+        if let Some(first) = self.seen.get(&number) {
+            let message = format!("bit {number} of {} is taken", kind.what);
+            let diagnostic = cx.diags.error(bit.span(), message).label(first.clone(), "first used here");
+            if let Some(free) = (0..MAX_KINDS as u8).find(|bit| !self.seen.contains_key(bit)) {
+                diagnostic.help(format!("bit {free} is free"));
+            }
+        } else {
+            self.seen.insert(number, bit.span());
+        }
+        number
+    }
 }
 
 fn clock(cx: &mut Check, fields: &Fields) -> Clock {
@@ -116,7 +124,6 @@ impl Kinds {
             }
             let help = match meant {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None if self.list.is_empty() => "define it in `[kinds]`".to_string(),
                 None => format!("define it in `[kinds]`, or use {}", one_of(known())),
             };
             let message = format!("unknown kind {} of {}", quote(text), event.what);

@@ -73,8 +73,8 @@ fn file(cx: &mut Check, root: &DeTable) -> Registry {
     let file = Fields::new(cx, "the file", 0..0, root, keys::FILE);
     let (name, version, doc) = registry(cx, &file);
     let mut kinds = kinds::kinds(cx, &file);
-    let types = types::types(cx, &file);
-    let events = events::events(cx, &file, &mut kinds, &types);
+    let mut types = types::types(cx, &file);
+    let events = events::events(cx, &file, &mut kinds, &mut types);
     let spans = spans::spans(cx, &file, &events);
     Registry {
         name,
@@ -82,7 +82,7 @@ fn file(cx: &mut Check, root: &DeTable) -> Registry {
         doc,
         kinds: kinds.list,
         types: types.list,
-        events: events.into_iter().map(|row| row.event).collect(),
+        events: events.rows.into_iter().map(|row| row.event).collect(),
         spans,
     }
 }

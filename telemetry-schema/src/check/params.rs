@@ -5,19 +5,18 @@ use super::names::{Once, Style};
 use super::types::Types;
 use super::{Check, Text, one_of, quote};
 use crate::limits::{DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN};
-use crate::words::nearest;
+use crate::words::{is_camel_case, nearest};
 use crate::{Count, Param, Sort, keys};
 
 /// The parameters of an event, in wire order, and whether all of them can be measured.
-pub(super) fn params(cx: &mut Check, event: &Fields, types: &Types) -> (Vec<Param>, bool) {
-    let tables = event.tables(cx, "params");
+pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<Param>, bool) {
+    let (tables, mut sound) = event.tables(cx, "params");
     if tables.len() > MAX_PARAMS {
         let message =
             format!("{} has {} parameters, expected at most {MAX_PARAMS}", event.what, tables.len());
         cx.diags.error(tables[MAX_PARAMS].span(), message).help("put some into arrays, or split the event");
     }
     let mut names = Once::default();
-    let mut sound = true;
     let params = tables.iter().map(|table| {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
         let what = match text {
@@ -45,7 +44,7 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &Types) -> (Vec<Para
 }
 
 /// All of a parameter but its name, and whether its size is known.
-fn param(cx: &mut Check, fields: &Fields, types: &Types) -> (Param, bool) {
+fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     let sort = fields.need_text(cx, "sort").and_then(|text| sort(cx, fields, &text, types));
     let mut param = Param {
         name: String::new(),
@@ -65,7 +64,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &Types) -> (Param, bool) {
         max_len: 0,
     };
     let Some((sort, count)) = sort else { return (param, false) };
-    let sound = !matches!(sort, Sort::Named(index) if !types.sound[index]);
+    let sound = !matches!(sort, Sort::Named(index) if types.unsound.contains(&types.list[index].name));
     (param.sort, param.count) = (sort, count);
     let highest = match count {
         Count::UpTo(_) => MAX_ELEMENTS,
@@ -92,8 +91,8 @@ fn param(cx: &mut Check, fields: &Fields, types: &Types) -> (Param, bool) {
 }
 
 /// Reads `word`, `W`, `TraceWhy`, `[u32]` or `[u32; 4]`.
-fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &Types) -> Option<(Sort, Count)> {
-    let whole = text.get_ref().trim();
+fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &mut Types) -> Option<(Sort, Count)> {
+    let whole = *text.get_ref();
     let Some(inner) = whole.strip_prefix('[') else {
         return element(cx, fields, text, whole, types).map(|sort| (sort, Count::One));
     };
@@ -116,47 +115,55 @@ fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &Types) -> Option<(
     }
     let (name, count) = match inner.split_once(';') {
         None => (inner, Count::UpTo(DEFAULT_ELEMENTS)),
-        Some((name, number)) => match number.trim().parse() {
-            Ok(number) if (1..=MAX_ELEMENTS).contains(&number) => (name, Count::Fixed(number)),
-            _ => {
-                let number = quote(number.trim());
-                refuse(
-                    format!(
-                        "the sort {} of {} has {number} elements, expected 1 to {MAX_ELEMENTS}",
-                        quote(whole),
-                        fields.what
-                    ),
-                    "for instance `[u32; 4]`, or `[u32]` with `max = 4` for at most so many",
+        Some((name, number)) => match elements(number.trim()) {
+            Some(number) => (name, Count::Fixed(number)),
+            None => {
+                let message = format!(
+                    "the sort {} of {} has {} elements, expected 1 to {MAX_ELEMENTS}",
+                    quote(whole),
+                    fields.what,
+                    quote(number.trim())
                 );
+                refuse(message, "for instance `[u32; 4]`, or `[u32]` with `max = 4` for at most so many");
                 return None;
             }
         },
     };
     let sort = element(cx, fields, text, name.trim(), types)?;
     if sort.is_run() {
-        let message = format!("the sort {} of {} is an array of strings", quote(whole), fields.what);
+        let strings = if sort == Sort::String { "strings" } else { "byte strings" };
+        let message = format!("the sort {} of {} is an array of {strings}", quote(whole), fields.what);
         cx.diags.error(text.span(), message).help("use several parameters, or an array of `label`");
         return None;
     }
     Some((sort, count))
 }
 
+/// The number of elements of a fixed array.
+fn elements(number: &str) -> Option<u32> {
+    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|number| digits && (1..=MAX_ELEMENTS).contains(number))
+}
+
 /// The sort of a plain name.
-fn element(cx: &mut Check, fields: &Fields, text: &Text, name: &str, types: &Types) -> Option<Sort> {
-    if let Some(&index) = types.index.get(name) {
-        return Some(Sort::Named(index));
+fn element(cx: &mut Check, fields: &Fields, text: &Text, name: &str, types: &mut Types) -> Option<Sort> {
+    let sort = Sort::from_text(name).or_else(|| types.index.get(name).copied().map(Sort::Named));
+    let like_type = is_camel_case(name) && name.len() > 1;
+    if sort.is_some() || cx.diags.is_full() || like_type && !types.readable {
+        return sort;
     }
-    let sort = Sort::from_text(name);
-    let is_type = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.len() > 1;
-    if sort.is_none() && !cx.diags.is_full() && (types.readable || !is_type) {
-        let sorts = || Sort::ALL.iter().filter_map(|sort| sort.name());
-        let help = match nearest(name, types.list.iter().map(|ty| ty.name.as_str()).chain(sorts())) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None if is_type => "define it in `[types]`, or use one of the sorts".to_string(),
-            None => format!("expected {} or the name of a type", one_of(sorts()).replace(" or ", ", ")),
-        };
-        let message = format!("unknown sort {} of {}", quote(name), fields.what);
-        cx.diags.error(text.span(), message).help(help);
+    let sorts = || Sort::ALL.iter().filter_map(|sort| sort.name());
+    let meant = nearest(name, types.list.iter().map(|ty| ty.name.as_str()).chain(sorts()));
+    // A type that was forgotten is one mistake, however many parameters are of it.
+    if like_type && meant.is_none() && !types.noted.insert(name.to_string()) {
+        return None;
     }
-    sort
+    let help = match meant {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if like_type => format!("define it as `[types.{name}]`, or use one of the sorts"),
+        None => format!("expected {}, or the name of a type", one_of(sorts())),
+    };
+    let message = format!("unknown sort {} of {}", quote(name), fields.what);
+    cx.diags.error(text.span(), message).help(help);
+    None
 }

@@ -10,7 +10,7 @@ impl Fields<'_> {
     /// a stream learns about them.
     pub(super) fn need_doc(&self, cx: &mut Check) -> String {
         match self.need_text(cx, "doc") {
-            Some(doc) => self.checked_doc(cx, &doc),
+            Some(doc) => self.checked_doc(cx, &doc, "say in a few words what it stands for"),
             None => String::new(),
         }
     }
@@ -19,25 +19,27 @@ impl Fields<'_> {
     /// not be empty.
     pub(super) fn doc(&self, cx: &mut Check) -> String {
         match self.text(cx, "doc") {
-            Some(doc) => self.checked_doc(cx, &doc),
+            Some(doc) => self.checked_doc(cx, &doc, "say in a few words what it stands for, or leave it out"),
             None => String::new(),
         }
     }
 
-    fn checked_doc(&self, cx: &mut Check, doc: &Text) -> String {
-        let trimmed = doc.get_ref().trim();
-        if trimmed.is_empty() {
+    /// Without white space around it, and with one line end on every system.
+    fn checked_doc(&self, cx: &mut Check, doc: &Text, if_empty: &str) -> String {
+        let doc_text = doc.get_ref().trim().replace("\r\n", "\n");
+        if doc_text.is_empty() {
             let message = format!("the doc of {} is empty", self.what);
-            cx.diags.error(doc.span(), message).help("say in a few words what it stands for");
+            cx.diags.error(doc.span(), message).help(if_empty);
         }
-        if let Some(char) = trimmed.chars().find(|&char| is_unprintable(char) && char != '\n' && char != '\t')
+        if let Some(char) =
+            doc_text.chars().find(|&char| is_unprintable(char) && char != '\n' && char != '\t')
         {
             let message = format!("the doc of {} has a control character, U+{:04X}", self.what, char as u32);
             cx.diags
                 .error(doc.span(), message)
                 .help("docs are printed on terminals; only line ends and tabs are fine");
         }
-        trimmed.to_string()
+        doc_text
     }
 }
 

@@ -1,119 +1,93 @@
 //! Rules about spans.
 
-use std::collections::HashMap;
-
-use super::events::Row;
+use super::events::{Events, Row};
 use super::fields::Fields;
 use super::names::{Once, Style};
 use super::{Check, Origin, Text, quote};
 use crate::words::nearest;
-use crate::{Count, Event, Sort, Span, keys};
+use crate::{Count, Sort, Span, keys};
 
 /// `[[span]]`, ordered by name.
-pub(super) fn spans(cx: &mut Check, file: &Fields, rows: &[Row]) -> Vec<Span> {
-    let index: HashMap<&str, usize> =
-        rows.iter().enumerate().map(|(index, row)| (row.event.name.as_str(), index)).collect();
+pub(super) fn spans(cx: &mut Check, file: &Fields, events: &Events) -> Vec<Span> {
     let mut names = Once::default();
-    let mut spans = Vec::new();
-    for table in file.tables(cx, "span") {
+    let (tables, _) = file.tables(cx, "span");
+    let spans = tables.into_iter().map(|table| {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
         let what = text.map_or("a span".to_string(), |name| format!("span {}", quote(name)));
         let fields = Fields::new(cx, what, table.span(), table.get_ref(), keys::SPAN);
-        let name = fields.need_text(cx, "name");
-        if let Some(name) = &name
-            && cx.spelling("span", name, Style::Camel)
-            && let Some(first) = names.again(name.get_ref(), name.span())
-        {
-            let message = format!("span `{}` is defined twice", name.get_ref());
-            cx.diags
-                .error(name.span(), message)
-                .label(first, "first used here")
-                .help("give each its own name");
-        }
-        let begin = end_point(cx, &fields, "begin", rows, &index);
-        let end = end_point(cx, &fields, "end", rows, &index);
-        if let (Some(begin), Some(end)) = (&begin, &end)
-            && begin.index == end.index
-        {
-            let message = format!("{} begins and ends with the same event", fields.what);
-            cx.diags.error(end.text.span(), message).help("a span is a pair of events; one alone needs none");
-        }
-        let key = fields.text(cx, "key");
-        if let (Some(key), Some(begin), Some(end)) = (&key, &begin, &end)
-            && begin.index != end.index
-        {
-            key_in_both(cx, &fields, key, &rows[begin.index], &rows[end.index]);
-        }
-        spans.push(Span {
-            name: name.map_or(String::new(), |name| name.into_inner().to_string()),
-            begin: begin.map_or(0, |begin| begin.index),
-            end: end.map_or(0, |end| end.index),
-            key: key.map(|key| key.into_inner().to_string()),
-            doc: fields.need_doc(cx),
-        });
-    }
+        span(cx, &fields, &mut names, events)
+    });
+    let mut spans: Vec<Span> = spans.collect();
     spans.sort_by(|a, b| a.name.cmp(&b.name));
     spans
 }
 
-struct EndPoint<'a> {
-    text: Text<'a>,
-    index: usize,
+fn span(cx: &mut Check, fields: &Fields, names: &mut Once, events: &Events) -> Span {
+    let name = fields.need_text(cx, "name");
+    if let Some(name) = &name
+        && cx.spelling("span", name, Style::Camel)
+        && let Some(first) = names.again(name.get_ref(), name.span())
+    {
+        let message = format!("span `{}` is defined twice", name.get_ref());
+        cx.diags.error(name.span(), message).label(first, "first used here").help("give each its own name");
+    }
+    let begin = end_point(cx, fields, "begin", events);
+    let end = end_point(cx, fields, "end", events);
+    let key = fields.text(cx, "key");
+    if let (Some((_, begin)), Some((end_text, end))) = (&begin, &end) {
+        if begin == end {
+            let message = format!("{} begins and ends with the same event", fields.what);
+            cx.diags.error(end_text.span(), message).help("a span is a pair of events; one alone needs none");
+        } else if let Some(key) = &key {
+            key_in_both(cx, fields, key, &events.rows[*begin], &events.rows[*end]);
+        }
+    }
+    Span {
+        name: name.map_or(String::new(), |name| name.into_inner().to_string()),
+        begin: begin.map_or(0, |(_, index)| index),
+        end: end.map_or(0, |(_, index)| index),
+        key: key.map(|key| key.into_inner().to_string()),
+        doc: fields.need_doc(cx),
+    }
 }
 
-/// The event that begins or ends a span.
-fn end_point<'a>(
-    cx: &mut Check,
-    span: &Fields<'a>,
-    key: &str,
-    rows: &[Row],
-    index: &HashMap<&str, usize>,
-) -> Option<EndPoint<'a>> {
+/// The event that begins or ends a span, as it is named and its index.
+fn end_point<'a>(cx: &mut Check, span: &Fields<'a>, key: &str, events: &Events) -> Option<(Text<'a>, usize)> {
     let text = span.need_text(cx, key)?;
     let name = *text.get_ref();
-    let Some(&index) = index.get(name) else {
-        if !cx.diags.is_full() {
-            let meant = nearest(name, rows.iter().map(|row| row.event.name.as_str()));
+    let Some(&index) = events.index.get(name) else {
+        if events.sound && !cx.diags.is_full() {
+            let meant = nearest(name, events.rows.iter().map(|row| row.event.name.as_str()));
             let message = format!("unknown event {} as the {key} of {}", quote(name), span.what);
-            let diagnostic = cx.diags.error(text.span(), message);
-            diagnostic.help(match meant {
+            cx.diags.error(text.span(), message).help(match meant {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "name an event of this file".to_string(),
             });
         }
         return None;
     };
-    if !rows[index].event.used && cx.origin == Origin::File {
+    if !events.rows[index].event.used && cx.origin == Origin::File {
         let message = format!("event `{name}`, the {key} of {}, is retired", span.what);
         cx.diags.error(text.span(), message).help("take the span out, or name the event that came after");
     }
-    Some(EndPoint { text, index })
+    Some((text, index))
 }
 
 /// The key tells running spans apart, so both events must have it, in the same form.
-fn key_in_both(cx: &mut Check, span: &Fields, key: &Text, begin: &Row, end: &Row) {
+fn key_in_both<'a>(cx: &mut Check, span: &Fields, key: &Text, begin: &'a Row, end: &'a Row) {
     let name = *key.get_ref();
-    let find = |event: &'_ Event| event.params.iter().find(|param| param.name == name).cloned();
-    let (in_begin, in_end) = (find(&begin.event), find(&end.event));
-    let (Some(in_begin), Some(in_end)) = (&in_begin, &in_end) else {
-        let mut lacking = Vec::new();
-        for (row, param) in [(begin, in_begin), (end, in_end)] {
-            if param.is_none() {
-                lacking.push(format!("`{}`", row.event.name));
-            }
-        }
+    let find = |row: &'a Row| row.event.params.iter().find(|param| param.name == name);
+    let (Some(in_begin), Some(in_end)) = (find(begin), find(end)) else {
+        let lacking = [begin, end].into_iter().filter(|row| find(row).is_none());
+        let lacking: Vec<String> = lacking.map(|row| format!("`{}`", row.event.name)).collect();
         let message =
             format!("the key {} of {} is no parameter of {}", quote(name), span.what, lacking.join(" and "));
-        let both = begin.event.params.iter().filter(|param| {
-            find(&end.event).is_none_or(|_| true)
-                && end.event.params.iter().any(|other| other.name == param.name)
-        });
-        let both: Vec<&str> = both.map(|param| param.name.as_str()).collect();
-        let diagnostic = cx.diags.error(key.span(), message);
-        diagnostic.help(if both.is_empty() {
-            "both events must have it; without `key` spans nest per thread".to_string()
+        let names = |row: &'a Row| row.event.params.iter().map(|param| param.name.as_str());
+        let shared: Vec<&str> = names(begin).filter(|name| names(end).any(|other| other == *name)).collect();
+        cx.diags.error(key.span(), message).help(if shared.is_empty() {
+            "both events must have it; without a `key` spans nest per thread".to_string()
         } else {
-            format!("both events have {}", super::one_of(both))
+            format!("both events have {}", super::one_of(shared))
         });
         return;
     };

@@ -1,12 +1,12 @@
 //! Rules about types: enums and flags.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fields::{Fields, integer};
+use super::fields::{Fields, in_file_order, integer};
 use super::names::{Once, Style};
 use super::{Check, described, one_of, quote};
 use crate::{Sort, Type, TypeForm, TypeValue, keys};
@@ -14,21 +14,29 @@ use crate::{Sort, Type, TypeForm, TypeValue, keys};
 /// The types ordered by name.
 pub(super) struct Types {
     pub(super) list: Vec<Type>,
-    /// Whether a type's repr is what was written; a replaced one must not be measured.
-    pub(super) sound: Vec<bool>,
+    /// Names of types whose repr is not what was meant, so that it must not be measured.
+    pub(super) unsound: HashSet<String>,
     pub(super) index: HashMap<String, usize>,
-    /// False if `types` is no table: then every type would be unknown.
+    /// False if the table or a name in it is not what was meant: then unknown types are no news.
     pub(super) readable: bool,
+    /// Unknown types that were noted and resemble no other.
+    pub(super) noted: HashSet<String>,
 }
 
 /// `[types]`.
 pub(super) fn types(cx: &mut Check, file: &Fields) -> Types {
     let table = file.table(cx, "types");
-    let readable = table.is_some() || !file.has("types");
-    let mut types = Types { list: Vec::new(), sound: Vec::new(), index: HashMap::new(), readable };
-    for (key, value) in table.iter().flat_map(|table| table.get_ref().iter()) {
-        let name = Spanned::new(key.span(), key.get_ref().as_ref());
-        if cx.spelling("type", &name, Style::Camel) {
+    let mut types = Types {
+        list: Vec::new(),
+        unsound: HashSet::new(),
+        index: HashMap::new(),
+        readable: table.is_some() || !file.has("types"),
+        noted: HashSet::new(),
+    };
+    for (name, value) in table.iter().flat_map(|table| in_file_order(table.get_ref())) {
+        let spelled = cx.spelling("type", &name, Style::Camel);
+        types.readable &= spelled;
+        if spelled {
             cx.claim("type", &name);
             if let Some(sort) = Sort::from_text(name.get_ref()) {
                 let long = sort.name().unwrap_or_default();
@@ -38,10 +46,13 @@ pub(super) fn types(cx: &mut Check, file: &Fields) -> Types {
             }
         }
         let (ty, sound) = one_type(cx, &name, value);
-        types.index.insert(ty.name.clone(), types.list.len());
+        if !sound {
+            types.unsound.insert(ty.name.clone());
+        }
         types.list.push(ty);
-        types.sound.push(sound);
     }
+    types.list.sort_by(|a, b| a.name.cmp(&b.name));
+    types.index = types.list.iter().enumerate().map(|(index, ty)| (ty.name.clone(), index)).collect();
     types
 }
 
@@ -109,8 +120,7 @@ fn values(
     let mut list = Vec::new();
     let mut names = Once::default();
     let mut numbers: HashMap<i128, std::ops::Range<usize>> = HashMap::new();
-    for (key, value) in table.iter() {
-        let name = Spanned::new(key.span(), key.get_ref().as_ref());
+    for (name, value) in in_file_order(table) {
         if cx.spelling("value", &name, Style::Camel)
             && let Some(first) = names.again(&name.get_ref().to_ascii_lowercase(), name.span())
         {
@@ -123,7 +133,7 @@ fn values(
         let value_what = format!("value {} of {what}", quote(name.get_ref()));
         let (number, doc) = match value.get_ref() {
             DeValue::Table(table) => {
-                let fields = Fields::new(cx, value_what.clone(), key.span(), table, keys::VALUE);
+                let fields = Fields::new(cx, value_what.clone(), name.span(), table, keys::VALUE);
                 (fields.need_int(cx, "value", range.clone()), fields.doc(cx))
             }
             other => {

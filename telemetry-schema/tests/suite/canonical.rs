@@ -1,0 +1,100 @@
+//! The canonical form and the fingerprint.
+
+use proptest::prelude::*;
+use telemetry_schema::{Registry, parse};
+
+use crate::arbitrary::registries;
+use crate::{GC, SMALL, registry};
+
+#[test]
+fn the_canonical_form_is_as_reviewed() {
+    insta::assert_snapshot!("canonical_gc", registry(GC).to_toml());
+    insta::assert_snapshot!("wire_form_gc", registry(GC).wire_form());
+}
+
+#[test]
+fn layout_and_order_of_the_file_do_not_matter() {
+    let windows = GC.replace('\n', "\r\n");
+    let marked = format!("\u{feff}{GC}");
+    for other in [windows, marked, registry(GC).to_toml()] {
+        assert_eq!(registry(&other), registry(GC));
+    }
+}
+
+/// Fingerprints differ only if `same` is false.
+#[track_caller]
+fn compare(change: &str, same: bool, edit: impl Fn(&mut Registry)) {
+    let before = registry(GC);
+    let mut after = before.clone();
+    edit(&mut after);
+    assert_ne!(before, after, "{change} changes something");
+    assert_eq!(before.fingerprint() == after.fingerprint(), same, "{change}");
+}
+
+#[test]
+fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
+    assert_eq!(registry(GC).fingerprint(), 0x87cf_e5a0_e263_1b83, "streams in the world carry this");
+    compare("the name", false, |r| r.name.push('x'));
+    compare("the version", false, |r| r.version.minor += 1);
+    compare("a kind's name", false, |r| r.kinds[0].name.push('x'));
+    compare("a kind's bit", false, |r| r.kinds[0].bit = 1);
+    compare("a kind's clock", false, |r| r.kinds[0].clock = r.kinds[2].clock);
+    compare("a type's name", false, |r| r.types[0].name.push('x'));
+    compare("a type's repr", false, |r| r.types[0].repr = r.types[3].repr);
+    compare("a type's form", false, |r| r.types[0].form = r.types[3].form);
+    compare("a value's name", false, |r| r.types[0].values[0].name.push('x'));
+    compare("a value's number", false, |r| r.types[0].values[0].number = 77);
+    compare("an event's name", false, |r| r.events[1].name.push('x'));
+    compare("an event's code", false, |r| r.events[1].code += 1);
+    compare("an event's kind", false, |r| r.events[1].kind = 1);
+    compare("a parameter's name", false, |r| r.events[1].params[0].name.push('x'));
+    compare("a parameter's sort", false, |r| r.events[1].params[0].sort = r.events[2].params[0].sort);
+    compare("a parameter's count", false, |r| {
+        r.events[1].params[0].count = telemetry_schema::Count::Fixed(2)
+    });
+    compare("a string's max", false, |r| r.events[6].params[14].max_len += 1);
+    compare("a parameter's place", false, |r| r.events[1].params.swap(0, 1));
+    compare("a doc", true, |r| r.events[1].doc.push('x'));
+    compare("a unit", true, |r| r.events[2].params[2].unit.clear());
+    compare("always", true, |r| r.events[1].always = false);
+    compare("used", true, |r| r.events[1].used = false);
+    compare("a span", true, |r| r.spans.clear());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_is_written_is_read_again(registry in registries()) {
+        let text = registry.to_toml();
+        let read = parse(&text);
+        prop_assert!(read.is_ok(), "{}\n{}", read.unwrap_err().render("events.toml", &text), text);
+        let read = read.unwrap();
+        prop_assert_eq!(&read, &registry);
+        prop_assert_eq!(read.to_toml(), text);
+        prop_assert_eq!(read.fingerprint(), registry.fingerprint());
+    }
+
+    #[test]
+    fn slots_number_every_delta_once(registry in registries()) {
+        let slots = registry.slots();
+        let mut seen = vec![false; slots.len() as usize];
+        for (index, event) in registry.events.iter().enumerate() {
+            for (place, param) in event.params.iter().enumerate() {
+                let slot = slots.number(index, place);
+                prop_assert_eq!(slot.is_some(), param.sort.is_delta());
+                if let Some(slot) = slot {
+                    prop_assert!(slots.of_kind(event.kind).contains(&slot));
+                    prop_assert!(!std::mem::replace(&mut seen[slot as usize], true));
+                }
+            }
+        }
+        prop_assert!(seen.iter().all(|&seen| seen));
+    }
+}
+
+#[test]
+fn small_is_what_it_looks_like() {
+    // The other fixture goes the same way, so that every accepted file does.
+    assert_eq!(parse(&registry(SMALL).to_toml()), Ok(registry(SMALL)));
+}

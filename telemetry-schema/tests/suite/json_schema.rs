@@ -1,0 +1,173 @@
+//! `events.schema.json` says what the rules say, as far as a JSON Schema can.
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use telemetry_schema::{Clock, Sort, keys, limits};
+use toml::de::{DeTable, DeValue};
+
+use crate::mistakes::MISTAKES;
+use crate::{GC, SMALL};
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../../events.schema.json")).expect("the schema is JSON")
+}
+
+fn validator() -> Validator {
+    let schema = schema();
+    assert!(jsonschema::meta::is_valid(&schema));
+    jsonschema::validator_for(&schema).expect("the schema is a JSON Schema")
+}
+
+/// TOML as the JSON that editors check in its place.
+fn to_json(text: &str) -> Value {
+    let table = DeTable::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    table_to_json(table.get_ref())
+}
+
+fn table_to_json(table: &DeTable) -> Value {
+    table.iter().map(|(key, value)| (key.get_ref().to_string(), value_to_json(value.get_ref()))).collect()
+}
+
+fn value_to_json(value: &DeValue) -> Value {
+    match value {
+        DeValue::String(text) => json!(text),
+        DeValue::Integer(int) => {
+            let number = i128::from_str_radix(int.as_str(), int.radix()).unwrap_or(i128::MAX);
+            u64::try_from(number)
+                .map_or_else(|_| i64::try_from(number).map_or(json!(1e30), |n| json!(n)), |n| json!(n))
+        }
+        DeValue::Float(float) => json!(float.as_str().parse::<f64>().unwrap_or(0.5)),
+        DeValue::Boolean(bool) => json!(bool),
+        DeValue::Datetime(date) => json!({ "date": date.to_string() }),
+        DeValue::Array(array) => array.iter().map(|value| value_to_json(value.get_ref())).collect(),
+        DeValue::Table(table) => table_to_json(table),
+    }
+}
+
+#[test]
+fn accepted_files_are_valid() {
+    let validator = validator();
+    for text in [GC, SMALL, &crate::registry(GC).to_toml()] {
+        let errors: Vec<_> = validator
+            .iter_errors(&to_json(text))
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0]);
+    }
+}
+
+#[test]
+fn mistakes_of_form_are_invalid_and_those_of_meaning_are_not() {
+    let validator = validator();
+    for mistake in MISTAKES {
+        let valid = validator.is_valid(&to_json(&mistake.text()));
+        assert_eq!(!valid, mistake.in_schema, "{}", mistake.rule);
+    }
+}
+
+/// The words at a place in the schema.
+fn words<'a>(schema: &'a Value, place: &str) -> Vec<&'a str> {
+    let value = schema.pointer(place).unwrap_or_else(|| panic!("the schema has no {place}"));
+    match value {
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
+        Value::Object(keys) => keys.keys().map(String::as_str).collect(),
+        other => panic!("{place} is {other}"),
+    }
+}
+
+#[track_caller]
+fn same_words<'a>(found: &[&'a str], expected: impl IntoIterator<Item = &'a str>) {
+    let mut found = found.to_vec();
+    let mut expected: Vec<&str> = expected.into_iter().collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn keys_are_those_that_are_read_and_all_are_described() {
+    let schema = schema();
+    for (place, keys) in [
+        ("", keys::FILE),
+        ("/properties/registry", keys::REGISTRY),
+        ("/properties/registry/properties/version", keys::VERSION),
+        ("/$defs/kind", keys::KIND),
+        ("/$defs/type", keys::TYPE),
+        ("/$defs/value/anyOf/1", keys::VALUE),
+        ("/$defs/event", keys::EVENT),
+        ("/$defs/param", keys::PARAM),
+        ("/$defs/span", keys::SPAN),
+    ] {
+        let place = format!("{place}/properties");
+        same_words(&words(&schema, &place), keys.iter().copied());
+        for key in keys {
+            let doc = schema.pointer(&format!("{place}/{key}/description"));
+            assert!(doc.is_some(), "{place}/{key} has no description");
+        }
+    }
+}
+
+#[test]
+fn sorts_are_those_of_the_list() {
+    let schema = schema();
+    let texts = |wanted: fn(&Sort) -> bool| -> Vec<String> {
+        let sorts = Sort::ALL.iter().filter(|sort| wanted(sort));
+        sorts
+            .flat_map(|sort| {
+                sort.name().map(str::to_string).into_iter().chain(sort.letter().map(String::from))
+            })
+            .collect()
+    };
+    let enumerated = |place: &str, wanted: fn(&Sort) -> bool| {
+        let expected = texts(wanted);
+        same_words(&words(&schema, place), expected.iter().map(String::as_str));
+    };
+    enumerated("/$defs/plain_sort/enum", |_| true);
+    enumerated("/$defs/run_sort/enum", |sort| sort.is_run());
+    enumerated("/$defs/type/properties/repr/enum", |sort| sort.int_range().is_some());
+    enumerated("/$defs/type/then/properties/repr/enum", |sort| {
+        sort.int_range().is_some_and(|range| *range.start() == 0)
+    });
+    let in_pattern = |place: &str, wanted: fn(&Sort) -> bool| {
+        let pattern = schema.pointer(place).and_then(Value::as_str).expect("a pattern");
+        let list = pattern.split(['(', ')']).find(|piece| piece.contains('|')).expect("alternatives");
+        let expected = texts(wanted);
+        same_words(
+            &list.split('|').filter(|word| !word.starts_with("[A-Z]")).collect::<Vec<_>>(),
+            expected.iter().map(String::as_str),
+        );
+    };
+    in_pattern("/$defs/array_sort/pattern", |sort| !sort.is_run());
+    in_pattern("/$defs/number_sort/pattern", |sort| sort.is_number());
+    same_words(
+        &words(&schema, "/$defs/kind/properties/clock/enum"),
+        Clock::ALL.iter().map(|clock| clock.name()),
+    );
+}
+
+#[test]
+fn limits_are_those_of_the_code() {
+    let schema = schema();
+    for (place, limit) in [
+        ("/properties/kinds/maxProperties", limits::MAX_KINDS as u64),
+        ("/$defs/kind/properties/bit/maximum", limits::MAX_KINDS as u64 - 1),
+        ("/$defs/event/properties/code/maximum", u16::MAX.into()),
+        ("/$defs/event/properties/params/maxItems", limits::MAX_PARAMS as u64),
+        ("/$defs/param/properties/max/maximum", limits::MAX_ELEMENTS.into()),
+        ("/$defs/param/allOf/1/then/properties/max/maximum", limits::MAX_RUN_LEN.into()),
+        ("/$defs/param/properties/unit/maxLength", limits::MAX_UNIT_LEN as u64),
+        ("/$defs/CamelCase/maxLength", limits::MAX_NAME_LEN as u64),
+        ("/$defs/snake_case/maxLength", limits::MAX_NAME_LEN as u64),
+        ("/$defs/version_part/maximum", u32::MAX.into()),
+        ("/$defs/number/maximum", u64::MAX),
+    ] {
+        assert_eq!(schema.pointer(place), Some(&json!(limit)), "{place}");
+    }
+    let max = schema.pointer("/$defs/param/properties/max/description").and_then(Value::as_str).unwrap_or("");
+    for said in [
+        format!("up to {}, default {}", limits::MAX_RUN_LEN, limits::DEFAULT_RUN_LEN),
+        format!("up to {}, default {}", limits::MAX_ELEMENTS, limits::DEFAULT_ELEMENTS),
+    ] {
+        assert!(max.contains(&said), "the description of `max` does not say {said:?}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Sizes, slots and finding things.
+
+use telemetry_schema::{Count, Param, Sort, limits};
+
+use crate::{GC, registry};
+
+#[test]
+fn sizes_are_those_of_the_wire() {
+    let registry = registry(GC);
+    let all = registry.event_named("AllSorts").expect("the event is there");
+    let sizes = all.params.iter().map(|param| {
+        let (min, max) = param.wire_len(&registry).into_inner();
+        format!("{} {}: {min} to {max}\n", param.name, registry.sort_text(param))
+    });
+    insta::assert_snapshot!(sizes.collect::<String>(), @r"
+    p pointer: 1 to 10
+    a addr: 1 to 10
+    w word: 1 to 10
+    u8 u8: 1 to 1
+    u16 u16: 1 to 3
+    u32 u32: 1 to 5
+    u64 u64: 1 to 10
+    i8 i8: 1 to 1
+    i16 i16: 1 to 3
+    i32 i32: 1 to 5
+    i64 i64: 1 to 10
+    f32 f32: 4 to 4
+    f64 f64: 8 to 8
+    b bool: 1 to 1
+    s string: 1 to 1026
+    short string: 1 to 17
+    bytes bytes: 1 to 4098
+    label label: 1 to 10
+    why TraceWhy: 1 to 1
+    balance Balance: 1 to 10
+    frames [pointer]: 1 to 81
+    quad [u32; 4]: 4 to 20
+    whys [TraceWhy]: 1 to 65
+    labels [label; 3]: 3 to 30
+    last string: 1 to 1026
+    ");
+    assert_eq!((all.min_len(&registry), all.max_len(&registry)), (40, 6465));
+    let nothing = registry.event(0).expect("the event is there");
+    assert_eq!((nothing.min_len(&registry), nothing.max_len(&registry)), (0, 0));
+}
+
+#[test]
+fn varints_take_a_byte_for_seven_bits() {
+    let registry = registry(GC);
+    for (max, len) in [(1, 1 + 1), (127, 1 + 127), (128, 2 + 128), (16_383, 2 + 16_383), (16_384, 3 + 16_384)]
+    {
+        let param = Param {
+            name: String::new(),
+            sort: Sort::Bytes,
+            count: Count::One,
+            doc: String::new(),
+            unit: String::new(),
+            max_len: max,
+        };
+        assert_eq!(param.wire_len(&registry), 1..=len);
+    }
+    assert!(limits::MAX_RUN_LEN as usize + 3 <= limits::MAX_EVENT_LEN);
+}
+
+#[test]
+fn slots_of_a_kind_are_contiguous() {
+    let registry = registry(GC);
+    let slots = registry.slots();
+    let mut drawn = String::new();
+    for (index, kind) in registry.kinds.iter().enumerate() {
+        drawn += &format!("{} {:?}\n", kind.name, slots.of_kind(index));
+        for (event, row) in registry.events.iter().enumerate().filter(|(_, event)| event.kind == index) {
+            for (param, column) in row.params.iter().enumerate() {
+                if let Some(slot) = slots.number(event, param) {
+                    drawn +=
+                        &format!("  {slot} {}.{} {}\n", row.name, column.name, registry.sort_text(column));
+                }
+            }
+        }
+    }
+    insta::assert_snapshot!(drawn, @r"
+    Arena 0..3
+      0 VMMap.base addr
+      1 VMMap.limit addr
+      2 PoolInitMVFF.pool pointer
+    Trace 3..7
+      3 TraceStart.trace pointer
+      4 TraceStart.condemned word
+      5 TraceEnd.trace pointer
+      6 TraceEnd.live word
+    Ref 7..8
+      7 RefFix.at addr
+    User 8..12
+      8 AllSorts.p pointer
+      9 AllSorts.a addr
+      10 AllSorts.w word
+      11 AllSorts.frames [pointer]
+    ");
+    assert_eq!(slots.number(999, 0), None);
+    assert_eq!(slots.of_kind(999), 0..0);
+    assert!(!slots.is_empty());
+}
+
+#[test]
+fn things_are_found() {
+    let registry = registry(GC);
+    let event = registry.event(0x0011).expect("the event is there");
+    assert_eq!(event.name, "TraceStart");
+    assert_eq!(registry.kind_of(event).name, "Trace");
+    assert_eq!(registry.event(0x0013), None);
+    assert_eq!(registry.event_named("Trace"), None);
+    let why = registry.ty(event.params[1].sort).expect("the type is there");
+    assert_eq!(why.value(2).map(|value| value.name.as_str()), Some("NurseryFull"));
+    assert_eq!(why.value(3), None);
+    assert_eq!(registry.repr(event.params[1].sort), Sort::U8);
+    assert_eq!(registry.ty(Sort::U8), None);
+    assert_eq!(registry.sort_name(event.params[1].sort), "TraceWhy");
+    assert_eq!(registry.version.to_string(), "1.2.3");
+}

@@ -1,0 +1,31 @@
+//! Tests of the crate through its public API.
+
+mod arbitrary;
+mod canonical;
+mod hostile;
+mod json_schema;
+mod lookup;
+mod messages;
+mod mistakes;
+mod rendering;
+
+/// A relation that uses everything there is.
+const GC: &str = include_str!("../valid/gc.toml");
+
+/// The relation that the mistakes are made in.
+const SMALL: &str = include_str!("../valid/small.toml");
+
+/// What a valid text says.
+#[track_caller]
+fn registry(text: &str) -> telemetry_schema::Registry {
+    telemetry_schema::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
+}
+
+/// What is wrong with a text.
+#[track_caller]
+fn invalid(text: &str) -> telemetry_schema::Invalid {
+    let invalid = telemetry_schema::parse(text).expect_err("the text has a mistake");
+    assert!(!invalid.diagnostics.is_empty());
+    assert!(invalid.diagnostics.is_sorted_by_key(|diagnostic| diagnostic.span.start));
+    invalid
+}
