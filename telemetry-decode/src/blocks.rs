@@ -2,13 +2,23 @@
 
 use std::io::{self, Read};
 
-use telemetry_format::Header;
+use telemetry_format::{BlockType, HEADER_LEN, Header, MAGIC, MAX_PAYLOAD};
 
-use crate::completeness::Damage;
+use crate::completeness::{Cause, Damage};
+use crate::source::{Source, Window};
 
-/// Reads whole blocks in one pass. Between them stands what is no block: see [`Piece`].
+/// Reads whole blocks in one pass. What is no block stands between them as [`Piece::Damage`].
+///
+/// After damage it goes on at the next valid header, searched for from the byte behind the bad one,
+/// so that damage costs just the blocks it is in.
 pub struct Blocks<'s> {
-    input: Box<dyn Read + 's>,
+    window: Window<'s>,
+    /// Bytes of the block given out last.
+    given: usize,
+    /// Bytes whose checksums failed.
+    failed: u64,
+    /// Length of a source that can be moved in.
+    len: u64,
 }
 
 /// What stands next in a stream.
@@ -16,8 +26,8 @@ pub struct Blocks<'s> {
 pub enum Piece<'a> {
     /// A block whose header and payload are as they were written.
     Block(Block<'a>),
-    /// Bytes that are no whole block.
-    Damage(Damage),
+    /// Bytes that are no whole block, and the header at their start if that is valid.
+    Damage(Damage, Option<Header>),
 }
 
 /// A whole block.
@@ -31,10 +41,40 @@ pub struct Block<'a> {
     pub payload: &'a [u8],
 }
 
+/// Whether payloads are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Payloads {
+    /// All, and checked.
+    All,
+    /// Not those of events blocks: they are given out without, and unchecked.
+    NotOfEvents,
+}
+
+/// Headers may stand in the payload of a damaged block, each promising a long payload of its own that
+/// costs a checksum over the same bytes again. So that the work stays in proportion to the input,
+/// checksums that failed may be this many times its bytes, and some more for a start; beyond that, damaged
+/// blocks are skipped by their length.
+const MAX_FAILED_TIMES: u64 = 8;
+const MAX_FAILED_START: u64 = 8 * MAX_PAYLOAD as u64;
+
 impl<'s> Blocks<'s> {
-    /// Reads from a file, a pipe, a socket. It reads no further than the block it gives out.
+    /// Reads from a file, a pipe, a socket: no further than the block it gives out needs.
     pub fn new(input: impl Read + 's) -> Self {
-        Blocks { input: Box::new(input) }
+        Blocks::over(Window::once(Box::new(input)))
+    }
+
+    /// Reads from memory, without a copy.
+    pub fn from_slice(bytes: &'s [u8]) -> Self {
+        Blocks::over(Window::slice(bytes))
+    }
+
+    /// Reads from a source that can be moved in.
+    pub(crate) fn skipping(source: &Source<'s>) -> Self {
+        Blocks { len: source.len(), ..Blocks::over(Window::skipping(source)) }
+    }
+
+    fn over(window: Window<'s>) -> Self {
+        Blocks { window, given: 0, failed: 0, len: 0 }
     }
 
     /// The next block, or the bytes that are none; `None` at the end.
@@ -43,7 +83,118 @@ impl<'s> Blocks<'s> {
     /// Those of the input.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
-        let _ = &mut self.input;
-        Ok(None)
+        self.next_with(Payloads::All)
+    }
+
+    /// Goes on at another place of a source.
+    pub(crate) fn seek(&mut self, at: u64) {
+        self.given = 0;
+        self.window.seek(at);
+    }
+
+    /// The payload of the block given out last.
+    #[inline]
+    pub(crate) fn payload(&self, header_len: usize) -> &[u8] {
+        self.window.bytes().get(header_len..self.given).unwrap_or_default()
+    }
+
+    pub(crate) fn next_with(&mut self, payloads: Payloads) -> io::Result<Option<Piece<'_>>> {
+        self.window.skip(std::mem::take(&mut self.given));
+        let at = self.window.at();
+        let head = self.window.fill(HEADER_LEN)?;
+        if head.is_empty() {
+            return Ok(None);
+        }
+        let (cause, header) = match Header::decode(head, crc32c::crc32c) {
+            Err(error) => (Cause::Header(error), None),
+            Ok(header) => {
+                let skips = payloads == Payloads::NotOfEvents && header.block_type == BlockType::Events;
+                if skips && at.checked_add(header.block_len()).is_some_and(|end| end <= self.len) {
+                    self.given = header.block_len() as usize;
+                    return Ok(Some(Piece::Block(Block { at, header, payload: &[] })));
+                }
+                match self.check_payload(&header)? {
+                    Some(cause) => (cause, Some(header)),
+                    None => {
+                        self.given = header.block_len() as usize;
+                        let payload = self.payload(header.header_len.into());
+                        return Ok(Some(Piece::Block(Block { at, header, payload })));
+                    }
+                }
+            }
+        };
+        let resume = self.resume_at(at, &cause, header.as_ref());
+        self.find_header(resume)?;
+        let events = header.as_ref().map_or(0, |header| header.events);
+        Ok(Some(Piece::Damage(Damage { range: at..self.window.at(), cause, events }, header)))
+    }
+
+    fn check_payload(&mut self, header: &Header) -> io::Result<Option<Cause>> {
+        let len = header.block_len() as usize;
+        let bytes = self.window.fill(len)?;
+        let Some(block) = bytes.get(..len) else {
+            return Ok(Some(Cause::Cut { found: bytes.len() as u64, expected: len as u64 }));
+        };
+        Ok(wrong_payload(header, &block[header.header_len.into()..]))
+    }
+
+    /// Where to search for the next header after damage: at the next byte, unless too much was tried
+    /// already.
+    fn resume_at(&mut self, at: u64, cause: &Cause, header: Option<&Header>) -> u64 {
+        if let (Cause::Payload { .. }, Some(header)) = (cause, header) {
+            self.failed = self.failed.saturating_add(header.block_len());
+            if self.failed > at.saturating_mul(MAX_FAILED_TIMES).saturating_add(MAX_FAILED_START) {
+                return at + header.block_len();
+            }
+        }
+        at + 1
+    }
+
+    /// Moves to the first valid header from `from` on, or to the end.
+    fn find_header(&mut self, from: u64) -> io::Result<()> {
+        while self.window.at() < from {
+            let rest = usize::try_from(from - self.window.at()).unwrap_or(usize::MAX);
+            let here = self.window.fill(1)?.len().min(rest);
+            if here == 0 {
+                return Ok(());
+            }
+            self.window.skip(here);
+        }
+        loop {
+            let bytes = self.window.fill(HEADER_LEN)?;
+            if bytes.len() < HEADER_LEN {
+                // Too short for a block: not even a header fits.
+                let rest = bytes.len();
+                self.window.skip(rest);
+                return Ok(());
+            }
+            let last = bytes.len() - HEADER_LEN;
+            let found = find_magic(&bytes[..last + MAGIC.len()]);
+            match found {
+                Some(index) if Header::decode(&bytes[index..], crc32c::crc32c).is_ok() => {
+                    self.window.skip(index);
+                    return Ok(());
+                }
+                Some(index) => self.window.skip(index + 1),
+                None => self.window.skip(last + 1),
+            }
+        }
+    }
+}
+
+/// What is wrong with a payload, if anything is.
+pub(crate) fn wrong_payload(header: &Header, payload: &[u8]) -> Option<Cause> {
+    let found = crc32c::crc32c(payload);
+    (found != header.payload_crc).then_some(Cause::Payload { found, expected: header.payload_crc })
+}
+
+fn find_magic(bytes: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let index = from + bytes[from..].iter().position(|byte| *byte == MAGIC[0])?;
+        if bytes[index..].starts_with(&MAGIC) {
+            return Some(index);
+        }
+        from = index + 1;
     }
 }

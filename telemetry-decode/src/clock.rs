@@ -20,9 +20,9 @@ pub struct Clock {
     exact: bool,
 }
 
-/// A pair nearer than this says less than the session's own estimate: two readings of the wall clock
-/// are good to a microsecond or so, and this makes that one part in a million.
-const NEAREST_NS: u64 = 1_000_000_000;
+/// A pair nearer than this says less than the session's own estimate: the two readings of a pair are a
+/// microsecond or more apart.
+const NEAREST_NS: u64 = 1_000_000;
 
 impl Clock {
     /// A clock whose ticks are nanoseconds.
@@ -42,16 +42,26 @@ impl Clock {
     /// Takes the rate from another pair of readings (ticks, and nanoseconds since 1970) if that pair
     /// lies at least twice as far from the start as the one used so far.
     ///
-    /// Pairs less than a second from the start, and those that are more than a hundredth off the
-    /// session's estimate, because somebody set the wall clock, are left alone.
+    /// Where the session gives an estimate, pairs less than a millisecond from the start, and those that
+    /// would halve or double the estimated rate, because somebody set the wall clock, are left alone.
     pub fn refine(&mut self, ticks: u64, wall: u64) {
+        self.refine_beyond(self.span.saturating_mul(2), ticks, wall);
+    }
+
+    /// As [`Clock::refine`], for any pair that lies farther than the one used so far.
+    pub fn refine_farthest(&mut self, ticks: u64, wall: u64) {
+        self.refine_beyond(self.span.saturating_add(1), ticks, wall);
+    }
+
+    fn refine_beyond(&mut self, least: u64, ticks: u64, wall: u64) {
         let (ticks, ns) = (ticks.saturating_sub(self.start_ticks), wall.saturating_sub(self.start_wall));
-        if self.exact || ticks == 0 || ns == 0 || ticks / 2 < self.span {
+        if self.exact || ticks == 0 || ns == 0 || ticks < least {
             return;
         }
         if self.said != 0 {
             let expected = u128::from(ticks) * 1_000_000_000 / u128::from(self.said);
-            if ns < NEAREST_NS || u128::from(ns).abs_diff(expected) > expected / 100 {
+            let near = expected / 2..=expected.saturating_mul(2);
+            if ns < NEAREST_NS || !near.contains(&u128::from(ns)) {
                 return;
             }
         }
@@ -93,9 +103,9 @@ impl Clock {
         if ns == 0 || ticks == 0 {
             return false;
         }
-        // As many bits as leave the product with any distance below 127 bits.
-        let fits = |shift: &u32| (u128::from(ns) << shift) / u128::from(ticks) < 1 << 62;
-        let Some(shift) = (0..=62).rev().find(fits) else { return false };
+        // As many bits as leave the rate below 63 bits, and so its product with any distance below 127.
+        let whole = 64 - (ns / ticks).leading_zeros();
+        let Some(shift) = 62_u32.checked_sub(whole) else { return false };
         let rate = (u128::from(ns) << shift) / u128::from(ticks);
         if rate == 0 {
             return false;

@@ -75,6 +75,8 @@ pub struct LaneReport {
     pub registry: u64,
     /// The kind's bit number.
     pub kind: u8,
+    /// The kind's name, where its registry is known.
+    pub kind_name: Option<String>,
     /// Events given out.
     pub read: u64,
     /// Events that the filter does not want.
@@ -97,7 +99,7 @@ pub struct Hole {
     /// First clock reading that is certainly behind it.
     pub until_ticks: u64,
     /// Recorded events of the stretch that were not read, those lost by sinks included.
-    pub unread: u64,
+    pub absent: u64,
     /// Lost in the stretch, by cause.
     pub lost: Loss,
 }
@@ -170,6 +172,8 @@ pub enum Reason {
     Codec(u8),
     /// The part that this one continues was not read.
     NoPredecessor,
+    /// More lanes at once, of more parameters, than any program has.
+    TooManyLanes,
     /// The registry has no event of this code in the block's kind, so that where it ends is not known.
     UnknownEvent(u64),
     /// An event breaks the rules of packing.
@@ -185,6 +189,7 @@ impl fmt::Display for Reason {
             Reason::NoKind(bit) => write!(f, "its registry has no kind {bit}"),
             Reason::Codec(codec) => write!(f, "compressed with codec {codec}, which is not known"),
             Reason::NoPredecessor => write!(f, "the part before it is missing"),
+            Reason::TooManyLanes => write!(f, "too many lanes at once"),
             Reason::UnknownEvent(code) => write!(f, "unknown event code {code:#06x}"),
             Reason::Malformed(malformed) => fmt::Display::fmt(malformed, f),
             Reason::Trailing => write!(f, "bytes behind the last event"),

@@ -81,7 +81,7 @@ impl<'a> Event<'a> {
         let param = self.schema.params.get(index)?;
         let raw = self.raw.get(index)?;
         let registry: &'a Registry = &self.registry.registry;
-        let ty = crate::packing::named(registry, param.sort);
+        let ty = registry.ty(param.sort);
         let run = || self.payload.get(raw.at as usize..raw.end as usize).unwrap_or_default();
         Some(match (param.count, param.sort) {
             (Count::One, telemetry_schema::Sort::String) => Value::String(Text(run())),
@@ -92,7 +92,7 @@ impl<'a> Event<'a> {
                 len: raw.len as usize,
                 base: raw.bits,
                 sort,
-                packing: Packing::of(ty.map_or(sort, |ty| ty.repr)),
+                packing: Packing::of(registry.repr(sort)),
                 ty,
             })),
         })

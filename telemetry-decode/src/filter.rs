@@ -58,3 +58,13 @@ impl std::fmt::Display for Name {
         }
     }
 }
+
+impl Name {
+    /// True if this is the number or the name of something.
+    pub(crate) fn is(&self, number: u64, name: &str) -> bool {
+        match self {
+            Name::Number(wanted) => *wanted == number,
+            Name::Text(wanted) => wanted == name,
+        }
+    }
+}

@@ -1,21 +1,29 @@
 //! What a stream holds, from its block headers alone.
 
+use std::io;
+
+use telemetry_format::{BlockType, Header, flags};
+
+use crate::blocks::{Blocks, Payloads, Piece};
 use crate::completeness::Completeness;
+use crate::decoder::{Decoder, Want};
+use crate::lane::Stretch;
 use crate::registries::KnownRegistry;
 use crate::session::Session;
+use crate::source::Source;
 
 /// What a stream holds, from its block headers alone: payloads of events are not read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Index {
     /// In the order of their first blocks.
     pub sessions: Vec<Session>,
-    /// Those in the stream and those that the caller added.
+    /// Those that the caller added, then those in the stream.
     pub registries: Vec<KnownRegistry>,
-    /// By session, thread, registry and kind.
+    /// In the order of their first blocks.
     pub lanes: Vec<IndexedLane>,
     /// Events blocks in the order of the stream.
     pub blocks: Vec<IndexedBlock>,
-    /// What the headers tell: whole, but for damage inside payloads.
+    /// What the headers tell, which is all but damage inside of events blocks.
     pub completeness: Completeness,
 }
 
@@ -24,7 +32,7 @@ pub struct Index {
 pub struct IndexedLane {
     /// Index into [`Index::sessions`].
     pub session: usize,
-    /// The session's number for the thread.
+    /// The session's number for the thread; 0 for losses that belong to no lane.
     pub thread: u32,
     /// The registry's fingerprint.
     pub registry: u64,
@@ -55,4 +63,126 @@ pub struct IndexedBlock {
     pub end_ticks: u64,
     /// Events recorded in the lane before it.
     pub before: u64,
+}
+
+impl Index {
+    pub(crate) fn of(source: &Source<'_>, mut decoder: Decoder) -> io::Result<Index> {
+        let blocks = scan(source, &mut decoder)?;
+        for block in &blocks {
+            decoder.count_whole(block.lane, &block.stretch(), block.len.into());
+        }
+        let completeness = decoder.completeness();
+        let lanes = decoder.lanes.iter().map(|lane| IndexedLane {
+            session: lane.key.session as usize,
+            thread: lane.key.thread,
+            registry: lane.key.registry,
+            kind: lane.key.kind,
+        });
+        Ok(Index {
+            lanes: lanes.collect(),
+            sessions: decoder.known.sessions,
+            registries: decoder.known.registries,
+            blocks,
+            completeness,
+        })
+    }
+}
+
+impl IndexedBlock {
+    fn new(at: u64, lane: u32, header: &Header) -> Self {
+        IndexedBlock {
+            at,
+            len: header.block_len() as u32,
+            lane,
+            seq: header.seq,
+            offset: header.offset,
+            events: header.events,
+            flags: header.flags,
+            base_ticks: header.base_ticks,
+            end_ticks: header.end_ticks,
+            before: header.before,
+        }
+    }
+
+    pub(crate) fn stretch(&self) -> Stretch {
+        let IndexedBlock { before, events, base_ticks, end_ticks, .. } = *self;
+        Stretch { before, events, base_ticks, end_ticks }
+    }
+}
+
+/// Reads all headers, and all payloads but those of events.
+///
+/// An events block is taken at its header's word only if another of its session follows where it
+/// ends; else its payload is read, since then it may have been cut, and what follows stand inside.
+pub(crate) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Vec<IndexedBlock>> {
+    let mut blocks = Blocks::skipping(source);
+    let mut found = Vec::new();
+    let mut unsure: Option<(u64, Header)> = None;
+    loop {
+        let piece = blocks.next_with(Payloads::NotOfEvents)?;
+        if let Some((at, header)) = unsure.take() {
+            let follows = |block: &crate::Block<'_>| {
+                block.header.block_type == BlockType::Events && block.header.session == header.session
+            };
+            if matches!(&piece, Some(Piece::Block(block)) if follows(block)) {
+                add(&mut found, decoder, at, &header);
+            } else {
+                blocks.seek(at);
+                match blocks.next_with(Payloads::All)? {
+                    Some(Piece::Block(block)) => add(&mut found, decoder, block.at, &block.header),
+                    Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
+                    None => {}
+                }
+                continue;
+            }
+        }
+        match piece {
+            Some(Piece::Block(block)) if block.header.block_type == BlockType::Events => {
+                unsure = Some((block.at, block.header));
+            }
+            Some(Piece::Block(block)) => decoder.take(&block),
+            Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
+            None => break,
+        }
+    }
+    decoder.known.settle();
+    Ok(found)
+}
+
+fn add(found: &mut Vec<IndexedBlock>, decoder: &mut Decoder, at: u64, header: &Header) {
+    let lane = decoder.lane(header);
+    decoder.lanes[lane as usize].note(header);
+    found.push(IndexedBlock::new(at, lane, header));
+}
+
+/// What of an index is to be read, and in which order lanes are: by lane, block and part.
+pub(crate) struct Choice {
+    /// Indices of blocks.
+    pub(crate) by_lane: Vec<u32>,
+    /// By index of the block.
+    pub(crate) wants: Vec<Want>,
+}
+
+impl Choice {
+    pub(crate) fn new(blocks: &[IndexedBlock], decoder: &Decoder) -> Choice {
+        let mut by_lane: Vec<u32> = (0..blocks.len() as u32).collect();
+        by_lane.sort_by_key(|index| {
+            let block = &blocks[*index as usize];
+            (block.lane, block.seq, block.offset, block.at)
+        });
+        let mut wants = vec![Want::No; blocks.len()];
+        let mut behind: Option<(&IndexedBlock, Want)> = None;
+        for &index in by_lane.iter().rev() {
+            let block = &blocks[index as usize];
+            // A part is read for the sake of those behind it in its block.
+            let needed = behind.is_some_and(|(next, want)| {
+                want != Want::No && (next.lane, next.seq) == (block.lane, block.seq) && next.offset > 0
+            });
+            let last = block.flags & flags::LAST != 0 || !needed;
+            let want = decoder.want(block.lane, &block.stretch(), last);
+            wants[index as usize] = want;
+            behind = Some((block, want));
+        }
+        Choice { by_lane, wants }
+    }
 }

@@ -17,14 +17,22 @@
 mod blocks;
 mod clock;
 mod completeness;
+mod coverage;
+mod decoder;
 mod event;
 mod events;
 mod filter;
 mod index;
+mod known;
+mod lane;
+mod load;
+mod merge;
 mod packing;
+mod plan;
 mod reader;
 mod registries;
 mod session;
+mod source;
 mod value;
 mod writer;
 

@@ -1,7 +1,7 @@
 //! How each sort stands in a block: the reading side of the packing that docs/format.md draws.
 
 use telemetry_format::{Cursor, Malformed};
-use telemetry_schema::{Registry, Sort, Type};
+use telemetry_schema::{Sort, Type};
 
 use crate::value::{Text, Value};
 
@@ -88,13 +88,5 @@ impl Packing {
             Sort::Bytes => Value::Bytes(cursor.bytes()?),
             _ => Value::from_bits(sort, ty, self.bits(cursor, base)?),
         })
-    }
-}
-
-/// The enum or flags of a named sort.
-pub(crate) fn named(registry: &Registry, sort: Sort) -> Option<&Type> {
-    match sort {
-        Sort::Named(index) => registry.types.get(index),
-        _ => None,
     }
 }

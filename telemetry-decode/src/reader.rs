@@ -1,17 +1,23 @@
 //! The way in: what to read, in which order, which events.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 use telemetry_schema::Registry;
 
+use crate::blocks::Blocks;
+use crate::decoder::Decoder;
 use crate::events::Events;
 use crate::filter::Filter;
-use crate::index::Index;
+use crate::index::{Index, scan};
+use crate::known::Known;
+use crate::source::{Files, Source};
 
 /// A stream to be read.
 pub struct Reader<'s> {
-    input: Box<dyn Read + 's>,
+    input: Input<'s>,
     order: Order,
     filter: Filter,
     registries: Vec<Registry>,
@@ -28,8 +34,13 @@ pub enum Order {
     Time,
 }
 
+enum Input<'s> {
+    Source(Source<'s>),
+    Once(Box<dyn Read + 's>),
+}
+
 impl Reader<'static> {
-    /// A file; `-` is standard input.
+    /// A file, or a pipe by its name; `-` is standard input.
     ///
     /// # Errors
     /// If it cannot be opened; the message names it.
@@ -43,25 +54,36 @@ impl Reader<'static> {
     /// # Errors
     /// If one cannot be opened; the message names it.
     pub fn open_all(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> io::Result<Self> {
-        let _ = paths;
-        Ok(Reader::from_read(io::empty()))
+        let opened: Vec<Opened> =
+            paths.into_iter().map(|path| open_one(path.as_ref())).collect::<io::Result<_>>()?;
+        if opened.iter().all(|one| matches!(one, Opened::File(_))) {
+            let files = opened.into_iter().filter_map(|one| match one {
+                Opened::File(file) => Some(file),
+                Opened::Pipe(_) => None,
+            });
+            return Ok(Reader::new(Input::Source(Source::Files(Rc::new(Files::new(files)?)))));
+        }
+        let all = opened.into_iter().map(|one| match one {
+            Opened::File(file) => Box::new(file) as Box<dyn Read>,
+            Opened::Pipe(pipe) => pipe,
+        });
+        Ok(Reader::new(Input::Once(all.fold(Box::new(io::empty()), |one, next| Box::new(one.chain(next))))))
     }
 }
 
 impl<'s> Reader<'s> {
     /// A stream in memory.
     pub fn from_slice(bytes: &'s [u8]) -> Self {
-        Reader::from_read(bytes)
+        Reader::new(Input::Source(Source::Slice(bytes)))
     }
 
     /// Anything that can be read once.
     pub fn from_read(input: impl Read + 's) -> Self {
-        Reader {
-            input: Box::new(input),
-            order: Order::default(),
-            filter: Filter::default(),
-            registries: Vec::new(),
-        }
+        Reader::new(Input::Once(Box::new(input)))
+    }
+
+    fn new(input: Input<'s>) -> Self {
+        Reader { input, order: Order::default(), filter: Filter::default(), registries: Vec::new() }
     }
 
     /// Sets the order of events; by default that of time.
@@ -82,18 +104,75 @@ impl<'s> Reader<'s> {
 
     /// Starts reading.
     ///
+    /// Of a file or of memory, all block headers are read first, so that sessions and registries are
+    /// known before the first event, wherever they stand. A pipe in stream order is read in one pass.
+    ///
     /// # Errors
     /// Those of the input.
     pub fn events(self) -> io::Result<Events<'s>> {
-        let _ = (self.input, self.order, self.filter, self.registries);
-        Ok(Events { marker: std::marker::PhantomData })
+        let Reader { input, order, filter, registries } = self;
+        let source = match (input, order) {
+            (Input::Once(pipe), Order::Stream) => {
+                return Ok(Events::once(decoder(false, filter, registries), Blocks::new(pipe)));
+            }
+            (input, _) => input.into_source()?,
+        };
+        let mut decoder = decoder(true, filter, registries);
+        let blocks = scan(&source, &mut decoder)?;
+        Ok(match order {
+            Order::Stream => Events::listed(decoder, source, blocks),
+            Order::Time => Events::merged(decoder, source, blocks),
+        })
     }
 
-    /// Reads block headers only.
+    /// Reads block headers only. Order and filter do not matter.
     ///
     /// # Errors
     /// Those of the input.
     pub fn index(self) -> io::Result<Index> {
-        Ok(Index::default())
+        let source = self.input.into_source()?;
+        Index::of(&source, decoder(true, Filter::default(), self.registries))
     }
+}
+
+impl<'s> Input<'s> {
+    fn into_source(self) -> io::Result<Source<'s>> {
+        match self {
+            Input::Source(source) => Ok(source),
+            Input::Once(mut pipe) => {
+                let files = Files::spool(&mut pipe).map_err(|error| {
+                    let text = format!("cannot copy the stream to a temporary file: {error}");
+                    io::Error::new(error.kind(), text)
+                })?;
+                Ok(Source::Files(Rc::new(files)))
+            }
+        }
+    }
+}
+
+fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>) -> Decoder {
+    let mut known = Known::new(looks_ahead);
+    for registry in registries {
+        known.add_registry(registry.fingerprint(), registry, None, &filter);
+    }
+    Decoder::new(known, filter)
+}
+
+enum Opened {
+    File(File),
+    Pipe(Box<dyn Read>),
+}
+
+fn open_one(path: &Path) -> io::Result<Opened> {
+    if path.as_os_str() == "-" {
+        return Ok(Opened::Pipe(Box::new(io::stdin())));
+    }
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()));
+    let file = File::open(path).map_err(named)?;
+    let metadata = file.metadata().map_err(named)?;
+    if metadata.is_dir() {
+        return Err(named(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    Ok(if metadata.is_file() { Opened::File(file) } else { Opened::Pipe(Box::new(file)) })
 }

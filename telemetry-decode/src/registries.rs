@@ -1,6 +1,11 @@
 //! The registries of a stream, found in it or added by the caller.
 
+use std::ops::Deref;
+
 use telemetry_schema::Registry;
+
+use crate::filter::{Filter, Name};
+use crate::plan::Plan;
 
 /// A registry that events can be decoded with.
 #[derive(Debug)]
@@ -11,4 +16,69 @@ pub struct KnownRegistry {
     pub registry: Registry,
     /// Byte offset of the block that it was read from; none for one that the caller added.
     pub at: Option<u64>,
+    pub(crate) plan: Plan,
+    pub(crate) wanted: Wanted,
+}
+
+impl KnownRegistry {
+    pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
+        let (plan, wanted) = (Plan::new(&registry), Wanted::new(fingerprint, &registry, filter));
+        KnownRegistry { fingerprint, registry, at, plan, wanted }
+    }
+}
+
+impl Deref for KnownRegistry {
+    type Target = Registry;
+
+    fn deref(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+/// What a filter wants of a registry.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// By bit number: kinds of which any event is wanted.
+    pub(crate) kinds: u64,
+    /// By index of the event, where not all events of those kinds are wanted.
+    pub(crate) events: Option<Vec<bool>>,
+}
+
+impl Wanted {
+    fn new(fingerprint: u64, registry: &Registry, filter: &Filter) -> Wanted {
+        if !matches_any(&filter.registries, fingerprint, &registry.name) {
+            return Wanted { kinds: 0, events: None };
+        }
+        let kinds =
+            registry.kinds.iter().filter(|kind| matches_any(&filter.kinds, kind.bit.into(), &kind.name));
+        let kinds = kinds.fold(0, |mask, kind| mask | bit(kind.bit));
+        if filter.events.is_empty() {
+            return Wanted { kinds, events: None };
+        }
+        let events = registry.events.iter();
+        let events: Vec<bool> =
+            events.map(|event| matches_any(&filter.events, event.code.into(), &event.name)).collect();
+        let of_events = registry.events.iter().zip(&events).filter(|(_, wanted)| **wanted);
+        let of_events = of_events.fold(0, |mask, (event, _)| mask | bit(registry.kind_of(event).bit));
+        Wanted { kinds: kinds & of_events, events: Some(events) }
+    }
+
+    /// True if the filter wants the event.
+    #[inline(always)]
+    pub(crate) fn event(&self, index: u32) -> bool {
+        match &self.events {
+            None => true,
+            Some(events) => events.get(index as usize).copied().unwrap_or(false),
+        }
+    }
+}
+
+/// The bit of a bit number in a mask.
+pub(crate) fn bit(number: u8) -> u64 {
+    1_u64.checked_shl(number.into()).unwrap_or(0)
+}
+
+/// True if a list is empty or has the number or the name.
+pub(crate) fn matches_any(list: &[Name], number: u64, name: &str) -> bool {
+    list.is_empty() || list.iter().any(|wanted| wanted.is(number, name))
 }

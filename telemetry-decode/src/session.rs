@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use toml::Value;
+use toml::de::{DeTable, ValueDeserializer};
 
 use crate::clock::Clock;
 
@@ -61,6 +63,31 @@ impl Facts {
     /// True if nothing is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Reads the payload of a block. What cannot be read is left out, and said.
+    pub(crate) fn read(payload: &[u8]) -> (Facts, Option<String>) {
+        let text = String::from_utf8_lossy(payload);
+        let (table, mut errors) = DeTable::parse_recoverable(&text);
+        let mut facts: Vec<_> = table.into_inner().into_iter().collect();
+        facts.sort_by_key(|(key, _)| key.span().start);
+        let facts = facts.into_iter().filter_map(|(key, value)| {
+            let value = Value::deserialize(ValueDeserializer::from(value));
+            Some((key.into_inner().into_owned(), value.ok()?))
+        });
+        let wrong = errors.pop().map(|error| error.message().to_string());
+        (Facts(facts.collect()), wrong)
+    }
+
+    /// The payload of a block that says this.
+    pub(crate) fn to_toml(&self) -> String {
+        let lines = self.0.iter().map(|(key, value)| {
+            let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            let bare = !key.is_empty() && key.chars().all(is_bare);
+            let key = if bare { key.clone() } else { Value::from(key.as_str()).to_string() };
+            format!("{key} = {value}\n")
+        });
+        lines.collect()
     }
 
     /// Adds a fact, or replaces the one of that key.

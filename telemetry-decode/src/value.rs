@@ -227,8 +227,7 @@ impl<'a> Named<'a> {
     /// The name of an enum's value, or of flags that are exactly one of the named ones. None for a
     /// number without a name.
     pub fn name(&self) -> Option<&'a str> {
-        let number = self.number();
-        self.ty?.values.iter().find(|value| value.number == number).map(|value| value.name.as_str())
+        self.ty?.value(self.number()).map(|value| value.name.as_str())
     }
 }
 

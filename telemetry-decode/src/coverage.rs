@@ -1,0 +1,180 @@
+//! Which events of a lane were read, and where it lost some: in whatever order its blocks come.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use telemetry_format::Loss;
+
+/// A set of events of a lane, by their number in it. As small as its gaps are few.
+#[derive(Debug, Default)]
+pub(crate) struct Coverage {
+    /// By first number.
+    runs: BTreeMap<u64, Run>,
+}
+
+/// Events without a gap between them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    /// Number behind the last.
+    end: u64,
+    /// No event of it is earlier.
+    pub(crate) base_ticks: u64,
+    /// No event of it is later.
+    pub(crate) end_ticks: u64,
+}
+
+impl Coverage {
+    /// The first stretch of `range` that is not in the set.
+    pub(crate) fn first_gap(&self, range: Range<u64>) -> Option<Range<u64>> {
+        let start = match self.runs.range(..=range.start).next_back() {
+            Some((_, run)) => run.end.max(range.start),
+            None => range.start,
+        };
+        let end = self.runs.range(start..).next().map_or(range.end, |(next, _)| range.end.min(*next));
+        (start < end).then_some(start..end)
+    }
+
+    /// Adds a stretch that is not in the set.
+    pub(crate) fn add(&mut self, range: Range<u64>, base_ticks: u64, end_ticks: u64) {
+        if range.is_empty() {
+            return;
+        }
+        let mut start = range.start;
+        let mut run = Run { end: range.end, base_ticks, end_ticks };
+        if let Some((before, left)) = self.runs.range(..start).next_back()
+            && left.end == start
+        {
+            start = *before;
+            run.base_ticks = run.base_ticks.min(left.base_ticks);
+            run.end_ticks = run.end_ticks.max(left.end_ticks);
+        }
+        if let Some(right) = self.runs.remove(&range.end) {
+            run.end = right.end;
+            run.base_ticks = run.base_ticks.min(right.base_ticks);
+            run.end_ticks = run.end_ticks.max(right.end_ticks);
+        }
+        self.runs.insert(start, run);
+    }
+
+    /// Number of events in the set.
+    pub(crate) fn len(&self) -> u64 {
+        self.runs.iter().map(|(start, run)| run.end - start).sum()
+    }
+
+    /// Number of events in the set that are not in the other.
+    pub(crate) fn len_without(&self, other: &Coverage) -> u64 {
+        let mut sum = 0;
+        for (start, run) in &self.runs {
+            let mut at = *start;
+            while let Some(gap) = other.first_gap(at..run.end) {
+                sum += gap.end - gap.start;
+                at = gap.end;
+            }
+        }
+        sum
+    }
+
+    /// Stretches between the runs, and before the first: the number of their events, and the runs on
+    /// both sides.
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = (Range<u64>, Option<&Run>, &Run)> {
+        let before = std::iter::once(None).chain(self.runs.values().map(Some));
+        self.runs.iter().zip(before).filter_map(|((start, run), before)| {
+            let from = before.map_or(0, |before| before.end);
+            (from < *start).then_some((from..*start, before, run))
+        })
+    }
+
+    /// The last run and the number behind it.
+    pub(crate) fn last(&self) -> Option<(u64, &Run)> {
+        self.runs.values().next_back().map(|run| (run.end, run))
+    }
+}
+
+/// What a lane had lost, as its blocks tell it. The counters only grow, but a part of a block may tell
+/// them as they were when its block was opened: the highest of what came before holds.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    /// By the number of the first event behind it and the sum of the counters.
+    marks: BTreeMap<(u64, u64), Mark>,
+}
+
+/// Blocks that tell the same.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    lost: Loss,
+    /// No event of the first of the blocks is later.
+    first_end: u64,
+    /// No event of the last of the blocks is later.
+    last_end: u64,
+}
+
+/// More losses than before.
+pub(crate) struct Step {
+    /// Number of the first event behind it.
+    pub(crate) before: u64,
+    /// End of the last block that told less; none if there is none.
+    pub(crate) from_ticks: Option<u64>,
+    /// End of the first block that tells it.
+    pub(crate) until_ticks: u64,
+    /// What was lost between the two.
+    pub(crate) lost: Loss,
+}
+
+impl Losses {
+    /// Notes what a block tells: events before it, the time of its last, the counters.
+    pub(crate) fn note(&mut self, before: u64, end_ticks: u64, lost: Loss) {
+        let key = (before, lost.events().saturating_add(lost.cut));
+        if let Some((_, mark)) = self.marks.range_mut(..=key).next_back()
+            && dominates(&mark.lost, &lost)
+        {
+            mark.last_end = mark.last_end.max(end_ticks);
+            return;
+        }
+        let mut mark = Mark { lost, first_end: end_ticks, last_end: end_ticks };
+        if let Some((&next, same)) = self.marks.range(key..).next()
+            && same.lost == lost
+        {
+            mark.last_end = mark.last_end.max(same.last_end);
+            self.marks.remove(&next);
+        }
+        self.marks.insert(key, mark);
+    }
+
+    /// All that was lost.
+    pub(crate) fn total(&self) -> Loss {
+        self.marks.values().fold(Loss::default(), |sum, mark| highest(&sum, &mark.lost))
+    }
+
+    /// When what was lost, in the order of the lane.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
+        let (mut sum, mut from_ticks) = (Loss::default(), None);
+        self.marks.iter().filter_map(move |((before, _), mark)| {
+            let lost = difference(&mark.lost, &sum);
+            let step = Step { before: *before, from_ticks, until_ticks: mark.first_end, lost };
+            sum = highest(&sum, &mark.lost);
+            from_ticks = Some(mark.last_end);
+            (lost != Loss::default()).then_some(step)
+        })
+    }
+}
+
+fn dominates(a: &Loss, b: &Loss) -> bool {
+    highest(a, b) == *a
+}
+
+fn highest(a: &Loss, b: &Loss) -> Loss {
+    each(a, b, u64::max)
+}
+
+fn difference(a: &Loss, b: &Loss) -> Loss {
+    each(a, b, u64::saturating_sub)
+}
+
+fn each(a: &Loss, b: &Loss, f: fn(u64, u64) -> u64) -> Loss {
+    Loss {
+        pool: f(a.pool, b.pool),
+        nested: f(a.nested, b.nested),
+        sink: f(a.sink, b.sink),
+        cut: f(a.cut, b.cut),
+    }
+}

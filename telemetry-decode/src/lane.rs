@@ -1,0 +1,177 @@
+//! One lane while it is read: what its next part continues from, and what became of its events.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use telemetry_format::{Header, Loss};
+
+use crate::completeness::{Hole, LaneReport};
+use crate::coverage::{Coverage, Losses};
+
+/// Which lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct LaneKey {
+    /// Index of the session.
+    pub(crate) session: u32,
+    pub(crate) thread: u32,
+    pub(crate) registry: u64,
+    pub(crate) kind: u8,
+}
+
+/// One lane while it is read.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) key: LaneKey,
+    /// Where the last part that was read ended, if its block goes on.
+    pub(crate) open: Option<Open>,
+    /// The last values of delta parameters in that block.
+    pub(crate) slots: Vec<u64>,
+    /// Events given out.
+    pub(crate) read: u64,
+    /// Events that the filter does not want.
+    pub(crate) filtered: u64,
+    /// Events given out or not wanted.
+    covered: Coverage,
+    /// Events whose blocks stand in the stream, damaged or undecodable.
+    unread: Coverage,
+    losses: Losses,
+    /// Events recorded, as far as is known, and the end of the block that says so.
+    recorded: (u64, u64),
+}
+
+/// Where a part ended whose block goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    pub(crate) seq: u32,
+    pub(crate) offset: u32,
+    pub(crate) time: u64,
+}
+
+/// The events of a part, by their number in the lane, and when they were.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) before: u64,
+    pub(crate) events: u32,
+    pub(crate) base_ticks: u64,
+    pub(crate) end_ticks: u64,
+}
+
+impl From<&Header> for Stretch {
+    fn from(header: &Header) -> Self {
+        let Header { before, events, base_ticks, end_ticks, .. } = *header;
+        Stretch { before, events, base_ticks, end_ticks }
+    }
+}
+
+impl Stretch {
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.before..self.before.saturating_add(self.events.into())
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(key: LaneKey) -> Lane {
+        Lane {
+            key,
+            open: None,
+            slots: Vec::new(),
+            read: 0,
+            filtered: 0,
+            covered: Coverage::default(),
+            unread: Coverage::default(),
+            losses: Losses::default(),
+            recorded: (0, 0),
+        }
+    }
+
+    /// Notes what a header says of the lane, whether or not its events can be read.
+    pub(crate) fn note(&mut self, header: &Header) {
+        self.losses.note(header.before, header.end_ticks, header.lost);
+        self.recorded = self.recorded.max((Stretch::from(header).range().end, header.end_ticks));
+    }
+
+    /// The first events of a part that were in no other.
+    pub(crate) fn news(&self, stretch: &Stretch) -> Option<Range<u64>> {
+        self.covered.first_gap(stretch.range())
+    }
+
+    /// Counts events as given out or not wanted. They were in no other part.
+    pub(crate) fn cover(&mut self, events: Range<u64>, stretch: &Stretch) {
+        self.covered.add(events, stretch.base_ticks, stretch.end_ticks);
+    }
+
+    /// Counts the events of a part as not wanted.
+    pub(crate) fn leave_out(&mut self, stretch: &Stretch) {
+        if let Some(news) = self.news(stretch) {
+            self.filtered += news.end - news.start;
+            self.cover(news, stretch);
+        }
+    }
+
+    /// Counts events as not readable.
+    pub(crate) fn give_up(&mut self, events: Range<u64>, stretch: &Stretch) {
+        if let Some(news) = self.unread.first_gap(events) {
+            self.unread.add(news, stretch.base_ticks, stretch.end_ticks);
+        }
+    }
+
+    /// What the lane lost.
+    pub(crate) fn lost(&self) -> Loss {
+        self.losses.total()
+    }
+
+    /// What became of the lane's events.
+    pub(crate) fn report(&self, session: u64, kind_name: Option<&str>, start_ticks: u64) -> LaneReport {
+        let lost = self.lost();
+        let absent = self.recorded.0.saturating_sub(self.covered.len());
+        LaneReport {
+            session,
+            thread: self.key.thread,
+            registry: self.key.registry,
+            kind: self.key.kind,
+            kind_name: kind_name.map(str::to_string),
+            read: self.read,
+            filtered: self.filtered,
+            lost,
+            missing: absent.saturating_sub(lost.sink),
+            unread: self.unread.len_without(&self.covered),
+            holes: self.holes(start_ticks),
+        }
+    }
+
+    fn holes(&self, start_ticks: u64) -> Vec<Hole> {
+        // By the number of the first event behind the hole, where gaps and losses meet.
+        let mut holes = BTreeMap::new();
+        for (gap, before, behind) in self.covered.gaps() {
+            let from_ticks = before.map_or(start_ticks, |run| run.end_ticks);
+            let absent = gap.end - gap.start;
+            let hole = Hole { from_ticks, until_ticks: behind.base_ticks, absent, lost: Loss::default() };
+            holes.insert(gap.end, hole);
+        }
+        let last = self.covered.last();
+        let (read, from_ticks) = last.map_or((0, start_ticks), |(end, run)| (end, run.end_ticks));
+        if self.recorded.0 > read {
+            let (end, until_ticks) = self.recorded;
+            let hole = Hole { from_ticks, until_ticks, absent: end - read, lost: Loss::default() };
+            holes.insert(end, hole);
+        }
+        for step in self.losses.steps() {
+            let from_ticks = step.from_ticks.unwrap_or(start_ticks);
+            let hole = Hole { from_ticks, until_ticks: step.until_ticks, absent: 0, lost: step.lost };
+            holes
+                .entry(step.before)
+                .and_modify(|at| {
+                    at.from_ticks = at.from_ticks.min(hole.from_ticks);
+                    at.until_ticks = at.until_ticks.max(hole.until_ticks);
+                    at.lost = Loss {
+                        pool: at.lost.pool.saturating_add(hole.lost.pool),
+                        nested: at.lost.nested.saturating_add(hole.lost.nested),
+                        sink: at.lost.sink.saturating_add(hole.lost.sink),
+                        cut: at.lost.cut.saturating_add(hole.lost.cut),
+                    };
+                })
+                .or_insert(hole);
+        }
+        holes.into_values().collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! Events of all lanes by time.
+//!
+//! Each lane waits with its next event, or, before its next block is read, with the earliest time
+//! that the block can begin at. Only lanes that are in the middle of a block hold one in memory.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::ops::Range;
+
+use crate::decoder::{Decoder, Part, Want};
+use crate::index::{Choice, IndexedBlock};
+use crate::load::Loader;
+use crate::source::Source;
+
+/// Events of all lanes by time.
+pub(crate) struct Merge<'s> {
+    source: Source<'s>,
+    blocks: Vec<IndexedBlock>,
+    /// Indices of blocks, by lane.
+    order: Vec<u32>,
+    wants: Vec<Want>,
+    lanes: Vec<Queue>,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// The lane of the event given out last.
+    current: Option<u32>,
+}
+
+/// A lane's blocks that are still to be read, and the one that is being read.
+struct Queue {
+    /// Range of `order`.
+    blocks: Range<usize>,
+    part: Option<Part>,
+    loader: Loader,
+    /// Clock reading of the event read last.
+    time: u64,
+    tie: u64,
+}
+
+/// A lane by what it waits with. Sessions meet by wall-clock time; inside of one, ticks are finer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    wall_ns: i64,
+    session: u32,
+    ticks: u64,
+    /// Thread, then precise clocks before those that inherit, then kind.
+    tie: u64,
+    /// Index of the lane.
+    lane: u32,
+}
+
+impl<'s> Merge<'s> {
+    pub(crate) fn new(source: Source<'s>, blocks: Vec<IndexedBlock>, decoder: &Decoder) -> Self {
+        let Choice { by_lane: order, wants } = Choice::new(&blocks, decoder);
+        let lane_of = |index: &u32| blocks[*index as usize].lane;
+        let lanes = decoder.lanes.iter().enumerate().map(|(number, lane)| {
+            let start = order.partition_point(|index| lane_of(index) < number as u32);
+            let end = order.partition_point(|index| lane_of(index) <= number as u32);
+            let registry = decoder.known.registry(lane.key.registry);
+            let kind = registry.and_then(|index| decoder.known.registries[index].plan.kind(lane.key.kind));
+            let inherits = kind.is_some_and(|kind| kind.inherits);
+            let tie = u64::from(lane.key.thread) << 32 | u64::from(inherits) << 8 | u64::from(lane.key.kind);
+            Queue { blocks: start..end, part: None, loader: Loader::default(), time: 0, tie }
+        });
+        let lanes: Vec<_> = lanes.collect();
+        let mut merge =
+            Merge { source, blocks, order, wants, lanes, waiting: BinaryHeap::new(), current: None };
+        for lane in 0..merge.lanes.len() as u32 {
+            if let Some(waiting) = merge.wait_for_block(lane, decoder) {
+                merge.waiting.push(Reverse(waiting));
+            }
+        }
+        merge
+    }
+
+    /// Moves to the next event; false at the end.
+    #[inline]
+    pub(crate) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        loop {
+            let lane = match self.current.take() {
+                None => match self.waiting.pop() {
+                    None => return Ok(false),
+                    Some(Reverse(first)) => first.lane,
+                },
+                // The lane of the last event goes on, unless another one is earlier now.
+                Some(lane) => match self.step(lane, decoder) {
+                    None => continue,
+                    Some(next) => match self.waiting.peek_mut() {
+                        // Dropping the peeked place restores the order of the heap.
+                        Some(mut first) if first.0 < next => {
+                            std::mem::replace(&mut *first, Reverse(next)).0.lane
+                        }
+                        _ => next.lane,
+                    },
+                },
+            };
+            self.current = Some(lane);
+            let queue = &mut self.lanes[lane as usize];
+            match &mut queue.part {
+                None => self.open_block(lane, decoder)?,
+                Some(part) => match decoder.read_body(part, queue.loader.payload(&self.source)) {
+                    Some(true) => return Ok(true),
+                    Some(false) => {}
+                    None => queue.part = None,
+                },
+            }
+        }
+    }
+
+    /// The part and payload of the event given out last.
+    #[inline]
+    pub(crate) fn current(&self) -> Option<(&Part, &[u8])> {
+        let queue = &self.lanes[self.current? as usize];
+        Some((queue.part.as_ref()?, queue.loader.payload(&self.source)))
+    }
+
+    /// Moves a lane to its next event, or next block. None at its end.
+    #[inline]
+    fn step(&mut self, lane: u32, decoder: &mut Decoder) -> Option<Waiting> {
+        let queue = &mut self.lanes[lane as usize];
+        if let Some(part) = &mut queue.part {
+            if decoder.read_head(part, queue.loader.payload(&self.source)) {
+                let (session, ticks) = (part.session, part.time);
+                return Some(waiting(lane, session, ticks, queue.tie, decoder));
+            }
+            queue.time = part.time;
+            queue.part = None;
+            queue.loader.release();
+        }
+        self.wait_for_block(lane, decoder)
+    }
+
+    /// What a lane waits with before its next block.
+    fn wait_for_block(&self, lane: u32, decoder: &Decoder) -> Option<Waiting> {
+        let queue = &self.lanes[lane as usize];
+        let block = &self.blocks[*self.order.get(queue.blocks.start..queue.blocks.end)?.first()? as usize];
+        let session = decoder.lanes[lane as usize].key.session;
+        // A part begins no earlier than the one before it ended.
+        Some(waiting(lane, session, block.base_ticks.max(queue.time), queue.tie, decoder))
+    }
+
+    fn open_block(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<()> {
+        let queue = &mut self.lanes[lane as usize];
+        let Some(place) = queue.blocks.next() else { return Ok(()) };
+        let index = self.order[place] as usize;
+        queue.part = queue.loader.open(&self.source, &self.blocks[index], self.wants[index], decoder)?;
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn waiting(lane: u32, session: u32, ticks: u64, tie: u64, decoder: &Decoder) -> Waiting {
+    let wall_ns = decoder.known.sessions[session as usize].clock.wall_ns(ticks);
+    Waiting { wall_ns, session, ticks, tie, lane }
+}

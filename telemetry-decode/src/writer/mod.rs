@@ -1,0 +1,298 @@
+//! The reference writer of streams: every value checked against the registry, no unsafe, no hurry.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAX_PAYLOAD, flags};
+use telemetry_schema::{Registry, Slots};
+
+use crate::clock::Clock;
+use crate::session::Facts;
+use crate::value::Value;
+
+mod lane;
+mod pack;
+
+use lane::WriterLane;
+
+/// Payload bytes at which a block is closed.
+const BLOCK_SIZE: usize = 64 << 10;
+
+/// Writes a stream of any number of sessions. For tests and converters: a program that observes
+/// itself uses the runtime.
+///
+/// ```
+/// use telemetry_decode::{Facts, Lane, Reader, Value, Writer};
+///
+/// let registry = telemetry_schema::parse(r#"
+///     [registry]
+///     name = "demo"
+///     version = { major = 1, median = 0, minor = 0 }
+///     doc = "A demonstration"
+///     [kinds]
+///     Pool = { bit = 0, doc = "per pool" }
+///     [[event]]
+///     name = "PoolInit"
+///     code = 1
+///     kind = "Pool"
+///     doc = "A pool was made"
+///     params = [{ name = "pool", sort = "pointer", doc = "the pool" }]
+/// "#).unwrap();
+/// let mut facts = Facts::default();
+/// facts.set("program", "demo");
+/// facts.set("clock", "os");
+///
+/// let mut writer = Writer::new(Vec::new());
+/// writer.session(7, &facts, 0, 1_700_000_000_000_000_000)?;
+/// let lane = Lane { session: 7, thread: 1, registry: writer.registry(7, &registry)? };
+/// writer.event(lane, 1, 250, &[Value::Pointer(0x7f00_1000)])?;
+/// writer.end(7, 300)?;
+/// let stream = writer.finish()?;
+///
+/// let mut events = Reader::from_slice(&stream).events()?;
+/// let event = events.next()?.unwrap();
+/// assert_eq!((event.name(), event.time_ns), ("PoolInit", 250));
+/// assert_eq!(event.get("pool"), Some(Value::Pointer(0x7f00_1000)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Writer<W: Write> {
+    out: W,
+    block_size: usize,
+    sessions: BTreeMap<u64, OpenSession>,
+    /// By lane and kind.
+    lanes: BTreeMap<(Lane, u8), WriterLane>,
+}
+
+/// Whose events: the lane of a stream is this and the event's kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lane {
+    /// Session id.
+    pub session: u64,
+    /// The session's number for the thread, from 1.
+    pub thread: u32,
+    /// The registry's fingerprint.
+    pub registry: u64,
+}
+
+/// Why something was not written.
+#[derive(Debug)]
+pub enum WriteError {
+    /// The output failed.
+    Io(io::Error),
+    /// The call does not fit the registry or what was written before. The message says how; the stream
+    /// is as it was before the call.
+    Refused(String),
+}
+
+impl std::fmt::Display for WriteError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            WriteError::Io(error) => write!(f, "cannot write the stream: {error}"),
+            WriteError::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        WriteError::Io(error)
+    }
+}
+
+/// A session that did not end yet.
+struct OpenSession {
+    clock: Clock,
+    registries: BTreeMap<u64, OpenRegistry>,
+}
+
+struct OpenRegistry {
+    registry: Registry,
+    slots: Slots,
+}
+
+impl<W: Write> Writer<W> {
+    /// A writer whose blocks are closed at 64 KiB.
+    pub fn new(out: W) -> Self {
+        Writer { out, block_size: BLOCK_SIZE, sessions: BTreeMap::new(), lanes: BTreeMap::new() }
+    }
+
+    /// Closes blocks before they are longer than so many payload bytes. An event that is longer has a
+    /// block of its own.
+    pub fn block_size(self, bytes: usize) -> Self {
+        Writer { block_size: bytes.min(MAX_PAYLOAD as usize), ..self }
+    }
+
+    /// Opens a session: its facts (`clock` and `ticks_per_second` say how ticks become time; see
+    /// docs/format.md for the others) and its start, as a clock reading and in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// If the session is open already, or the output fails.
+    pub fn session(&mut self, id: u64, facts: &Facts, ticks: u64, wall: u64) -> Result<(), WriteError> {
+        if self.sessions.contains_key(&id) {
+            return refused(format!("session {id} is open already"));
+        }
+        let clock = match facts.text("clock") {
+            Some("os") => Clock::nanoseconds(ticks, wall),
+            _ => Clock::ticks(ticks, wall, facts.number("ticks_per_second").unwrap_or(0)),
+        };
+        let header = at_moment(Header::new(BlockType::Session, id), ticks, &clock);
+        write_block(&mut self.out, header, facts.to_toml().as_bytes())?;
+        self.sessions.insert(id, OpenSession { clock, registries: BTreeMap::new() });
+        Ok(())
+    }
+
+    /// Adds a registry to a session, and gives the fingerprint that lanes name it by.
+    ///
+    /// # Errors
+    /// If the session is not open, or the output fails.
+    pub fn registry(&mut self, session: u64, registry: &Registry) -> Result<u64, WriteError> {
+        let open = open_session(&mut self.sessions, session)?;
+        let fingerprint = registry.fingerprint();
+        let header = Header { registry: fingerprint, ..Header::new(BlockType::Registry, session) };
+        write_block(&mut self.out, header, registry.to_toml().as_bytes())?;
+        let open_registry = OpenRegistry { registry: registry.clone(), slots: registry.slots() };
+        open.registries.insert(fingerprint, open_registry);
+        Ok(fingerprint)
+    }
+
+    /// Says what is known of a thread: its `name`, and the system's number for it, `tid`.
+    ///
+    /// # Errors
+    /// If the session is not open, or the output fails.
+    pub fn thread(&mut self, session: u64, thread: u32, facts: &Facts) -> Result<(), WriteError> {
+        open_session(&mut self.sessions, session)?;
+        let header = Header { thread, ..Header::new(BlockType::Thread, session) };
+        write_block(&mut self.out, header, facts.to_toml().as_bytes())
+    }
+
+    /// Appends an event.
+    ///
+    /// # Errors
+    /// If the lane's session or registry is not open, if the registry has no such event, if the clock
+    /// goes back behind the lane's last event, if the values are not what the event's parameters ask
+    /// for (the message names the parameter), or if the output fails.
+    pub fn event(&mut self, lane: Lane, code: u16, ticks: u64, values: &[Value]) -> Result<(), WriteError> {
+        let session = open_session(&mut self.sessions, lane.session)?;
+        let OpenRegistry { registry, slots } = open_registry(session, lane.registry)?;
+        let Some(index) = registry.event_index(code) else {
+            return refused(format!("registry `{}` has no event of code {code:#06x}", registry.name));
+        };
+        let event = &registry.events[index];
+        pack::check(registry, event, values)?;
+        let kind = registry.kind_of(event).bit;
+        let state = self.lanes.entry((lane, kind)).or_default();
+        if ticks < state.time() {
+            let (name, time) = (&event.name, state.time());
+            return refused(format!("event `{name}` at {ticks} ticks, expected {time} or later in its lane"));
+        }
+        let kind_slots = slots.of_kind(event.kind);
+        let packed = pack::Event {
+            event,
+            code,
+            values,
+            slots: &|param| slots.number(index, param).map(|slot| (slot - kind_slots.start) as usize),
+        };
+        if !state.append(&packed, ticks, kind_slots.len(), self.block_size) {
+            if let Some((header, payload)) = state.take_part(true) {
+                write_block(&mut self.out, of_lane(header, lane, kind, &session.clock), &payload)?;
+            }
+            state.append(&packed, ticks, kind_slots.len(), usize::MAX);
+        }
+        Ok(())
+    }
+
+    /// Adds to what a lane has lost. Its next block says so.
+    ///
+    /// # Errors
+    /// If the lane's session or registry is not open.
+    pub fn lose(&mut self, lane: Lane, kind: u8, lost: Loss) -> Result<(), WriteError> {
+        let session = open_session(&mut self.sessions, lane.session)?;
+        open_registry(session, lane.registry)?;
+        self.lanes.entry((lane, kind)).or_default().lose(lost);
+        Ok(())
+    }
+
+    /// Writes what open blocks hold as parts; what follows continues from them.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        self.write_parts(None, false)?;
+        Ok(self.out.flush()?)
+    }
+
+    /// Ends a session in good order: closes its blocks, and says so.
+    ///
+    /// # Errors
+    /// If the session is not open, or the output fails.
+    pub fn end(&mut self, session: u64, ticks: u64) -> Result<(), WriteError> {
+        let clock = open_session(&mut self.sessions, session)?.clock;
+        self.write_parts(Some(session), true)?;
+        let header = Header { flags: flags::END, ..Header::new(BlockType::Sync, session) };
+        write_block(&mut self.out, at_moment(header, ticks, &clock), &[])?;
+        self.lanes.retain(|(lane, _), _| lane.session != session);
+        self.sessions.remove(&session);
+        Ok(())
+    }
+
+    /// Closes all blocks and gives the output back. Sessions that were not ended stay so.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        self.write_parts(None, true)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn write_parts(&mut self, session: Option<u64>, last: bool) -> Result<(), WriteError> {
+        for ((lane, kind), state) in &mut self.lanes {
+            if session.is_some_and(|session| session != lane.session) {
+                continue;
+            }
+            let Some(open) = self.sessions.get(&lane.session) else { continue };
+            if let Some((header, payload)) = state.take_part(last) {
+                write_block(&mut self.out, of_lane(header, *lane, *kind, &open.clock), &payload)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_session(sessions: &mut BTreeMap<u64, OpenSession>, id: u64) -> Result<&mut OpenSession, WriteError> {
+    sessions.get_mut(&id).ok_or_else(|| WriteError::Refused(format!("session {id} is not open")))
+}
+
+fn open_registry(session: &OpenSession, fingerprint: u64) -> Result<&OpenRegistry, WriteError> {
+    let missing = || WriteError::Refused(format!("the session has no registry {fingerprint:016x}"));
+    session.registries.get(&fingerprint).ok_or_else(missing)
+}
+
+fn at_moment(header: Header, ticks: u64, clock: &Clock) -> Header {
+    let wall = u64::try_from(clock.wall_ns(ticks)).unwrap_or(0);
+    Header { base_ticks: ticks, base_wall: wall, end_ticks: ticks, ..header }
+}
+
+fn of_lane(header: Header, lane: Lane, kind: u8, clock: &Clock) -> Header {
+    let base_wall = u64::try_from(clock.wall_ns(header.base_ticks)).unwrap_or(0);
+    let Lane { session, thread, registry } = lane;
+    Header { session, thread, registry, kind, base_wall, ..header }
+}
+
+fn write_block(out: &mut impl Write, header: Header, payload: &[u8]) -> Result<(), WriteError> {
+    let Some(len) = u32::try_from(payload.len()).ok().filter(|len| *len <= MAX_PAYLOAD) else {
+        return refused(format!("a payload of {} bytes, expected at most {MAX_PAYLOAD}", payload.len()));
+    };
+    let payload_crc = crc32c::crc32c(payload);
+    let header = Header { payload_len: len, unpacked_len: len, payload_crc, ..header };
+    let mut block = Vec::with_capacity(HEADER_LEN + payload.len());
+    block.extend_from_slice(&header.encode(crc32c::crc32c));
+    block.extend_from_slice(payload);
+    Ok(out.write_all(&block)?)
+}
+
+fn refused<T>(why: String) -> Result<T, WriteError> {
+    Err(WriteError::Refused(why))
+}
