@@ -1,1 +1,52 @@
-//! To be written.
+//! `#[telemetry_event("events.toml")]`: a module becomes the emitters, types and decoders of a
+//! relation.
+//!
+//! This crate reads the file, has `telemetry-schema` check it, and turns the registry into tokens.
+//! It has no rules of its own about registries; what the tokens do is written by hand in
+//! `telemetry-runtime` and `telemetry-decode`.
+
+mod args;
+mod docs;
+mod emit;
+mod fallback;
+mod module;
+mod sorts;
+mod source;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use proc_macro::TokenStream;
+
+/// Makes a module of a relation.
+///
+/// ```ignore
+/// #[telemetry_event("events.toml")]
+/// pub mod events {}
+///
+/// events::trace_start!(trace, events::TraceWhy::NurseryFull, condemned);
+/// ```
+///
+/// The path is relative to the package's `Cargo.toml`. After it may come, separated by commas:
+///
+/// - `decode`: typed decoders too; needs the feature `decode` of `telemetry`.
+/// - `at = "outer::events"`: where the module is, if not at the root of its crate. The macros need
+///   to know their own path, which nothing tells them.
+/// - `crate = "::path"`: where the crate `telemetry` is, if not there.
+///
+/// The module then has
+///
+/// - for each event a macro, `trace_start!` for `TraceStart`, which takes the event's parameters.
+///   They are evaluated only if the event is on, and type-checked also if it is compiled out;
+/// - for each type of the relation an enum, or a struct for flags;
+/// - `REGISTRY`, the [`Registry`](../telemetry_runtime/struct.Registry.html);
+/// - with `decode`, a struct for each event, the enum `Event` over them, and `Reader`.
+///
+/// What the module has in its braces stays in it. Its crate is compiled anew when the file changes.
+///
+/// # Errors
+/// All mistakes of the relation are reported at once, each with its place in the file.
+#[proc_macro_attribute]
+pub fn telemetry_event(args: TokenStream, item: TokenStream) -> TokenStream {
+    module::expand(args.into(), item.into()).into()
+}

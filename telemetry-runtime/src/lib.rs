@@ -41,7 +41,9 @@ pub mod __private {
         Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed, Text, Unsigned,
     };
     pub use crate::lane::{Lanes, Site, record, record_long};
-    pub use crate::variety::is_on;
+    pub use crate::registry::{EventName, Kind, Registry, Relation};
+    pub use crate::values::{Address, Label, Word};
+    pub use crate::variety::{is_at, is_on};
     pub use core;
     pub use core::sync::atomic::AtomicU64;
     pub use std;

@@ -38,7 +38,7 @@ pub struct Kind {
     /// 0 to 63.
     pub bit: u8,
     /// The slots that its events' parameters have.
-    pub slots: Range<u16>,
+    pub slots: Range<usize>,
 }
 
 /// An event of a [`Relation`] as control knows it.

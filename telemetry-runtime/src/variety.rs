@@ -44,3 +44,38 @@ impl Variety {
 pub fn is_on<const ALWAYS: bool>(mask: &'static [AtomicU64], index: usize) -> bool {
     VARIETY.has(ALWAYS) && mask[index / 64].load(Ordering::Relaxed) & 1 << (index % 64) != 0
 }
+
+/// True if a module's full path is the given one in its crate. For a check at compile time.
+pub const fn is_at(module_path: &str, path: &str) -> bool {
+    let (full, path) = (module_path.as_bytes(), path.as_bytes());
+    let Some(start) = full.len().checked_sub(path.len()) else { return false };
+    // `crate_name::path`, with nothing between.
+    let (mut at, mut separators) = (0, 0);
+    while at < start {
+        if full[at] == b':' {
+            separators += 1;
+        }
+        at += 1;
+    }
+    while at < full.len() {
+        if full[at] != path[at - start] {
+            return false;
+        }
+        at += 1;
+    }
+    separators == 2 && start > 0 && full[start - 1] == b':'
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn modules_are_found_at_their_path_only() {
+        let check = |full, path, expected| assert_eq!(super::is_at(full, path), expected, "{full} at {path}");
+        check("gc::events", "events", true);
+        check("gc::heap::events", "heap::events", true);
+        check("gc::heap::events", "events", false);
+        check("gc::my_events", "events", false);
+        check("events", "events", false);
+        check("gc", "events", false);
+    }
+}

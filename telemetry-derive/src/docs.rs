@@ -1,0 +1,43 @@
+//! The relation's docs as rustdoc shows them.
+
+use telemetry_schema::{Clock, Event, Registry, Version};
+
+/// What the module's page says.
+pub(crate) fn registry(registry: &Registry) -> String {
+    let Version { major, median, minor } = registry.version;
+    format!("{}\n\nRegistry `{}` {major}.{median}.{minor}.", sentence(&registry.doc), registry.name)
+}
+
+/// What an emitter's hover says.
+pub(crate) fn event(registry: &Registry, event: &Event) -> String {
+    let kind = registry.kind_of(event);
+    let mut text = format!("{}\n\n", sentence(&event.doc));
+    text += &format!("Event `{}`, code {:#06x}, kind `{}`", event.name, event.code, kind.name);
+    if !event.always {
+        text += ", compiled out of the hot variety";
+    }
+    if kind.clock == Clock::Inherit {
+        text += ", at the time of the thread's latest event of another kind";
+    }
+    text += ".";
+    if !event.params.is_empty() {
+        text += "\n";
+    }
+    for param in &event.params {
+        text += &format!("\n- `{}` ({}", param.name, registry.sort_text(param));
+        if !param.unit.is_empty() {
+            text += &format!(", in {}", param.unit);
+        }
+        text += ")";
+        if !param.doc.is_empty() {
+            text += &format!(": {}", param.doc);
+        }
+    }
+    text
+}
+
+/// A doc as a sentence of its own.
+pub(crate) fn sentence(doc: &str) -> String {
+    let doc = doc.trim();
+    if doc.is_empty() || doc.ends_with(['.', '!', '?']) { doc.to_owned() } else { format!("{doc}.") }
+}

@@ -1,0 +1,204 @@
+//! The emitters: one function here for each thing in the output.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+use syn::Path;
+use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
+
+use crate::module::ident;
+use crate::sorts::{Argument, argument};
+
+/// The emitters of a registry, for a module at `at`.
+pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> TokenStream {
+    let slots = registry.slots();
+    let used: Vec<Emitter<'_>> = registry
+        .events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event.used)
+        .enumerate()
+        .map(|(bit, (index, event))| Emitter::new(registry, &slots, bit, index, event))
+        .collect();
+    let macros = used.iter().map(|emitter| macro_(registry, at, emitter));
+    let typed = used.iter().map(typed);
+    let records = used.iter().map(record);
+    let longs = used.iter().map(long);
+    let statics = statics(registry, &slots, &used);
+    quote! {
+        #(#macros)*
+
+        /// Not public API.
+        #[doc(hidden)]
+        #[allow(dead_code, unused_imports, clippy::all, clippy::pedantic)]
+        pub mod __emit {
+            use super::*;
+            pub use #telemetry::__private as rt;
+
+            #statics
+
+            #(#typed)*
+
+            /// The fast paths.
+            mod record {
+                use super::*;
+                #(#records)*
+            }
+
+            /// What the fast paths leave.
+            mod long {
+                use super::*;
+                #(#longs)*
+            }
+        }
+
+        #[allow(unused_imports)]
+        pub use __emit::REGISTRY;
+    }
+}
+
+/// What all the parts of one emitter share.
+struct Emitter<'r> {
+    event: &'r Event,
+    name: syn::Ident,
+    /// Bit in the mask.
+    bit: Literal,
+    params: Vec<syn::Ident>,
+    arguments: Vec<Argument>,
+    /// Generic arguments of the runtime's functions.
+    generics: TokenStream,
+    /// `Site` and `Fields`.
+    site: TokenStream,
+    fields: TokenStream,
+}
+
+impl<'r> Emitter<'r> {
+    fn new(registry: &'r Registry, slots: &Slots, bit: usize, index: usize, event: &'r Event) -> Self {
+        let arguments: Vec<Argument> = event
+            .params
+            .iter()
+            .enumerate()
+            .map(|(at, param)| argument(registry, param, slots.number(index, at)))
+            .collect();
+        let kind = Literal::usize_unsuffixed(event.kind);
+        let inherit = registry.kind_of(event).clock == Clock::Inherit;
+        let code = Literal::u16_unsuffixed(event.code);
+        let bit = Literal::usize_unsuffixed(bit);
+        let fields =
+            arguments.iter().rev().fold(quote!(()), |rest, Argument { field, .. }| quote!((#field, #rest)));
+        Emitter {
+            event,
+            name: ident(&snake_case(&event.name)),
+            params: event.params.iter().map(|param| ident(&param.name)).collect(),
+            arguments,
+            generics: quote!(KINDS, SLOTS, #kind, #inherit),
+            site: quote!(rt::Site { code: #code, index: #bit }),
+            fields,
+            bit,
+        }
+    }
+}
+
+/// The lazy half: the switch is tested before the arguments are evaluated. Taking `tt` keeps an
+/// editor's completion and signature help alive inside the call.
+fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { event, name, bit, .. } = emitter;
+    let (always, doc) = (event.always, crate::docs::event(registry, event));
+    let exported = format_ident!("__telemetry_{}_{}", registry.name, snake_case(&event.name));
+    quote! {
+        #[doc = #doc]
+        #[cfg_attr(doc, doc(hidden))]
+        #[macro_export]
+        macro_rules! #exported {
+            ($($args:tt)*) => {
+                if $crate::#at::__emit::rt::is_on::<#always>(&$crate::#at::__emit::MASK, #bit) {
+                    $crate::#at::__emit::#name($($args)*)
+                }
+            };
+        }
+        // A macro made by a macro cannot be named by its path; its re-export can.
+        #[doc(inline)]
+        #[allow(unused_imports)]
+        pub use #exported as #name;
+    }
+}
+
+/// The typed half, whose errors and signature are the user's.
+fn typed(emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { name, params, arguments, .. } = emitter;
+    let types = arguments.iter().map(|argument| &argument.ty);
+    let lowered = arguments.iter().map(|argument| &argument.lowered);
+    quote! {
+        #[inline(always)]
+        pub fn #name(#(#params: #types),*) {
+            record::#name(#(#lowered),*);
+        }
+    }
+}
+
+/// Out of line, so that a site in hot code stays a test and a call.
+fn record(emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
+    let types = arguments.iter().map(|argument| &argument.record_ty);
+    quote! {
+        #[inline(never)]
+        pub(super) fn #name(#(#params: #types),*) {
+            if !rt::record::<#generics>(&LANES, #site, #fields) {
+                long::#name(#(#params),*);
+            }
+        }
+    }
+}
+
+fn long(emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
+    let types = arguments.iter().map(|argument| &argument.record_ty);
+    quote! {
+        #[cold]
+        #[inline(never)]
+        pub(super) fn #name(#(#params: #types),*) {
+            rt::record_long::<#generics>(&LANES, &REGISTRY, #site, #fields);
+        }
+    }
+}
+
+/// The registry as the runtime knows it, its switches, and a thread's lanes.
+fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
+    let (name, text, doc) = (&registry.name, registry.to_toml(), crate::docs::sentence(&registry.doc));
+    let version = [registry.version.major, registry.version.median, registry.version.minor];
+    let fingerprint = registry.fingerprint();
+    let kinds = registry.kinds.iter().enumerate().map(|(index, kind)| {
+        let (name, bit, range) = (&kind.name, kind.bit, slots.of_kind(index));
+        let (start, end) = (range.start as usize, range.end as usize);
+        quote!(rt::Kind { name: #name, bit: #bit, slots: #start..#end })
+    });
+    let events = used.iter().map(|emitter| {
+        let (name, kind) = (&emitter.event.name, emitter.event.kind as u8);
+        quote!(rt::EventName { name: #name, kind: #kind })
+    });
+    let counts = [used.len().div_ceil(64), registry.kinds.len(), slots.len() as usize];
+    let [words, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
+    quote! {
+        const KINDS: usize = #kind_count;
+        const SLOTS: usize = #slot_count;
+
+        /// A bit for every emitter, all set until the first event finds its way to the runtime.
+        pub static MASK: [rt::AtomicU64; #words] = [const { rt::AtomicU64::new(!0) }; #words];
+
+        #[doc = #doc]
+        pub static REGISTRY: rt::Registry = rt::Registry::new(
+            rt::Relation {
+                name: #name,
+                version: [#(#version),*],
+                fingerprint: #fingerprint,
+                text: #text,
+                kinds: &[#(#kinds),*],
+                events: &[#(#events),*],
+            },
+            &MASK,
+        );
+
+        rt::std::thread_local! {
+            static LANES: rt::Lanes<KINDS, SLOTS> = const { rt::Lanes::new() };
+        }
+    }
+}

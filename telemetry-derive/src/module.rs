@@ -1,0 +1,89 @@
+//! The attribute's module: everything that a relation becomes, in its place.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Ident, ItemMod, Path};
+use telemetry_schema::Registry;
+
+use crate::args::Args;
+use crate::{docs, emit, fallback, source, types};
+
+/// The attribute's output, errors included.
+pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+    let module: ItemMod = match syn::parse2(item) {
+        Ok(module) => module,
+        Err(error) => {
+            let text = format!("{error}\nhelp: #[telemetry_event] goes on a module: `pub mod events {{}}`");
+            return syn::Error::new(error.span(), text).into_compile_error();
+        }
+    };
+    let args = match Args::parse(args) {
+        Ok(args) => args,
+        Err(error) => return fill(&module, "", &error.into_compile_error()),
+    };
+    match source::read(&args.path) {
+        Ok(source) => {
+            let doc = docs::registry(&source.registry);
+            fill(&module, &doc, &contents(&source.registry, &source.path, &module.ident, &args))
+        }
+        Err(failure) => {
+            let error = failure.error.into_compile_error();
+            let emitters = failure.invalid.as_ref().map(fallback::emitters);
+            let watch = failure.path.map(|path| watch(&path));
+            fill(&module, "", &quote!(#error #watch #emitters))
+        }
+    }
+}
+
+/// The module with `tokens` behind what it has.
+fn fill(module: &ItemMod, doc: &str, tokens: &TokenStream) -> TokenStream {
+    let ItemMod { attrs, vis, ident, content, .. } = module;
+    let own = content.as_ref().map(|(_, items)| items.as_slice()).unwrap_or_default();
+    quote! {
+        #(#attrs)*
+        #[doc = #doc]
+        #vis mod #ident {
+            #(#own)*
+            #tokens
+        }
+    }
+}
+
+/// Everything that a relation becomes.
+pub(crate) fn contents(registry: &Registry, path: &str, module: &Ident, args: &Args) -> TokenStream {
+    let at = args.at.clone().unwrap_or_else(|| module.clone().into());
+    let watch = watch(path);
+    let guard = guard(&at);
+    let emitters = emit::emitters(registry, &at, &args.telemetry);
+    let types = types::types(registry);
+    quote! {
+        #watch
+        #guard
+        #types
+        #emitters
+    }
+}
+
+/// Has the crate compiled anew when the file changes; nothing of it reaches the program.
+fn watch(path: &str) -> TokenStream {
+    quote!(
+        const _: &[u8] = ::core::include_bytes!(#path);
+    )
+}
+
+/// The macros reach the module by its path, which only the user knows for certain.
+fn guard(at: &Path) -> TokenStream {
+    let path = at.to_token_stream().to_string().replace(' ', "");
+    let text = format!(
+        "this module is not at `crate::{path}`, where its macros look for it; \
+         say where it is: #[telemetry_event(\"...\", at = \"outer::inner\")]"
+    );
+    quote! {
+        const _: () = ::core::assert!(__emit::rt::is_at(::core::module_path!(), #path), #text);
+    }
+}
+
+/// A name of the relation in Rust. The schema refuses keywords, so no name needs to be raw.
+pub(crate) fn ident(name: &str) -> Ident {
+    Ident::new(name, Span::call_site())
+}

@@ -1,0 +1,66 @@
+//! Finds and reads the relation, and says what is wrong with it.
+
+use std::path::{Path, PathBuf};
+
+use syn::LitStr;
+use telemetry_schema::{Invalid, LoadCause, Registry, load};
+
+/// A relation that was read.
+pub(crate) struct Source {
+    /// Absolute, for `include_bytes!`, which has the crate compiled anew when the file changes.
+    pub(crate) path: String,
+    pub(crate) registry: Registry,
+}
+
+/// Why there is none.
+pub(crate) struct Failure {
+    /// On the path literal.
+    pub(crate) error: syn::Error,
+    /// Absolute, if the file is there.
+    pub(crate) path: Option<String>,
+    /// What could be read all the same.
+    pub(crate) invalid: Option<Invalid>,
+}
+
+/// Reads the relation that the attribute names.
+pub(crate) fn read(literal: &LitStr) -> Result<Source, Box<Failure>> {
+    let named = literal.value();
+    let fail = |text: String, path: Option<String>, invalid| {
+        Box::new(Failure { error: syn::Error::new(literal.span(), text), path, invalid })
+    };
+    if Path::new(&named).is_absolute() {
+        let text = format!(
+            "the path `{named}` is absolute, expected one relative to the package\n\
+             help: other machines have the package elsewhere; write it relative to Cargo.toml"
+        );
+        return Err(fail(text, None, None));
+    }
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let path = package.join(&named);
+    let absolute = path.to_string_lossy().into_owned();
+    match load(&path) {
+        Ok((registry, _)) => Ok(Source { path: absolute, registry }),
+        Err(error) => match error.cause {
+            LoadCause::Invalid { text, invalid } => {
+                let rendered = invalid.render(&clickable(&path), &text);
+                // rustc writes its own `error: ` before the first.
+                let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end().to_owned();
+                Err(fail(rendered, Some(absolute), Some(*invalid)))
+            }
+            _ => {
+                let at = package.display();
+                let there = path.exists().then_some(absolute);
+                Err(fail(format!("{error}\nhelp: the path is relative to {at}"), there, None))
+            }
+        },
+    }
+}
+
+/// The path as rustc prints others: relative to where cargo runs it, the root of the workspace. Then
+/// a click on it opens the file.
+fn clickable(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let here = here.canonicalize().unwrap_or(here);
+    path.strip_prefix(&here).unwrap_or(&path).display().to_string()
+}

@@ -1,0 +1,27 @@
+//! The expansion as people would read it.
+
+use telemetry_schema::parse;
+
+use crate::args::Args;
+use crate::module::{contents, ident};
+
+/// The contents of a module `events` for a relation, formatted.
+fn expand(toml: &str, args: &str) -> String {
+    let registry = parse(toml).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", toml)));
+    let args = Args::parse(args.parse().unwrap()).unwrap();
+    let tokens = contents(&registry, "/package/events.toml", &ident("events"), &args);
+    prettyplease::unparse(&syn::parse2(tokens).unwrap())
+}
+
+#[test]
+fn events_of_every_sort() {
+    insta::assert_snapshot!(expand(include_str!("../tests/sorts.toml"), "\"events.toml\""));
+}
+
+#[test]
+fn kinds_clocks_and_retired_events() {
+    insta::assert_snapshot!(expand(
+        include_str!("../tests/kinds.toml"),
+        "\"events.toml\", at = \"a::events\""
+    ));
+}
