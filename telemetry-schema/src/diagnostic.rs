@@ -131,3 +131,37 @@ impl Diagnostics {
         (self.list, self.omitted)
     }
 }
+
+/// Something of the input between backticks: on one line, cut if it is long.
+pub(crate) fn quote(text: &str) -> String {
+    const MAX: usize = 48;
+    let mut out = String::from("`");
+    for (count, char) in text.chars().enumerate() {
+        if count == MAX {
+            out.push('…');
+            break;
+        }
+        if snippet::is_unprintable(char) {
+            out.extend(char.escape_default());
+        } else {
+            out.push(char);
+        }
+    }
+    out.push('`');
+    out
+}
+
+/// Things in a row for a message: `` `a`, `b` or `c` ``. No more of them than one can take in.
+pub(crate) fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    const MAX: usize = 20;
+    let mut words: Vec<String> = words.into_iter().take(MAX + 1).map(quote).collect();
+    if words.len() > MAX {
+        words.truncate(MAX);
+        return format!("{} or another", words.join(", "));
+    }
+    match words.pop() {
+        None => "nothing".to_string(),
+        Some(last) if words.is_empty() => last,
+        Some(last) => format!("{} or {last}", words.join(", ")),
+    }
+}

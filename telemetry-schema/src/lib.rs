@@ -6,6 +6,7 @@
 mod canonical;
 mod check;
 mod diagnostic;
+mod emitters;
 pub mod keys;
 pub mod limits;
 mod load;

@@ -30,5 +30,9 @@ pub const MAX_UNIT_LEN: usize = 16;
 /// Bytes of an `events.toml`.
 pub const MAX_FILE_LEN: u64 = 4 << 20;
 
+/// Bytes of a registry in a stream: its canonical form is at most twice as long as what was written,
+/// where every character of the docs needs an escape.
+pub const MAX_EMBEDDED_LEN: u64 = 2 * MAX_FILE_LEN;
+
 /// Mistakes that are kept of one file; of the rest only the number is.
 pub const MAX_DIAGNOSTICS: usize = 200;

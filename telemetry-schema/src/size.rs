@@ -108,8 +108,9 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// Bytes of a number as LEB128: seven bits each.
+/// Bytes of a number as the prefix varint of `telemetry-format`: seven bits each, and nine for any.
 const fn varint_len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
-    bits.div_ceil(7)
+    let len = bits.div_ceil(7);
+    if len < 9 { len } else { 9 }
 }

@@ -61,23 +61,27 @@ impl Note {
         let end = span.end.saturating_sub(line_start).clamp(start, line.len());
         let end = line.ceil_char_boundary(end);
 
-        let before = columns(&line[..start]);
-        let marked = columns(&line[start..end]);
-        let after = columns(&line[end..]);
+        // So much on either side is more than is shown; the rest of a long line is not looked at.
+        let near_start = line[..start].char_indices().rev().nth(2 * MAX_WIDTH).map_or(0, |(at, _)| at);
+        let near_end =
+            line[start..].char_indices().nth(2 * MAX_WIDTH).map_or(line.len(), |(at, _)| start + at);
+        let before = columns(&line[near_start..start]);
+        let marked = columns(&line[start..end.min(near_end)]);
+        let after = columns(&line[end.min(near_end)..near_end]);
         let whole = [&before[..], &marked, &after].concat();
         let (first, last) = window(&whole, before.len());
 
         let mut source: String = whole[first..last].iter().map(|column| column.char).collect();
-        let mut indent = width(&whole[first.min(before.len())..before.len()]);
-        if first > 0 {
+        let mut indent = width(&whole[first..before.len()]);
+        if first > 0 || near_start > 0 {
             source.insert(0, '…');
             indent += 1;
         }
-        let marked_last = last.min(before.len() + marked.len());
-        if last < whole.len() {
+        if last < whole.len() || near_end < line.len() {
             source.push('…');
         }
-        let marks = width(&whole[before.len()..marked_last.max(before.len())]).max(1);
+        let marked_last = last.clamp(before.len(), before.len() + marked.len());
+        let marks = width(&whole[before.len()..marked_last]).max(1);
         let marks = " ".repeat(indent) + &mark.to_string().repeat(marks);
         let marks = if label.is_empty() { marks } else { format!("{marks} {label}") };
         Note { line: position(text, span.start).0, source, marks }

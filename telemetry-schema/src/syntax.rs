@@ -5,40 +5,153 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, quote};
 
 /// Reads TOML as far as it can be read. The second result is false if anything may be missing from
 /// the tree; a key that stands twice leaves it whole, with the first value.
-pub(crate) fn read<'a>(text: &'a str, diags: &mut Diagnostics) -> (Spanned<DeTable<'a>>, bool) {
+pub(crate) fn read<'a>(text: &'a str, diags: &mut Diagnostics) -> (DeTable<'a>, bool) {
+    let first = match DeTable::parse(text) {
+        Ok(root) => return (root.into_inner(), true),
+        Err(first) => first,
+    };
+    if text.len() > MAX_RECOVERED {
+        let span = place(text, first.span());
+        let (message, help) = reworded(first.message(), &text[span.clone()]);
+        diags.error(span, message).help = help;
+        return (DeTable::new(), false);
+    }
     let (root, errors) = DeTable::parse_recoverable(text);
-    let mut sound = true;
+    let root = root.into_inner();
     let mut errors: Vec<_> =
         errors.iter().map(|error| (place(text, error.span()), error.message())).collect();
     errors.sort_by_key(|(span, _)| span.start);
-    let mut broken = None;
-    for (span, message) in errors {
-        if message == DUPLICATE {
-            let key = text[span.clone()].trim();
-            let first = first_use(text, root.get_ref(), &span, key);
-            let diagnostic = diags.error(span.clone(), format!("the key `{key}` stands twice in one table"));
-            diagnostic.help("merge the two, or rename one");
-            if let Some(first) = first {
-                diagnostic.label(first, "first used here");
-            }
-            continue;
-        }
-        sound = false;
-        // One slip often makes several errors in its line and in those after it; the first says it.
-        let line = text[..span.start].matches('\n').count();
-        if broken.replace(line).is_none_or(|broken| line > broken + 1) {
-            diags.error(span, message);
-        }
-    }
+    let sound = note(text, &root, &errors, diags);
     (root, sound)
 }
 
+/// Longer broken texts get only their first error: the parser keeps a record of each, and there may
+/// be one for every other byte.
+const MAX_RECOVERED: usize = 1 << 20;
+
 /// What the parser says of a key that stands twice.
 const DUPLICATE: &str = "duplicate key";
+
+/// What it says of a table header where it does not expect one.
+const IN_BRACKETS: [&str; 3] =
+    ["missing comma", "missing key for inline table element", "string values must be quoted"];
+
+/// Notes the errors that are not only consequences of others. False if one is more than a key that
+/// stands twice.
+fn note(text: &str, root: &DeTable, errors: &[(Range<usize>, &str)], diags: &mut Diagnostics) -> bool {
+    let mut lines = Lines::new(text);
+    let mut sound = true;
+    let mut broken_line = None;
+    let mut merged_table = false;
+    for (span, message) in errors {
+        let new_table = lines.advance_to(span.start);
+        if *message == DUPLICATE {
+            // A header that stands twice makes one table of two, in which many keys may.
+            merged_table &= !new_table;
+            if sound && !merged_table {
+                duplicate(text, root, span, diags);
+                merged_table = lines.in_header();
+            }
+            continue;
+        }
+        // Within brackets everything up to the end of the file is read wrongly.
+        if lines.in_header() && IN_BRACKETS.iter().any(|start| message.starts_with(start)) {
+            if broken_line.is_none_or(|line| line < lines.last_header) {
+                let line = lines.line_start..lines.line_start + lines.current().len();
+                diags
+                    .error(line, "this table header stands inside of an array or inline table")
+                    .help("is a `]` or `}` missing before it?");
+            }
+            return false;
+        }
+        // One slip often makes several errors in its line and in those after it; the first says it.
+        if broken_line.replace(lines.number).is_none_or(|line| lines.number > line + 1) {
+            let (message, help) = reworded(message, &text[span.clone()]);
+            diags.error(span.clone(), message).help = help;
+        }
+        sound = false;
+    }
+    sound
+}
+
+fn duplicate(text: &str, root: &DeTable, again: &Range<usize>, diags: &mut Diagnostics) {
+    let key = text[again.clone()].trim();
+    let first = if diags.is_full() { None } else { first_use(text, root, again, key) };
+    let diagnostic = diags.error(again.clone(), format!("the key {} stands twice in one table", quote(key)));
+    diagnostic.help("merge the two, or rename one");
+    if let Some(first) = first {
+        diagnostic.label(first, "first used here");
+    }
+}
+
+/// What the parser says, in the words of somebody who writes a relation where its own are of no help.
+fn reworded(message: &str, found: &str) -> (String, Option<String>) {
+    match message.split_once(", expected ").map_or(message, |(found, _)| found) {
+        "string values must be quoted" if found.trim().is_empty() => {
+            ("the value is missing".to_string(), None)
+        }
+        "string values must be quoted" => {
+            (format!("{} is not a value", quote(found)), Some("strings stand in quotes".to_string()))
+        }
+        "invalid basic string" => ("the string has no closing `\"` in its line".to_string(), None),
+        "missing escaped value" => {
+            let help = "write `\\\\` for a backslash, or put the string in single quotes";
+            ("the `\\` begins no escape".to_string(), Some(help.to_string()))
+        }
+        _ => (message.to_string(), None),
+    }
+}
+
+/// Goes through a text line by line.
+struct Lines<'a> {
+    text: &'a str,
+    line_start: usize,
+    /// From 0.
+    number: usize,
+    /// Number of the last line before this one that is the header of a table.
+    last_header: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        Lines { text, line_start: 0, number: 0, last_header: 0 }
+    }
+
+    /// Goes on to the line of a byte, at or after the current one. True if a table begins on the way
+    /// or there.
+    fn advance_to(&mut self, at: usize) -> bool {
+        let mut new_table = false;
+        while let Some(newline) = self.text[self.line_start..at].find('\n') {
+            if self.in_header() {
+                self.last_header = self.number;
+            }
+            self.line_start += newline + 1;
+            self.number += 1;
+            new_table |= self.in_header();
+        }
+        new_table
+    }
+
+    fn current(&self) -> &'a str {
+        self.text[self.line_start..].lines().next().unwrap_or("")
+    }
+
+    /// True if the line is the header of a table and nothing else.
+    fn in_header(&self) -> bool {
+        let line = self.current();
+        let inner = line.strip_prefix("[[").and_then(|rest| rest.trim_end().strip_suffix("]]"));
+        let inner =
+            inner.or_else(|| line.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')));
+        inner.is_some_and(|name| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        })
+    }
+}
 
 /// A span on character borders inside the text.
 fn place(text: &str, span: Option<Range<usize>>) -> Range<usize> {

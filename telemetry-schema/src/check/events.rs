@@ -1,17 +1,16 @@
 //! Rules about events.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
-
-use toml::de::{DeTable, DeValue};
 
 use super::fields::{Fields, integer};
 use super::kinds::Kinds;
 use super::names::Style;
 use super::types::Types;
-use super::{Check, params, quote};
+use super::{Check, params};
+use crate::diagnostic::quote;
 use crate::limits::MAX_EVENT_LEN;
-use crate::{Diagnostic, Event, Registry, Version, keys, words};
+use crate::{Diagnostic, Event, Registry, Version, keys};
 
 /// The events ordered by code.
 pub(super) struct Events {
@@ -117,25 +116,6 @@ impl Codes {
             diagnostic.help(format!("the next free code is {next:#06x}"));
         }
     }
-}
-
-/// The names of all events that have an emitter, in a file that may be broken anywhere.
-pub(super) fn emitters(root: &DeTable) -> Vec<String> {
-    let events = root.get("event").and_then(|events| events.get_ref().as_array());
-    let mut emitters = HashSet::new();
-    let tables =
-        events.into_iter().flat_map(|events| events.iter()).filter_map(|event| event.get_ref().as_table());
-    let used = tables.filter(|table| {
-        !matches!(table.get("used").map(|used| used.get_ref()), Some(DeValue::Boolean(false)))
-    });
-    used.filter_map(|table| table.get("name")?.get_ref().as_str())
-        .filter(|name| words::is_camel_case(name))
-        .filter(|name| {
-            let emitter = words::snake_case(name);
-            words::can_be_macro(&emitter) && emitters.insert(emitter)
-        })
-        .map(str::to_string)
-        .collect()
 }
 
 fn nothing() -> Registry {

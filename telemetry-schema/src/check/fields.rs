@@ -5,7 +5,8 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Check, Origin, Text, described, one_of, quote};
+use super::{Check, Origin, Text, described};
+use crate::diagnostic::{one_of, quote};
 use crate::words::nearest;
 
 /// A table whose keys are read one by one. What has the wrong type is noted and counts as absent.

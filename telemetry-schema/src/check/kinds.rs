@@ -8,7 +8,8 @@ use toml::de::DeValue;
 
 use super::fields::{Fields, in_file_order};
 use super::names::Style;
-use super::{Check, Text, described, one_of, quote};
+use super::{Check, Text, described};
+use crate::diagnostic::{one_of, quote};
 use crate::limits::MAX_KINDS;
 use crate::words::nearest;
 use crate::{Clock, Kind, keys};

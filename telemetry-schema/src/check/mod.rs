@@ -20,8 +20,8 @@ use toml::de::{DeTable, DeValue};
 
 use self::fields::Fields;
 use self::names::{Names, Style};
-use crate::diagnostic::Diagnostics;
-use crate::{Invalid, Registry, Version, keys, syntax, words};
+use crate::diagnostic::{Diagnostics, quote};
+use crate::{Invalid, Registry, Version, emitters, keys, limits, syntax, words};
 
 /// Where a text comes from, which decides how strict the rules are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,20 +35,24 @@ pub(crate) enum Origin {
 /// See [`crate::parse`].
 pub(crate) fn check(text: &str, origin: Origin) -> Result<Registry, Invalid> {
     let mut cx = Check { text, origin, diags: Diagnostics::default(), names: Names::default() };
-    let (root, sound) = syntax::read(text, &mut cx.diags);
-    let root = root.get_ref();
+    let most = match origin {
+        Origin::File => limits::MAX_FILE_LEN,
+        Origin::Embedded => limits::MAX_EMBEDDED_LEN,
+    };
+    let (root, sound) = if text.len() as u64 <= most {
+        syntax::read(text, &mut cx.diags)
+    } else {
+        cx.diags.error(0..0, format!("the relation has {} bytes, expected at most {most}", text.len()));
+        (DeTable::new(), false)
+    };
     // After a syntax error anything may be missing: complaints about that would only mislead.
-    let registry = sound.then(|| file(&mut cx, root));
+    let registry = sound.then(|| file(&mut cx, &root));
     match registry {
         Some(registry) if cx.diags.is_empty() => Ok(registry),
         _ => {
             let (diagnostics, omitted) = cx.diags.finish();
-            Err(Invalid {
-                diagnostics,
-                omitted,
-                registry: registry_name(root),
-                emitters: events::emitters(root),
-            })
+            let emitters = emitters::emitters(&root, (!sound).then_some(text));
+            Err(Invalid { diagnostics, omitted, registry: registry_name(&root), emitters })
         }
     }
 }
@@ -114,25 +118,6 @@ fn registry_name(root: &DeTable) -> Option<String> {
     words::is_snake_case(name).then(|| name.to_string())
 }
 
-/// Something of the input between backticks: on one line, cut if it is long.
-fn quote(text: &str) -> String {
-    const MAX: usize = 48;
-    let mut out = String::from("`");
-    for (count, char) in text.chars().enumerate() {
-        if count == MAX {
-            out.push('…');
-            break;
-        }
-        if crate::snippet::is_unprintable(char) {
-            out.extend(char.escape_default());
-        } else {
-            out.push(char);
-        }
-    }
-    out.push('`');
-    out
-}
-
 /// What a TOML value is, with its article.
 fn described(value: &DeValue) -> &'static str {
     match value {
@@ -143,16 +128,6 @@ fn described(value: &DeValue) -> &'static str {
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "an array",
         DeValue::Table(_) => "a table",
-    }
-}
-
-/// Things in a row for a message: `` `a`, `b` or `c` ``.
-fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let mut words: Vec<String> = words.into_iter().map(quote).collect();
-    match words.pop() {
-        None => "nothing".to_string(),
-        Some(last) if words.is_empty() => last,
-        Some(last) => format!("{} or {last}", words.join(", ")),
     }
 }
 

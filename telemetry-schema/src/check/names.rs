@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Check, Origin, Text, quote};
+use super::{Check, Origin, Text};
+use crate::diagnostic::quote;
 use crate::limits::MAX_NAME_LEN;
 use crate::words::{self, camel_case, is_camel_case, is_snake_case, keyword_of, snake_case};
 

@@ -3,7 +3,8 @@
 use super::fields::Fields;
 use super::names::{Once, Style};
 use super::types::Types;
-use super::{Check, Text, one_of, quote};
+use super::{Check, Text};
+use crate::diagnostic::{one_of, quote};
 use crate::limits::{DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN};
 use crate::words::{is_camel_case, nearest};
 use crate::{Count, Param, Sort, keys};
@@ -17,7 +18,7 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
         cx.diags.error(tables[MAX_PARAMS].span(), message).help("put some into arrays, or split the event");
     }
     let mut names = Once::default();
-    let params = tables.iter().map(|table| {
+    let params = tables.iter().take(MAX_PARAMS).map(|table| {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
         let what = match text {
             Some(name) => format!("parameter {} of {}", quote(name), event.what),

@@ -1,7 +1,8 @@
 //! Rules about text that is for people: docs and units.
 
 use super::fields::Fields;
-use super::{Check, Text, quote};
+use super::{Check, Text};
+use crate::diagnostic::quote;
 use crate::limits::MAX_UNIT_LEN;
 use crate::snippet::is_unprintable;
 

@@ -3,7 +3,8 @@
 use super::events::{Events, Row};
 use super::fields::Fields;
 use super::names::{Once, Style};
-use super::{Check, Origin, Text, quote};
+use super::{Check, Origin, Text};
+use crate::diagnostic::{one_of, quote};
 use crate::words::nearest;
 use crate::{Count, Sort, Span, keys};
 
@@ -87,7 +88,7 @@ fn key_in_both<'a>(cx: &mut Check, span: &Fields, key: &Text, begin: &'a Row, en
         cx.diags.error(key.span(), message).help(if shared.is_empty() {
             "both events must have it; without a `key` spans nest per thread".to_string()
         } else {
-            format!("both events have {}", super::one_of(shared))
+            format!("both events have {}", one_of(shared))
         });
         return;
     };

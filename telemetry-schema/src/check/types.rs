@@ -8,7 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::fields::{Fields, in_file_order, integer};
 use super::names::{Once, Style};
-use super::{Check, described, one_of, quote};
+use super::{Check, described};
+use crate::diagnostic::{one_of, quote};
 use crate::{Sort, Type, TypeForm, TypeValue, keys};
 
 /// The types ordered by name.

@@ -1,6 +1,7 @@
 //! Sizes, slots and finding things.
 
-use telemetry_schema::{Count, Param, Sort, limits};
+use telemetry_format::put;
+use telemetry_schema::{Count, Param, Sort};
 
 use crate::{GC, registry};
 
@@ -13,53 +14,72 @@ fn sizes_are_those_of_the_wire() {
         format!("{} {}: {min} to {max}\n", param.name, registry.sort_text(param))
     });
     insta::assert_snapshot!(sizes.collect::<String>(), @r"
-    p pointer: 1 to 10
-    a addr: 1 to 10
-    w word: 1 to 10
+    p pointer: 1 to 9
+    a addr: 1 to 9
+    w word: 1 to 9
     u8 u8: 1 to 1
     u16 u16: 1 to 3
     u32 u32: 1 to 5
-    u64 u64: 1 to 10
+    u64 u64: 1 to 9
     i8 i8: 1 to 1
     i16 i16: 1 to 3
     i32 i32: 1 to 5
-    i64 i64: 1 to 10
+    i64 i64: 1 to 9
     f32 f32: 4 to 4
     f64 f64: 8 to 8
     b bool: 1 to 1
     s string: 1 to 1026
     short string: 1 to 17
     bytes bytes: 1 to 4098
-    label label: 1 to 10
+    label label: 1 to 9
     why TraceWhy: 1 to 1
-    balance Balance: 1 to 10
-    frames [pointer]: 1 to 81
+    balance Balance: 1 to 9
+    frames [pointer]: 1 to 73
     quad [u32; 4]: 4 to 20
     whys [TraceWhy]: 1 to 65
-    labels [label; 3]: 3 to 30
+    labels [label; 3]: 3 to 27
     last string: 1 to 1026
     ");
-    assert_eq!((all.min_len(&registry), all.max_len(&registry)), (40, 6465));
+    assert_eq!((all.min_len(&registry), all.max_len(&registry)), (40, 6447));
     let nothing = registry.event(0).expect("the event is there");
     assert_eq!((nothing.min_len(&registry), nothing.max_len(&registry)), (0, 0));
 }
 
+/// A parameter of one value.
+fn param(sort: Sort, max_len: u32) -> Param {
+    let (name, doc, unit) = Default::default();
+    Param { name, sort, count: Count::One, doc, unit, max_len }
+}
+
 #[test]
-fn varints_take_a_byte_for_seven_bits() {
+fn sizes_are_those_that_the_writer_takes() {
     let registry = registry(GC);
-    for (max, len) in [(1, 1 + 1), (127, 1 + 127), (128, 2 + 128), (16_383, 2 + 16_383), (16_384, 3 + 16_384)]
-    {
-        let param = Param {
-            name: String::new(),
-            sort: Sort::Bytes,
-            count: Count::One,
-            doc: String::new(),
-            unit: String::new(),
-            max_len: max,
-        };
-        assert_eq!(param.wire_len(&registry), 1..=len);
+    let largest = |write: fn(&mut Vec<u8>) -> &mut Vec<u8>| {
+        let mut out = Vec::new();
+        write(&mut out);
+        out.len()
+    };
+    for (sort, len) in [
+        (Sort::U8, largest(|out| put::byte(out, u8::MAX))),
+        (Sort::Bool, largest(|out| put::byte(out, 1))),
+        (Sort::U16, largest(|out| put::unsigned(out, u16::MAX.into()))),
+        (Sort::I16, largest(|out| put::signed(out, i16::MIN.into()))),
+        (Sort::U32, largest(|out| put::unsigned(out, u32::MAX.into()))),
+        (Sort::I32, largest(|out| put::signed(out, i32::MIN.into()))),
+        (Sort::U64, largest(|out| put::unsigned(out, u64::MAX))),
+        (Sort::I64, largest(|out| put::signed(out, i64::MIN))),
+        (Sort::Label, largest(|out| put::unsigned(out, u64::MAX))),
+        (Sort::Word, largest(|out| put::delta(out, 0, 1 << 63))),
+        (Sort::F32, largest(|out| put::f32(out, 0.0))),
+        (Sort::F64, largest(|out| put::f64(out, 0.0))),
+    ] {
+        assert_eq!(*param(sort, 0).value_len(&registry).end(), len, "{sort:?}");
     }
-    assert!(limits::MAX_RUN_LEN as usize + 3 <= limits::MAX_EVENT_LEN);
+    for len in [1, 127, 128, 16_383, 16_384] {
+        let mut out = Vec::new();
+        put::bytes(&mut out, &vec![0; len]);
+        assert_eq!(param(Sort::Bytes, len as u32).value_len(&registry), 1..=out.len());
+    }
 }
 
 #[test]

@@ -115,9 +115,13 @@ fn emitters_survive_every_mistake() {
     // After a syntax error, too; not those of retired events, nor two with one emitter.
     let text =
         with("code = 0x0001", "code =").replace("name = \"TraceEnd\"\ncode", "name = \"TRACEStart\"\ncode");
-    let invalid = invalid(&text);
-    assert_eq!(invalid.emitters, ["PoolInit", "TraceStart"]);
-    assert_eq!(invalid.registry.as_deref(), Some("gc"));
+    let broken = invalid(&text);
+    assert_eq!(broken.emitters, ["PoolInit", "TraceStart"]);
+    assert_eq!(broken.registry.as_deref(), Some("gc"));
+    // Where an array swallows the rest of the file, and where the first line is no TOML.
+    for text in [with("max = 64 },\n]", "max = 64 },\n"), format!("<<<<<<<\n{SMALL}")] {
+        assert_eq!(invalid(&text).emitters, ["PoolInit", "TraceStart", "TraceEnd"]);
+    }
 }
 
 #[test]

@@ -4,8 +4,10 @@ use telemetry_schema::{Diagnostic, Label};
 
 /// Draws a mistake at the first `@…@` of `text`, with a label at the first `%…%` if there is one.
 fn draw(text: &str) -> String {
-    let (text, label) = cut(text, '%');
-    let (text, span) = cut(&text, '@');
+    let label_last = text.rfind('%') > text.rfind('@');
+    let (text, first) = cut(text, if label_last { '@' } else { '%' });
+    let (text, second) = cut(&text, if label_last { '%' } else { '@' });
+    let (span, label) = if label_last { (first, second) } else { (second, first) };
     let label = label.map(|span| Label { span, text: "first used here".to_string() });
     let span = span.expect("a place is marked");
     let diagnostic = Diagnostic { span, message: "found this".to_string(), label, help: None };
@@ -64,7 +66,7 @@ fn positions_count_characters() {
 
 #[test]
 fn another_text_does_no_harm() {
-    for span in [0..usize::MAX, 5..1, 1..2, 2..3, usize::MAX..usize::MAX] {
+    for span in [0..usize::MAX, std::ops::Range { start: 5, end: 1 }, 1..2, 2..3, usize::MAX..usize::MAX] {
         let label = Some(Label { span: 3..90, text: "there".to_string() });
         let diagnostic = Diagnostic { span, message: "lost".to_string(), label, help: None };
         for text in ["", "é", "世\n世", "\r\n"] {
