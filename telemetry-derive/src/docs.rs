@@ -1,6 +1,6 @@
 //! The relation's docs as rustdoc shows them.
 
-use telemetry_schema::{Clock, Event, Registry, Version};
+use telemetry_schema::{Clock, Event, Param, Registry, Version};
 
 /// What the module's page says.
 pub(crate) fn registry(registry: &Registry) -> String {
@@ -24,16 +24,17 @@ pub(crate) fn event(registry: &Registry, event: &Event) -> String {
         text += "\n";
     }
     for param in &event.params {
-        text += &format!("\n- `{}` ({}", param.name, registry.sort_text(param));
-        if !param.unit.is_empty() {
-            text += &format!(", in {}", param.unit);
-        }
-        text += ")";
-        if !param.doc.is_empty() {
-            text += &format!(": {}", param.doc);
-        }
+        text += &format!("\n- `{}`: {}", param.name, self::param(registry, param));
     }
     text
+}
+
+/// What a parameter's field says.
+pub(crate) fn param(registry: &Registry, param: &Param) -> String {
+    let sort = registry.sort_text(param);
+    let unit = if param.unit.is_empty() { String::new() } else { format!(", in {}", param.unit) };
+    let doc = if param.doc.is_empty() { String::new() } else { format!("{} ", param.doc) };
+    format!("{doc}({sort}{unit})")
 }
 
 /// A doc as a sentence of its own.

@@ -6,6 +6,7 @@
 //! `telemetry-runtime` and `telemetry-decode`.
 
 mod args;
+mod decode;
 mod docs;
 mod emit;
 mod fallback;

@@ -6,7 +6,7 @@ use syn::{Ident, ItemMod, Path};
 use telemetry_schema::Registry;
 
 use crate::args::Args;
-use crate::{docs, emit, fallback, source, types};
+use crate::{decode, docs, emit, fallback, source, types};
 
 /// The attribute's output, errors included.
 pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -56,11 +56,13 @@ pub(crate) fn contents(registry: &Registry, path: &str, module: &Ident, args: &A
     let guard = guard(&at);
     let emitters = emit::emitters(registry, &at, &args.telemetry);
     let types = types::types(registry);
+    let decoders = args.decode.then(|| decode::decoders(registry, &args.telemetry));
     quote! {
         #watch
         #guard
         #types
         #emitters
+        #decoders
     }
 }
 

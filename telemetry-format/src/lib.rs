@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod cursor;
 mod header;
+mod label;
 pub mod put;
 
 pub use cursor::{Cursor, Malformed};
@@ -17,4 +18,5 @@ pub use header::{
     BlockType, Checksum, FORMAT_VERSION, HEADER_LEN, Header, HeaderError, Loss, MAGIC, MAX_PAYLOAD, flags,
     state,
 };
+pub use label::Label;
 pub use put::Put;

@@ -31,7 +31,8 @@ pub use counters::{Counters, counters};
 pub use drain::flush;
 pub use registry::{EventName, Kind, Registry, Relation};
 pub use start::{Config, filename};
-pub use values::{Address, Label, Word};
+pub use telemetry_format::Label;
+pub use values::{Address, Word};
 pub use variety::{VARIETY, Variety};
 
 /// For generated code. Not public API.
@@ -42,9 +43,10 @@ pub mod __private {
     };
     pub use crate::lane::{Lanes, Site, record, record_long};
     pub use crate::registry::{EventName, Kind, Registry, Relation};
-    pub use crate::values::{Address, Label, Word};
+    pub use crate::values::{Address, Word};
     pub use crate::variety::{is_at, is_on};
     pub use core;
     pub use core::sync::atomic::AtomicU64;
     pub use std;
+    pub use telemetry_format::Label;
 }

@@ -82,7 +82,3 @@ numbers! {
     Address::address for usize u64;
     Word::word for usize u64 u32 u16 u8;
 }
-
-/// The number of an interned string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Label(pub u64);

@@ -1,0 +1,211 @@
+//! The typed decoders: a struct for each event, the enum over them, and the relation's `Decoder`.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use syn::Path;
+use telemetry_schema::{Count, Event, Param, Registry, Sort, Type, TypeForm};
+
+use crate::docs;
+use crate::module::ident;
+
+/// The typed decoders of a registry. Retired events are among them: old streams have them.
+pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
+    let structs = registry.events.iter().map(|event| structure(registry, event));
+    let elements = registry.types.iter().map(|ty| element(registry, ty));
+    let variants = registry.events.iter().map(|event| {
+        let (name, doc, lifetime) = (ident(&event.name), docs::sentence(&event.doc), lifetime(event));
+        quote!(#[doc = #doc] #name(#name #lifetime),)
+    });
+    let arms = registry.events.iter().enumerate().map(|(index, event)| {
+        let (index, name) = (Literal::u32_unsuffixed(index as u32), ident(&event.name));
+        quote!(#index => Event::#name(#name::read(cursor, slots)?),)
+    });
+    let any_lifetime = registry.events.iter().any(borrows).then(|| quote!(<'a>));
+    let text = registry.to_toml();
+    quote! {
+        #(#structs)*
+
+        /// Any event of the relation.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[allow(dead_code)]
+        pub enum Event #any_lifetime {
+            #(#variants)*
+        }
+
+        /// Reads the relation's events: `Reader::open(path)?.typed::<Decoder>()`.
+        #[derive(Debug, Clone, Copy)]
+        #[allow(dead_code)]
+        pub struct Decoder;
+
+        /// Not public API.
+        #[doc(hidden)]
+        #[allow(unused_imports)]
+        pub mod __decode {
+            pub use #telemetry::decode::__private as rt;
+        }
+
+        #(#elements)*
+
+        impl __decode::rt::Typed for Decoder {
+            type Event<'a> = Event #any_lifetime;
+            const REGISTRY: &'static str = #text;
+
+            #[inline(always)]
+            fn read<'a>(
+                event: u32,
+                cursor: &mut __decode::rt::Cursor<'a>,
+                slots: &mut [u64],
+            ) -> ::core::result::Result<Event #any_lifetime, __decode::rt::Malformed> {
+                ::core::result::Result::Ok(match event {
+                    #(#arms)*
+                    other => return ::core::result::Result::Err(__decode::rt::unknown(other)),
+                })
+            }
+        }
+    }
+}
+
+fn structure(registry: &Registry, event: &Event) -> TokenStream {
+    let (name, lifetime) = (ident(&event.name), lifetime(event));
+    let doc = docs::event(registry, event);
+    let fields = event.params.iter().map(|param| {
+        let (name, ty, doc) = (ident(&param.name), ty(registry, param), docs::param(registry, param));
+        quote!(#[doc = #doc] pub #name: #ty,)
+    });
+    let names = event.params.iter().map(|param| ident(&param.name));
+    let cursor = if borrows(event) { quote!('a) } else { quote!('_) };
+    let deltas = event.params.iter().filter(|param| param.sort.is_delta()).count();
+    let slots = (deltas > 0).then(|| {
+        let deltas = Literal::usize_unsuffixed(deltas);
+        quote!(let slots: &mut [u64; #deltas] = __decode::rt::slots(slots)?;)
+    });
+    let mut slot = 0;
+    let reads = event.params.iter().map(|param| {
+        let name = ident(&param.name);
+        let read = read(registry, param, slot);
+        slot += usize::from(param.sort.is_delta());
+        quote!(let #name = #read;)
+    });
+    quote! {
+        #[doc = #doc]
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[allow(dead_code)]
+        pub struct #name #lifetime {
+            #(#fields)*
+        }
+
+        impl #lifetime #name #lifetime {
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn read(
+                cursor: &mut __decode::rt::Cursor<#cursor>,
+                slots: &mut [u64],
+            ) -> ::core::result::Result<Self, __decode::rt::Malformed> {
+                #slots
+                #(#reads)*
+                ::core::result::Result::Ok(Self { #(#names),* })
+            }
+        }
+    }
+}
+
+/// A field's type.
+fn ty(registry: &Registry, param: &Param) -> TokenStream {
+    match (param.count, param.sort) {
+        (Count::One, Sort::String) => quote!(&'a str),
+        (Count::One, Sort::Bytes) => quote!(&'a [u8]),
+        (Count::One, sort) => one(registry, sort),
+        (_, sort) => {
+            let element = element_ty(registry, sort);
+            quote!(__decode::rt::List<'a, #element>)
+        }
+    }
+}
+
+/// The type of a plain value. A number that the enum does not name comes from another version.
+fn one(registry: &Registry, sort: Sort) -> TokenStream {
+    match (sort, registry.ty(sort)) {
+        (_, Some(Type { name, form, .. })) => {
+            let name = ident(name);
+            let repr = crate::sorts::plain(registry, registry.repr(sort));
+            match form {
+                TypeForm::Enum => quote!(::core::result::Result<#name, #repr>),
+                TypeForm::Flags => quote!(#name),
+            }
+        }
+        (Sort::Label, _) => quote!(__decode::rt::Label),
+        (sort, _) => crate::sorts::plain(registry, sort),
+    }
+}
+
+/// The type that says how an array's element is read.
+fn element_ty(registry: &Registry, sort: Sort) -> TokenStream {
+    if sort.is_delta() {
+        return quote!(__decode::rt::Delta);
+    }
+    match registry.ty(sort) {
+        Some(ty) => {
+            let name = ident(&ty.name);
+            quote!(#name)
+        }
+        None => one(registry, sort),
+    }
+}
+
+fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
+    let slot = Literal::usize_unsuffixed(slot);
+    match (param.count, param.sort) {
+        (Count::One, Sort::String) => quote!(cursor.str()?),
+        (Count::One, Sort::Bytes) => quote!(cursor.bytes()?),
+        (Count::One, sort) if sort.is_delta() => quote!(cursor.delta(&mut slots[#slot])?),
+        (Count::One, sort) => {
+            let element = element_ty(registry, sort);
+            quote!(<#element as __decode::rt::Element>::read(cursor, &mut 0)?)
+        }
+        (count, sort) => {
+            let count = match count {
+                Count::Fixed(n) => {
+                    let n = Literal::usize_unsuffixed(n as usize);
+                    quote!(::core::option::Option::Some(#n))
+                }
+                _ => quote!(::core::option::Option::None),
+            };
+            let slot = if sort.is_delta() { quote!(&mut slots[#slot]) } else { quote!(&mut 0) };
+            quote!(__decode::rt::List::read(cursor, #slot, #count)?)
+        }
+    }
+}
+
+/// How a value of a named type is read.
+fn element(registry: &Registry, ty: &Type) -> TokenStream {
+    let (name, repr) = (ident(&ty.name), crate::sorts::plain(registry, ty.repr));
+    let (item, convert) = match ty.form {
+        TypeForm::Enum => {
+            (quote!(::core::result::Result<#name, #repr>), quote!(#name::from_repr(number).ok_or(number)))
+        }
+        TypeForm::Flags => (quote!(#name), quote!(#name::from_repr(number))),
+    };
+    quote! {
+        impl __decode::rt::Element for #name {
+            type Item = #item;
+
+            #[inline(always)]
+            fn read(
+                cursor: &mut __decode::rt::Cursor<'_>,
+                base: &mut u64,
+            ) -> ::core::result::Result<Self::Item, __decode::rt::Malformed> {
+                let number = <#repr as __decode::rt::Element>::read(cursor, base)?;
+                ::core::result::Result::Ok(#convert)
+            }
+        }
+    }
+}
+
+/// True if the event's struct borrows from the stream.
+fn borrows(event: &Event) -> bool {
+    event.params.iter().any(|param| param.count != Count::One || param.sort.is_run())
+}
+
+fn lifetime(event: &Event) -> Option<TokenStream> {
+    borrows(event).then(|| quote!(<'a>))
+}
