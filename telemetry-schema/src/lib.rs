@@ -1,7 +1,78 @@
 //! The meaning of a telemetry relation.
 //!
 //! [`parse`] turns the text of an `events.toml` into a checked [`Registry`], or into everything
-//! that is wrong with it. The macro, the generators, the decoders and the tools all call it.
+//! that is wrong with it. The macro, the generators, the decoders and the tools all call it. There
+//! is no I/O but [`load`], and nothing here knows a target language.
+//!
+//! # events.toml
+//!
+//! ```
+//! # let text = r#"
+//! #:schema ./telemetry-schema/events.schema.json
+//! [registry]
+//! name = "gc"                                    # snake_case
+//! version = { major = 1, median = 0, minor = 0 }
+//! doc = "A small collector's view of itself"
+//!
+//! [kinds]                                        # up to 64, each with its own bit
+//! Trace = { bit = 2, doc = "per trace or scan" }
+//! Ref = { bit = 4, doc = "per reference or fix", clock = "inherit" }   # or "precise"
+//!
+//! [types.TraceWhy]                               # an enum
+//! repr = "u8"                                    # u8 to u64, i8 to i64
+//! values = { ClientRequest = 1, NurseryFull = { value = 2, doc = "no room in the nursery" } }
+//!
+//! [types.Access]                                 # flags: any of the values, or-ed
+//! repr = "u16"                                   # u8 to u64
+//! flags = true
+//! doc = "what memory may be used for"
+//! values = { Read = 1, Write = 2 }
+//!
+//! [[event]]
+//! name = "TraceStart"                            # CamelCase; the emitter is `trace_start!`
+//! code = 0x0011                                  # 0 to 65535, never reused
+//! always = true                                  # false: compiled out of the hot variety
+//! used = true                                    # false: retired
+//! kind = "Trace"
+//! doc = "A trace began"
+//! params = [                                     # up to 64, in wire order
+//!   { name = "trace", sort = "P", doc = "the trace" },
+//!   { name = "why", sort = "TraceWhy" },
+//!   { name = "condemned", sort = "word", unit = "bytes" },
+//!   { name = "comment", sort = "string", max = 80 },        # bytes; default 1024
+//!   { name = "stack", sort = "[pointer]", max = 16 },       # elements; default 64
+//!   { name = "ranks", sort = "[u32; 4]" },
+//! ]
+//!
+//! [[event]]
+//! name = "TraceEnd"
+//! code = 0x0012
+//! kind = "Trace"
+//! doc = "A trace ended"
+//! params = [{ name = "trace", sort = "P" }]
+//!
+//! [[span]]                                       # a pair of events, shown as one thing
+//! name = "Trace"
+//! begin = "TraceStart"
+//! end = "TraceEnd"
+//! key = "trace"                                  # without one, spans nest per thread
+//! doc = "One trace from start to end"
+//! # "#;
+//! # let registry = telemetry_schema::parse(text).unwrap();
+//! # assert_eq!(registry.events.len(), 2);
+//! ```
+//!
+//! Left out, `clock` is `precise`, `flags` false, `always` and `used` true, `params` empty; `unit`,
+//! `max` and the docs of types, values and parameters may be left out too. Sorts ([`Sort`]) have
+//! long names and, some of them, the letters of the MPS. Arrays are of any sort but strings and
+//! bytes. An event's parameters take at most 32 KiB ([`limits`]).
+//!
+//! Kinds, types and events share one namespace, whatever the case of their letters. Names are no
+//! keywords of Rust or Python, since they stand in generated code as they are.
+//!
+//! The first line above makes editors with Taplo (such as VS Code's Even Better TOML) complete keys
+//! and show mistakes of form while typing; the path is relative to the file. [`JSON_SCHEMA`] is that
+//! file's text.
 
 mod canonical;
 mod check;
@@ -25,6 +96,10 @@ pub use slots::Slots;
 pub use sort::Sort;
 pub use words::{RESERVED, snake_case};
 
+/// The JSON Schema (2020-12) of an `events.toml`: its form and what its keys mean. What compares one
+/// part of the file with another is for [`parse`] alone.
+pub const JSON_SCHEMA: &str = include_str!("../events.schema.json");
+
 /// Reads and checks an `events.toml`.
 ///
 /// Never panics, whatever the text.
@@ -38,8 +113,9 @@ pub fn parse(text: &str) -> Result<Registry, Invalid> {
 /// Reads a registry that was accepted before: one that comes out of a stream, or the framework's own.
 ///
 /// As [`parse`], except that what a later version may have added or come to refuse does no harm:
-/// unknown keys are passed over, and names may be keywords or reserved. So a stream can be read
-/// whose registry is older or newer than the reader.
+/// unknown keys are passed over, names may be keywords or reserved or differ only in case, and spans
+/// may be of retired events. So a stream can be read whose registry is older or newer than the
+/// reader.
 ///
 /// # Errors
 /// As [`parse`].

@@ -1,7 +1,7 @@
 //! Draws a diagnostic: message, place, the line with carets under it, help.
 
 use std::fmt::Write;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::Diagnostic;
 
@@ -15,7 +15,9 @@ const BEFORE: usize = 50;
 pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(at)];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    // A byte order mark is no column.
+    let column = before[line_start..].trim_start_matches('\u{feff}').chars().count();
+    (before.matches('\n').count() + 1, column + 1)
 }
 
 /// See [`Diagnostic::render`].
@@ -135,17 +137,29 @@ pub(crate) fn is_unprintable(char: char) -> bool {
 
 /// Columns that a terminal gives to a character: near enough for carets.
 fn char_width(char: char) -> usize {
-    match char {
-        '\u{300}'..='\u{36f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{20d0}'..='\u{20ff}'
-        | '\u{fe00}'..='\u{fe0f}' => 0,
-        '\u{1100}'..='\u{115f}'
-        | '\u{2e80}'..='\u{a4cf}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}' => 2,
-        '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' => 2,
-        '\u{1f300}'..='\u{1faff}' | '\u{20000}'..='\u{3fffd}' => 2,
-        _ => 1,
+    const NONE: [RangeInclusive<char>; 5] = [
+        '\u{300}'..='\u{36f}',
+        '\u{200b}'..='\u{200f}',
+        '\u{20d0}'..='\u{20ff}',
+        '\u{fe00}'..='\u{fe0f}',
+        '\u{feff}'..='\u{feff}',
+    ];
+    const TWO: [RangeInclusive<char>; 9] = [
+        '\u{1100}'..='\u{115f}',
+        '\u{2e80}'..='\u{a4cf}',
+        '\u{ac00}'..='\u{d7a3}',
+        '\u{f900}'..='\u{faff}',
+        '\u{fe30}'..='\u{fe6f}',
+        '\u{ff00}'..='\u{ff60}',
+        '\u{ffe0}'..='\u{ffe6}',
+        '\u{1f300}'..='\u{1faff}',
+        '\u{20000}'..='\u{3fffd}',
+    ];
+    if NONE.iter().any(|range| range.contains(&char)) {
+        0
+    } else if TWO.iter().any(|range| range.contains(&char)) {
+        2
+    } else {
+        1
     }
 }

@@ -2,14 +2,14 @@
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use telemetry_schema::{Clock, Sort, keys, limits};
+use telemetry_schema::{Clock, JSON_SCHEMA, Sort, keys, limits};
 use toml::de::{DeTable, DeValue};
 
 use crate::mistakes::MISTAKES;
 use crate::{GC, SMALL};
 
 fn schema() -> Value {
-    serde_json::from_str(include_str!("../../events.schema.json")).expect("the schema is JSON")
+    serde_json::from_str(JSON_SCHEMA).expect("the schema is JSON")
 }
 
 fn validator() -> Validator {

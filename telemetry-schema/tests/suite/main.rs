@@ -4,6 +4,7 @@ mod arbitrary;
 mod canonical;
 mod hostile;
 mod json_schema;
+mod loading;
 mod lookup;
 mod messages;
 mod mistakes;

@@ -36,6 +36,7 @@ fn places_are_drawn() {
         ("marked_wide", "a = @世界@"),
         ("combining", "e\u{301}e\u{301} = @oops@"),
         ("windows", "a = 1\r\nb = @oops@\r\n"),
+        ("byte_order_mark", "\u{feff}a = @oops@"),
         ("control", "a = \"\u{1b}[2J\u{202e}\" @oops@"),
         ("several_lines", "a = @[\n1,\n2]@ # more"),
         ("label_before", "a = %1%\nb = @1@"),
