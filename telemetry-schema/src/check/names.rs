@@ -1,6 +1,7 @@
 //! Rules about names: spelling, keywords, names that are taken, names given twice.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::{Check, Origin, Text};
@@ -114,35 +115,39 @@ impl Check<'_> {
                 return;
             }
         }
-        let entry = Taken { role, name: text.to_string(), span: name.span() };
-        let first = match self.names.taken.entry(text.to_ascii_lowercase()) {
-            std::collections::hash_map::Entry::Vacant(vacant) => {
-                vacant.insert(entry);
+        let taken = match self.names.taken.entry(self.identity(text)) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Taken { role, name: text.to_string(), span: name.span() });
                 return;
             }
-            std::collections::hash_map::Entry::Occupied(occupied) => occupied,
+            Entry::Occupied(occupied) => occupied.into_mut(),
         };
-        let Taken { role: first_role, name: first_name, span: first_span } = first.get();
-        let (message, help) = if first_name == text && *first_role == role {
+        let (first_role, first_name, first_span) = (taken.role, taken.name.as_str(), taken.span.clone());
+        let (message, help) = if (first_role, first_name) == (role, text) {
             (format!("{role} `{text}` is defined twice"), "give each its own name".to_string())
         } else if first_name == text {
             (
                 format!("{role} `{text}` has the name of a {first_role}"),
                 "kinds, types and events share one namespace".to_string(),
             )
-        } else if self.origin == Origin::Embedded {
-            return;
         } else {
             let emitter = snake_case(text);
-            let help = if role == "event" && *first_role == role && snake_case(first_name) == emitter {
+            let help = if (first_role, role) == ("event", "event") && snake_case(first_name) == emitter {
                 format!("both would have the emitter `{emitter}!`")
             } else {
                 "names are matched without case where words switch them and in SQL".to_string()
             };
             (format!("{role} `{text}` and {first_role} `{first_name}` differ only in case"), help)
         };
-        let first_span = first_span.clone();
         self.diags.error(name.span(), message).label(first_span, "first used here").help(help);
+    }
+
+    /// What two names have in common if they are one name.
+    pub(super) fn identity(&self, name: &str) -> String {
+        match self.origin {
+            Origin::File => name.to_ascii_lowercase(),
+            Origin::Embedded => name.to_string(),
+        }
     }
 }
 
@@ -156,8 +161,8 @@ impl Once {
     /// Where the name was given before, if it was.
     pub(super) fn again(&mut self, name: &str, span: Range<usize>) -> Option<Range<usize>> {
         match self.seen.entry(name.to_string()) {
-            std::collections::hash_map::Entry::Occupied(first) => Some(first.get().clone()),
-            std::collections::hash_map::Entry::Vacant(vacant) => {
+            Entry::Occupied(first) => Some(first.get().clone()),
+            Entry::Vacant(vacant) => {
                 vacant.insert(span);
                 None
             }

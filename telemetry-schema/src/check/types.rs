@@ -123,7 +123,7 @@ fn values(
     let mut numbers: HashMap<i128, std::ops::Range<usize>> = HashMap::new();
     for (name, value) in in_file_order(table) {
         if cx.spelling("value", &name, Style::Camel)
-            && let Some(first) = names.again(&name.get_ref().to_ascii_lowercase(), name.span())
+            && let Some(first) = names.again(&cx.identity(name.get_ref()), name.span())
         {
             let message = format!("value `{}` of {what} differs only in case from another", name.get_ref());
             cx.diags

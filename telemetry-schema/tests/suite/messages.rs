@@ -132,6 +132,7 @@ fn an_embedded_registry_may_be_of_another_time() {
         ("name = \"PoolInit\"", "name = \"Loop\""),
         ("name = \"PoolInit\"", "name = \"Event\""),
         ("name = \"TraceFlip\"", "name = \"POOLInit\""),
+        ("Full =", "REQUEST ="),
         ("code = 0x0001", "code = 0x0001\nreplay = \"alloc\""),
         ("[[span]]", "[[message]]\nname = \"Gc\"\n[[span]]"),
         ("end = \"TraceEnd\"", "end = \"TraceFlip\""),
