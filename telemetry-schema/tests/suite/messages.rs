@@ -144,9 +144,13 @@ fn an_embedded_registry_may_be_of_another_time() {
         assert_eq!(telemetry_schema::parse_embedded(&registry.to_toml()), Ok(registry), "{to}");
     }
     // What its structure rests on is checked as ever.
-    for (from, to) in
-        [("0x0011", "1"), ("bit = 2", "bit = 1"), ("sort = \"W\"", "sort = \"X\""), ("PoolInit", "Pool Init")]
-    {
+    for (from, to) in [
+        ("0x0011", "1"),
+        ("bit = 2", "bit = 1"),
+        ("sort = \"W\"", "sort = \"X\""),
+        ("PoolInit", "Pool Init"),
+        ("name = \"TraceFlip\"", "name = \"PoolInit\""),
+    ] {
         assert!(telemetry_schema::parse_embedded(&with(from, to)).is_err(), "{to}");
     }
 }
