@@ -1,0 +1,117 @@
+//! What the benchmarks share: the work, the floor that everything is a ratio to, and the table.
+
+#![allow(dead_code, missing_docs, clippy::print_stdout)]
+
+use std::time::Instant;
+
+/// Number of an event, whose parameters follow from it. The optimizer cannot.
+#[inline(always)]
+pub(crate) fn fields(i: u64) -> (u64, u64, u64, u32, &'static str) {
+    const NAMES: [&str; 4] = ["page-fault-00000", "page-fault-00001", "alloc-slab-00002", "free-block-00003"];
+    let i = opaque(i);
+    let pointer = 0x7f3a_0000_0000_u64.wrapping_add(i.wrapping_mul(64));
+    let address = 0x5581_0000_0000_u64 + (i.wrapping_mul(0x9E37) & 0xff_ffff);
+    (pointer, address, 16 + (i & 0xfff), (i & 7) as u32, NAMES[(i & 3) as usize])
+}
+
+/// Hides a value from the optimizer at no cost.
+#[inline(always)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[allow(unsafe_code)]
+pub(crate) fn opaque(mut x: u64) -> u64 {
+    // SAFETY: an empty instruction that changes nothing.
+    unsafe { core::arch::asm!("/* {0} */", inout(reg) x, options(nomem, nostack, preserves_flags)) };
+    x
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) fn opaque(x: u64) -> u64 {
+    std::hint::black_box(x)
+}
+
+/// Nanoseconds an event, of `n` events.
+pub(crate) fn time(n: u64, work: impl FnOnce(u64)) -> f64 {
+    let start = Instant::now();
+    work(n);
+    start.elapsed().as_nanos() as f64 / n as f64
+}
+
+/// The floor F: the cycle counter and 36 bytes of plain stores into a buffer that stays in cache.
+pub(crate) fn floor(n: u64) -> f64 {
+    #[repr(C)]
+    struct Record {
+        ticks: u64,
+        pointer: u64,
+        address: u64,
+        size: u64,
+        level: u32,
+    }
+    const RECORDS: usize = 256 * 1024 / size_of::<Record>();
+    let mut ring: Vec<Record> =
+        (0..RECORDS).map(|_| Record { ticks: 1, pointer: 1, address: 1, size: 1, level: 1 }).collect();
+    time(n, |n| {
+        let mut at = 0;
+        for i in 0..n {
+            let (pointer, address, size, level, _) = fields(i);
+            ring[at] = Record { ticks: counter(), pointer, address, size, level };
+            at += 1;
+            if at == RECORDS {
+                at = 0;
+            }
+            std::hint::black_box(&ring);
+        }
+    })
+}
+
+/// The cycle counter, or the system's clock where there is none.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn counter() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 processor has the instruction.
+        unsafe { core::arch::x86_64::_rdtsc() }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+}
+
+/// One row: a figure of every round, and what it shall be at most, or at least.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) rounds: Vec<f64>,
+    pub(crate) goal: Goal,
+}
+
+pub(crate) enum Goal {
+    AtMost(f64),
+    AtLeast(f64),
+    None,
+}
+
+/// Prints the rows: the best and the median round, and whether the best reaches its goal.
+pub(crate) fn table(rows: Vec<Row>) {
+    println!("{:<44} {:>9} {:>9}  {:<14} goal", "", "best", "median", "");
+    for Row { name, unit, mut rounds, goal } in rows {
+        rounds.sort_by(f64::total_cmp);
+        let median = rounds[rounds.len() / 2];
+        let (best, goal, reached) = match goal {
+            Goal::AtMost(most) => (rounds[0], format!("at most {most}"), Some(rounds[0] <= most)),
+            Goal::AtLeast(least) => {
+                let best = rounds[rounds.len() - 1];
+                (best, format!("at least {least}"), Some(best >= least))
+            }
+            Goal::None => (rounds[0], String::new(), None),
+        };
+        let verdict = match reached {
+            Some(true) => "reached",
+            Some(false) => "MISSED",
+            None => "",
+        };
+        println!("{name:<44} {best:>9.2} {median:>9.2}  {unit:<14} {goal:<14} {verdict}");
+    }
+}

@@ -1,0 +1,240 @@
+//! What an event costs, as a ratio to the floor F, all in one run: `cargo bench --bench record`.
+//!
+//! Absolute times differ from machine to machine and from hour to hour. Every round measures the
+//! floor and each work once, and a ratio is taken inside its round.
+
+#![allow(missing_docs, clippy::print_stdout)]
+
+mod common;
+
+use std::process::Command;
+
+use common::{Goal, Row, fields, floor, table, time};
+use telemetry::telemetry_event;
+
+#[telemetry_event("tests/relations/work.toml")]
+pub mod events {}
+
+const EVENTS: u64 = 3_000_000;
+const ROUNDS: usize = 9;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if let Some(at) = args.iter().position(|arg| arg == "--to-file") {
+        return to_file(&args[at + 1], args[at + 2].parse().unwrap_or(EVENTS));
+    }
+    if let Some(at) = args.iter().position(|arg| arg == "--count") {
+        return counted(&args[at + 1], args[at + 2].parse().unwrap_or(EVENTS));
+    }
+    let null = if cfg!(unix) { "/dev/null" } else { "NUL" };
+    // Small enough for its blocks to stay in the cache, as the floor's buffer does.
+    telemetry::Config::new().filename(null).buffer(1 << 20).start();
+    let mut rows = rows();
+    for _ in 0..ROUNDS {
+        let base = floor(EVENTS);
+        let one = recorded(1);
+        let figures = [
+            base,
+            one / base,
+            inherit() / base,
+            named() / base,
+            off() / base,
+            recorded(2) / one,
+        ];
+        let disk = disk();
+        for (row, figure) in rows.iter_mut().zip(figures.into_iter().chain([disk.0, disk.1 / base, disk.2])) {
+            row.rounds.push(figure);
+        }
+    }
+    table(rows);
+    println!("\nW: an event of a pointer, an address, a word and a u32. F: cycle counter and 36 bytes of stores.");
+    instructions();
+}
+
+fn rows() -> Vec<Row> {
+    let row = |name, unit, goal| Row { name, unit, rounds: Vec::new(), goal };
+    vec![
+        row("floor F", "ns", Goal::None),
+        row("W recorded", "F", Goal::AtMost(1.25)),
+        row("W recorded, inherited clock", "F", Goal::AtMost(0.7)),
+        row("W and a 16-byte string, recorded", "F", Goal::AtMost(1.6)),
+        row("W off at run time", "F", Goal::None),
+        row("W on two threads, each", "of one thread", Goal::AtMost(1.1)),
+        row("W to a file, with all headers", "bytes", Goal::AtMost(11.0)),
+        row("W to a file, CPU of the whole process", "F", Goal::AtMost(1.8)),
+        row("W to a file, lost", "percent", Goal::None),
+    ]
+}
+
+/// W on some threads at once: the mean of their times.
+fn recorded(threads: u64) -> f64 {
+    telemetry::set("all");
+    let times = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    time(EVENTS, |n| {
+                        for i in 0..n {
+                            let (pointer, address, size, level, _) = fields(i);
+                            events::alloc!(pointer, address, size, level);
+                        }
+                    })
+                })
+            })
+            .collect();
+        running.into_iter().filter_map(|thread| thread.join().ok()).sum::<f64>()
+    });
+    telemetry::reset("all");
+    times / threads as f64
+}
+
+fn inherit() -> f64 {
+    telemetry::set("all");
+    let each = time(EVENTS, |n| {
+        for i in 0..n {
+            let (pointer, address, size, level, _) = fields(i);
+            events::fix!(pointer, address, size, level);
+        }
+    });
+    telemetry::reset("all");
+    each
+}
+
+fn named() -> f64 {
+    telemetry::set("all");
+    let each = time(EVENTS, |n| {
+        for i in 0..n {
+            let (pointer, address, size, level, name) = fields(i);
+            events::named!(pointer, address, size, level, name);
+        }
+    });
+    telemetry::reset("all");
+    each
+}
+
+fn off() -> f64 {
+    time(EVENTS, |n| {
+        for i in 0..n {
+            let (pointer, address, size, level, _) = fields(i);
+            events::alloc!(pointer, address, size, level);
+        }
+    })
+}
+
+/// W in a process of its own, to a file: bytes an event, CPU nanoseconds an event, percent lost.
+fn disk() -> (f64, f64, f64) {
+    let file = std::env::temp_dir().join(format!("telemetry-bench-{}.tel", std::process::id()));
+    let Ok(this) = std::env::current_exe() else { return (f64::NAN, f64::NAN, f64::NAN) };
+    let output = Command::new(this).arg("--to-file").arg(&file).arg(EVENTS.to_string()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let _ = std::fs::remove_file(&file);
+    let mut figures = text.split_whitespace().map(|figure| figure.parse().unwrap_or(f64::NAN));
+    let mut next = || figures.next().unwrap_or(f64::NAN);
+    (next(), next(), next())
+}
+
+/// The child of `disk`.
+fn to_file(path: &str, n: u64) {
+    telemetry::Config::new().filename(path).control("all").start();
+    let before = cpu_ns();
+    for i in 0..n {
+        let (pointer, address, size, level, _) = fields(i);
+        events::alloc!(pointer, address, size, level);
+    }
+    telemetry::flush();
+    let cpu = cpu_ns() - before;
+    let written = telemetry::counters().written as f64;
+    let bytes = std::fs::metadata(path).map_or(f64::NAN, |metadata| metadata.len() as f64);
+    println!("{} {} {}", bytes / written, cpu / n as f64, 100.0 * (n as f64 - written) / n as f64);
+}
+
+/// User and system time of all threads.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+fn cpu_ns() -> f64 {
+    // SAFETY: an all-zero rusage is valid, and the call fills it in.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
+#[cfg(not(unix))]
+fn cpu_ns() -> f64 {
+    f64::NAN
+}
+
+/// Counts instructions by running this program again under callgrind.
+fn instructions() {
+    let Ok(this) = std::env::current_exe() else { return };
+    let count = |work: &str, n: u64| -> Option<f64> {
+        let output = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*telemetry_hot_loop*"])
+            .arg(&this)
+            .args(["--count", work, &n.to_string()])
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = text.lines().find(|line| line.contains("Collected :"))?;
+        line.split_whitespace().last()?.parse().ok()
+    };
+    println!();
+    for (work, what) in [
+        ("loop", "the loop alone"),
+        ("floor", "floor F"),
+        ("off", "W off at run time"),
+        ("w", "W recorded"),
+        ("inherit", "W recorded, inherited clock"),
+        ("w2", "W and a 16-byte string, recorded"),
+    ] {
+        match (count(work, 100_000), count(work, 300_000)) {
+            (Some(few), Some(many)) => {
+                println!("{what:<44} {:>9.1} instructions", (many - few) / 200_000.0);
+            }
+            _ => return println!("instructions are not counted: valgrind is not installed"),
+        }
+    }
+}
+
+/// The child of `instructions`.
+fn counted(work: &str, n: u64) {
+    telemetry::Config::new().filename("/dev/null").start();
+    if work != "off" {
+        telemetry::set("all");
+    }
+    telemetry_hot_loop(work, n);
+}
+
+/// Not inlined: instructions are counted inside of it.
+#[inline(never)]
+fn telemetry_hot_loop(work: &str, n: u64) {
+    match work {
+        "floor" => _ = floor(n),
+        "loop" => {
+            for i in 0..n {
+                std::hint::black_box(fields(i));
+            }
+        }
+        "inherit" => {
+            for i in 0..n {
+                let (pointer, address, size, level, _) = fields(i);
+                events::fix!(pointer, address, size, level);
+            }
+        }
+        "w2" => {
+            for i in 0..n {
+                let (pointer, address, size, level, name) = fields(i);
+                events::named!(pointer, address, size, level, name);
+            }
+        }
+        _ => {
+            for i in 0..n {
+                let (pointer, address, size, level, _) = fields(i);
+                events::alloc!(pointer, address, size, level);
+            }
+        }
+    }
+}
