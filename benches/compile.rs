@@ -1,0 +1,93 @@
+//! What the framework costs at compile time: `cargo bench --bench compile`.
+//!
+//! Builds real crates with the cargo that runs this, in a temporary directory.
+
+#![allow(missing_docs, clippy::print_stdout)]
+
+mod common;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use common::{Goal, Row, table};
+
+const ROUNDS: usize = 3;
+
+fn main() -> std::io::Result<()> {
+    let row = |name, goal| Row { name, unit: "s", rounds: Vec::new(), goal };
+    let mut rows = vec![
+        row("cold release build of runtime and derive", Goal::AtMost(30.0)),
+        row("check of a crate with one event", Goal::None),
+        row("check of a crate with 1,000 events", Goal::None),
+        row("what 1,000 events add", Goal::AtMost(2.0)),
+    ];
+    for _ in 0..ROUNDS {
+        let dir = tempfile::tempdir()?;
+        rows[0].rounds.push(cold(dir.path()));
+        let one = check(dir.path(), 1)?;
+        let many = check(dir.path(), 1_000)?;
+        rows[1].rounds.push(one);
+        rows[2].rounds.push(many);
+        rows[3].rounds.push(many - one);
+    }
+    table(rows);
+    Ok(())
+}
+
+/// Seconds that a command takes; not a number if it fails.
+fn seconds(command: &mut Command) -> f64 {
+    let start = Instant::now();
+    let done = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if done.is_ok_and(|status| status.success()) { start.elapsed().as_secs_f64() } else { f64::NAN }
+}
+
+fn cargo(dir: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.env("CARGO_TARGET_DIR", dir.join("target")).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn cold(dir: &Path) -> f64 {
+    let packages = ["-p", "telemetry-runtime", "-p", "telemetry-derive"];
+    seconds(cargo(dir).args(["build", "--release", "--offline"]).args(packages))
+}
+
+/// A crate with so many events of four parameters, each emitted three times, checked after all else is.
+fn check(dir: &Path, events: u32) -> std::io::Result<f64> {
+    let package = dir.join(format!("events-{events}"));
+    std::fs::create_dir_all(package.join("src"))?;
+    let mut relation = String::from(
+        "[registry]\nname = \"many\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"many events\"\n\
+         [kinds]\nOnly = { bit = 0, doc = \"all of them\" }\n",
+    );
+    let mut source = String::from(
+        "use telemetry::telemetry_event;\n#[telemetry_event(\"events.toml\")]\npub mod events {}\nfn main() {\n",
+    );
+    for number in 0..events {
+        let _ = write!(
+            relation,
+            "[[event]]\nname = \"Event{number}\"\ncode = {number}\nkind = \"Only\"\ndoc = \"event {number}\"\n\
+             params = [\n  {{ name = \"p\", sort = \"P\" }},\n  {{ name = \"a\", sort = \"A\" }},\n\
+             \x20 {{ name = \"w\", sort = \"W\" }},\n  {{ name = \"u\", sort = \"U\" }},\n]\n"
+        );
+        let call = format!("    events::event{number}!(1usize, 2usize, 3usize, 4);\n");
+        source += &call.repeat(3);
+    }
+    source += "}\n";
+    let manifest = format!(
+        "[package]\nname = \"events-{events}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [dependencies]\ntelemetry = {{ path = {:?} }}\n[workspace]\n",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    std::fs::write(package.join("Cargo.toml"), manifest)?;
+    std::fs::write(package.join("events.toml"), relation)?;
+    std::fs::write(package.join("src/main.rs"), &source)?;
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"), package.join("Cargo.lock"))?;
+    let run = || seconds(cargo(dir).args(["check", "--offline"]).current_dir(&package));
+    run();
+    // Everything else is built now; only this crate is checked again.
+    std::fs::write(package.join("src/main.rs"), source + "// again\n")?;
+    Ok(run())
+}
