@@ -18,7 +18,7 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
     });
     let arms = registry.events.iter().enumerate().map(|(index, event)| {
         let (index, name) = (Literal::u32_unsuffixed(index as u32), ident(&event.name));
-        quote!(#index => Event::#name(#name::read(cursor, slots)?),)
+        quote!(#index => Event::#name(#name::read(source)?),)
     });
     let any_lifetime = registry.events.iter().any(borrows).then(|| quote!(<'a>));
     let text = registry.to_toml();
@@ -53,8 +53,7 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
             #[inline(always)]
             fn read<'a>(
                 event: u32,
-                cursor: &mut __decode::rt::Cursor<'a>,
-                slots: &mut [u64],
+                source: &mut impl __decode::rt::Source<'a>,
             ) -> ::core::result::Result<Event #any_lifetime, __decode::rt::Malformed> {
                 ::core::result::Result::Ok(match event {
                     #(#arms)*
@@ -67,24 +66,17 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
 
 fn structure(registry: &Registry, event: &Event) -> TokenStream {
     let (name, lifetime) = (ident(&event.name), lifetime(event));
+    let read_lifetime = lifetime.is_none().then(|| quote!(<'a>));
     let doc = docs::event(registry, event);
     let fields = event.params.iter().map(|param| {
         let (name, ty, doc) = (ident(&param.name), ty(registry, param), docs::param(registry, param));
         quote!(#[doc = #doc] pub #name: #ty,)
     });
-    let names = event.params.iter().map(|param| ident(&param.name));
-    let cursor = if borrows(event) { quote!('a) } else { quote!('_) };
-    let deltas = event.params.iter().filter(|param| param.sort.is_delta()).count();
-    let slots = (deltas > 0).then(|| {
-        let deltas = Literal::usize_unsuffixed(deltas);
-        quote!(let slots: &mut [u64; #deltas] = __decode::rt::slots(slots)?;)
-    });
     let mut slot = 0;
     let reads = event.params.iter().map(|param| {
-        let name = ident(&param.name);
-        let read = read(registry, param, slot);
+        let (name, read) = (ident(&param.name), read(registry, param, slot));
         slot += usize::from(param.sort.is_delta());
-        quote!(let #name = #read;)
+        quote!(#name: #read,)
     });
     quote! {
         #[doc = #doc]
@@ -97,13 +89,10 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
         impl #lifetime #name #lifetime {
             #[inline(always)]
             #[allow(unused_variables)]
-            fn read(
-                cursor: &mut __decode::rt::Cursor<#cursor>,
-                slots: &mut [u64],
+            fn read #read_lifetime(
+                source: &mut impl __decode::rt::Source<'a>,
             ) -> ::core::result::Result<Self, __decode::rt::Malformed> {
-                #slots
-                #(#reads)*
-                ::core::result::Result::Ok(Self { #(#names),* })
+                ::core::result::Result::Ok(Self { #(#reads)* })
             }
         }
     }
@@ -155,12 +144,12 @@ fn element_ty(registry: &Registry, sort: Sort) -> TokenStream {
 fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
     let slot = Literal::usize_unsuffixed(slot);
     match (param.count, param.sort) {
-        (Count::One, Sort::String) => quote!(cursor.str()?),
-        (Count::One, Sort::Bytes) => quote!(cursor.bytes()?),
-        (Count::One, sort) if sort.is_delta() => quote!(cursor.delta(&mut slots[#slot])?),
+        (Count::One, Sort::String) => quote!(source.str()?),
+        (Count::One, Sort::Bytes) => quote!(source.bytes()?),
+        (Count::One, sort) if sort.is_delta() => quote!(source.delta(#slot)?),
         (Count::One, sort) => {
             let element = element_ty(registry, sort);
-            quote!(<#element as __decode::rt::Element>::read(cursor, &mut 0)?)
+            quote!(source.value::<#element>()?)
         }
         (count, sort) => {
             let count = match count {
@@ -170,8 +159,12 @@ fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
                 }
                 _ => quote!(::core::option::Option::None),
             };
-            let slot = if sort.is_delta() { quote!(&mut slots[#slot]) } else { quote!(&mut 0) };
-            quote!(__decode::rt::List::read(cursor, #slot, #count)?)
+            let element = element_ty(registry, sort);
+            let slot = match sort.is_delta() {
+                true => quote!(::core::option::Option::Some(#slot)),
+                false => quote!(::core::option::Option::None),
+            };
+            quote!(source.list::<#element>(#slot, #count)?)
         }
     }
 }
@@ -188,14 +181,11 @@ fn element(registry: &Registry, ty: &Type) -> TokenStream {
     quote! {
         impl __decode::rt::Element for #name {
             type Item = #item;
+            type Repr = #repr;
 
             #[inline(always)]
-            fn read(
-                cursor: &mut __decode::rt::Cursor<'_>,
-                base: &mut u64,
-            ) -> ::core::result::Result<Self::Item, __decode::rt::Malformed> {
-                let number = <#repr as __decode::rt::Element>::read(cursor, base)?;
-                ::core::result::Result::Ok(#convert)
+            fn item(number: #repr) -> Self::Item {
+                #convert
             }
         }
     }

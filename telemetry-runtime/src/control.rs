@@ -79,7 +79,9 @@ pub(crate) fn end() {
 }
 
 fn change(words: &str, sign: &str) {
-    start::ensure();
+    if !start::ensure() {
+        return;
+    }
     let Some(mut all) = lock(usize::MAX) else { return };
     for word in words.split_ascii_whitespace() {
         let word = format!("{sign}{word}");

@@ -78,7 +78,9 @@ pub(crate) fn wake() {
 ///
 /// Not for signal handlers: it takes a lock and allocates.
 pub fn flush() {
-    if let Some(mut batch) = lock(PATIENCE) {
+    if !start::is_over()
+        && let Some(mut batch) = lock(PATIENCE)
+    {
         pass(batch.get_or_insert_with(Batch::new), true);
     }
 }
@@ -119,7 +121,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         }
         // Before the look: a lane that hands over after it wakes us again.
         WOKEN.store(false, Ordering::Relaxed);
-        let sweep = swept.elapsed() >= latency;
+        let sweep = swept.elapsed() >= latency || POOL.is_crowded();
         if let Some(mut batch) = lock(PATIENCE)
             && !start::is_over()
         {
@@ -187,7 +189,7 @@ fn pass(batch: &mut Batch, sweep: bool) {
             count(&PAST_POOL, lost.pool);
             count(&PAST_NESTED, lost.nested);
             count(&PAST_SINK, lost.sink);
-            record.free();
+            POOL.free(record);
         }
     }
     if batch.unsynced && batch.put_alone(&sync(0)) {

@@ -24,10 +24,19 @@ const CHUNK: usize = CHUNK_PAGES * PAGE;
 pub(crate) struct Pool {
     base: AtomicPtr<u8>,
     chunks: AtomicUsize,
+    /// Where the search for a free record begins.
+    next_record: AtomicUsize,
+    /// Records of threads that have ended.
+    closed: AtomicUsize,
 }
 
 /// The pool of the process.
-pub(crate) static POOL: Pool = Pool { base: AtomicPtr::new(null_mut()), chunks: AtomicUsize::new(0) };
+pub(crate) static POOL: Pool = Pool {
+    base: AtomicPtr::new(null_mut()),
+    chunks: AtomicUsize::new(0),
+    next_record: AtomicUsize::new(0),
+    closed: AtomicUsize::new(0),
+};
 
 impl Pool {
     /// Maps the pool: `bytes` of blocks, rounded up to whole chunks. False if there is no memory.
@@ -67,9 +76,30 @@ impl Pool {
         unsafe { core::slice::from_raw_parts(base.add(map_len(chunks)).cast(), chunks * CHUNK_PAGES) }
     }
 
-    /// A free record, filled in.
+    /// A free record, filled in. The search goes round, so that it rarely meets taken ones.
     pub(crate) fn record(&self, owner: &Owner) -> Option<&LaneRecord> {
-        self.records().iter().find(|record| record.claim(owner))
+        let records = self.records();
+        let start = self.next_record.load(Ordering::Relaxed) % records.len().max(1);
+        let found = (start..records.len()).chain(0..start).find(|&index| records[index].claim(owner))?;
+        self.next_record.store(found + 1, Ordering::Relaxed);
+        Some(&records[found])
+    }
+
+    /// Takes note that the record's thread has ended. Its last block is sealed before.
+    pub(crate) fn close(&self, record: &LaneRecord) {
+        record.close();
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Gives a closed record back.
+    pub(crate) fn free(&self, record: &LaneRecord) {
+        record.free();
+        self.closed.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// True if so many threads have ended that their records should be freed soon.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.closed.load(Ordering::Relaxed) > self.records().len() / 4
     }
 
     /// Takes 1, 4 or 16 pages, or nothing if none are free in one piece.

@@ -49,6 +49,7 @@ pub(crate) fn refill(
     }
     let Some(record) = record(view, lane, kind, registry) else {
         STRAY_POOL.fetch_add(1, Ordering::Relaxed);
+        drain::wake();
         return false;
     };
     adapt(lane);
@@ -140,9 +141,7 @@ fn open(
     record.seq.store(header.seq.wrapping_add(1), Ordering::Relaxed);
     // SAFETY: the pool gave us the pages alone; records are never unmapped.
     let block = unsafe { Block::open(at, pages, record, &header) };
-    view.slots[usize::from(kind.slots.start)..usize::from(kind.slots.end)]
-        .iter()
-        .for_each(|slot| slot.set(0));
+    view.slots[kind.slots.clone()].iter().for_each(|slot| slot.set(0));
     // The reading counts for kinds that inherit it, so that none is older than its block.
     view.time.set(moment.ticks);
     lane.time.set(moment.ticks);
@@ -174,9 +173,12 @@ pub(crate) fn seal_all(lanes: &[Lane]) {
             let record = lane.record.swap(null_mut(), Ordering::Relaxed);
             // SAFETY: as in `record`; after `close` nobody of this thread uses it.
             if let Some(record) = unsafe { record.as_ref() } {
-                record.close();
+                POOL.close(record);
             }
             lane.leave(());
         }
+    }
+    if POOL.is_crowded() {
+        drain::wake();
     }
 }

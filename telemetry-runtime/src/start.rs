@@ -186,13 +186,16 @@ fn config<T>(get: impl Fn(&Config) -> Option<T>) -> Option<T> {
 
 /// The end of the process: all that was recorded goes out.
 extern "C" fn at_exit() {
+    if is_over() {
+        return;
+    }
     control::end();
     drain::finish();
     STATE.store(OVER, Ordering::Release);
 }
 
-/// The child of a fork has the parent's memory, but not its drain: what is in the blocks is the
-/// parent's to write, and what the child would record nobody would take.
+/// The child of a fork has the parent's memory, but not its drain, whose lock may be held for ever:
+/// what is in the blocks is the parent's to write, and what the child would record nobody would take.
 extern "C" fn in_child() {
     STATE.store(OVER, Ordering::Release);
     control::end();
