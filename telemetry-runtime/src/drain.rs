@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use core::ptr::{NonNull, null_mut};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -149,14 +150,18 @@ fn flush_on_panic() {
 /// Writes what is sealed; with `sweep` also what open blocks have, losses, and records of lanes
 /// whose threads have ended.
 fn pass(batch: &mut Batch, sweep: bool) {
-    // A lane is closed after its last block is handed over, so the blocks of these are in the list.
-    let closed: Vec<&LaneRecord> = match sweep {
-        true => POOL.records().iter().filter(|record| record.is_closed()).collect(),
-        false => Vec::new(),
-    };
+    // A lane is closed after its last block is handed over, and a block is opened after the one before
+    // it is handed over: what precedes these in their lanes is in the list, and so is written first.
+    let (mut closed, mut open) = (Vec::new(), BTreeSet::new());
+    if sweep {
+        closed.extend(POOL.records().iter().filter(|record| record.is_closed()));
+        open.extend(taken_records().filter_map(|record| NonNull::new(record.open.load(Ordering::Acquire))));
+    }
     for block in take_sealed() {
+        open.remove(&block);
         // SAFETY: a sealed block stays until the batch gives it back.
         let sealed = unsafe { block.as_ref() };
+        sealed.record().close_block(block);
         let end = sealed.end_ticks.load(Ordering::Relaxed);
         let item = part(block, true, end);
         if item.payload.is_empty() {
@@ -169,15 +174,15 @@ fn pass(batch: &mut Batch, sweep: bool) {
     if !sweep {
         return;
     }
-    for record in POOL.records().iter().filter(|record| record.is_taken()) {
-        if let Some(block) = NonNull::new(record.open.load(Ordering::Acquire)) {
-            let item = part(block, false, 0);
-            if !item.payload.is_empty() {
-                batch.add(item);
-            }
+    for block in open {
+        let item = part(block, false, 0);
+        if !item.payload.is_empty() {
+            batch.add(item);
         }
+    }
+    batch.write();
+    for record in taken_records() {
         if sum(&record.lost()) != record.told.load(Ordering::Relaxed) {
-            batch.write();
             batch.add(losses(record));
         }
     }
@@ -195,6 +200,10 @@ fn pass(batch: &mut Batch, sweep: bool) {
     if batch.unsynced && batch.put_alone(&sync(0)) {
         batch.unsynced = false;
     }
+}
+
+fn taken_records() -> impl Iterator<Item = &'static LaneRecord> {
+    POOL.records().iter().filter(|record| record.is_taken())
 }
 
 /// All sealed blocks, the earliest first.

@@ -1,6 +1,6 @@
 //! What the drain knows of a lane: a record that outlives the thread until its last word is out.
 
-use core::ptr::null_mut;
+use core::ptr::{NonNull, null_mut};
 
 use telemetry_format::Loss;
 
@@ -79,6 +79,11 @@ impl LaneRecord {
         }
         self.status.store(LIVE, Ordering::Release);
         true
+    }
+
+    /// Says that a block that was handed over is no longer open, if the lane has not said so yet.
+    pub(crate) fn close_block(&self, block: NonNull<Block>) {
+        let _ = self.open.compare_exchange(block.as_ptr(), null_mut(), Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Says that the lane's thread has ended. Its last block is sealed before.

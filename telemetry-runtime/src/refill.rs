@@ -155,14 +155,15 @@ fn open(
 pub(crate) fn seal(lane: &Lane) {
     let Some(block) = lane.open_block() else { return };
     lane.set_block(None);
-    // SAFETY: the block is ours until it is handed over, below.
+    // SAFETY: the block is ours until it is handed over, below; its record is for longer.
     let sealed = unsafe { block.as_ref() };
     let record = sealed.record();
     sealed.end_ticks.store(lane.time.get(), Ordering::Relaxed);
     let (_, events) = sealed.committed_state();
     count(&record.recorded, u64::from(events));
-    record.open.store(null_mut(), Ordering::Release);
     drain::hand_over(block);
+    // Not before: a pass finds the block in the list, or open, or both, but never in neither.
+    record.close_block(block);
 }
 
 /// Seals all lanes of a thread that ends.
