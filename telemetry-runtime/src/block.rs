@@ -133,14 +133,11 @@ impl Block {
         unsafe { start.add(MEMORY_HEADER_LEN + len as usize) }
     }
 
-    /// Commits one more event, whose bytes end at `end`.
+    /// Commits what was written up to a state.
     #[inline(always)]
-    pub(crate) fn publish(&self, end: *mut u8) {
-        let before = self.state.load(Ordering::Relaxed);
-        let (len, _) = state::unpack(before);
-        let event = (end as usize).wrapping_sub(self.end(len) as usize);
+    pub(crate) fn publish(&self, state: u64) {
         // Release: whoever sees the length sees the bytes.
-        self.state.store(before.wrapping_add(state::pack(event as u32, 1)), Ordering::Release);
+        self.state.store(state, Ordering::Release);
     }
 
     /// Committed payload length and events.

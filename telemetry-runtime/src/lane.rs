@@ -181,12 +181,14 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     if !lane.enter() {
         return false;
     }
-    let (len, _) = state::unpack(lane.block().state.load(Ordering::Relaxed));
+    let block = lane.block();
+    let before = block.state.load(Ordering::Relaxed);
+    let (len, _) = state::unpack(before);
     if len + (PREFIX + fields.bound()) as u32 > lane.fast.get() {
         return lane.leave(false);
     }
     let time = if INHERIT { all.time.get() } else { clock::counter() };
-    let out = put::unsigned(Raw(lane.block().end(len)), u64::from(site.code));
+    let out = put::unsigned(Raw::new(block, before), u64::from(site.code));
     let out = put::short_unsigned(out, time.wrapping_sub(lane.time.get()));
     let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
         return lane.leave(false);
@@ -196,7 +198,7 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     if !INHERIT {
         all.time.set(time);
     }
-    lane.block().publish(out.0);
+    block.publish(out.committed());
     lane.leave(true)
 }
 
@@ -219,12 +221,13 @@ pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, co
         if !INHERIT {
             all.time.set(clock::ticks());
         }
-        let (len, _) = lane.block().committed_state();
-        let out = put::unsigned(Raw(lane.block().end(len)), u64::from(site.code));
+        let block = lane.block();
+        let before = block.state.load(Ordering::Relaxed);
+        let out = put::unsigned(Raw::new(block, before), u64::from(site.code));
         let out = put::unsigned(out, all.time.get().wrapping_sub(lane.time.get()));
         let out = fields.put(out, &all.slots);
         lane.time.set(all.time.get());
-        lane.block().publish(out.0);
+        block.publish(out.committed());
         if fields.cut() > 0 {
             lane.count(|record| &record.cut, fields.cut());
         }
