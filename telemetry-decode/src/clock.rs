@@ -9,9 +9,9 @@
 pub struct Clock {
     start_ticks: u64,
     start_wall: u64,
-    /// Nanoseconds per tick, times two to the `shift`.
-    rate: u64,
-    shift: u32,
+    /// Nanoseconds per tick: whole ones, and the rest in parts of 2^64.
+    whole: u64,
+    part: u64,
     /// Ticks per second as the session says; 0 where it does not.
     said: u64,
     /// Distance of the pair that the rate comes from, in ticks.
@@ -27,7 +27,7 @@ const NEAREST_NS: u64 = 1_000_000;
 impl Clock {
     /// A clock whose ticks are nanoseconds.
     pub const fn nanoseconds(start_ticks: u64, start_wall: u64) -> Self {
-        Clock { start_ticks, start_wall, rate: 1, shift: 0, said: 0, span: 0, exact: true }
+        Clock { start_ticks, start_wall, whole: 1, part: 0, said: 0, span: 0, exact: true }
     }
 
     /// A clock of so many ticks per second, which is an estimate; 0 is not known.
@@ -73,8 +73,16 @@ impl Clock {
     /// Nanoseconds from the session's start to a reading; negative before it.
     #[inline]
     pub fn ns(&self, ticks: u64) -> i64 {
-        let distance = i128::from(ticks.wrapping_sub(self.start_ticks) as i64);
-        clamp((distance * i128::from(self.rate)) >> self.shift)
+        let distance = ticks.wrapping_sub(self.start_ticks) as i64;
+        let ns = self.span_ns(distance.unsigned_abs());
+        if distance < 0 { -ns } else { ns }
+    }
+
+    #[inline]
+    fn span_ns(&self, ticks: u64) -> i64 {
+        let part = (u128::from(ticks) * u128::from(self.part)) >> 64;
+        let ns = ticks.saturating_mul(self.whole).saturating_add(part as u64);
+        i64::try_from(ns).unwrap_or(i64::MAX)
     }
 
     /// Nanoseconds from 1970-01-01 UTC to a reading.
@@ -95,7 +103,7 @@ impl Clock {
 
     /// The rate in use.
     pub fn ticks_per_second(&self) -> f64 {
-        1e9 / self.rate as f64 * (self.shift as f64).exp2()
+        1e9 / (self.whole as f64 + self.part as f64 / 2_f64.powi(64))
     }
 
     /// False, and nothing changes, for a rate that is none.
@@ -103,18 +111,12 @@ impl Clock {
         if ns == 0 || ticks == 0 {
             return false;
         }
-        // As many bits as leave the rate below 63 bits, and so its product with any distance below 127.
-        let whole = 64 - (ns / ticks).leading_zeros();
-        let Some(shift) = 62_u32.checked_sub(whole) else { return false };
-        let rate = (u128::from(ns) << shift) / u128::from(ticks);
-        if rate == 0 {
+        let whole = ns / ticks;
+        let part = (u128::from(ns % ticks) << 64) / u128::from(ticks);
+        if whole == 0 && part == 0 {
             return false;
         }
-        (self.rate, self.shift) = (rate as u64, shift);
+        (self.whole, self.part) = (whole, part as u64);
         true
     }
-}
-
-fn clamp(ns: i128) -> i64 {
-    ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

@@ -182,6 +182,12 @@ pub enum Reason {
     Trailing,
 }
 
+impl From<Malformed> for Reason {
+    fn from(malformed: Malformed) -> Self {
+        Reason::Malformed(malformed)
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use telemetry_format::{BlockType, Cursor, Header, Loss, flags};
 
+use crate::batch::Batch;
 use crate::blocks::Block;
 use crate::completeness::{Bytes, Completeness, Damage, MAX_LISTED, Reason, Undecodable};
-use crate::event::{Event, Raw};
+use crate::event::Event;
 use crate::filter::Filter;
 use crate::known::Known;
 use crate::lane::{Lane, LaneKey, Open, Stretch};
-use crate::registries::{bit, matches_any};
+use crate::registries::{KnownRegistry, bit, matches_any};
 
 /// Most slots of all lanes together. A stream that would need more does not come from a program.
 const MAX_SLOTS: usize = 16 << 20;
@@ -24,8 +25,6 @@ pub(crate) struct Decoder {
     lane_ids: HashMap<LaneKey, u32>,
     /// Slots of all lanes.
     slots: usize,
-    /// Of the event read last.
-    raw: Vec<Raw>,
     pub(crate) report: Report,
 }
 
@@ -56,6 +55,7 @@ pub(crate) struct Part {
     pub(crate) lane: u32,
     pub(crate) session: u32,
     registry: u32,
+    thread: u32,
     kind: u8,
     last: bool,
     seq: u32,
@@ -74,9 +74,9 @@ pub(crate) struct Part {
     pos: usize,
     /// Clock reading of the event read last.
     pub(crate) time: u64,
-    /// Index of the event read last in its registry.
-    event: u32,
     filtered: u64,
+    /// Why no more can be read of it.
+    wrong: Option<Reason>,
 }
 
 impl Decoder {
@@ -87,7 +87,6 @@ impl Decoder {
             lanes: Vec::new(),
             lane_ids: HashMap::new(),
             slots: 0,
-            raw: Vec::new(),
             report: Report::default(),
         }
     }
@@ -238,6 +237,7 @@ impl Decoder {
                     lane: id,
                     session: lane.key.session,
                     registry,
+                    thread: header.thread,
                     kind: header.kind,
                     last,
                     seq: header.seq,
@@ -250,8 +250,8 @@ impl Decoder {
                     end: stretch.range().end,
                     pos: 0,
                     time,
-                    event: 0,
                     filtered: 0,
+                    wrong: None,
                 })
             }
             Err(reason) => {
@@ -274,10 +274,6 @@ impl Decoder {
         let registry = self.known.registry(header.registry).ok_or(Reason::NoRegistry(header.registry))?;
         let kind = self.known.registries[registry].plan.kind(header.kind);
         let slots = kind.ok_or(Reason::NoKind(header.kind))?.slots as usize;
-        let params = self.known.registries[registry].plan.max_params();
-        if self.raw.len() < params {
-            self.raw.resize(params, Raw::default());
-        }
         let lane = &mut self.lanes[lane as usize];
         let time = if header.offset == 0 {
             if self.slots - lane.slots.len() + slots > MAX_SLOTS {
@@ -294,108 +290,84 @@ impl Decoder {
         Ok((registry as u32, time))
     }
 
-    /// Reads up to the next event that is to be given out. False at the end of the part, which is then
-    /// closed.
-    #[inline(always)]
-    pub(crate) fn read_until_wanted(&mut self, part: &mut Part, payload: &[u8]) -> bool {
-        while self.read_head(part, payload) {
-            match self.read_body(part, payload) {
-                Some(true) => return true,
-                Some(false) => {}
-                None => return false,
-            }
-        }
-        false
-    }
-
-    /// Reads the next event's code and time. False at the end of the part, which is then closed.
-    #[inline(always)]
-    pub(crate) fn read_head(&mut self, part: &mut Part, payload: &[u8]) -> bool {
-        if part.next == part.end {
-            let left = (part.pos < part.len).then_some(Reason::Trailing);
-            self.close(part, left);
-            return false;
-        }
-        let mut cursor = Cursor::new(payload.get(part.pos..).unwrap_or_default());
-        let head = cursor.unsigned().and_then(|code| Ok((code, cursor.unsigned()?)));
-        let wrong = match head {
-            Ok((code, ticks)) => {
-                let plan = &self.known.registries[part.registry as usize].plan;
-                match plan.event(code, part.kind) {
-                    Some(event) => {
-                        part.event = event;
-                        part.time = part.time.wrapping_add(ticks);
-                        part.pos = payload.len() - cursor.rest().len();
-                        return true;
-                    }
-                    None => Reason::UnknownEvent(code),
-                }
-            }
-            Err(malformed) => Reason::Malformed(malformed),
-        };
-        self.close(part, Some(wrong));
-        false
-    }
-
-    /// Reads the rest of the event. None if it is malformed: the part is then closed. True if the
-    /// event is to be given out.
-    #[inline(always)]
-    pub(crate) fn read_body(&mut self, part: &mut Part, payload: &[u8]) -> Option<bool> {
+    /// Reads the next events of a part that are to be given out, up to a batch full. None are left of
+    /// the part if none are read; it is then closed.
+    pub(crate) fn read(&mut self, part: &mut Part, payload: &[u8], batch: &mut Batch) {
         let registry = &self.known.registries[part.registry as usize];
-        let lane = &mut self.lanes[part.lane as usize];
-        let mut cursor = Cursor::new(payload.get(part.pos..).unwrap_or_default());
-        let read = registry.plan.read(part.event, payload.len(), &mut cursor, &mut lane.slots, &mut self.raw);
-        if let Err(malformed) = read {
-            self.close(part, Some(Reason::Malformed(malformed)));
-            return None;
-        }
-        part.pos = payload.len() - cursor.rest().len();
-        let number = part.next;
-        part.next += 1;
-        if !part.give.contains(&number) {
-            return Some(false);
-        }
-        let passes = registry.wanted.event(part.event) && self.in_window(part);
-        if passes {
-            self.report.events += 1;
-        } else {
-            part.filtered += 1;
-        }
-        Some(passes)
-    }
-
-    #[inline(always)]
-    fn in_window(&self, part: &Part) -> bool {
-        let (from, until) = (self.filter.from_ns, self.filter.until_ns);
-        if from.is_none() && until.is_none() {
-            return true;
-        }
-        let ns = self.known.sessions[part.session as usize].clock.ns(part.time);
-        from.is_none_or(|from| from <= ns) && until.is_none_or(|until| ns < until)
-    }
-
-    /// The event read last.
-    #[inline(always)]
-    pub(crate) fn event<'a>(&'a self, part: &Part, payload: &'a [u8]) -> Event<'a> {
         let session = &self.known.sessions[part.session as usize];
-        let registry = &self.known.registries[part.registry as usize];
-        Event {
-            session,
-            thread: self.lanes[part.lane as usize].key.thread,
-            ticks: part.time,
-            time_ns: session.clock.ns(part.time),
+        let lane = &mut self.lanes[part.lane as usize];
+        let window = self.filter.from_ns.is_some() || self.filter.until_ns.is_some();
+        let wants_all = !window && registry.wanted.events.is_none();
+        batch.clear(registry.plan.max_params());
+        let mut reading = Reading {
             registry,
-            schema: &registry.registry.events[part.event as usize],
-            payload,
-            raw: &self.raw,
+            kind: part.kind,
+            payload_len: payload.len(),
+            cursor: Cursor::new(payload.get(part.pos..).unwrap_or_default()),
+            time: part.time,
+            slots: &mut lane.slots,
+        };
+        let mut number = part.next;
+        while !batch.is_full() {
+            if number == part.end {
+                part.wrong = (!reading.cursor.is_empty()).then_some(Reason::Trailing);
+                break;
+            }
+            let before = reading.cursor;
+            let (event, params) = match reading.event(batch) {
+                Ok(read) => read,
+                Err(reason) => {
+                    reading.cursor = before;
+                    part.wrong = Some(reason);
+                    break;
+                }
+            };
+            number += 1;
+            if !part.give.contains(&(number - 1)) {
+                continue;
+            }
+            let passes = wants_all
+                || registry.wanted.event(event) && {
+                    let ns = session.clock.ns(reading.time);
+                    self.filter.from_ns.is_none_or(|from| from <= ns)
+                        && self.filter.until_ns.is_none_or(|until| ns < until)
+                };
+            if passes {
+                batch.keep(reading.time, event, params);
+            } else {
+                part.filtered += 1;
+            }
         }
+        part.next = number;
+        part.time = reading.time;
+        part.pos = payload.len() - reading.cursor.rest().len();
+        if batch.is_empty() {
+            self.close(part);
+        }
+    }
+
+    /// An event of a batch of a part.
+    #[inline(always)]
+    pub(crate) fn event<'a>(&'a self, part: &Part, payload: &'a [u8], batch: &'a Batch) -> Option<Event<'a>> {
+        let session = self.known.sessions.get(part.session as usize)?;
+        let registry = self.known.registries.get(part.registry as usize)?;
+        let (head, raw) = batch.current()?;
+        Some(Event {
+            session,
+            thread: part.thread,
+            ticks: head.time,
+            time_ns: session.clock.ns(head.time),
+            registry,
+            schema: registry.registry.events.get(head.event as usize)?,
+            payload,
+            raw,
+        })
     }
 
     /// Ends a part: at its end, or where something is wrong.
-    #[cold]
-    fn close(&mut self, part: &mut Part, wrong: Option<Reason>) {
+    fn close(&mut self, part: &Part) {
         let lane = &mut self.lanes[part.lane as usize];
-        let goes_on = !part.last && wrong.is_none();
+        let goes_on = !part.last && part.wrong.is_none();
         lane.open = goes_on.then_some(Open {
             seq: part.seq,
             offset: part.offset.saturating_add(part.len as u32),
@@ -405,7 +377,7 @@ impl Decoder {
         lane.filtered += part.filtered;
         lane.read += covered.end - covered.start - part.filtered;
         lane.cover(covered, &part.stretch);
-        let Some(reason) = wrong else { return };
+        let Some(reason) = part.wrong else { return };
         let rest = part.next..part.end;
         lane.give_up(rest.clone(), &part.stretch);
         self.report.undecodable(Undecodable {
@@ -413,9 +385,6 @@ impl Decoder {
             events: (rest.end - rest.start) as u32,
             reason,
         });
-        // Nothing more is read of it.
-        part.next = rest.end;
-        part.pos = part.len;
     }
 
     /// What was read so far.
@@ -474,6 +443,30 @@ impl Decoder {
             registries.iter().any(|registry| name.is(registry.fingerprint, &registry.name))
         });
         unmatched
+    }
+}
+
+/// What is needed to read the events of a part.
+struct Reading<'a> {
+    registry: &'a KnownRegistry,
+    kind: u8,
+    payload_len: usize,
+    cursor: Cursor<'a>,
+    time: u64,
+    slots: &'a mut [u64],
+}
+
+impl Reading<'_> {
+    /// Reads one event and notes its parameters in the batch. Gives its index in the registry, and the
+    /// number of its parameters.
+    #[inline(always)]
+    fn event(&mut self, batch: &mut Batch) -> Result<(u32, usize), Reason> {
+        let (code, ticks) = (self.cursor.unsigned()?, self.cursor.unsigned()?);
+        let event = self.registry.plan.event(code, self.kind).ok_or(Reason::UnknownEvent(code))?;
+        let params = event.params as usize;
+        event.read(&mut self.cursor, self.slots, self.payload_len, batch.place(params))?;
+        self.time = self.time.wrapping_add(ticks);
+        Ok((event.index, params))
     }
 }
 

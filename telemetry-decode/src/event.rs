@@ -1,11 +1,12 @@
 //! An event, borrowed from the block that it stands in.
 
-use telemetry_schema::{Count, Kind, Registry};
+use telemetry_format::Cursor;
+use telemetry_schema::{self as schema, Count, Kind, Registry};
 
 use crate::packing::Packing;
 use crate::registries::KnownRegistry;
 use crate::session::Session;
-use crate::value::{Array, Packed, Text, Value};
+use crate::value::{Array, Packed, Value};
 
 /// One event. Nothing is copied or allocated for it: values are made when asked for.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +22,7 @@ pub struct Event<'a> {
     /// The registry that it belongs to.
     pub registry: &'a KnownRegistry,
     /// What it is: name, code, parameters, docs.
-    pub schema: &'a telemetry_schema::Event,
+    pub schema: &'a schema::Event,
     pub(crate) payload: &'a [u8],
     pub(crate) raw: &'a [Raw],
 }
@@ -31,19 +32,17 @@ pub struct Event<'a> {
 pub(crate) struct Raw {
     /// The bits of a number; what the first element of an array counts from.
     pub(crate) bits: u64,
-    /// Where a string, a byte string or an array stands in the payload: its bytes without the length
-    /// or count before them.
+    /// Where the bytes of a string, a byte string or an array stand in the payload: those of an array
+    /// with its count, if it has one.
     pub(crate) at: u32,
     pub(crate) end: u32,
-    /// Number of elements of an array.
-    pub(crate) len: u32,
 }
 
 /// One parameter of an event: what the relation says of it, and its value.
 #[derive(Debug, Clone, Copy)]
 pub struct Param<'a> {
     /// Name, sort, unit, docs.
-    pub schema: &'a telemetry_schema::Param,
+    pub schema: &'a schema::Param,
     /// The value.
     pub value: Value<'a>,
 }
@@ -78,38 +77,62 @@ impl<'a> Event<'a> {
     /// The value of a parameter by its index.
     #[inline]
     pub fn value(&self, index: usize) -> Option<Value<'a>> {
-        let param = self.schema.params.get(index)?;
-        let raw = self.raw.get(index)?;
-        let registry: &'a Registry = &self.registry.registry;
-        let ty = registry.ty(param.sort);
-        let run = || self.payload.get(raw.at as usize..raw.end as usize).unwrap_or_default();
-        Some(match (param.count, param.sort) {
-            (Count::One, telemetry_schema::Sort::String) => Value::String(Text(run())),
-            (Count::One, telemetry_schema::Sort::Bytes) => Value::Bytes(run()),
-            (Count::One, sort) => Value::from_bits(sort, ty, raw.bits),
-            (Count::Fixed(_) | Count::UpTo(_), sort) => Value::Array(Array::packed(Packed {
-                bytes: run(),
-                len: raw.len as usize,
-                base: raw.bits,
-                sort,
-                packing: Packing::of(registry.repr(sort)),
-                ty,
-            })),
-        })
+        let (param, raw) = (self.schema.params.get(index)?, self.raw.get(index)?);
+        Some(value(self.registry, self.payload, param, raw))
     }
 
     /// All values in the relation's order.
+    #[inline]
     pub fn values(&self) -> impl ExactSizeIterator<Item = Value<'a>> + use<'a> {
-        self.params().map(|param| param.value)
+        let (registry, payload) = (self.registry, self.payload);
+        self.schema.params.iter().zip(self.raw).map(move |(param, raw)| value(registry, payload, param, raw))
     }
 
     /// All parameters in the relation's order.
+    #[inline]
     pub fn params(&self) -> impl ExactSizeIterator<Item = Param<'a>> + use<'a> {
-        let event = *self;
-        event.schema.params.iter().enumerate().map(move |(index, schema)| Param {
-            schema,
-            // The decoder notes every parameter of the event before it gives the event out.
-            value: event.value(index).unwrap_or(Value::Bytes(&[])),
-        })
+        let schemas = self.schema.params.iter();
+        schemas.zip(self.values()).map(|(schema, value)| Param { schema, value })
+    }
+}
+
+/// Makes the value of a parameter.
+#[inline(always)]
+fn value<'a>(registry: &'a Registry, payload: &'a [u8], param: &schema::Param, raw: &Raw) -> Value<'a> {
+    let fixed = match param.count {
+        Count::One => {
+            return Value::new(param.sort, raw.bits, || raw.run(payload), || registry.ty(param.sort));
+        }
+        Count::Fixed(count) => Some(count),
+        Count::UpTo(_) => None,
+    };
+    array(registry, payload, param, raw, fixed)
+}
+
+#[inline(never)]
+fn array<'a>(
+    registry: &'a Registry,
+    payload: &'a [u8],
+    param: &schema::Param,
+    raw: &Raw,
+    fixed: Option<u32>,
+) -> Value<'a> {
+    let mut cursor = Cursor::new(raw.run(payload));
+    // The decoder has read the count before.
+    let len = fixed.map_or_else(|| cursor.unsigned().unwrap_or_default(), u64::from) as usize;
+    Value::Array(Array::packed(Packed {
+        bytes: cursor.rest(),
+        len,
+        base: raw.bits,
+        sort: param.sort,
+        packing: Packing::of(registry.repr(param.sort)),
+        ty: registry.ty(param.sort),
+    }))
+}
+
+impl Raw {
+    #[inline]
+    fn run<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+        payload.get(self.at as usize..self.end as usize).unwrap_or_default()
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io;
 
-use telemetry_format::BlockType;
+use telemetry_format::{BlockType, flags};
 
+use crate::batch::Batch;
 use crate::blocks::{Blocks, Piece};
 use crate::completeness::Completeness;
 use crate::decoder::{Decoder, Part, Want};
@@ -26,22 +27,22 @@ pub struct Events<'s> {
 /// Where the next event comes from.
 #[allow(clippy::large_enum_variant)]
 enum Ordered<'s> {
-    Once(Once<'s>),
-    Listed(Listed<'s>),
+    Stream(InStream<'s>),
     Merged(Merge<'s>),
 }
 
 impl<'s> Events<'s> {
     /// In one pass over anything.
     pub(crate) fn once(decoder: Decoder, blocks: Blocks<'s>) -> Self {
-        Events { decoder, order: Ordered::Once(Once { blocks, part: None, header_len: 0 }) }
+        let feed = Feed::Once { blocks, header_len: 0 };
+        Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
     }
 
     /// As they stand in an indexed source.
     pub(crate) fn listed(decoder: Decoder, source: Source<'s>, blocks: Vec<IndexedBlock>) -> Self {
         let Choice { wants, .. } = Choice::new(&blocks, &decoder);
-        let listed = Listed { source, blocks, wants, next: 0, loader: Loader::default(), part: None };
-        Events { decoder, order: Ordered::Listed(listed) }
+        let feed = Feed::Listed { source, blocks, wants, next: 0, loader: Loader::default() };
+        Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
     }
 
     /// By time.
@@ -55,27 +56,20 @@ impl<'s> Events<'s> {
     /// # Errors
     /// Those of the input. Whatever is wrong with the stream itself is in [`Events::completeness`].
     #[allow(clippy::should_implement_trait)]
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self) -> io::Result<Option<Event<'_>>> {
-        let Events { decoder, order } = self;
-        let found = match order {
-            Ordered::Once(once) => once.advance(decoder)?,
-            Ordered::Listed(listed) => listed.advance(decoder)?,
-            Ordered::Merged(merge) => merge.advance(decoder)?,
+        let found = match &mut self.order {
+            Ordered::Stream(stream) => stream.batch.step() || stream.advance(&mut self.decoder)?,
+            Ordered::Merged(merge) => merge.advance(&mut self.decoder)?,
         };
         if !found {
             return Ok(None);
         }
-        let at = match order {
-            Ordered::Once(once) => {
-                once.part.as_ref().map(|part| (part, once.blocks.payload(once.header_len)))
-            }
-            Ordered::Listed(listed) => {
-                listed.part.as_ref().map(|part| (part, listed.loader.payload(&listed.source)))
-            }
-            Ordered::Merged(merge) => merge.current(),
-        };
-        Ok(at.map(|(part, payload)| decoder.event(part, payload)))
+        self.decoder.report.events += 1;
+        Ok(match &self.order {
+            Ordered::Stream(stream) => stream.event(&self.decoder),
+            Ordered::Merged(merge) => merge.event(&self.decoder),
+        })
     }
 
     /// What was read so far, and what was not; the verdict once `next` has given `None`.
@@ -94,78 +88,83 @@ impl<'s> Events<'s> {
     }
 }
 
-/// Stream order, in one pass.
-struct Once<'s> {
-    blocks: Blocks<'s>,
-    /// Of the block given out last.
+/// Stream order.
+struct InStream<'s> {
+    feed: Feed<'s>,
+    /// What the batch is of.
     part: Option<Part>,
-    header_len: usize,
+    batch: Batch,
 }
 
-impl Once<'_> {
-    #[inline]
+/// Where blocks come from.
+enum Feed<'s> {
+    /// One pass over anything.
+    Once { blocks: Blocks<'s>, header_len: usize },
+    /// The blocks of an index.
+    Listed { source: Source<'s>, blocks: Vec<IndexedBlock>, wants: Vec<Want>, next: usize, loader: Loader },
+}
+
+impl InStream<'_> {
+    /// Moves to the next batch of events; false at the end.
+    #[cold]
+    #[inline(never)]
     fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         loop {
-            if let Some(part) = &mut self.part
-                && decoder.read_until_wanted(part, self.blocks.payload(self.header_len))
-            {
-                return Ok(true);
+            if let Some(part) = &mut self.part {
+                decoder.read(part, self.feed.payload(), &mut self.batch);
+                if !self.batch.is_empty() {
+                    return Ok(true);
+                }
             }
-            if !self.next_part(decoder)? {
-                return Ok(false);
+            self.part = None;
+            match self.feed.next(decoder)? {
+                None => return Ok(false),
+                Some(part) => self.part = part,
             }
         }
     }
 
-    #[cold]
-    fn next_part(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
-        self.part = None;
-        match self.blocks.next()? {
-            None => return Ok(false),
-            Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
-            Some(Piece::Block(block)) if block.header.block_type == BlockType::Events => {
-                let lane = decoder.lane(&block.header);
-                let last = block.header.flags & telemetry_format::flags::LAST != 0;
-                let want = decoder.want(lane, &Stretch::from(&block.header), last);
-                self.header_len = block.header.header_len.into();
-                self.part = decoder.open(block.at, &block.header, want);
-            }
-            Some(Piece::Block(block)) => decoder.take(&block),
-        }
-        Ok(true)
+    #[inline(always)]
+    fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
+        decoder.event(self.part.as_ref()?, self.feed.payload(), &self.batch)
     }
 }
 
-/// Stream order, by an index.
-struct Listed<'s> {
-    source: Source<'s>,
-    blocks: Vec<IndexedBlock>,
-    wants: Vec<Want>,
-    next: usize,
-    loader: Loader,
-    part: Option<Part>,
-}
-
-impl Listed<'_> {
-    #[inline]
-    fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
-        loop {
-            if let Some(part) = &mut self.part
-                && decoder.read_until_wanted(part, self.loader.payload(&self.source))
-            {
-                return Ok(true);
-            }
-            if !self.next_part(decoder)? {
-                return Ok(false);
-            }
+impl Feed<'_> {
+    /// The payload of the block taken last.
+    #[inline(always)]
+    fn payload(&self) -> &[u8] {
+        match self {
+            Feed::Once { blocks, header_len } => blocks.payload(*header_len),
+            Feed::Listed { source, loader, .. } => loader.payload(source),
         }
     }
 
-    #[cold]
-    fn next_part(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
-        let Some(block) = self.blocks.get(self.next) else { return Ok(false) };
-        self.part = self.loader.open(&self.source, block, self.wants[self.next], decoder)?;
-        self.next += 1;
-        Ok(true)
+    /// Takes the next block or damage, and the part that it holds, if it is one of events that are
+    /// wanted. None at the end.
+    fn next(&mut self, decoder: &mut Decoder) -> io::Result<Option<Option<Part>>> {
+        match self {
+            Feed::Once { blocks, header_len } => {
+                match blocks.next()? {
+                    None => return Ok(None),
+                    Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
+                    Some(Piece::Block(block)) if block.header.block_type == BlockType::Events => {
+                        let lane = decoder.lane(&block.header);
+                        let last = block.header.flags & flags::LAST != 0;
+                        let want = decoder.want(lane, &Stretch::from(&block.header), last);
+                        *header_len = block.header.header_len.into();
+                        return Ok(Some(decoder.open(block.at, &block.header, want)));
+                    }
+                    Some(Piece::Block(block)) => decoder.take(&block),
+                }
+                Ok(Some(None))
+            }
+            Feed::Listed { source, blocks, wants, next, loader } => {
+                let Some(block) = blocks.get(*next) else { return Ok(None) };
+                let part = loader.open(source, block, wants[*next], decoder)?;
+                *next += 1;
+                Ok(Some(part))
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@
 //! # std::io::Result::Ok(())
 //! ```
 
+mod batch;
 mod blocks;
 mod clock;
 mod completeness;

@@ -8,7 +8,9 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::ops::Range;
 
+use crate::batch::Batch;
 use crate::decoder::{Decoder, Part, Want};
+use crate::event::Event;
 use crate::index::{Choice, IndexedBlock};
 use crate::load::Loader;
 use crate::source::Source;
@@ -32,6 +34,7 @@ struct Queue {
     blocks: Range<usize>,
     part: Option<Part>,
     loader: Loader,
+    batch: Batch,
     /// Clock reading of the event read last.
     time: u64,
     tie: u64,
@@ -60,7 +63,14 @@ impl<'s> Merge<'s> {
             let kind = registry.and_then(|index| decoder.known.registries[index].plan.kind(lane.key.kind));
             let inherits = kind.is_some_and(|kind| kind.inherits);
             let tie = u64::from(lane.key.thread) << 32 | u64::from(inherits) << 8 | u64::from(lane.key.kind);
-            Queue { blocks: start..end, part: None, loader: Loader::default(), time: 0, tie }
+            Queue {
+                blocks: start..end,
+                part: None,
+                loader: Loader::default(),
+                batch: Batch::default(),
+                time: 0,
+                tie,
+            }
         });
         let lanes: Vec<_> = lanes.collect();
         let mut merge =
@@ -95,23 +105,18 @@ impl<'s> Merge<'s> {
                 },
             };
             self.current = Some(lane);
-            let queue = &mut self.lanes[lane as usize];
-            match &mut queue.part {
-                None => self.open_block(lane, decoder)?,
-                Some(part) => match decoder.read_body(part, queue.loader.payload(&self.source)) {
-                    Some(true) => return Ok(true),
-                    Some(false) => {}
-                    None => queue.part = None,
-                },
+            if self.lanes[lane as usize].part.is_some() {
+                return Ok(true);
             }
+            self.open_block(lane, decoder)?;
         }
     }
 
-    /// The part and payload of the event given out last.
-    #[inline]
-    pub(crate) fn current(&self) -> Option<(&Part, &[u8])> {
-        let queue = &self.lanes[self.current? as usize];
-        Some((queue.part.as_ref()?, queue.loader.payload(&self.source)))
+    /// The event moved to.
+    #[inline(always)]
+    pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
+        let queue = self.lanes.get(self.current? as usize)?;
+        decoder.event(queue.part.as_ref()?, queue.loader.payload(&self.source), &queue.batch)
     }
 
     /// Moves a lane to its next event, or next block. None at its end.
@@ -119,13 +124,16 @@ impl<'s> Merge<'s> {
     fn step(&mut self, lane: u32, decoder: &mut Decoder) -> Option<Waiting> {
         let queue = &mut self.lanes[lane as usize];
         if let Some(part) = &mut queue.part {
-            if decoder.read_head(part, queue.loader.payload(&self.source)) {
-                let (session, ticks) = (part.session, part.time);
-                return Some(waiting(lane, session, ticks, queue.tie, decoder));
+            if !queue.batch.step() {
+                decoder.read(part, queue.loader.payload(&self.source), &mut queue.batch);
+            }
+            if let Some(ticks) = queue.batch.time() {
+                return Some(waiting(lane, part.session, ticks, queue.tie, decoder));
             }
             queue.time = part.time;
             queue.part = None;
             queue.loader.release();
+            queue.batch = Batch::default();
         }
         self.wait_for_block(lane, decoder)
     }

@@ -1,9 +1,7 @@
 //! How each sort stands in a block: the reading side of the packing that docs/format.md draws.
 
 use telemetry_format::{Cursor, Malformed};
-use telemetry_schema::{Sort, Type};
-
-use crate::value::{Text, Value};
+use telemetry_schema::Sort;
 
 /// The form of one value in the stream. Several sorts share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,21 +70,6 @@ impl Packing {
             Packing::F32 => cursor.f32()?.to_bits().into(),
             Packing::F64 => cursor.f64()?.to_bits(),
             Packing::Run => cursor.bytes()?.len() as u64,
-        })
-    }
-
-    /// Reads a value of a sort with this packing.
-    pub(crate) fn value<'a>(
-        self,
-        cursor: &mut Cursor<'a>,
-        sort: Sort,
-        ty: Option<&'a Type>,
-        base: &mut u64,
-    ) -> Result<Value<'a>, Malformed> {
-        Ok(match sort {
-            Sort::String => Value::String(Text(cursor.bytes()?)),
-            Sort::Bytes => Value::Bytes(cursor.bytes()?),
-            _ => Value::from_bits(sort, ty, self.bits(cursor, base)?),
         })
     }
 }

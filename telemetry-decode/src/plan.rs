@@ -14,16 +14,18 @@ pub(crate) struct Plan {
     by_code: Vec<u32>,
     /// By index of the event.
     events: Vec<EventPlan>,
-    steps: Vec<Step>,
     /// By bit; none where there is no such kind.
     kinds: [Option<KindPlan>; 64],
 }
 
 /// An event's part of the plan.
-#[derive(Debug, Clone, Copy)]
-struct EventPlan {
-    first: u32,
-    params: u32,
+#[derive(Debug)]
+pub(crate) struct EventPlan {
+    steps: Box<[Step]>,
+    /// Its index in the registry.
+    pub(crate) index: u32,
+    /// Number of its parameters.
+    pub(crate) params: u32,
     kind_bit: u8,
 }
 
@@ -36,13 +38,23 @@ pub(crate) struct KindPlan {
     pub(crate) inherits: bool,
 }
 
-/// How one parameter is read. The common forms come first and alone.
+/// How one parameter is read, or a few.
 #[derive(Debug, Clone, Copy)]
-enum Step {
-    Delta { slot: u32 },
-    Plain(Packing),
+pub(crate) struct Step {
+    form: Form,
+    /// The first slot of deltas.
+    slot: u32,
+}
+
+/// The forms of a parameter, the frequent ones alone.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// So many parameters one after the other, as are their slots.
+    Deltas(u32),
     Run,
-    Array { packing: Packing, slot: u32, fixed: Option<u32> },
+    Plain(Packing),
+    Fixed(Packing, u32),
+    UpTo(Packing),
 }
 
 impl Plan {
@@ -51,7 +63,6 @@ impl Plan {
         let mut plan = Plan {
             by_code: vec![0; registry.events.last().map_or(0, |last| usize::from(last.code) + 1)],
             events: Vec::with_capacity(registry.events.len()),
-            steps: Vec::new(),
             kinds: [None; 64],
         };
         for (index, kind) in registry.kinds.iter().enumerate() {
@@ -65,21 +76,34 @@ impl Plan {
             if let Some(place) = plan.by_code.get_mut(usize::from(event.code)) {
                 *place = index as u32 + 1;
             }
-            let (first, base) = (plan.steps.len() as u32, slots.of_kind(event.kind).start);
+            let mut steps: Vec<Step> = Vec::new();
+            let base = slots.of_kind(event.kind).start;
             for (number, param) in event.params.iter().enumerate() {
                 let packing = Packing::of(registry.repr(param.sort));
                 // A lane has the slots of its kind only.
                 let slot = slots.number(index, number).map_or(0, |slot| slot - base);
-                plan.steps.push(match (param.count, packing) {
-                    (Count::One, Packing::Delta) => Step::Delta { slot },
-                    (Count::One, Packing::Run) => Step::Run,
-                    (Count::One, packing) => Step::Plain(packing),
-                    (Count::Fixed(count), packing) => Step::Array { packing, slot, fixed: Some(count) },
-                    (Count::UpTo(_), packing) => Step::Array { packing, slot, fixed: None },
-                });
+                let form = match (param.count, packing) {
+                    (Count::One, Packing::Delta) => Form::Deltas(1),
+                    (Count::One, Packing::Run) => Form::Run,
+                    (Count::One, packing) => Form::Plain(packing),
+                    (Count::Fixed(count), packing) => Form::Fixed(packing, count),
+                    (Count::UpTo(_), packing) => Form::UpTo(packing),
+                };
+                match (steps.last_mut(), form) {
+                    (Some(Step { form: Form::Deltas(count), slot: start }), Form::Deltas(_))
+                        if *start + *count == slot =>
+                    {
+                        *count += 1;
+                    }
+                    _ => steps.push(Step { form, slot }),
+                }
             }
-            let kind_bit = registry.kind_of(event).bit;
-            plan.events.push(EventPlan { first, params: event.params.len() as u32, kind_bit });
+            plan.events.push(EventPlan {
+                steps: steps.into_boxed_slice(),
+                index: index as u32,
+                params: event.params.len() as u32,
+                kind_bit: registry.kind_of(event).bit,
+            });
         }
         plan
     }
@@ -94,70 +118,96 @@ impl Plan {
         self.events.iter().map(|event| event.params as usize).max().unwrap_or(0)
     }
 
-    /// Index of the event of a code, if its kind is the block's.
+    /// The event of a code, if its kind is the block's.
     #[inline(always)]
-    pub(crate) fn event(&self, code: u64, kind_bit: u8) -> Option<u32> {
+    pub(crate) fn event(&self, code: u64, kind_bit: u8) -> Option<&EventPlan> {
         let index = self.by_code.get(usize::try_from(code).ok()?)?.checked_sub(1)?;
-        (self.events.get(index as usize)?.kind_bit == kind_bit).then_some(index)
+        self.events.get(index as usize).filter(|event| event.kind_bit == kind_bit)
     }
+}
 
-    /// Reads an event's parameters and notes where they are.
+impl EventPlan {
+    /// Reads all parameters, and notes what they are, or where they are in a payload of so many bytes.
     #[inline(always)]
     pub(crate) fn read(
         &self,
-        event: u32,
-        payload_len: usize,
         cursor: &mut Cursor<'_>,
         slots: &mut [u64],
-        raw: &mut [Raw],
+        payload_len: usize,
+        mut raw: &mut [Raw],
     ) -> Result<(), Malformed> {
-        let Some(EventPlan { first, params, .. }) = self.events.get(event as usize) else { return Ok(()) };
-        let steps = self.steps.get(*first as usize..(first + params) as usize).unwrap_or_default();
-        for (step, raw) in steps.iter().zip(raw) {
-            match *step {
-                Step::Delta { slot } => {
-                    let slot = slots.get_mut(slot as usize).ok_or(Malformed::Truncated)?;
+        for step in &self.steps {
+            let slot = step.slot as usize;
+            if let Form::Deltas(count) = step.form {
+                let Some((here, rest)) = raw.split_at_mut_checked(count as usize) else { break };
+                let slots = slots.get_mut(slot..slot + count as usize).unwrap_or_default();
+                for (raw, slot) in here.iter_mut().zip(slots) {
                     raw.bits = cursor.delta(slot)?;
                 }
-                Step::Plain(packing) => raw.bits = packing.bits(cursor, &mut 0)?,
-                Step::Run => {
-                    let len = cursor.bytes()?.len() as u32;
-                    raw.end = (payload_len - cursor.rest().len()) as u32;
-                    raw.at = raw.end - len;
-                }
-                Step::Array { packing, slot, fixed } => {
-                    let slot = slots.get_mut(slot as usize);
-                    *raw = read_array(packing, slot, fixed, payload_len, cursor)?;
-                }
+                raw = rest;
+                continue;
+            }
+            let Some((here, rest)) = raw.split_first_mut() else { break };
+            step.read_one(cursor, slots.get_mut(slot), payload_len, here)?;
+            raw = rest;
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    #[inline(always)]
+    fn read_one(
+        &self,
+        cursor: &mut Cursor<'_>,
+        slot: Option<&mut u64>,
+        payload_len: usize,
+        raw: &mut Raw,
+    ) -> Result<(), Malformed> {
+        match self.form {
+            Form::Deltas(_) => {}
+            Form::Run => {
+                let len = cursor.bytes()?.len() as u32;
+                raw.end = (payload_len - cursor.rest().len()) as u32;
+                raw.at = raw.end - len;
+            }
+            Form::Plain(packing) => raw.bits = packing.bits(cursor, &mut 0)?,
+            Form::Fixed(packing, count) => {
+                raw.at = (payload_len - cursor.rest().len()) as u32;
+                (raw.bits, *cursor) = read_elements(packing, count as usize, *cursor, slot)?;
+                raw.end = (payload_len - cursor.rest().len()) as u32;
+            }
+            Form::UpTo(packing) => {
+                raw.at = (payload_len - cursor.rest().len()) as u32;
+                let count = cursor.count(packing.min_len())?;
+                (raw.bits, *cursor) = read_elements(packing, count, *cursor, slot)?;
+                raw.end = (payload_len - cursor.rest().len()) as u32;
             }
         }
         Ok(())
     }
 }
 
-/// Reads an array. Of a delta sort the slot then holds the first element.
-fn read_array(
+/// Reads the elements of an array; gives what the first of a delta sort counts from, and the place
+/// behind them. The slot then holds that first element.
+///
+/// Takes the place by value, so that the caller's can stay in registers.
+#[inline(never)]
+fn read_elements<'a>(
     packing: Packing,
+    count: usize,
+    mut cursor: Cursor<'a>,
     slot: Option<&mut u64>,
-    fixed: Option<u32>,
-    payload_len: usize,
-    cursor: &mut Cursor<'_>,
-) -> Result<Raw, Malformed> {
-    let len = match fixed {
-        Some(count) => count as usize,
-        None => cursor.count(packing.min_len())?,
-    };
+) -> Result<(u64, Cursor<'a>), Malformed> {
     let mut unused = 0;
     let slot = slot.unwrap_or(&mut unused);
-    let at = (payload_len - cursor.rest().len()) as u32;
     let base = *slot;
     let mut last = base;
-    for index in 0..len {
-        packing.bits(cursor, &mut last)?;
+    for index in 0..count {
+        packing.bits(&mut cursor, &mut last)?;
         if index == 0 && packing == Packing::Delta {
             *slot = last;
         }
     }
-    let end = (payload_len - cursor.rest().len()) as u32;
-    Ok(Raw { bits: base, at, end, len: len as u32 })
+    Ok((base, cursor))
 }

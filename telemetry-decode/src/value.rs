@@ -7,9 +7,10 @@ use telemetry_schema::{Sort, Type, TypeForm};
 
 use crate::packing::Packing;
 
-/// One value of a parameter: one variant for each [`Sort`], and arrays.
+/// One value of a parameter. Its exact sort is in the relation, beside the name ([`crate::Param`]).
 ///
-/// Two values are equal if they have the same sort and the same bits, so that a NaN equals itself.
+/// Two values are equal if they are of the same variant and have the same bits, so that a NaN equals
+/// itself.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
     /// The address of something.
@@ -18,22 +19,10 @@ pub enum Value<'a> {
     Addr(u64),
     /// A size or count.
     Word(u64),
-    /// `u8`.
-    U8(u8),
-    /// `u16`.
-    U16(u16),
-    /// `u32`.
-    U32(u32),
-    /// `u64`.
-    U64(u64),
-    /// `i8`.
-    I8(i8),
-    /// `i16`.
-    I16(i16),
-    /// `i32`.
-    I32(i32),
-    /// `i64`.
-    I64(i64),
+    /// `u8` to `u64`.
+    Unsigned(u64),
+    /// `i8` to `i64`.
+    Signed(i64),
     /// `f32`.
     F32(f32),
     /// `f64`.
@@ -55,16 +44,13 @@ pub enum Value<'a> {
 impl<'a> Value<'a> {
     /// The value as a number, where it is a whole one: pointers, addresses, words, integers, bools,
     /// labels, enums and flags.
+    #[inline]
     pub fn number(&self) -> Option<i128> {
         Some(match *self {
-            Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::U64(n) | Value::Label(n) => n.into(),
-            Value::U8(n) => n.into(),
-            Value::U16(n) => n.into(),
-            Value::U32(n) => n.into(),
-            Value::I8(n) => n.into(),
-            Value::I16(n) => n.into(),
-            Value::I32(n) => n.into(),
-            Value::I64(n) => n.into(),
+            Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Unsigned(n) | Value::Label(n) => {
+                n.into()
+            }
+            Value::Signed(n) => n.into(),
             Value::Bool(b) => b.into(),
             Value::Named(named) => named.number(),
             Value::F32(_) | Value::F64(_) | Value::String(_) | Value::Bytes(_) | Value::Array(_) => {
@@ -74,14 +60,18 @@ impl<'a> Value<'a> {
     }
 
     /// The value as a `u64`, where it is a whole number that fits.
+    #[inline]
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
-            Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::U64(n) | Value::Label(n) => Some(n),
+            Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Unsigned(n) | Value::Label(n) => {
+                Some(n)
+            }
             _ => u64::try_from(self.number()?).ok(),
         }
     }
 
     /// The value as a float: `f32`, `f64`, or the nearest to a whole number.
+    #[inline]
     pub fn as_f64(&self) -> Option<f64> {
         match *self {
             Value::F32(x) => Some(x.into()),
@@ -91,6 +81,7 @@ impl<'a> Value<'a> {
     }
 
     /// The bytes of a string or byte string.
+    #[inline]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match *self {
             Value::String(text) => Some(text.0),
@@ -100,6 +91,7 @@ impl<'a> Value<'a> {
     }
 
     /// The text of a string that is UTF-8.
+    #[inline]
     pub fn as_str(&self) -> Option<&'a str> {
         match *self {
             Value::String(text) => std::str::from_utf8(text.0).ok(),
@@ -107,31 +99,28 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a sort whose packed form is a number. `ty` is the enum or flags of a named sort.
-    #[inline]
-    pub(crate) fn from_bits(sort: Sort, ty: Option<&'a Type>, bits: u64) -> Value<'a> {
+    /// The value of a sort. Numbers are made of their bits, strings of their bytes; `ty` is the enum or
+    /// flags of a named sort. Only what is needed is asked for.
+    #[inline(always)]
+    pub(crate) fn new(
+        sort: Sort,
+        bits: u64,
+        run: impl FnOnce() -> &'a [u8],
+        ty: impl FnOnce() -> Option<&'a Type>,
+    ) -> Value<'a> {
         match sort {
             Sort::Pointer => Value::Pointer(bits),
             Sort::Addr => Value::Addr(bits),
             Sort::Word => Value::Word(bits),
-            Sort::U8 => Value::U8(bits as u8),
-            Sort::U16 => Value::U16(bits as u16),
-            Sort::U32 => Value::U32(bits as u32),
-            Sort::U64 => Value::U64(bits),
-            Sort::I8 => Value::I8(bits as i8),
-            Sort::I16 => Value::I16(bits as i16),
-            Sort::I32 => Value::I32(bits as i32),
-            Sort::I64 => Value::I64(bits as i64),
+            Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Value::Unsigned(bits),
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Value::Signed(bits as i64),
             Sort::F32 => Value::F32(f32::from_bits(bits as u32)),
             Sort::F64 => Value::F64(f64::from_bits(bits)),
             Sort::Bool => Value::Bool(bits != 0),
+            Sort::String => Value::String(Text(run())),
+            Sort::Bytes => Value::Bytes(run()),
             Sort::Label => Value::Label(bits),
-            Sort::Named(_) => {
-                Value::Named(Named { bits, signed: ty.is_some_and(|ty| is_signed(ty.repr)), ty })
-            }
-            // Their packed form is a run of bytes: see `Array` and `Event::value`.
-            Sort::String => Value::String(Text(&[])),
-            Sort::Bytes => Value::Bytes(&[]),
+            Sort::Named(_) => Value::Named(Named::of(bits, ty())),
         }
     }
 }
@@ -212,6 +201,12 @@ impl<'a> Named<'a> {
     /// others wrap.
     pub fn new(number: i128) -> Self {
         Named { bits: number as u64, signed: number < 0, ty: None }
+    }
+
+    #[inline(never)]
+    fn of(bits: u64, ty: Option<&'a Type>) -> Self {
+        let signed = ty.is_some_and(|ty| ty.repr.int_range().is_some_and(|range| *range.start() < 0));
+        Named { bits, signed, ty }
     }
 
     /// The number.
@@ -336,10 +331,10 @@ impl<'a> Iterator for ArrayIter<'a> {
             Form::Packed(packed) => {
                 packed.len = packed.len.checked_sub(1)?;
                 let mut cursor = Cursor::new(packed.bytes);
-                let value =
-                    packed.packing.value(&mut cursor, packed.sort, packed.ty, &mut packed.base).ok()?;
+                let bits = packed.packing.bits(&mut cursor, &mut packed.base).ok()?;
                 packed.bytes = cursor.rest();
-                Some(value)
+                // Strings cannot be in arrays.
+                Some(Value::new(packed.sort, bits, || &[], || packed.ty))
             }
         }
     }
@@ -350,7 +345,3 @@ impl<'a> Iterator for ArrayIter<'a> {
 }
 
 impl ExactSizeIterator for ArrayIter<'_> {}
-
-fn is_signed(repr: Sort) -> bool {
-    matches!(repr, Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64)
-}

@@ -61,38 +61,23 @@ impl<'a> Cursor<'a> {
     /// [`Malformed::Truncated`].
     #[inline(always)]
     pub fn unsigned(&mut self) -> Result<u64> {
-        let Some(bytes) = self.rest.first_chunk::<8>() else { return self.last_unsigned() };
-        let word = u64::from_le_bytes(*bytes);
-        let len = word.trailing_zeros() + 1;
-        if len > 8 {
-            return self.long_unsigned();
+        if let Some(bytes) = self.rest.first_chunk::<8>() {
+            let word = u64::from_le_bytes(*bytes);
+            // Branches on the length, which are foreseen, rather than arithmetic with it, so that the
+            // next value can be read before this one's length is known.
+            if word & 1 != 0 {
+                self.rest = &self.rest[1..];
+                return Ok(word >> 1 & 0x7f);
+            } else if word & 2 != 0 {
+                self.rest = &self.rest[2..];
+                return Ok(word >> 2 & 0x3fff);
+            } else if word & 4 != 0 {
+                self.rest = &self.rest[3..];
+                return Ok(word >> 3 & 0x1f_ffff);
+            }
         }
-        self.rest = &self.rest[len as usize..];
-        // The further bytes fall off at the top, the length at the bottom.
-        let shift = 64 - 8 * len;
-        Ok(word << shift >> shift >> len)
-    }
-
-    /// Near the end, where eight bytes cannot be read at once.
-    #[inline(never)]
-    fn last_unsigned(&mut self) -> Result<u64> {
-        let first = *self.rest.first().ok_or(Malformed::Truncated)?;
-        let len = first.trailing_zeros() as usize + 1;
-        if len > 8 {
-            return Err(Malformed::Truncated);
-        }
-        let bytes = self.rest.get(..len).ok_or(Malformed::Truncated)?;
-        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        self.rest = &self.rest[len..];
-        Ok(word >> len)
-    }
-
-    /// Nine bytes: the number is the last eight.
-    #[inline(never)]
-    fn long_unsigned(&mut self) -> Result<u64> {
-        let mut ahead = Cursor { rest: &self.rest[1..] };
-        let value = u64::from_le_bytes(ahead.array()?);
-        *self = ahead;
+        let (value, rest) = long_unsigned(self.rest)?;
+        self.rest = rest;
         Ok(value)
     }
 
@@ -241,4 +226,20 @@ impl<'a> Cursor<'a> {
         *self = ahead;
         Ok(text)
     }
+}
+
+/// Four bytes and more, or near the end. Takes and gives the place by value, so that a [`Cursor`] can
+/// stay in registers.
+#[inline(never)]
+fn long_unsigned(rest: &[u8]) -> Result<(u64, &[u8])> {
+    let first = *rest.first().ok_or(Malformed::Truncated)?;
+    let len = first.trailing_zeros() as usize + 1;
+    if len > 8 {
+        // Nine bytes: the number is the last eight.
+        let (bytes, rest) = rest[1..].split_first_chunk().ok_or(Malformed::Truncated)?;
+        return Ok((u64::from_le_bytes(*bytes), rest));
+    }
+    let (bytes, rest) = rest.split_at_checked(len).ok_or(Malformed::Truncated)?;
+    let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    Ok((word >> len, rest))
 }

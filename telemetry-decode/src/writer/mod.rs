@@ -189,6 +189,7 @@ impl<W: Write> Writer<W> {
         }
         let kind_slots = slots.of_kind(event.kind);
         let packed = pack::Event {
+            registry,
             event,
             code,
             values,

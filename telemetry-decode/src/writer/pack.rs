@@ -8,6 +8,7 @@ use crate::value::Value;
 
 /// An event whose values were checked.
 pub(super) struct Event<'a> {
+    pub(super) registry: &'a Registry,
     pub(super) event: &'a Schema,
     pub(super) code: u16,
     pub(super) values: &'a [Value<'a>],
@@ -55,35 +56,36 @@ fn check_value(registry: &Registry, param: &Param, value: &Value) -> Result<(), 
         (Sort::Pointer, Value::Pointer(_)) | (Sort::Addr, Value::Addr(_)) | (Sort::Word, Value::Word(_)) => {
             true
         }
-        (Sort::U8, Value::U8(_)) | (Sort::U16, Value::U16(_)) | (Sort::U32, Value::U32(_)) => true,
-        (Sort::U64, Value::U64(_)) | (Sort::I8, Value::I8(_)) | (Sort::I16, Value::I16(_)) => true,
-        (Sort::I32, Value::I32(_)) | (Sort::I64, Value::I64(_)) | (Sort::F32, Value::F32(_)) => true,
-        (Sort::F64, Value::F64(_)) | (Sort::Bool, Value::Bool(_)) | (Sort::Label, Value::Label(_)) => true,
+        (Sort::F32, Value::F32(_)) | (Sort::F64, Value::F64(_)) => true,
+        (Sort::Bool, Value::Bool(_)) | (Sort::Label, Value::Label(_)) => true,
+        (Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64, Value::Unsigned(n)) => {
+            return check_range(registry, param, (*n).into());
+        }
+        (Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64, Value::Signed(n)) => {
+            return check_range(registry, param, (*n).into());
+        }
+        (Sort::Named(_), Value::Named(named)) => return check_range(registry, param, named.number()),
         (Sort::String, Value::String(text)) => {
             if let Err(error) = std::str::from_utf8(text.0) {
                 return Err(format!("not UTF-8 at byte {}", error.valid_up_to()));
             }
-            check_len(text.0, param.max_len)?;
-            true
+            return check_len(text.0, param.max_len);
         }
-        (Sort::Bytes, Value::Bytes(bytes)) => {
-            check_len(bytes, param.max_len)?;
-            true
-        }
-        (Sort::Named(_), Value::Named(named)) => {
-            let repr = registry.repr(param.sort);
-            if !repr.int_range().is_some_and(|range| range.contains(&named.number())) {
-                let name = registry.sort_name(repr);
-                return Err(format!("{}, expected what fits its {name}", named.number()));
-            }
-            true
-        }
+        (Sort::Bytes, Value::Bytes(bytes)) => return check_len(bytes, param.max_len),
         _ => false,
     };
     if fits {
         return Ok(());
     }
     Err(format!("{}, expected {}", describe(value), registry.sort_name(param.sort)))
+}
+
+fn check_range(registry: &Registry, param: &Param, number: i128) -> Result<(), String> {
+    let repr = registry.repr(param.sort);
+    if repr.int_range().is_some_and(|range| range.contains(&number)) {
+        return Ok(());
+    }
+    Err(format!("{number}, expected what fits {}", registry.sort_name(repr)))
 }
 
 fn check_len(bytes: &[u8], max: u32) -> Result<(), String> {
@@ -99,14 +101,8 @@ fn describe(value: &Value) -> &'static str {
         Value::Pointer(_) => "a pointer",
         Value::Addr(_) => "an addr",
         Value::Word(_) => "a word",
-        Value::U8(_) => "a u8",
-        Value::U16(_) => "a u16",
-        Value::U32(_) => "a u32",
-        Value::U64(_) => "a u64",
-        Value::I8(_) => "an i8",
-        Value::I16(_) => "an i16",
-        Value::I32(_) => "an i32",
-        Value::I64(_) => "an i64",
+        Value::Unsigned(_) => "an unsigned number",
+        Value::Signed(_) => "a signed number",
         Value::F32(_) => "an f32",
         Value::F64(_) => "an f64",
         Value::Bool(_) => "a bool",
@@ -125,9 +121,10 @@ impl Event<'_> {
         put::unsigned(&mut *out, since);
         let mut unused = 0;
         for (index, (param, value)) in self.event.params.iter().zip(self.values).enumerate() {
+            let repr = self.registry.repr(param.sort);
             let slot = (self.slots)(index).and_then(|slot| slots.get_mut(slot)).unwrap_or(&mut unused);
             let Value::Array(array) = value else {
-                pack_value(value, slot, out);
+                pack_value(value, repr, slot, out);
                 continue;
             };
             if let Count::UpTo(_) = param.count {
@@ -135,7 +132,7 @@ impl Event<'_> {
             }
             let mut last = *slot;
             for (index, element) in array.iter().enumerate() {
-                pack_value(&element, &mut last, out);
+                pack_value(&element, repr, &mut last, out);
                 if index == 0 {
                     *slot = last;
                 }
@@ -144,26 +141,31 @@ impl Event<'_> {
     }
 }
 
-/// Appends a value. A delta counts from `last`, which then is the value.
-fn pack_value(value: &Value, last: &mut u64, out: &mut Vec<u8>) {
-    match *value {
-        Value::Pointer(n) | Value::Addr(n) | Value::Word(n) => {
+/// Appends a value that was checked, as its sort is packed. A delta counts from `last`, which then is
+/// the value.
+fn pack_value(value: &Value, repr: Sort, last: &mut u64, out: &mut Vec<u8>) {
+    match (*value, repr) {
+        (Value::Pointer(n) | Value::Addr(n) | Value::Word(n), _) => {
             put::delta(out, *last, n);
             *last = n;
         }
-        Value::U8(n) => _ = put::byte(out, n),
-        Value::U16(n) => _ = put::unsigned(out, n.into()),
-        Value::U32(n) => _ = put::unsigned(out, n.into()),
-        Value::U64(n) | Value::Label(n) => _ = put::unsigned(out, n),
-        Value::I8(n) => _ = put::byte(out, n as u8),
-        Value::I16(n) => _ = put::signed(out, n.into()),
-        Value::I32(n) => _ = put::signed(out, n.into()),
-        Value::I64(n) => _ = put::signed(out, n),
-        Value::F32(x) => _ = put::f32(out, x),
-        Value::F64(x) => _ = put::f64(out, x),
-        Value::Bool(b) => _ = put::byte(out, b.into()),
-        Value::String(text) => _ = put::bytes(out, text.0),
-        Value::Bytes(bytes) => _ = put::bytes(out, bytes),
-        Value::Named(_) | Value::Array(_) => {}
+        (Value::Unsigned(n), Sort::U8) => _ = put::byte(out, n as u8),
+        (Value::Unsigned(n) | Value::Label(n), _) => _ = put::unsigned(out, n),
+        (Value::Signed(n), Sort::I8) => _ = put::byte(out, n as u8),
+        (Value::Signed(n), _) => _ = put::signed(out, n),
+        (Value::F32(x), _) => _ = put::f32(out, x),
+        (Value::F64(x), _) => _ = put::f64(out, x),
+        (Value::Bool(b), _) => _ = put::byte(out, b.into()),
+        (Value::String(text), _) => _ = put::bytes(out, text.0),
+        (Value::Bytes(bytes), _) => _ = put::bytes(out, bytes),
+        (Value::Named(named), _) => {
+            let number = named.number();
+            let plain = match repr.int_range().is_some_and(|range| *range.start() < 0) {
+                true => Value::Signed(number as i64),
+                false => Value::Unsigned(number as u64),
+            };
+            pack_value(&plain, repr, last, out);
+        }
+        (Value::Array(_), _) => {}
     }
 }

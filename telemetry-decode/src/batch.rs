@@ -1,0 +1,82 @@
+//! A few events read ahead, so that what reading them needs is looked up once for all.
+
+use crate::event::Raw;
+
+/// Most events of a batch.
+const EVENTS: usize = 64;
+
+/// A few events of one part, of which the first is current.
+#[derive(Default)]
+pub(crate) struct Batch {
+    heads: Vec<Head>,
+    /// Parameters of all events; as long as they can be.
+    raw: Vec<Raw>,
+    /// Those in use.
+    used: usize,
+    /// Index of the current event.
+    current: usize,
+}
+
+/// An event without its parameters.
+#[derive(Clone, Copy)]
+pub(crate) struct Head {
+    /// Clock reading.
+    pub(crate) time: u64,
+    /// Index in its registry.
+    pub(crate) event: u32,
+    /// Its parameters.
+    first: u32,
+}
+
+impl Batch {
+    /// Makes room for events of so many parameters.
+    pub(crate) fn clear(&mut self, params: usize) {
+        self.heads.clear();
+        (self.used, self.current) = (0, 0);
+        if self.raw.len() < EVENTS * params {
+            self.raw.resize(EVENTS * params, Raw::default());
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.heads.len() >= EVENTS
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Where the parameters of the next event go.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, params: usize) -> &mut [Raw] {
+        self.raw.get_mut(self.used..self.used + params).unwrap_or_default()
+    }
+
+    /// Keeps the event whose parameters were placed.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, time: u64, event: u32, params: usize) {
+        self.heads.push(Head { time, event, first: self.used as u32 });
+        self.used += params;
+    }
+
+    /// Goes on to the next event; false behind the last.
+    #[inline(always)]
+    pub(crate) fn step(&mut self) -> bool {
+        self.current += 1;
+        self.current < self.heads.len()
+    }
+
+    /// Clock reading of the current event.
+    #[inline(always)]
+    pub(crate) fn time(&self) -> Option<u64> {
+        self.heads.get(self.current).map(|head| head.time)
+    }
+
+    /// The current event and its parameters.
+    #[inline(always)]
+    pub(crate) fn current(&self) -> Option<(&Head, &[Raw])> {
+        let head = self.heads.get(self.current)?;
+        let end = self.heads.get(self.current + 1).map_or(self.used, |next| next.first as usize);
+        Some((head, self.raw.get(head.first as usize..end)?))
+    }
+}
