@@ -133,10 +133,10 @@ impl Batch {
             Err(error) => {
                 if !std::mem::replace(&mut self.complained, true) {
                     let path = start::filename();
-                    eprintln!(
-                        "telemetry: cannot write `{}`: {error}; events are counted as lost until it can be written",
+                    crate::sys::complain(format_args!(
+                        "cannot write `{}`: {error}; events are counted as lost until it can be written",
                         path.display()
-                    );
+                    ));
                 }
                 false
             }

@@ -8,10 +8,17 @@
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::registry::{self, Registry};
-use crate::start;
+use crate::{start, sys};
 
-/// All that was ever set or reset, in order, as words for registries to come.
-static WORDS: Mutex<String> = Mutex::new(String::new());
+/// All that was ever set or reset, in order, for registries to come.
+struct Words {
+    /// Those of the environment, without an allocation: the first event may come from inside of one.
+    first: [u8; 4096],
+    first_len: usize,
+    later: String,
+}
+
+static WORDS: Mutex<Words> = Mutex::new(Words { first: [0; _], first_len: 0, later: String::new() });
 
 /// Switches on what the words name.
 ///
@@ -60,16 +67,20 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
     let Some(words) = lock(100) else { return false };
     if !registry.is_listed() {
         registry.switch_off();
-        apply(registry, &words);
+        apply(registry, words.first());
+        apply(registry, &words.later);
         registry.enlist();
     }
     true
 }
 
-/// The words of `TELEMETRY_CONTROL`, before any registry is listed.
-pub(crate) fn begin(words: &str) {
-    if let Some(mut all) = lock(1) {
-        all.push_str(words);
+/// Takes the words of `TELEMETRY_CONTROL`, or without it those of the program, before any registry is
+/// listed. Does not allocate.
+pub(crate) fn begin(configured: Option<String>) {
+    let Some(mut words) = lock(1) else { return };
+    match sys::env(c"TELEMETRY_CONTROL", &mut words.first).map(str::len) {
+        Some(len) => words.first_len = len,
+        None => words.later = configured.unwrap_or_default(),
     }
 }
 
@@ -83,31 +94,42 @@ fn change(words: &str, sign: &str) {
         return;
     }
     let Some(mut all) = lock(usize::MAX) else { return };
+    let all = &mut *all;
     for word in words.split_ascii_whitespace() {
         let word = format!("{sign}{word}");
         let word = word.strip_prefix("--").unwrap_or(&word);
         registry::all().for_each(|registry| apply(registry, word));
-        remember(&mut all, word);
+        all.remember(word);
     }
 }
 
-/// Appends a word, forgetting what it makes void, so that the text stays as short as the names are few.
-fn remember(all: &mut String, word: &str) {
-    let name = |word: &str| word.trim_start_matches('-').to_ascii_lowercase();
-    let new = name(word);
-    let kept: Vec<&str> =
-        all.split_ascii_whitespace().filter(|old| new != "all" && name(old) != new).collect();
-    *all = [&kept[..], &[word]].concat().join(" ");
+impl Words {
+    fn first(&self) -> &str {
+        core::str::from_utf8(&self.first[..self.first_len]).unwrap_or_default()
+    }
+
+    /// Appends a word, forgetting what it makes void, so that the text stays as short as the names
+    /// are few.
+    fn remember(&mut self, word: &str) {
+        let name = |word: &str| word.trim_start_matches('-').to_ascii_lowercase();
+        let new = name(word);
+        if new == "all" {
+            self.first_len = 0;
+        }
+        let old = self.later.split_ascii_whitespace();
+        let kept: Vec<&str> = old.filter(|old| new != "all" && name(old) != new).collect();
+        self.later = [&kept[..], &[word]].concat().join(" ");
+    }
 }
 
 /// Takes the lock of the words and of the list, with so many tries: an event may not wait long, and
 /// in a signal handler waiting may be for ever.
-fn lock(tries: usize) -> Option<MutexGuard<'static, String>> {
+fn lock(tries: usize) -> Option<MutexGuard<'static, Words>> {
     for _ in 0..tries {
         match WORDS.try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => crate::sys::yield_now(),
+            Err(TryLockError::WouldBlock) => sys::yield_now(),
         }
     }
     None
@@ -176,15 +198,16 @@ mod tests {
 
     #[test]
     fn only_words_that_still_matter_are_remembered() {
-        let mut all = String::new();
+        let mut all = Words { first: [b'x'; _], first_len: 9, later: String::new() };
         let mut check = |word, expected| {
-            remember(&mut all, word);
-            assert_eq!(all, expected);
+            all.remember(word);
+            assert_eq!(all.later, expected);
         };
         check("Arena", "Arena");
         check("gc:Pool", "Arena gc:Pool");
         check("-Arena", "gc:Pool -Arena");
         check("all", "all");
         check("-arena", "all -arena");
+        assert_eq!(all.first(), "");
     }
 }

@@ -42,7 +42,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Starts the drain's thread if it does not run yet.
 pub(crate) fn begin() {
     if !BEGUN.swap(true, Ordering::Relaxed) && !sys::spawn(main) {
-        eprintln!("telemetry: cannot start the drain's thread; events are written by flush and at exit");
+        sys::complain(format_args!(
+            "cannot start the drain's thread; events are written by flush and at exit"
+        ));
     }
 }
 
@@ -79,35 +81,42 @@ pub(crate) fn wake() {
 ///
 /// Not for signal handlers: it takes a lock and allocates.
 pub fn flush() {
-    if !start::is_over()
-        && let Some(mut batch) = lock(PATIENCE)
-    {
+    if let Some(mut batch) = lock(PATIENCE) {
         pass(batch.get_or_insert_with(Batch::new), true);
     }
 }
 
-/// The last pass, at the end of the process.
+/// The last pass, at the end of the process. None comes after it.
 pub(crate) fn finish() {
-    let Some(mut batch) = lock(PATIENCE) else { return };
-    let batch = batch.get_or_insert_with(Batch::new);
-    pass(batch, true);
-    if batch.has_begun() {
-        batch.put_alone(&sync(flags::END));
-    }
-}
-
-/// The lock of the passes. Nothing if it cannot be had in time: by a thread, say, that was
-/// interrupted inside a pass and calls `exit` in its signal handler.
-fn lock(patience: Duration) -> Option<MutexGuard<'static, Option<Batch>>> {
-    let since = Instant::now();
-    loop {
-        match BATCH.try_lock() {
-            Ok(guard) => return Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(PoisonError::into_inner(poisoned)),
-            Err(TryLockError::WouldBlock) if since.elapsed() > patience => return None,
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(100)),
+    let mut batch = lock(PATIENCE);
+    if let Some(batch) = &mut batch {
+        let batch = batch.get_or_insert_with(Batch::new);
+        pass(batch, true);
+        if batch.has_begun() {
+            batch.put_alone(&sync(flags::END));
         }
     }
+    start::end();
+}
+
+/// The lock of the passes. Nothing if the runtime is not running, or if it cannot be had in time: by a
+/// thread, say, that was interrupted inside a pass and calls `exit` in its signal handler.
+fn lock(patience: Duration) -> Option<MutexGuard<'static, Option<Batch>>> {
+    let since = Instant::now();
+    while start::is_running() {
+        let guard = match BATCH.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
+            Err(TryLockError::WouldBlock) if since.elapsed() > patience => return None,
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(Duration::from_micros(100));
+                continue;
+            }
+        };
+        // Who had it may have been the last.
+        return start::is_running().then_some(guard);
+    }
+    None
 }
 
 extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
@@ -123,9 +132,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         // Before the look: a lane that hands over after it wakes us again.
         WOKEN.store(false, Ordering::Relaxed);
         let sweep = swept.elapsed() >= latency || POOL.is_crowded();
-        if let Some(mut batch) = lock(PATIENCE)
-            && !start::is_over()
-        {
+        if let Some(mut batch) = lock(PATIENCE) {
             pass(batch.get_or_insert_with(Batch::new), sweep);
         }
         if sweep {

@@ -43,8 +43,10 @@ pub(crate) fn refill(
         }
         return false;
     }
-    // The mask starts with all bits set; only now is it what it should be.
-    if !registry.is_on(usize::from(site.index)) {
+    // The mask starts with all bits set; only now is it what it should be. A lane that has a record
+    // has been here before, and what its emitters saw in the mask counts.
+    let is_first = lane.record.load(Ordering::Relaxed).is_null();
+    if is_first && !registry.is_on(usize::from(site.index)) {
         return false;
     }
     let Some(record) = record(view, lane, kind, registry) else {

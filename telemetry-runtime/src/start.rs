@@ -122,20 +122,17 @@ fn start() {
     START_TICKS.store(moment.ticks, Ordering::Relaxed);
     START_WALL.store(moment.wall, Ordering::Relaxed);
     SESSION.store(sys::random(), Ordering::Relaxed);
-    let mut text = [0; 1024];
-    let config = CONFIG.try_lock().ok();
-    let config = config.as_ref().and_then(|config| config.as_ref());
+    let mut text = [0; 64];
+    let mut config = CONFIG.try_lock().ok();
+    let mut config = config.as_mut().and_then(|config| config.as_mut());
     let buffer = sys::env(c"TELEMETRY_BUFFER", &mut text).and_then(bytes);
     // What cannot be had in full may be had in part; without any memory all events are counted lost.
     let mut buffer =
-        buffer.or(config.and_then(|config| config.buffer)).unwrap_or(DEFAULT_BUFFER).min(1 << 40);
+        buffer.or(config.as_ref().and_then(|config| config.buffer)).unwrap_or(DEFAULT_BUFFER).min(1 << 40);
     while !POOL.init(buffer) && buffer > 1 << 16 {
         buffer /= 2;
     }
-    match sys::env(c"TELEMETRY_CONTROL", &mut text) {
-        Some(words) => control::begin(words),
-        None => control::begin(config.and_then(|config| config.control.as_deref()).unwrap_or_default()),
-    }
+    control::begin(config.as_mut().and_then(|config| config.control.take()));
     sys::at_process_exit(at_exit, in_child);
 }
 
@@ -159,6 +156,16 @@ pub(crate) fn session() -> u64 {
 /// When this run began.
 pub(crate) fn moment() -> Moment {
     Moment { ticks: START_TICKS.load(Ordering::Relaxed), wall: START_WALL.load(Ordering::Relaxed) }
+}
+
+/// True between the start and the end.
+pub(crate) fn is_running() -> bool {
+    STATE.load(Ordering::Acquire) == READY
+}
+
+/// Nothing is recorded or written any more.
+pub(crate) fn end() {
+    STATE.store(OVER, Ordering::Release);
 }
 
 /// True once nothing is recorded any more.
@@ -186,18 +193,14 @@ fn config<T>(get: impl Fn(&Config) -> Option<T>) -> Option<T> {
 
 /// The end of the process: all that was recorded goes out.
 extern "C" fn at_exit() {
-    if is_over() {
-        return;
-    }
     control::end();
     drain::finish();
-    STATE.store(OVER, Ordering::Release);
 }
 
 /// The child of a fork has the parent's memory, but not its drain, whose lock may be held for ever:
 /// what is in the blocks is the parent's to write, and what the child would record nobody would take.
 extern "C" fn in_child() {
-    STATE.store(OVER, Ordering::Release);
+    end();
     control::end();
 }
 

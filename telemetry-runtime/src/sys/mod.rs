@@ -9,3 +9,9 @@ pub(crate) use unix::*;
 mod other;
 #[cfg(not(unix))]
 pub(crate) use other::*;
+
+/// Says something on standard error. Not by `eprintln!`, which panics where nobody listens.
+pub(crate) fn complain(text: core::fmt::Arguments<'_>) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "telemetry: {text}");
+}
