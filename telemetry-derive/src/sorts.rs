@@ -107,7 +107,7 @@ fn scalar(registry: &Registry, sort: Sort, value: &TokenStream) -> TokenStream {
         Sort::F32 => quote!(rt::Float(#value)),
         Sort::F64 => quote!(rt::Double(#value)),
         Sort::Bool => quote!(rt::Byte(#value as u8)),
-        Sort::Label => quote!(rt::Unsigned(#value.0)),
+        Sort::Label => quote!(rt::Unsigned64(#value.0)),
         Sort::Named(_) => integer(registry.repr(sort), &quote!(#value.repr())),
         sort => integer(sort, value),
     }
@@ -116,7 +116,11 @@ fn scalar(registry: &Registry, sort: Sort, value: &TokenStream) -> TokenStream {
 fn integer(sort: Sort, value: &TokenStream) -> TokenStream {
     match sort {
         Sort::U8 | Sort::I8 => quote!(rt::Byte(#value as u8)),
-        Sort::I16 | Sort::I32 | Sort::I64 => quote!(rt::Signed(#value as i64)),
-        _ => quote!(rt::Unsigned(#value as u64)),
+        Sort::U16 => quote!(rt::Unsigned16(#value)),
+        Sort::U32 => quote!(rt::Unsigned32(#value)),
+        Sort::I16 => quote!(rt::Signed16(#value)),
+        Sort::I32 => quote!(rt::Signed32(#value)),
+        Sort::I64 => quote!(rt::Signed64(#value)),
+        _ => quote!(rt::Unsigned64(#value)),
     }
 }

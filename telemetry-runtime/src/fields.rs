@@ -1,7 +1,7 @@
 //! The parameters of an event on their way into a block.
 //!
 //! The macro describes an event's parameters by these types, nested as pairs: `(Delta::<0>(p),
-//! (Unsigned(n), ()))`. Each knows how many bytes it may take, so that the generated code cannot
+//! (Unsigned32(n), ()))`. Each knows how many bytes it may take, so that the generated code cannot
 //! write beyond the room that was asked for, whatever it does.
 #![allow(unsafe_code)]
 
@@ -188,26 +188,39 @@ unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS
     }
 }
 
-/// A field whose bound is a constant and whose bytes depend on its value alone.
+/// A field of which arrays can be made: its bytes depend on its value alone.
+///
+/// # Safety
+/// `put` and `put_short` must write at most `SIZE` bytes.
+pub unsafe trait Element<const SLOTS: usize>: Fields<SLOTS> {
+    /// Most bytes that it takes.
+    const SIZE: usize;
+}
+
 macro_rules! field {
-    ($(#[$doc:meta])* $name:ident($inner:ty), $bound:expr, $put:expr, $put_short:expr) => {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $size:expr, $put:expr, $put_short:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $name(pub $inner);
 
-        // SAFETY: `telemetry_format::put` documents the bound of each of its functions.
+        // SAFETY: `telemetry_format::put` documents how many bytes each of its functions writes.
+        unsafe impl<const SLOTS: usize> Element<SLOTS> for $name {
+            const SIZE: usize = $size;
+        }
+
+        // SAFETY: as above.
         unsafe impl<const SLOTS: usize> Fields<SLOTS> for $name {
             #[inline(always)]
             fn bound(&self) -> usize {
-                $bound
+                $size
             }
             #[inline(always)]
             fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
-                $put(out, self.0)
+                $put(out, self.0.into())
             }
             #[inline(always)]
             fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-                $put_short(out, self.0)
+                $put_short(out, self.0.into())
             }
             #[inline(always)]
             fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
@@ -215,13 +228,34 @@ macro_rules! field {
     };
 }
 
+/// Room for a varint of 16 bits: three bytes, written as a word of four.
+const VARINT_16: usize = 4;
+/// Room for a varint of 32 bits.
+const VARINT_32: usize = 5;
+
 field!(
-    /// `u16`, `u32`, `u64`, labels, and types that such numbers carry.
-    Unsigned(u64), MAX_VARINT, put::unsigned, put::short_unsigned
+    /// `u16`, and types that such numbers carry.
+    Unsigned16(u16), VARINT_16, put::unsigned, put::short_unsigned
 );
 field!(
-    /// `i16`, `i32`, `i64`, and enums that such numbers carry.
-    Signed(i64), MAX_VARINT, put::signed, put::short_signed
+    /// `u32`, and types that such numbers carry.
+    Unsigned32(u32), VARINT_32, put::unsigned, put::short_unsigned
+);
+field!(
+    /// `u64`, labels, and types that such numbers carry.
+    Unsigned64(u64), MAX_VARINT, put::unsigned, put::short_unsigned
+);
+field!(
+    /// `i16`, and enums that such numbers carry.
+    Signed16(i16), VARINT_16, put::signed, put::short_signed
+);
+field!(
+    /// `i32`, and enums that such numbers carry.
+    Signed32(i32), VARINT_32, put::signed, put::short_signed
+);
+field!(
+    /// `i64`, and enums that such numbers carry.
+    Signed64(i64), MAX_VARINT, put::signed, put::short_signed
 );
 field!(
     /// `bool`, `u8`, `i8`, and types that such numbers carry.
@@ -318,7 +352,7 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MA
 #[derive(Clone, Copy)]
 pub struct Array<'a, T, F, const MAX: usize, const COUNTED: bool>(pub &'a [T], pub F);
 
-// SAFETY: a count, and as many fields of at most `MAX_VARINT` bytes as `bound` counts.
+// SAFETY: a count, and as many fields of at most `SIZE` bytes as `bound` counts.
 unsafe impl<
     const SLOTS: usize,
     T: Copy,
@@ -330,7 +364,7 @@ unsafe impl<
 {
     #[inline(always)]
     fn bound(&self) -> usize {
-        (1 + self.0.len().min(MAX)) * MAX_VARINT
+        MAX_VARINT + self.0.len().min(MAX) * E::SIZE
     }
     #[inline(always)]
     fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw {
@@ -350,22 +384,6 @@ unsafe impl<
         u64::from(self.0.len() > MAX)
     }
 }
-
-/// A field that an array may have.
-///
-/// # Safety
-/// Writes at most `MAX_VARINT` bytes.
-pub unsafe trait Element<const SLOTS: usize>: Fields<SLOTS> {}
-// SAFETY: see their bounds.
-unsafe impl<const SLOTS: usize> Element<SLOTS> for Unsigned {}
-// SAFETY: see their bounds.
-unsafe impl<const SLOTS: usize> Element<SLOTS> for Signed {}
-// SAFETY: see their bounds.
-unsafe impl<const SLOTS: usize> Element<SLOTS> for Byte {}
-// SAFETY: see their bounds.
-unsafe impl<const SLOTS: usize> Element<SLOTS> for Float {}
-// SAFETY: see their bounds.
-unsafe impl<const SLOTS: usize> Element<SLOTS> for Double {}
 
 /// An array of `pointer`, `addr` or `word`: each element as the distance from the one before it, the
 /// first from the slot, which then holds the first.

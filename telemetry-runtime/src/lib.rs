@@ -39,7 +39,8 @@ pub use variety::{VARIETY, Variety};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::fields::{
-        Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed, Text, Unsigned,
+        Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed16, Signed32, Signed64, Text,
+        Unsigned16, Unsigned32, Unsigned64,
     };
     pub use crate::lane::{Lanes, Site, record, record_long};
     pub use crate::registry::{EventName, Kind, Registry, Relation};
