@@ -1,2 +1,28 @@
-//! To be written.
-fn main() {}
+//! The `telemetry` command: one file per subcommand in `commands`; inputs, filters, output, verdict and
+//! exit codes each in one place that all of them share.
+
+mod commands;
+mod date;
+mod exit;
+mod input;
+mod output;
+mod selection;
+mod table;
+mod text;
+mod verdict;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Reads telemetry streams, and checks the relations that they are made from.
+#[derive(Parser)]
+#[command(name = "telemetry", version, after_help = exit::HELP, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    exit::code(Cli::parse().command.run())
+}

@@ -1,0 +1,288 @@
+//! `telemetry info`: what a stream holds, from its block headers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use telemetry_decode::{Index, KnownRegistry, Session};
+
+use crate::date;
+use crate::exit::Ended;
+use crate::input::InputArgs;
+use crate::output::{OutputArgs, append_json};
+use crate::table::Table;
+use crate::text::{count, escaped_text, grouped, signed_grouped};
+use crate::verdict::Verdict;
+
+const EXAMPLES: &str = "\
+Only block headers are read, so this is quick on any stream; damage inside of blocks of events is found by
+the commands that read them, such as `telemetry stats`.
+
+Examples:
+  telemetry info
+  telemetry info --json a.tel b.tel | jq '.sessions[].facts.program'";
+
+/// Show what streams hold: sessions, registries, threads, kinds, time span, sizes, completeness
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// As one JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Ended {
+        let inputs = self.input.inputs()?;
+        let index = inputs.index()?;
+        let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs);
+        let info = Info::new(&index, &verdict);
+        let mut output = self.output.open()?;
+        if self.json {
+            append_json(output.buffer(), &info);
+        } else {
+            info.append_text(output.buffer());
+        }
+        output.finish()?;
+        Ok(verdict.report(self.input.strict))
+    }
+}
+
+/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+#[derive(Serialize)]
+struct Info<'a> {
+    version: u32,
+    sessions: Vec<SessionInfo<'a>>,
+    registries: Vec<RegistryInfo<'a>>,
+    completeness: &'a Verdict,
+}
+
+#[derive(Serialize)]
+struct SessionInfo<'a> {
+    id: String,
+    declared: bool,
+    ended: bool,
+    started: String,
+    started_ns: u64,
+    ticks_per_second: f64,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+    facts: BTreeMap<&'a str, serde_json::Value>,
+    /// As the facts, in the program's own order.
+    #[serde(skip)]
+    listed_facts: Vec<(&'a str, String)>,
+    threads: Vec<ThreadInfo<'a>>,
+    kinds: Vec<KindInfo<'a>>,
+}
+
+#[derive(Serialize)]
+struct ThreadInfo<'a> {
+    thread: u32,
+    name: Option<&'a str>,
+    tid: Option<u64>,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+#[derive(Serialize)]
+struct KindInfo<'a> {
+    registry: String,
+    kind: &'a str,
+    bit: u8,
+    lost: u64,
+    missing: u64,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+#[derive(Serialize, Default, Clone, Copy)]
+struct Sum {
+    events: u64,
+    blocks: u64,
+    /// Headers included.
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct RegistryInfo<'a> {
+    name: &'a str,
+    version: String,
+    fingerprint: String,
+    kinds: usize,
+    events: usize,
+    doc: &'a str,
+    /// False for one given by `--registry`.
+    in_stream: bool,
+}
+
+impl<'a> Info<'a> {
+    fn new(index: &'a Index, completeness: &'a Verdict) -> Self {
+        let sessions = index.sessions.iter().enumerate();
+        Info {
+            version: 1,
+            sessions: sessions.map(|(number, session)| SessionInfo::new(index, number, session)).collect(),
+            registries: index.registries.iter().map(RegistryInfo::new).collect(),
+            completeness,
+        }
+    }
+
+    fn append_text(&self, out: &mut Vec<u8>) {
+        for session in &self.sessions {
+            session.append_text(out);
+            out.push(b'\n');
+        }
+        for registry in &self.registries {
+            out.extend_from_slice(registry.line().as_bytes());
+        }
+    }
+}
+
+impl<'a> SessionInfo<'a> {
+    fn new(index: &'a Index, number: usize, session: &'a Session) -> Self {
+        let clock = &session.clock;
+        let mut threads: BTreeMap<u32, Sum> =
+            session.threads.keys().map(|thread| (*thread, Sum::default())).collect();
+        let mut kinds: BTreeMap<(u64, u8), Sum> = BTreeMap::new();
+        let mut span: Option<(u64, u64)> = None;
+        for block in &index.blocks {
+            let lane = &index.lanes[block.lane as usize];
+            if lane.session != number {
+                continue;
+            }
+            threads.entry(lane.thread).or_default().add(block.events, block.len);
+            kinds.entry((lane.registry, lane.kind)).or_default().add(block.events, block.len);
+            let (first, last) = span.unwrap_or((u64::MAX, 0));
+            span = Some((first.min(block.base_ticks), last.max(block.end_ticks)));
+        }
+        let threads = threads.into_iter().filter(|(thread, sum)| *thread != 0 || sum.events > 0);
+        let facts = || session.facts.iter();
+        SessionInfo {
+            id: format!("{:016x}", session.id),
+            declared: session.declared,
+            ended: session.ended,
+            started: date::utc(clock.start_wall()),
+            started_ns: clock.start_wall(),
+            ticks_per_second: clock.ticks_per_second().round(),
+            first_ns: span.map(|(first, _)| clock.ns(first)),
+            last_ns: span.map(|(_, last)| clock.ns(last)),
+            facts: facts()
+                .map(|(key, value)| (key, serde_json::to_value(value).unwrap_or_default()))
+                .collect(),
+            listed_facts: facts().map(|(key, value)| (key, fact_text(value.as_str(), value))).collect(),
+            threads: threads.map(|(thread, sum)| ThreadInfo::new(session, thread, sum)).collect(),
+            kinds: kinds.into_iter().map(|(key, sum)| KindInfo::new(index, session, key, sum)).collect(),
+        }
+    }
+
+    fn append_text(&self, out: &mut Vec<u8>) {
+        let mut facts = Table::new(2, &["session", &self.id]);
+        for (key, value) in &self.listed_facts {
+            facts.row([format!("  {}", escaped_text(key)), value.clone()]);
+        }
+        let mut fact = |key: &str, value: String| facts.row([format!("  {key}"), value]);
+        fact("started", format!("{} UTC", self.started));
+        fact("clock rate", format!("{} ticks/s", grouped(self.ticks_per_second as u64)));
+        if let (Some(first), Some(last)) = (self.first_ns, self.last_ns) {
+            let seconds = last.saturating_sub(first) as f64 / 1e9;
+            fact("events from", format!("{} ns", signed_grouped(first)));
+            fact("events to", format!("{} ns ({seconds:.3} s)", signed_grouped(last)));
+        }
+        fact("ended", if self.ended { "in good order" } else { "not in good order" }.to_string());
+        facts.append(out, 0);
+        out.push(b'\n');
+
+        let mut threads =
+            Table::new(2, &["thread", "name", "tid", "events", "blocks", "bytes", "bytes/event"]);
+        for ThreadInfo { thread, name, tid, sum } in &self.threads {
+            let tid = tid.map_or_else(String::new, |tid| tid.to_string());
+            let words = [thread.to_string(), escaped_text(name.unwrap_or_default()), tid];
+            threads.row(words.into_iter().chain(sum.cells()));
+        }
+        threads.append(out, 2);
+        out.push(b'\n');
+
+        let head = ["kind", "registry", "events", "blocks", "bytes", "bytes/event", "lost", "missing"];
+        let mut kinds = Table::new(2, &head);
+        let mut total = Sum::default();
+        for KindInfo { registry, kind, lost, missing, sum, .. } in &self.kinds {
+            let words = [kind.to_string(), registry.clone()];
+            kinds.row(words.into_iter().chain(sum.cells()).chain([grouped(*lost), grouped(*missing)]));
+            total = Sum {
+                events: total.events + sum.events,
+                blocks: total.blocks + sum.blocks,
+                bytes: total.bytes + sum.bytes,
+            };
+        }
+        kinds.row(["all".to_string(), String::new()].into_iter().chain(total.cells()));
+        kinds.append(out, 2);
+    }
+}
+
+impl<'a> ThreadInfo<'a> {
+    fn new(session: &'a Session, thread: u32, sum: Sum) -> Self {
+        let tid = session.threads.get(&thread).and_then(|facts| facts.number("tid"));
+        ThreadInfo { thread, name: session.thread_name(thread), tid, sum }
+    }
+}
+
+impl<'a> KindInfo<'a> {
+    fn new(index: &'a Index, session: &Session, (fingerprint, bit): (u64, u8), sum: Sum) -> Self {
+        let known = index.registries.iter().find(|known| known.fingerprint == fingerprint);
+        let kind = known.and_then(|known| known.kinds.iter().find(|kind| kind.bit == bit));
+        let lanes = || {
+            let lanes = index.completeness.lanes.iter();
+            lanes.filter(|lane| (lane.session, lane.registry, lane.kind) == (session.id, fingerprint, bit))
+        };
+        KindInfo {
+            registry: known.map_or_else(|| format!("{fingerprint:016x}"), |known| known.name.clone()),
+            kind: kind.map_or("?", |kind| &kind.name),
+            bit,
+            lost: lanes().map(|lane| lane.lost.events()).fold(0, u64::saturating_add),
+            missing: lanes().map(|lane| lane.missing).fold(0, u64::saturating_add),
+            sum,
+        }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, events: u32, bytes: u32) {
+        self.events += u64::from(events);
+        self.blocks += 1;
+        self.bytes += u64::from(bytes);
+    }
+
+    fn cells(&self) -> [String; 4] {
+        let each = if self.events == 0 { 0.0 } else { self.bytes as f64 / self.events as f64 };
+        [grouped(self.events), grouped(self.blocks), grouped(self.bytes), format!("{each:.1}")]
+    }
+}
+
+impl<'a> RegistryInfo<'a> {
+    fn new(known: &'a KnownRegistry) -> Self {
+        RegistryInfo {
+            name: &known.name,
+            version: known.version.to_string(),
+            fingerprint: format!("{:016x}", known.fingerprint),
+            kinds: known.kinds.len(),
+            events: known.events.len(),
+            doc: &known.doc,
+            in_stream: known.at.is_some(),
+        }
+    }
+
+    fn line(&self) -> String {
+        let RegistryInfo { name, version, fingerprint, kinds, events, in_stream, .. } = self;
+        let (kinds, events) = (count(*kinds as u64, "kind"), count(*events as u64, "event"));
+        let given = if *in_stream { "" } else { ", given by --registry" };
+        format!("registry {name} {version}, fingerprint {fingerprint}: {kinds}, {events}{given}\n")
+    }
+}
+
+fn fact_text(text: Option<&str>, value: &impl ToString) -> String {
+    escaped_text(&text.map_or_else(|| value.to_string(), str::to_string))
+}

@@ -1,0 +1,56 @@
+//! The subcommands: each a file with its options and a `run`.
+
+mod check;
+mod cnv;
+mod info;
+mod print;
+mod stats;
+mod txt;
+
+use telemetry_decode::{Event, Events};
+
+use crate::exit::{Ended, Failure};
+use crate::input::cannot_read;
+use crate::output::Output;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    Print(print::Args),
+    Cnv(cnv::Args),
+    Txt(txt::Args),
+    Info(info::Args),
+    Stats(stats::Args),
+    Check(check::Args),
+}
+
+impl Command {
+    pub(crate) fn run(&self) -> Ended {
+        match self {
+            Command::Print(args) => args.run(),
+            Command::Cnv(args) => args.run(),
+            Command::Txt(args) => args.run(),
+            Command::Info(args) => args.run(),
+            Command::Stats(args) => args.run(),
+            Command::Check(args) => args.run(),
+        }
+    }
+}
+
+/// Writes all events as text. If the input fails on the way, what came before is written.
+fn write_lines(
+    events: &mut Events<'_>,
+    mut output: Output,
+    mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
+) -> Result<(), Failure> {
+    loop {
+        match events.next() {
+            Ok(Some(event)) => append_line(output.buffer(), &event),
+            Ok(None) => return output.finish(),
+            Err(error) => {
+                output.flush()?;
+                return Err(cannot_read(error));
+            }
+        }
+        output.relieve()?;
+    }
+}

@@ -1,0 +1,67 @@
+//! How a command ends, and what it says on standard error: the one place for exit codes.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What `--help` says of exit codes.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  done
+  1  problems were found: a damaged or unreadable part of a stream, a mistake in a relation, a name
+     in a filter that nothing has; with --strict also events that were lost or are missing, and
+     sessions that did not end in good order
+  2  not done: wrong usage, an input that cannot be opened or read, an output that cannot be written
+
+Each command that reads streams ends with a verdict on their completeness on standard error.";
+
+/// How a command ended that did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Outcome {
+    /// Nothing to complain of.
+    Clean,
+    /// What was read has problems, which were reported.
+    Problems,
+}
+
+/// What kept a command from its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// In a few words.
+    Message(String),
+    /// Whoever reads our output has read enough.
+    OutputClosed,
+}
+
+/// The result of a command.
+pub(crate) type Ended = Result<Outcome, Failure>;
+
+impl Outcome {
+    pub(crate) fn problems_if(found: bool) -> Outcome {
+        if found { Outcome::Problems } else { Outcome::Clean }
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Display) -> Failure {
+        Failure::Message(message.to_string())
+    }
+}
+
+/// The exit code of a command's result. Says why it failed.
+pub(crate) fn code(ended: Ended) -> ExitCode {
+    match ended {
+        Ok(Outcome::Clean) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Ok(Outcome::Problems) => ExitCode::from(1),
+        Err(Failure::Message(message)) => {
+            report(message);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Says something on standard error. If that is closed or full, nobody is to be told.
+pub(crate) fn report(message: impl Display) {
+    let _ = writeln!(std::io::stderr(), "telemetry: {message}");
+}

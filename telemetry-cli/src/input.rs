@@ -1,0 +1,159 @@
+//! Which streams a command reads, and how they are opened.
+
+use std::path::{Path, PathBuf};
+
+use telemetry_decode::{Events, Filter, Index, Order, Reader};
+use telemetry_schema::Registry;
+
+use crate::exit::{Failure, report};
+
+/// The program's own default, so that what it wrote is found where it was run.
+const DEFAULT_FILE: &str = "telemetry.tel";
+
+#[derive(clap::Args)]
+pub(crate) struct InputArgs {
+    /// Streams, read as if they were one; `-` is standard input [default: $TELEMETRY_FILENAME, else
+    /// telemetry.tel]
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) registries: RegistryArgs,
+
+    /// Exit with 1 if anything at all is lost, missing or unfinished
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct RegistryArgs {
+    /// The events.toml of events whose registry is not in the input (repeatable)
+    #[arg(long = "registry", value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// Streams that were named, and where each begins among the bytes of all.
+pub(crate) struct Inputs {
+    names: Vec<Named>,
+    registries: Vec<Registry>,
+}
+
+struct Named {
+    path: PathBuf,
+    /// Offset of its first byte in the whole; unknown behind a pipe.
+    start: Option<u64>,
+    /// Of a regular file.
+    len: Option<u64>,
+}
+
+impl InputArgs {
+    /// The streams that are meant. None is opened yet.
+    pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
+        self.inputs_with(&[])
+    }
+
+    /// The same with further files, named in another way.
+    pub(crate) fn inputs_with(&self, further: &[PathBuf]) -> Result<Inputs, Failure> {
+        let mut paths = [&self.files[..], further].concat();
+        if paths.is_empty() {
+            let named = std::env::var_os("TELEMETRY_FILENAME").filter(|name| !name.is_empty());
+            paths.push(named.map_or_else(|| DEFAULT_FILE.into(), PathBuf::from));
+        }
+        let mut names = Vec::new();
+        let mut start = Some(0);
+        for path in paths {
+            let metadata = std::fs::metadata(&path).ok().filter(|_| path.as_os_str() != "-");
+            let len = metadata.filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
+            names.push(Named { path, start, len });
+            start = start.zip(len).map(|(start, len)| start + len);
+        }
+        Ok(Inputs { names, registries: self.registries.load()? })
+    }
+}
+
+impl RegistryArgs {
+    pub(crate) fn load(&self) -> Result<Vec<Registry>, Failure> {
+        let mut registries = Vec::new();
+        for path in &self.files {
+            let (registry, _) = telemetry_schema::load(path)
+                .map_err(|error| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?;
+            registries.push(registry);
+        }
+        Ok(registries)
+    }
+}
+
+impl Inputs {
+    /// Starts to read events.
+    pub(crate) fn events(&self, order: Order, filter: Filter) -> Result<Events<'static>, Failure> {
+        self.reader()?.order(order).filter(filter).events().map_err(cannot_read)
+    }
+
+    /// Reads block headers. None if an input is a pipe, which can be read only once.
+    pub(crate) fn index_again(&self) -> Result<Option<Index>, Failure> {
+        if self.names.iter().all(|name| name.len.is_some()) { self.index().map(Some) } else { Ok(None) }
+    }
+
+    /// Reads block headers.
+    pub(crate) fn index(&self) -> Result<Index, Failure> {
+        self.reader()?.index().map_err(cannot_read)
+    }
+
+    /// The input that an offset is in, by name, and the offset in it.
+    pub(crate) fn place(&self, at: u64) -> (String, u64) {
+        let starts = |name: &Named| name.start.filter(|start| *start <= at);
+        let found = self.names.iter().rev().find_map(|name| Some((name, starts(name)?)));
+        found.map_or_else(|| ("the input".to_string(), at), |(name, start)| (display(&name.path), at - start))
+    }
+
+    /// All inputs by name.
+    pub(crate) fn names(&self) -> String {
+        self.names.iter().map(|name| display(&name.path)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Those that have nothing in them, by name.
+    pub(crate) fn empty_files(&self) -> Vec<String> {
+        let empty = self.names.iter().filter(|name| name.len == Some(0));
+        empty.map(|name| display(&name.path)).collect()
+    }
+
+    fn reader(&self) -> Result<Reader<'static>, Failure> {
+        let paths = self.names.iter().map(|name| &name.path);
+        let reader = Reader::open_all(paths).map_err(Failure::new)?;
+        Ok(self.registries.iter().cloned().fold(reader, Reader::registry))
+    }
+}
+
+/// A message for an input that failed while it was read.
+pub(crate) fn cannot_read(error: std::io::Error) -> Failure {
+    Failure::new(format!("cannot read the stream: {error}"))
+}
+
+/// A path as messages name it.
+pub(crate) fn display(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_string() } else { format!("`{}`", path.display()) }
+}
+
+/// Says so if the text form, which names events by code alone, is ambiguous for these registries.
+pub(crate) fn report_shared_codes<'a>(registries: impl Iterator<Item = &'a Registry> + Clone) {
+    for (index, one) in registries.clone().enumerate() {
+        for other in registries.clone().skip(index + 1) {
+            let shared = one.events.iter().filter_map(|event| Some((event, other.event(event.code)?)));
+            let mut differing = shared.filter(|(a, b)| a.name != b.name || a.params != b.params);
+            if let Some((a, b)) = differing.next() {
+                report(format!(
+                    "warning: code {:#06x} is `{}` in registry {} {} and `{}` in {} {}, and {} more codes are shared; \
+                     help: choose one with --registry-name",
+                    a.code,
+                    a.name,
+                    one.name,
+                    one.version,
+                    b.name,
+                    other.name,
+                    other.version,
+                    differing.count()
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Where a command's output goes: one buffer, standard output or a file that appears when it is whole.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use tempfile::NamedTempFile;
+
+use crate::exit::{Failure, report};
+
+/// Bytes at which the buffer is written.
+const FULL: usize = 64 << 10;
+
+#[derive(clap::Args)]
+pub(crate) struct OutputArgs {
+    /// Write to this file, which is replaced when the output is whole, and left alone if it fails
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A buffered output.
+pub(crate) struct Output {
+    buffer: Vec<u8>,
+    target: Target,
+}
+
+enum Target {
+    Stdout(StdoutLock<'static>),
+    /// Something that must not be replaced, such as a device or a pipe.
+    Direct(File, PathBuf),
+    Replace(NamedTempFile, PathBuf),
+}
+
+impl OutputArgs {
+    pub(crate) fn open(&self) -> Result<Output, Failure> {
+        let target = match &self.output {
+            None => Target::Stdout(io::stdout().lock()),
+            Some(path) => open_file(path).map_err(|error| cannot_write(path, &error))?,
+        };
+        Ok(Output { buffer: Vec::with_capacity(2 * FULL), target })
+    }
+}
+
+impl Output {
+    /// The buffer, to append lines to.
+    #[inline]
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Writes the buffer if there is much in it. To be called after each line.
+    #[inline]
+    pub(crate) fn relieve(&mut self) -> Result<(), Failure> {
+        if self.buffer.len() < FULL { Ok(()) } else { self.flush() }
+    }
+
+    /// Writes the buffer.
+    #[cold]
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        let written = match &mut self.target {
+            Target::Stdout(out) => out.write_all(&self.buffer).and_then(|()| out.flush()),
+            Target::Direct(file, _) => file.write_all(&self.buffer),
+            Target::Replace(file, _) => file.write_all(&self.buffer),
+        };
+        self.buffer.clear();
+        written.map_err(|error| self.failed(&error))
+    }
+
+    /// Writes what is left, and puts the file in its place.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        if let Target::Replace(file, path) = self.target {
+            // From here on an interrupt leaves either the old file or the new one.
+            *unfinished() = None;
+            file.persist(&path).map_err(|error| cannot_write(&path, &error.error))?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        match &self.target {
+            _ if error.kind() == ErrorKind::BrokenPipe => Failure::OutputClosed,
+            Target::Stdout(_) => Failure::new(format!("cannot write to standard output: {error}")),
+            Target::Direct(_, path) | Target::Replace(_, path) => cannot_write(path, error),
+        }
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot write `{}`: {error}", path.display()))
+}
+
+fn open_file(path: &Path) -> io::Result<Target> {
+    let old = match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        Ok(metadata) if !metadata.is_file() => {
+            return Ok(Target::Direct(OpenOptions::new().write(true).open(path)?, path.to_path_buf()));
+        }
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    // Where a link stands, what it points to is replaced.
+    let path = if old.is_some() { std::fs::canonicalize(path)? } else { path.to_path_buf() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = temporary_in(folder)?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    remove_when_interrupted(file.path());
+    Ok(Target::Replace(file, path))
+}
+
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".telemetry-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        // As any new file: what the umask leaves of it.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+/// The temporary file of a run that is under way.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+fn unfinished() -> std::sync::MutexGuard<'static, Option<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn remove_when_interrupted(path: &Path) {
+    *unfinished() = Some(path.to_path_buf());
+    let handler = || {
+        if let Some(path) = unfinished().take() {
+            let _ = std::fs::remove_file(path);
+        }
+        // As a shell names a program that an interrupt ended.
+        std::process::exit(130);
+    };
+    if let Err(error) = ctrlc::set_handler(handler) {
+        report(format!("warning: an interrupt will leave a temporary file: {error}"));
+    }
+}
+
+/// Appends a value as JSON text that people can read too.
+pub(crate) fn append_json(out: &mut Vec<u8>, value: &impl serde::Serialize) {
+    // What the commands show serializes, and memory takes it.
+    if serde_json::to_writer_pretty(&mut *out, value).is_ok() {
+        out.push(b'\n');
+    }
+}

@@ -1,0 +1,57 @@
+//! The text of MPS's `mpseventcnv`: what `sort` and [`super::cnv_line`] read.
+
+use telemetry_decode::{Event, Value};
+
+use super::number::{hex, hex_4_spaces, hex_16, hex_bytes, signed_hex};
+use super::{float, quoted};
+
+/// Appends the line of an event: clock reading, code, and a space before each value.
+#[inline]
+pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
+    hex_16(out, event.ticks);
+    out.push(b' ');
+    hex_4_spaces(out, event.schema.code);
+    for index in 0..event.schema.params.len() {
+        out.push(b' ');
+        if let Some(value) = event.value(index) {
+            scalar_or_array(out, &value);
+        }
+    }
+    out.push(b'\n');
+}
+
+#[inline]
+fn scalar_or_array(out: &mut Vec<u8>, value: &Value<'_>) {
+    match *value {
+        Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Label(n) | Value::Unsigned(n) => {
+            hex(out, n)
+        }
+        Value::Bool(b) => out.push(b'0' + u8::from(b)),
+        Value::Signed(n) => signed_hex(out, n),
+        Value::F32(x) => float::general_10(out, x.into()),
+        Value::F64(x) => float::general_10(out, x),
+        Value::String(text) => quoted::quoted(out, text.0),
+        Value::Bytes(bytes) => quoted_bytes(out, bytes),
+        Value::Named(named) => match u64::try_from(named.number()) {
+            Ok(number) => hex(out, number),
+            Err(_) => signed_hex(out, named.number() as i64),
+        },
+        Value::Array(array) => {
+            out.push(b'[');
+            for (index, value) in array.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                scalar_or_array(out, &value);
+            }
+            out.push(b']');
+        }
+    }
+}
+
+/// Two digits for each byte, in quotes so that no bytes are something too.
+pub(super) fn quoted_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    hex_bytes(out, bytes);
+    out.push(b'"');
+}

@@ -1,0 +1,224 @@
+//! Whole numbers as digits.
+
+/// `%016X`.
+#[inline]
+pub(crate) fn hex_16(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&digits(number, UPPER));
+}
+
+/// `%X`.
+#[inline]
+pub(crate) fn hex(out: &mut Vec<u8>, number: u64) {
+    unpadded(out, number, UPPER);
+}
+
+/// `%x`.
+#[inline]
+pub(crate) fn hex_lower(out: &mut Vec<u8>, number: u64) {
+    unpadded(out, number, LOWER);
+}
+
+/// `%4X`.
+#[inline]
+pub(crate) fn hex_4_spaces(out: &mut Vec<u8>, number: u16) {
+    let mut four = hex_4_of(number);
+    let zeros = (number | 1).leading_zeros() as usize / 4;
+    four[..zeros].fill(b' ');
+    out.extend_from_slice(&four);
+}
+
+/// `%04X`.
+#[inline]
+pub(crate) fn hex_4(out: &mut Vec<u8>, number: u16) {
+    out.extend_from_slice(&hex_4_of(number));
+}
+
+/// `%02X` of each byte.
+pub(crate) fn hex_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        out.extend_from_slice(&hex_4_of((*byte).into())[2..]);
+    }
+}
+
+/// `%02x` of each byte, with a space between two.
+pub(crate) fn hex_bytes_spaced(out: &mut Vec<u8>, bytes: &[u8]) {
+    for (index, byte) in bytes.iter().enumerate() {
+        if index > 0 {
+            out.push(b' ');
+        }
+        out.extend_from_slice(&digits((*byte).into(), LOWER)[14..]);
+    }
+}
+
+/// `%d`.
+#[inline]
+pub(crate) fn signed_decimal(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    decimal(out, number.unsigned_abs());
+}
+
+/// A sign and `%X` of the magnitude.
+#[inline]
+pub(crate) fn signed_hex(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    hex(out, number.unsigned_abs());
+}
+
+/// `%u`.
+#[inline]
+pub(crate) fn decimal(out: &mut Vec<u8>, number: u64) {
+    let mut text = [0; 20];
+    let mut start = text.len();
+    let mut rest = number;
+    while rest >= 100 {
+        start -= 2;
+        text[start..start + 2].copy_from_slice(pair(rest % 100));
+        rest /= 100;
+    }
+    if rest >= 10 {
+        start -= 2;
+        text[start..start + 2].copy_from_slice(pair(rest));
+    } else {
+        start -= 1;
+        text[start] = b'0' + rest as u8;
+    }
+    out.extend_from_slice(&text[start..]);
+}
+
+/// Decimal in groups of three, right-aligned in at least `width` columns: `1_234_567`.
+pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
+    let mut text = [0; 28];
+    let mut start = text.len();
+    let mut rest = number.unsigned_abs();
+    while rest >= 1000 {
+        let (tens, ones) = (pair(rest % 1000 / 10), b'0' + (rest % 10) as u8);
+        start -= 4;
+        text[start..start + 4].copy_from_slice(&[b'_', tens[0], tens[1], ones]);
+        rest /= 1000;
+    }
+    loop {
+        start -= 1;
+        text[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        start -= 1;
+        text[start] = b'-';
+    }
+    let digits = &text[start..];
+    out.resize(out.len() + width.saturating_sub(digits.len()), b' ');
+    out.extend_from_slice(digits);
+}
+
+/// What is added to a digit above nine, beside `0`.
+const UPPER: u64 = 7;
+const LOWER: u64 = 39;
+
+#[inline(always)]
+fn unpadded(out: &mut Vec<u8>, number: u64, letters: u64) {
+    // The digits are moved to the front and all 16 bytes stored, which is less work than to copy as many
+    // as there are.
+    let zeros = (number | 1).leading_zeros() / 4;
+    let len = out.len();
+    out.extend_from_slice(&digits(number << (4 * zeros), letters));
+    out.truncate(len + 16 - zeros as usize);
+}
+
+/// The 16 digits of a number.
+#[inline(always)]
+fn digits(number: u64, letters: u64) -> [u8; 16] {
+    let (high, low) = (eight_digits(number >> 32, letters), eight_digits(number & 0xffff_ffff, letters));
+    let mut all = [0; 16];
+    all[..8].copy_from_slice(&high.to_be_bytes());
+    all[8..].copy_from_slice(&low.to_be_bytes());
+    all
+}
+
+/// The digits of a number of 32 bits, all eight at once: a digit in each byte.
+#[inline(always)]
+fn eight_digits(number: u64, letters: u64) -> u64 {
+    let spread = (number << 16 | number) & 0x0000_ffff_0000_ffff;
+    let spread = (spread << 8 | spread) & 0x00ff_00ff_00ff_00ff;
+    let spread = (spread << 4 | spread) & 0x0f0f_0f0f_0f0f_0f0f;
+    let above_nine = (spread + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    spread + 0x3030_3030_3030_3030 + above_nine * letters
+}
+
+#[inline(always)]
+fn hex_4_of(number: u16) -> [u8; 4] {
+    (eight_digits(number.into(), UPPER) as u32).to_be_bytes()
+}
+
+/// The two digits of a number below 100.
+#[inline(always)]
+fn pair(number: u64) -> &'static [u8] {
+    const PAIRS: [[u8; 2]; 100] = {
+        let mut pairs = [[0; 2]; 100];
+        let mut number = 0;
+        while number < 100 {
+            pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+            number += 1;
+        }
+        pairs
+    };
+    &PAIRS[number as usize % 100]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl Fn(&mut Vec<u8>)) -> String {
+        let mut out = b">".to_vec();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_as_the_standard_library_formats_them() {
+        let near = |n: u64| [n.wrapping_sub(1), n, n.wrapping_add(1)];
+        let twos = (0..64).flat_map(|bit| near(1 << bit));
+        let tens = (0..20).flat_map(|power| near(10_u64.pow(power)));
+        let digits = [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210];
+        for n in twos.chain(tens).chain(digits) {
+            assert_eq!(text(|out| hex_16(out, n)), format!(">{n:016X}"));
+            assert_eq!(text(|out| hex(out, n)), format!(">{n:X}"));
+            assert_eq!(text(|out| hex_lower(out, n)), format!(">{n:x}"));
+            assert_eq!(text(|out| hex_4_spaces(out, n as u16)), format!(">{:4X}", n as u16));
+            assert_eq!(text(|out| hex_4(out, n as u16)), format!(">{:04X}", n as u16));
+            assert_eq!(text(|out| hex_bytes(out, &[n as u8])), format!(">{:02X}", n as u8));
+            assert_eq!(text(|out| decimal(out, n)), format!(">{n}"));
+            assert_eq!(text(|out| signed_decimal(out, n as i64)), format!(">{}", n as i64));
+            let sign = if (n as i64) < 0 { "-" } else { "" };
+            assert_eq!(
+                text(|out| signed_hex(out, n as i64)),
+                format!(">{sign}{:X}", (n as i64).unsigned_abs())
+            );
+            let grouped_text = text(|out| grouped(out, n as i64, 0));
+            assert_eq!(grouped_text.replace('_', ""), format!(">{}", n as i64));
+        }
+    }
+
+    #[test]
+    fn groups_are_of_three_and_aligned() {
+        let table = [
+            (0, ">         0"),
+            (999, ">       999"),
+            (1_000, ">     1_000"),
+            (-1_000, ">    -1_000"),
+            (1_002_003, "> 1_002_003"),
+            (123_456_789_000, ">123_456_789_000"),
+            (i64::MIN, ">-9_223_372_036_854_775_808"),
+        ];
+        for (number, expected) in table {
+            assert_eq!(text(|out| grouped(out, number, 10)), expected);
+        }
+    }
+}
