@@ -33,21 +33,16 @@ fn main() {
     for _ in 0..ROUNDS {
         let base = floor(EVENTS);
         let one = recorded(1);
-        let figures = [
-            base,
-            one / base,
-            inherit() / base,
-            named() / base,
-            off() / base,
-            recorded(2) / one,
-        ];
+        let figures = [base, one / base, inherit() / base, named() / base, off() / base, recorded(2) / one];
         let disk = disk();
         for (row, figure) in rows.iter_mut().zip(figures.into_iter().chain([disk.0, disk.1 / base, disk.2])) {
             row.rounds.push(figure);
         }
     }
     table(rows);
-    println!("\nW: an event of a pointer, an address, a word and a u32. F: cycle counter and 36 bytes of stores.");
+    println!(
+        "\nW: an event of a pointer, an address, a word and a u32. F: cycle counter and 36 bytes of stores."
+    );
     instructions();
 }
 
@@ -172,7 +167,11 @@ fn instructions() {
     let Ok(this) = std::env::current_exe() else { return };
     let count = |work: &str, n: u64| -> Option<f64> {
         let output = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*telemetry_hot_loop*"])
+            .args([
+                "--tool=callgrind",
+                "--callgrind-out-file=/dev/null",
+                "--toggle-collect=*telemetry_hot_loop*",
+            ])
             .arg(&this)
             .args(["--count", work, &n.to_string()])
             .output()

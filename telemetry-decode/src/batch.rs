@@ -1,6 +1,11 @@
 //! A few events read ahead, so that what reading them needs is looked up once for all.
 
+use telemetry_format::Malformed;
+
+use crate::decoder::{Reading, Take};
 use crate::event::Raw;
+use crate::plan::EventPlan;
+use crate::session::Session;
 
 /// Most events of a batch.
 const EVENTS: usize = 64;
@@ -38,25 +43,8 @@ impl Batch {
         }
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.heads.len() >= EVENTS
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.heads.is_empty()
-    }
-
-    /// Where the parameters of the next event go.
-    #[inline(always)]
-    pub(crate) fn place(&mut self, params: usize) -> &mut [Raw] {
-        self.raw.get_mut(self.used..self.used + params).unwrap_or_default()
-    }
-
-    /// Keeps the event whose parameters were placed.
-    #[inline(always)]
-    pub(crate) fn keep(&mut self, time: u64, event: u32, params: usize) {
-        self.heads.push(Head { time, event, first: self.used as u32 });
-        self.used += params;
     }
 
     /// Goes on to the next event; false behind the last.
@@ -78,5 +66,25 @@ impl Batch {
         let head = self.heads.get(self.current)?;
         let end = self.heads.get(self.current + 1).map_or(self.used, |next| next.first as usize);
         Some((head, self.raw.get(head.first as usize..end)?))
+    }
+}
+
+impl Take<'_> for Batch {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.heads.len() >= EVENTS
+    }
+
+    #[inline(always)]
+    fn read(&mut self, event: &EventPlan, reading: &mut Reading<'_, '_>) -> Result<(), Malformed> {
+        let params = event.params as usize;
+        let place = self.raw.get_mut(self.used..self.used + params).unwrap_or_default();
+        event.read(&mut reading.cursor, reading.slots, reading.payload.len(), place)
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, event: &EventPlan, time: u64, _: &Session) {
+        self.heads.push(Head { time, event: event.index, first: self.used as u32 });
+        self.used += event.params as usize;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use telemetry_format::{BlockType, Cursor, Header, Loss, flags};
+use telemetry_format::{BlockType, Cursor, Header, Loss, Malformed, flags};
 
 use crate::batch::Batch;
 use crate::blocks::Block;
@@ -12,7 +12,9 @@ use crate::event::Event;
 use crate::filter::Filter;
 use crate::known::Known;
 use crate::lane::{Lane, LaneKey, Open, Stretch};
+use crate::plan::EventPlan;
 use crate::registries::{KnownRegistry, bit, matches_any};
+use crate::session::Session;
 
 /// Most slots of all lanes together. A stream that would need more does not come from a program.
 const MAX_SLOTS: usize = 16 << 20;
@@ -213,57 +215,62 @@ impl Decoder {
             self.report.bytes.read += len;
             return None;
         }
-        let last = header.flags & flags::LAST != 0;
         let news = lane.news(&stretch);
-        if news.is_none() && last && header.events > 0 {
+        let repeats = header.events > 0 && news.is_none();
+        let last = header.flags & flags::LAST != 0;
+        if repeats && (last || lane.is_past(header)) {
             self.report.bytes.repeated += len;
             return None;
         }
-        let payload_at = at + u64::from(header.header_len);
-        match self.begin(id, header) {
-            Ok((registry, time)) => {
-                let lane = &mut self.lanes[id as usize];
-                let none = stretch.before..stretch.before;
-                let give = if want == Want::Yes { news.clone().unwrap_or(none.clone()) } else { none };
-                match (&news, want) {
-                    (Some(_), _) | (None, Want::Silently) => self.report.bytes.read += len,
-                    (None, _) if header.events == 0 => self.report.bytes.read += len,
-                    (None, _) => self.report.bytes.repeated += len,
-                }
-                if want == Want::Silently {
-                    lane.leave_out(&stretch);
-                }
-                Some(Part {
-                    lane: id,
-                    session: lane.key.session,
-                    registry,
-                    thread: header.thread,
-                    kind: header.kind,
-                    last,
-                    seq: header.seq,
-                    offset: header.offset,
-                    at: payload_at,
-                    len: header.payload_len as usize,
-                    stretch,
-                    give,
-                    next: stretch.before,
-                    end: stretch.range().end,
-                    pos: 0,
-                    time,
-                    filtered: 0,
-                    wrong: None,
-                })
+        let (registry, time) = match self.begin(id, header) {
+            Ok(begun) => begun,
+            Err(_) if repeats => {
+                self.report.bytes.repeated += len;
+                return None;
             }
             Err(reason) => {
-                let lane = &mut self.lanes[id as usize];
-                lane.open = None;
-                lane.give_up(stretch.range(), &stretch);
-                self.report.bytes.undecodable += len;
-                let range = payload_at..at + len;
-                self.report.undecodable(Undecodable { range, events: header.events, reason });
-                None
+                self.refuse(id, at, header, reason);
+                return None;
             }
+        };
+        let bytes = &mut self.report.bytes;
+        *if repeats { &mut bytes.repeated } else { &mut bytes.read } += len;
+        let lane = &mut self.lanes[id as usize];
+        if want == Want::Silently {
+            lane.leave_out(&stretch);
         }
+        Some(Part {
+            lane: id,
+            session: lane.key.session,
+            registry,
+            thread: header.thread,
+            kind: header.kind,
+            last,
+            seq: header.seq,
+            offset: header.offset,
+            at: at + u64::from(header.header_len),
+            len: header.payload_len as usize,
+            stretch,
+            // A part that repeats others, or is not wanted, is read for the sake of the next one.
+            give: news.filter(|_| want == Want::Yes).unwrap_or(stretch.before..stretch.before),
+            next: stretch.before,
+            end: stretch.range().end,
+            pos: 0,
+            time,
+            filtered: 0,
+            wrong: None,
+        })
+    }
+
+    /// Accounts for a part that cannot be read.
+    fn refuse(&mut self, lane: u32, at: u64, header: &Header, reason: Reason) {
+        let lane = &mut self.lanes[lane as usize];
+        let stretch = Stretch::from(header);
+        lane.open = None;
+        lane.give_up(stretch.range(), &stretch);
+        self.report.bytes.undecodable += header.block_len();
+        let range = at + u64::from(header.header_len)..at + header.block_len();
+        self.report.undecodable(Undecodable { range, events: header.events, reason });
     }
 
     /// Looks up what a part needs: its registry's index, and the time that its first event counts from.
@@ -293,29 +300,42 @@ impl Decoder {
     /// Reads the next events of a part that are to be given out, up to a batch full. None are left of
     /// the part if none are read; it is then closed.
     pub(crate) fn read(&mut self, part: &mut Part, payload: &[u8], batch: &mut Batch) {
+        batch.clear(self.known.registries[part.registry as usize].plan.max_params());
+        self.read_into(part, payload, batch);
+        if batch.is_empty() {
+            self.close(part);
+        }
+    }
+
+    /// Reads all events of a part, and closes it.
+    pub(crate) fn read_all<'p>(&mut self, part: &mut Part, payload: &'p [u8], taker: &mut impl Take<'p>) {
+        self.read_into(part, payload, taker);
+        self.close(part);
+    }
+
+    /// Reads events of a part until the taker has enough, or the part has no more.
+    #[inline(always)]
+    fn read_into<'p>(&mut self, part: &mut Part, payload: &'p [u8], taker: &mut impl Take<'p>) {
         let registry = &self.known.registries[part.registry as usize];
         let session = &self.known.sessions[part.session as usize];
         let lane = &mut self.lanes[part.lane as usize];
         let window = self.filter.from_ns.is_some() || self.filter.until_ns.is_some();
         let wants_all = !window && registry.wanted.events.is_none();
-        batch.clear(registry.plan.max_params());
         let mut reading = Reading {
-            registry,
-            kind: part.kind,
-            payload_len: payload.len(),
+            payload,
             cursor: Cursor::new(payload.get(part.pos..).unwrap_or_default()),
             time: part.time,
             slots: &mut lane.slots,
         };
         let mut number = part.next;
-        while !batch.is_full() {
+        while !taker.is_full() {
             if number == part.end {
                 part.wrong = (!reading.cursor.is_empty()).then_some(Reason::Trailing);
                 break;
             }
             let before = reading.cursor;
-            let (event, params) = match reading.event(batch) {
-                Ok(read) => read,
+            let event = match reading.event(registry, part.kind, taker) {
+                Ok(event) => event,
                 Err(reason) => {
                     reading.cursor = before;
                     part.wrong = Some(reason);
@@ -327,13 +347,13 @@ impl Decoder {
                 continue;
             }
             let passes = wants_all
-                || registry.wanted.event(event) && {
+                || registry.wanted.event(event.index) && {
                     let ns = session.clock.ns(reading.time);
                     self.filter.from_ns.is_none_or(|from| from <= ns)
                         && self.filter.until_ns.is_none_or(|until| ns < until)
                 };
             if passes {
-                batch.keep(reading.time, event, params);
+                taker.keep(event, reading.time, session);
             } else {
                 part.filtered += 1;
             }
@@ -341,9 +361,11 @@ impl Decoder {
         part.next = number;
         part.time = reading.time;
         part.pos = payload.len() - reading.cursor.rest().len();
-        if batch.is_empty() {
-            self.close(part);
-        }
+    }
+
+    /// The registry of a part, and its thread's number.
+    pub(crate) fn origin(&self, part: &Part) -> (&KnownRegistry, u32) {
+        (&self.known.registries[part.registry as usize], part.thread)
     }
 
     /// An event of a batch of a part.
@@ -359,6 +381,7 @@ impl Decoder {
             time_ns: session.clock.ns(head.time),
             registry,
             schema: registry.registry.events.get(head.event as usize)?,
+            index: head.event as usize,
             payload,
             raw,
         })
@@ -446,27 +469,39 @@ impl Decoder {
     }
 }
 
-/// What is needed to read the events of a part.
-struct Reading<'a> {
-    registry: &'a KnownRegistry,
-    kind: u8,
-    payload_len: usize,
-    cursor: Cursor<'a>,
-    time: u64,
-    slots: &'a mut [u64],
+/// Who takes the events of a part.
+pub(crate) trait Take<'p> {
+    /// True if it takes no more for now.
+    fn is_full(&self) -> bool;
+    /// Reads the parameters of an event.
+    fn read(&mut self, event: &EventPlan, reading: &mut Reading<'p, '_>) -> Result<(), Malformed>;
+    /// Takes the event read last. Not called if nobody wants it.
+    fn keep(&mut self, event: &EventPlan, time: u64, session: &Session);
 }
 
-impl Reading<'_> {
-    /// Reads one event and notes its parameters in the batch. Gives its index in the registry, and the
-    /// number of its parameters.
+/// Where the events of a part are read.
+pub(crate) struct Reading<'p, 's> {
+    pub(crate) payload: &'p [u8],
+    pub(crate) cursor: Cursor<'p>,
+    time: u64,
+    /// Of the lane.
+    pub(crate) slots: &'s mut [u64],
+}
+
+impl<'p> Reading<'p, '_> {
+    /// Reads one event.
     #[inline(always)]
-    fn event(&mut self, batch: &mut Batch) -> Result<(u32, usize), Reason> {
+    fn event<'r>(
+        &mut self,
+        registry: &'r KnownRegistry,
+        kind: u8,
+        taker: &mut impl Take<'p>,
+    ) -> Result<&'r EventPlan, Reason> {
         let (code, ticks) = (self.cursor.unsigned()?, self.cursor.unsigned()?);
-        let event = self.registry.plan.event(code, self.kind).ok_or(Reason::UnknownEvent(code))?;
-        let params = event.params as usize;
-        event.read(&mut self.cursor, self.slots, self.payload_len, batch.place(params))?;
+        let event = registry.plan.event(code, kind).ok_or(Reason::UnknownEvent(code))?;
+        taker.read(event, self)?;
         self.time = self.time.wrapping_add(ticks);
-        Ok((event.index, params))
+        Ok(event)
     }
 }
 

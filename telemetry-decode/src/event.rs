@@ -23,6 +23,8 @@ pub struct Event<'a> {
     pub registry: &'a KnownRegistry,
     /// What it is: name, code, parameters, docs.
     pub schema: &'a schema::Event,
+    /// Its index in the registry.
+    pub(crate) index: usize,
     pub(crate) payload: &'a [u8],
     pub(crate) raw: &'a [Raw],
 }

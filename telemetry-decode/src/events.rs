@@ -58,18 +58,49 @@ impl<'s> Events<'s> {
     #[allow(clippy::should_implement_trait)]
     #[inline(always)]
     pub fn next(&mut self) -> io::Result<Option<Event<'_>>> {
+        Ok(if self.advance()? { self.current() } else { None })
+    }
+
+    /// Moves to the next event; false at the end.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self) -> io::Result<bool> {
         let found = match &mut self.order {
             Ordered::Stream(stream) => stream.batch.step() || stream.advance(&mut self.decoder)?,
             Ordered::Merged(merge) => merge.advance(&mut self.decoder)?,
         };
-        if !found {
-            return Ok(None);
-        }
-        self.decoder.report.events += 1;
-        Ok(match &self.order {
+        self.decoder.report.events += u64::from(found);
+        Ok(found)
+    }
+
+    /// The event that was moved to.
+    #[inline(always)]
+    pub(crate) fn current(&self) -> Option<Event<'_>> {
+        match &self.order {
             Ordered::Stream(stream) => stream.event(&self.decoder),
             Ordered::Merged(merge) => merge.event(&self.decoder),
-        })
+        }
+    }
+
+    /// True if events come as they stand in the stream.
+    pub(crate) fn is_in_stream_order(&self) -> bool {
+        matches!(self.order, Ordered::Stream(_))
+    }
+
+    /// The next part of a stream in its own order, to be read by the caller; `None` at the end.
+    pub(crate) fn next_part(&mut self) -> io::Result<Option<(&mut Decoder, &mut Part, &[u8])>> {
+        let Ordered::Stream(stream) = &mut self.order else { return Ok(None) };
+        loop {
+            match stream.feed.next(&mut self.decoder)? {
+                None => return Ok(None),
+                Some(None) => {}
+                Some(part) => {
+                    stream.part = part;
+                    break;
+                }
+            }
+        }
+        let payload = stream.feed.payload();
+        Ok(stream.part.as_mut().map(|part| (&mut self.decoder, part, payload)))
     }
 
     /// What was read so far, and what was not; the verdict once `next` has given `None`.

@@ -34,6 +34,8 @@ mod reader;
 mod registries;
 mod session;
 mod source;
+mod typed;
+mod typed_events;
 mod value;
 mod writer;
 
@@ -49,5 +51,13 @@ pub use index::{Index, IndexedBlock, IndexedLane};
 pub use reader::{Order, Reader};
 pub use registries::KnownRegistry;
 pub use session::{Facts, Session};
+pub use typed::{List, ListIter, Typed};
+pub use typed_events::{At, TypedEvents};
 pub use value::{Array, ArrayIter, Named, Text, Value};
 pub use writer::{Lane, WriteError, Writer};
+
+/// For generated code. Not public API.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::typed::*;
+}

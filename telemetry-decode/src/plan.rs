@@ -1,6 +1,8 @@
 //! How the events of a registry are decoded: everything that the relation says about their bytes,
 //! looked up once, so that reading an event follows a short list of steps.
 
+use std::ops::Range;
+
 use telemetry_format::{Cursor, Malformed};
 use telemetry_schema::{Count, Registry};
 
@@ -26,6 +28,8 @@ pub(crate) struct EventPlan {
     pub(crate) index: u32,
     /// Number of its parameters.
     pub(crate) params: u32,
+    /// The slots of its deltas, which are contiguous.
+    pub(crate) slots: Range<u32>,
     kind_bit: u8,
 }
 
@@ -98,7 +102,10 @@ impl Plan {
                     _ => steps.push(Step { form, slot }),
                 }
             }
+            let deltas = (0..event.params.len()).filter_map(|number| slots.number(index, number));
+            let first = deltas.clone().next().map_or(0, |slot| slot - base);
             plan.events.push(EventPlan {
+                slots: first..first + deltas.count() as u32,
                 steps: steps.into_boxed_slice(),
                 index: index as u32,
                 params: event.params.len() as u32,

@@ -14,6 +14,8 @@ use crate::filter::Filter;
 use crate::index::{Index, scan};
 use crate::known::Known;
 use crate::source::{Files, Source};
+use crate::typed::Typed;
+use crate::typed_events::TypedEvents;
 
 /// A stream to be read.
 pub struct Reader<'s> {
@@ -123,6 +125,14 @@ impl<'s> Reader<'s> {
             Order::Stream => Events::listed(decoder, source, blocks),
             Order::Time => Events::merged(decoder, source, blocks),
         })
+    }
+
+    /// The events of one relation, as the structs that `#[telemetry_event(..., decode)]` made.
+    ///
+    /// # Errors
+    /// As [`Reader::events`].
+    pub fn typed<D: Typed>(self) -> io::Result<TypedEvents<'s, D>> {
+        TypedEvents::new(self.events()?)
     }
 
     /// Reads block headers only. Order and filter do not matter.

@@ -167,3 +167,30 @@ fn cpu(clock: libc::clockid_t) -> u64 {
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
+
+/// Reads a stream back, and prints how many events it has.
+fn decode(how: &str, file: &str) {
+    let reader = Reader::open(file).expect("the stream opens").order(Order::Stream);
+    let (mut count, mut sum) = (0_u64, 0_u64);
+    if how == "typed" {
+        let mut events = reader.typed::<events::Decoder>().expect("the stream is read");
+        let visit = |at: telemetry::decode::At<'_, events::Event<'_>>| {
+            count += 1;
+            if let events::Event::Alloc(alloc) = at.event {
+                sum = sum.wrapping_add(alloc.pointer ^ alloc.address ^ alloc.size ^ u64::from(alloc.level));
+            }
+        };
+        events.for_each(visit).expect("the stream is read");
+    } else {
+        let mut events = reader.events().expect("the stream is read");
+        while let Some(event) = events.next().expect("the stream is read") {
+            count += 1;
+            for value in event.values() {
+                if let Value::Pointer(bits) | Value::Addr(bits) | Value::Word(bits) = value {
+                    sum = sum.wrapping_add(bits);
+                }
+            }
+        }
+    }
+    eprintln!("{count} events, checksum {sum:016x}");
+}
