@@ -13,12 +13,15 @@ use crate::{start, sys};
 /// All that was ever set or reset, in order, for registries to come.
 struct Words {
     /// Those of the environment, without an allocation: the first event may come from inside of one.
-    first: [u8; 4096],
-    first_len: usize,
+    environment: [u8; 4096],
+    environment_len: usize,
+    /// Without those, the program's first ones.
+    configured: String,
+    /// Those that came later, each behind a `+` or a `-`.
     later: String,
 }
 
-static WORDS: Mutex<Words> = Mutex::new(Words { first: [0; _], first_len: 0, later: String::new() });
+static WORDS: Mutex<Words> = Mutex::new(Words::NONE);
 
 /// Switches on what the words name.
 ///
@@ -26,12 +29,12 @@ static WORDS: Mutex<Words> = Mutex::new(Words { first: [0; _], first_len: 0, lat
 /// telemetry_runtime::set("Arena Pool -PoolAlloc gc:Trace");
 /// ```
 pub fn set(words: &str) {
-    change(words, "");
+    change(words, true);
 }
 
 /// Switches off what the words name; `reset("all")` is silence. A leading `-` switches on.
 pub fn reset(words: &str) {
-    change(words, "-");
+    change(words, false);
 }
 
 /// What is on, in words that [`set`] takes: `registry:Kind` for a kind that is wholly on, else
@@ -67,8 +70,7 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
     let Some(words) = lock(100) else { return false };
     if !registry.is_listed() {
         registry.switch_off();
-        apply(registry, words.first());
-        apply(registry, &words.later);
+        words.each(|word, on| switch(registry, word, on));
         registry.enlist();
     }
     true
@@ -78,9 +80,9 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
 /// listed. Does not allocate.
 pub(crate) fn begin(configured: Option<String>) {
     let Some(mut words) = lock(1) else { return };
-    match sys::env(c"TELEMETRY_CONTROL", &mut words.first).map(str::len) {
-        Some(len) => words.first_len = len,
-        None => words.later = configured.unwrap_or_default(),
+    match sys::env(c"TELEMETRY_CONTROL", &mut words.environment).map(str::len) {
+        Some(len) => words.environment_len = len,
+        None => words.configured = configured.unwrap_or_default(),
     }
 }
 
@@ -89,36 +91,56 @@ pub(crate) fn end() {
     registry::all().for_each(Registry::switch_off);
 }
 
-fn change(words: &str, sign: &str) {
+fn change(words: &str, set: bool) {
     if !start::ensure() {
         return;
     }
     let Some(mut all) = lock(usize::MAX) else { return };
-    let all = &mut *all;
     for word in words.split_ascii_whitespace() {
-        let word = format!("{sign}{word}");
-        let word = word.strip_prefix("--").unwrap_or(&word);
-        registry::all().for_each(|registry| apply(registry, word));
-        all.remember(word);
+        let (word, adds) = sign(word);
+        let on = adds == set;
+        registry::all().for_each(|registry| switch(registry, word, on));
+        all.remember(word, on);
+    }
+}
+
+/// A word without its sign, and whether it adds. A number keeps its sign, and adds.
+fn sign(word: &str) -> (&str, bool) {
+    match word.strip_prefix('-') {
+        Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => (rest, false),
+        _ => (word, true),
     }
 }
 
 impl Words {
-    fn first(&self) -> &str {
-        core::str::from_utf8(&self.first[..self.first_len]).unwrap_or_default()
+    const NONE: Words =
+        Words { environment: [0; _], environment_len: 0, configured: String::new(), later: String::new() };
+
+    /// Every word, and whether it adds. Does not allocate.
+    fn each(&self, mut f: impl FnMut(&str, bool)) {
+        let environment = core::str::from_utf8(&self.environment[..self.environment_len]).unwrap_or_default();
+        for word in environment.split_ascii_whitespace().chain(self.configured.split_ascii_whitespace()) {
+            let (word, adds) = sign(word);
+            f(word, adds);
+        }
+        for word in self.later.split_ascii_whitespace() {
+            let (sign, word) = word.split_at(1);
+            f(word, sign == "+");
+        }
     }
 
     /// Appends a word, forgetting what it makes void, so that the text stays as short as the names
     /// are few.
-    fn remember(&mut self, word: &str) {
-        let name = |word: &str| word.trim_start_matches('-').to_ascii_lowercase();
-        let new = name(word);
-        if new == "all" {
-            self.first_len = 0;
+    fn remember(&mut self, word: &str, on: bool) {
+        let is_all = word.eq_ignore_ascii_case("all");
+        if is_all {
+            self.environment_len = 0;
+            self.configured.clear();
         }
-        let old = self.later.split_ascii_whitespace();
-        let kept: Vec<&str> = old.filter(|old| new != "all" && name(old) != new).collect();
-        self.later = [&kept[..], &[word]].concat().join(" ");
+        let later = self.later.split_ascii_whitespace();
+        let kept: Vec<&str> = later.filter(|old| !is_all && !old[1..].eq_ignore_ascii_case(word)).collect();
+        let new = format!("{}{word}", if on { '+' } else { '-' });
+        self.later = [&kept[..], &[&new]].concat().join(" ");
     }
 }
 
@@ -135,29 +157,23 @@ fn lock(tries: usize) -> Option<MutexGuard<'static, Words>> {
     None
 }
 
-/// Switches what the words name in one registry. Does not allocate.
-fn apply(registry: &Registry, words: &str) {
+/// Switches what a word names in one registry. Does not allocate.
+fn switch(registry: &Registry, word: &str, on: bool) {
     let relation = registry.relation();
-    for word in words.split_ascii_whitespace() {
-        let (on, word) = word.strip_prefix('-').map_or((true, word), |rest| {
-            // A number keeps its sign.
-            if rest.starts_with(|c: char| c.is_ascii_digit()) { (true, word) } else { (false, rest) }
-        });
-        let word = match word.split_once(':') {
-            Some((name, _)) if !name.eq_ignore_ascii_case(relation.name) => continue,
-            Some((_, rest)) => rest,
-            None => word,
-        };
-        let bitmap = number(word);
-        for (index, event) in relation.events.iter().enumerate() {
-            let kind = &relation.kinds[usize::from(event.kind)];
-            let named = word.eq_ignore_ascii_case("all")
-                || word.eq_ignore_ascii_case(kind.name)
-                || word.eq_ignore_ascii_case(event.name)
-                || bitmap.is_some_and(|bits| bits & 1 << kind.bit != 0);
-            if named {
-                registry.switch(index, on);
-            }
+    let word = match word.split_once(':') {
+        Some((name, _)) if !name.eq_ignore_ascii_case(relation.name) => return,
+        Some((_, rest)) => rest,
+        None => word,
+    };
+    let bitmap = number(word);
+    for (index, event) in relation.events.iter().enumerate() {
+        let kind = &relation.kinds[usize::from(event.kind)];
+        let named = word.eq_ignore_ascii_case("all")
+            || word.eq_ignore_ascii_case(kind.name)
+            || word.eq_ignore_ascii_case(event.name)
+            || bitmap.is_some_and(|bits| bits & 1 << kind.bit != 0);
+        if named {
+            registry.switch(index, on);
         }
     }
 }
@@ -198,16 +214,30 @@ mod tests {
 
     #[test]
     fn only_words_that_still_matter_are_remembered() {
-        let mut all = Words { first: [b'x'; _], first_len: 9, later: String::new() };
-        let mut check = |word, expected| {
-            all.remember(word);
-            assert_eq!(all.later, expected);
+        let mut all = Words { configured: "Ref".into(), ..Words::NONE };
+        let mut check = |word, on, expected: &[(&str, bool)]| {
+            all.remember(word, on);
+            let mut words = Vec::new();
+            all.each(|word, on| words.push((word.to_owned(), on)));
+            let words: Vec<_> = words.iter().map(|(word, on)| (word.as_str(), *on)).collect();
+            assert_eq!(words, expected);
         };
-        check("Arena", "Arena");
-        check("gc:Pool", "Arena gc:Pool");
-        check("-Arena", "gc:Pool -Arena");
-        check("all", "all");
-        check("-arena", "all -arena");
-        assert_eq!(all.first(), "");
+        check("Arena", true, &[("Ref", true), ("Arena", true)]);
+        check("gc:Pool", true, &[("Ref", true), ("Arena", true), ("gc:Pool", true)]);
+        check("arena", false, &[("Ref", true), ("gc:Pool", true), ("arena", false)]);
+        check("ALL", true, &[("ALL", true)]);
+        check("0x3", false, &[("ALL", true), ("0x3", false)]);
+        check("-1", true, &[("ALL", true), ("0x3", false), ("-1", true)]);
+    }
+
+    #[test]
+    fn a_minus_takes_away_but_in_a_number() {
+        let check = |word, expected| assert_eq!(sign(word), expected);
+        check("Arena", ("Arena", true));
+        check("-Arena", ("Arena", false));
+        check("-gc:1", ("gc:1", false));
+        check("-1", ("-1", true));
+        check("-", ("", false));
+        check("", ("", true));
     }
 }
