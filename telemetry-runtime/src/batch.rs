@@ -21,13 +21,16 @@ const MOST: usize = 16;
 /// The state of the way out: the sink, what it has been told, and the blocks to be written next.
 pub(crate) struct Batch {
     sink: FileSink,
-    /// Registries' fingerprints and threads' numbers whose blocks are in the stream; the session's
-    /// block is if there is any registry's.
+    /// The session's block is in the stream.
+    begun: bool,
+    /// Registries' fingerprints and threads' numbers whose blocks are, too.
     registries: BTreeSet<u64>,
     threads: BTreeSet<u32>,
     items: Vec<Item>,
     /// Something was written since the last sync block.
-    pub(crate) unsynced: bool,
+    unsynced: bool,
+    /// The losses of no lane that the last sync block told.
+    strays: u64,
     complained: bool,
 }
 
@@ -50,17 +53,14 @@ impl Batch {
     pub(crate) fn new() -> Self {
         Batch {
             sink: FileSink::new(start::filename()),
+            begun: false,
             registries: BTreeSet::new(),
             threads: BTreeSet::new(),
             items: Vec::with_capacity(MOST),
             unsynced: false,
+            strays: 0,
             complained: false,
         }
-    }
-
-    /// True once the stream has begun.
-    pub(crate) fn has_begun(&self) -> bool {
-        !self.registries.is_empty()
     }
 
     /// Adds a block, and writes what there is when it is enough.
@@ -78,10 +78,7 @@ impl Batch {
         }
         let items = std::mem::take(&mut self.items);
         let (mut registries, mut threads) = (BTreeSet::new(), BTreeSet::new());
-        let mut facts = Vec::new();
-        if !self.has_begun() {
-            facts.push(fact(BlockType::Session, 0, 0, facts::session()));
-        }
+        let mut facts: Vec<_> = self.beginning().into_iter().collect();
         for item in &items {
             let owner = item.record.owner();
             let relation = owner.registry.relation();
@@ -107,9 +104,29 @@ impl Batch {
         self.items.clear();
     }
 
-    /// Writes a block without events: a sync, the end.
-    pub(crate) fn put_alone(&mut self, header: &Header) -> bool {
-        self.put([(header, &[][..])].into_iter())
+    /// Writes a sync block if there is something to be said by one.
+    pub(crate) fn sync(&mut self, header: &Header) {
+        let strays = sum(&header.lost);
+        if self.unsynced || strays != self.strays {
+            let beginning = self.beginning();
+            let blocks = beginning.iter().map(|(header, text)| (header, text.as_bytes()));
+            if self.put(blocks.chain([(header, &[][..])])) {
+                self.unsynced = false;
+                self.strays = strays;
+            }
+        }
+    }
+
+    /// Writes the last block of a stream that has begun.
+    pub(crate) fn end(&mut self, header: &Header) {
+        if self.begun {
+            self.put([(header, &[][..])].into_iter());
+        }
+    }
+
+    /// The session's block, unless the stream has it.
+    fn beginning(&self) -> Option<(Header, String)> {
+        (!self.begun).then(|| fact(BlockType::Session, 0, 0, facts::session()))
     }
 
     fn put<'b>(&mut self, blocks: impl Iterator<Item = (&'b Header, &'b [u8])>) -> bool {
@@ -127,6 +144,7 @@ impl Batch {
             .collect();
         match self.sink.write(&mut slices) {
             Ok(()) => {
+                self.begun = true;
                 self.unsynced = true;
                 true
             }

@@ -92,9 +92,7 @@ pub(crate) fn finish() {
     if let Some(batch) = &mut batch {
         let batch = batch.get_or_insert_with(Batch::new);
         pass(batch, true);
-        if batch.has_begun() {
-            batch.put_alone(&sync(flags::END));
-        }
+        batch.end(&sync(flags::END));
     }
     start::end();
 }
@@ -204,9 +202,7 @@ fn pass(batch: &mut Batch, sweep: bool) {
             POOL.free(record);
         }
     }
-    if batch.unsynced && batch.put_alone(&sync(0)) {
-        batch.unsynced = false;
-    }
+    batch.sync(&sync(0));
 }
 
 fn taken_records() -> impl Iterator<Item = &'static LaneRecord> {
