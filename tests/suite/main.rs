@@ -1,0 +1,22 @@
+//! The macro and the runtime, proven by real programs: their streams are decoded, their assembly is
+//! read, their compilers' errors are compared. Nothing is a mock.
+
+mod support;
+
+mod control;
+mod loss;
+mod values;
+
+use telemetry::telemetry_event;
+
+/// The relation of everything that is counted.
+#[telemetry_event("tests/relations/work.toml")]
+pub mod work {}
+
+/// Another one in the same process.
+#[telemetry_event("tests/relations/second.toml")]
+pub mod second {}
+
+/// Every sort.
+#[telemetry_event("tests/relations/sorts.toml")]
+pub mod sorts {}

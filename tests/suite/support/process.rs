@@ -1,0 +1,155 @@
+//! Tests in processes of their own: the runtime is one for a process, and some of them end badly.
+#![allow(clippy::print_stdout)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::stream::Stream;
+
+/// Names the test that a child process is to run.
+const CHILD: &str = "TELEMETRY_TEST_CHILD";
+/// Stands before a number that a child reports.
+const NUMBER: &str = "\nnumber ";
+/// Stands behind all that a child reports.
+const DONE: &str = "\nthe child is done";
+/// A child that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process to be run, with a directory of its own.
+pub(crate) struct Process {
+    command: Command,
+    own_stderr: bool,
+    dir: tempfile::TempDir,
+}
+
+/// What became of it.
+pub(crate) struct Outcome {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    dir: tempfile::TempDir,
+}
+
+impl Process {
+    /// A program, everything recorded, its stream in the process's directory.
+    pub(crate) fn new(program: impl Into<PathBuf>) -> Process {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut command = Command::new(program.into());
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TELEMETRY_"))
+        {
+            command.env_remove(name);
+        }
+        command
+            .env("TELEMETRY_FILENAME", dir.path().join("stream.tel"))
+            .env("TELEMETRY_CONTROL", "all")
+            .env("RUST_BACKTRACE", "0")
+            .current_dir(dir.path());
+        Process { command, own_stderr: false, dir }
+    }
+
+    /// Sets an environment variable.
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Process {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Unsets an environment variable.
+    pub(crate) fn without(mut self, name: &str) -> Process {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// Where standard error goes; by default into [`Outcome::stderr`].
+    pub(crate) fn stderr(mut self, to: impl Into<Stdio>) -> Process {
+        self.own_stderr = true;
+        self.command.stderr(to);
+        self
+    }
+
+    /// The process's directory.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Runs it to its end, however that comes.
+    pub(crate) fn run(mut self) -> Outcome {
+        let file = |name| {
+            let path = self.dir.path().join(name);
+            (File::create(&path).expect("a file in the temporary directory"), path)
+        };
+        let ((out, stdout), (err, stderr)) = (file("stdout"), file("stderr"));
+        self.command.stdin(Stdio::null()).stdout(out);
+        if !self.own_stderr {
+            self.command.stderr(err);
+        }
+        let mut child = self.command.spawn().expect("a process");
+        let since = Instant::now();
+        let status = loop {
+            match child.try_wait().expect("a child of ours") {
+                Some(status) => break status,
+                None if since.elapsed() > PATIENCE => {
+                    let _ = child.kill();
+                    panic!("{:?} hangs", self.command);
+                }
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        let text = |path| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+        Outcome { status, stdout: text(stdout), stderr: text(stderr), dir: self.dir }
+    }
+}
+
+/// Runs `body` in a process of its own, which is the very test that calls, `test`, again: there, `child`
+/// runs the body, reports the numbers that it gives, and exits. Everything behind `child` is the
+/// parent's.
+pub(crate) fn child(test: &str, setup: impl Fn(Process) -> Process, body: impl Fn() -> Numbers) -> Outcome {
+    if std::env::var(CHILD).is_ok_and(|child| child == test) {
+        for (name, value) in body() {
+            println!("{NUMBER}{name}={value}");
+        }
+        println!("{DONE}");
+        std::process::exit(0);
+    }
+    let mut process = Process::new(std::env::current_exe().expect("the path of this test"));
+    process.command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    let outcome = setup(process).env(CHILD, test).run().succeeded();
+    assert!(outcome.stdout.contains(DONE), "no test {test}, or it ends early\n{}", outcome.stdout);
+    outcome
+}
+
+/// What a child reports.
+pub(crate) type Numbers = Vec<(&'static str, u64)>;
+
+impl Outcome {
+    /// Asserts that it exited with 0.
+    pub(crate) fn succeeded(self) -> Outcome {
+        assert!(self.status.success(), "{}\n{}\n{}", self.status, self.stdout, self.stderr);
+        self
+    }
+
+    /// A number that the child reported.
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        let start = format!("{NUMBER}{name}=");
+        let found = self.stdout.split_once(&start).and_then(|(_, rest)| rest.split_once('\n'));
+        let Some((number, _)) = found else { panic!("no number {name}\n{}\n{}", self.stdout, self.stderr) };
+        number.parse().expect("a number")
+    }
+
+    /// The process's directory.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The file of the stream.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().join("stream.tel")
+    }
+
+    /// The stream, decoded.
+    pub(crate) fn stream(&self) -> Stream {
+        Stream::read(self.path())
+    }
+}

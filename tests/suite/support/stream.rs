@@ -1,0 +1,108 @@
+//! A stream read back by the generic reader, and what it says of itself.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use telemetry_decode::{Completeness, Order, Reader, Value};
+
+/// A stream, decoded.
+pub(crate) struct Stream {
+    /// By time.
+    pub(crate) events: Vec<Event>,
+    pub(crate) completeness: Completeness,
+}
+
+/// An event that owns its values.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Event {
+    pub(crate) name: String,
+    pub(crate) thread: u32,
+    pub(crate) ticks: u64,
+    pub(crate) values: Vec<Owned>,
+}
+
+/// A value of any sort, equal by its bits.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Owned {
+    Number(i128),
+    F32(u32),
+    F64(u64),
+    Text(String),
+    Bytes(Vec<u8>),
+    Array(Vec<Owned>),
+}
+
+/// How many events a stream has, and how many it says were lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) decoded: u64,
+    pub(crate) lost: telemetry_format::Loss,
+}
+
+impl Stream {
+    /// All events, by time. A stream that is damaged fails the test.
+    pub(crate) fn read(path: impl AsRef<Path>) -> Stream {
+        let mut events = Reader::open(path).expect("a stream").events().expect("a readable stream");
+        let mut read = Vec::new();
+        while let Some(event) = events.next().expect("a readable stream") {
+            read.push(Event {
+                name: event.name().to_owned(),
+                thread: event.thread,
+                ticks: event.ticks,
+                values: event.values().map(own).collect(),
+            });
+        }
+        let completeness = events.completeness();
+        check(&completeness);
+        Stream { events: read, completeness }
+    }
+
+    /// The number of events by name.
+    pub(crate) fn by_name(&self) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        self.events.iter().for_each(|event| *counts.entry(event.name.as_str()).or_default() += 1);
+        counts
+    }
+}
+
+impl Counts {
+    /// Counts the events of a stream without keeping them. A stream that is damaged fails the test.
+    pub(crate) fn of(path: impl AsRef<Path>) -> Counts {
+        let mut events =
+            Reader::open(path).expect("a stream").order(Order::Stream).events().expect("a stream");
+        let mut decoded = 0;
+        while events.next().expect("a readable stream").is_some() {
+            decoded += 1;
+        }
+        let completeness = events.completeness();
+        check(&completeness);
+        Counts { decoded, lost: completeness.lost() }
+    }
+
+    /// What was decoded and what the stream says was lost.
+    pub(crate) fn emitted(&self) -> u64 {
+        self.decoded + self.lost.events()
+    }
+}
+
+/// Nothing is damaged, unknown or missing; events may be lost, where the stream says so.
+fn check(completeness: &Completeness) {
+    assert_eq!(completeness.damaged_ranges, 0, "{:?}", completeness.damage);
+    assert_eq!(completeness.undecodable_parts, 0, "{:?}", completeness.undecodable);
+    assert_eq!(completeness.unreadable, []);
+    assert_eq!(completeness.bytes.unknown, 0);
+    assert_eq!(completeness.missing(), 0, "{completeness:?}");
+    let bytes = completeness.bytes;
+    assert_eq!(bytes.read, bytes.total(), "{bytes:?}");
+}
+
+fn own(value: Value<'_>) -> Owned {
+    match value {
+        Value::F32(x) => Owned::F32(x.to_bits()),
+        Value::F64(x) => Owned::F64(x.to_bits()),
+        Value::String(text) => Owned::Text(String::from_utf8(text.0.to_vec()).expect("UTF-8")),
+        Value::Bytes(bytes) => Owned::Bytes(bytes.to_vec()),
+        Value::Array(array) => Owned::Array(array.iter().map(own).collect()),
+        _ => Owned::Number(value.number().expect("a number")),
+    }
+}

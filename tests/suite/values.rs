@@ -1,0 +1,174 @@
+//! Every sort through the real runtime into a file and back: what goes in comes out.
+
+mod arbitrary;
+mod emit;
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+use proptest::test_runner::{Config, TestRunner};
+use proptest::{prop_assert, prop_assert_eq};
+use telemetry::Label;
+use telemetry_schema::Registry;
+
+use crate::sorts;
+use crate::support::process::child;
+use crate::support::stream::{Owned, Stream};
+use crate::work;
+
+/// The relation of every sort.
+fn registry() -> Registry {
+    telemetry_schema::parse(include_str!("../relations/sorts.toml"))
+        .expect("the relation that was compiled in")
+}
+
+/// Runs `cases` random lists of events of some of the kinds: emits them, and reads them back.
+fn check(kinds: &[&str], cases: u32) {
+    let registry = registry();
+    let (seen, cut) = (Cell::new(0), Cell::new(0));
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new(config);
+    let result = runner.run(&arbitrary::events(&registry, kinds), |events| {
+        for (event, values) in &events {
+            emit::emit(&event.name, values);
+        }
+        telemetry::flush();
+        let stream = Stream::read(telemetry::filename());
+        let new = &stream.events[seen.replace(stream.events.len())..];
+        prop_assert_eq!(new.len(), events.len());
+        for (read, (event, values)) in new.iter().zip(&events) {
+            prop_assert_eq!(&read.name, &event.name);
+            let expected = event.params.iter().zip(values).map(|(param, value)| arbitrary::cut(param, value));
+            let (expected, cuts): (Vec<Owned>, Vec<bool>) = expected.unzip();
+            cut.set(cut.get() + cuts.iter().filter(|cut| **cut).count() as u64);
+            prop_assert!(read.values == expected, "{}: {:?}\nexpected {expected:?}", read.name, read.values);
+        }
+        prop_assert_eq!(stream.completeness.lost().cut, cut.get());
+        prop_assert_eq!(stream.completeness.lost().events(), 0);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn values_of_every_sort() {
+    child(
+        "values::values_of_every_sort",
+        |process| process,
+        || {
+            check(&["Plain", "Inherit"], 64);
+            vec![]
+        },
+    );
+}
+
+#[test]
+fn arrays_of_every_sort() {
+    child(
+        "values::arrays_of_every_sort",
+        |process| process,
+        || {
+            check(&["Array"], 64);
+            vec![]
+        },
+    );
+}
+
+#[test]
+fn events_that_need_large_blocks() {
+    child(
+        "values::events_that_need_large_blocks",
+        |process| process,
+        || {
+            check(&["Large", "Plain"], 32);
+            vec![]
+        },
+    );
+}
+
+/// What may be passed for an address, and what is recorded of it.
+#[test]
+fn addresses_of_every_form() {
+    let run = child(
+        "values::addresses_of_every_form",
+        |process| process,
+        || {
+            let (number, mut other, text, list) = (7_u32, 8_u8, "text", [1_u8, 2, 3]);
+            let display: &dyn std::fmt::Display = &text;
+            let expected = [
+                &raw const number as u64,
+                &raw mut other as u64,
+                text.as_ptr() as u64,
+                list.as_ptr() as u64,
+                std::ptr::from_ref(display).cast::<()>() as u64,
+            ];
+            work::alloc!(&number, &mut other, 1_usize, 0);
+            work::alloc!(text, &list[..], 2_u8, 0);
+            work::alloc!(display, NonNull::from(&list), u16::MAX, 0);
+            work::alloc!(Some(NonNull::from(&list)), None::<NonNull<u8>>, u32::MAX, 0);
+            work::alloc!(usize::MAX, u64::MAX, u64::MAX, 0);
+            telemetry::flush();
+            let stream = Stream::read(telemetry::filename());
+            let read: Vec<&[Owned]> = stream.events.iter().map(|event| &event.values[..3]).collect();
+            let [number, other, text, list, display] = expected.map(|at| Owned::Number(at.into()));
+            let [one, two, zero] = [1, 2, 0].map(Owned::Number);
+            let [top_16, top_32, top_64] =
+                [u16::MAX.into(), u32::MAX.into(), u64::MAX].map(|top| Owned::Number(top.into()));
+            assert_eq!(
+                read,
+                [
+                    &[number, other, one][..],
+                    &[text, list.clone(), two],
+                    &[display, list.clone(), top_16],
+                    &[list, zero, top_32],
+                    &[top_64.clone(), top_64.clone(), top_64],
+                ]
+            );
+            vec![]
+        },
+    );
+    assert_eq!(run.stream().events.len(), 5);
+}
+
+/// An event of an inheriting kind has the time of the latest other event, and stands behind it.
+#[test]
+fn inherited_times() {
+    let run = child(
+        "values::inherited_times",
+        |process| process,
+        || {
+            for round in 0..1000_u64 {
+                sorts::late!(3 * round);
+                sorts::nothing!();
+                sorts::late!(3 * round + 1);
+                sorts::late!(3 * round + 2);
+            }
+            vec![]
+        },
+    );
+    let events = run.stream().events;
+    let (mut next, mut time, mut fresh) = (0, 0, 0);
+    for event in &events {
+        match event.name.as_str() {
+            "Late" => {
+                assert_eq!(event.values, [Owned::Number(next)]);
+                assert!(event.ticks >= time);
+                // The first of a block is at the time when the block was opened.
+                fresh += u64::from(event.ticks > time);
+                next += 1;
+            }
+            _ => assert!(event.ticks > time),
+        }
+        time = event.ticks;
+    }
+    assert_eq!((events.len(), next), (4000, 3000));
+    assert!(fresh < 30, "{fresh} of 3000 have a time of their own");
+}
+
+/// A label is the number that it was made of.
+#[test]
+fn labels_compare_by_number() {
+    assert!(Label(1) < Label(2) && Label(3) == Label(3));
+}
