@@ -1,0 +1,115 @@
+//! GCBench on a small generational collector that tells what it does.
+//!
+//! The collector (`gcbench/gc`) and the benchmark (`gcbench/workload.rs`) emit the events of
+//! `events.toml`; the stream they leave is then read again, and summed up on one screen.
+#![allow(clippy::print_stdout)]
+
+#[path = "gcbench/gc/mod.rs"]
+mod gc;
+#[path = "gcbench/options.rs"]
+mod options;
+#[path = "gcbench/report.rs"]
+mod report;
+#[path = "gcbench/summary.rs"]
+mod summary;
+#[path = "gcbench/workload.rs"]
+mod workload;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use options::Command;
+use report::{grouped, mega};
+use summary::Summary;
+use telemetry::{Config, VARIETY, Variety, telemetry_event};
+use workload::{Outcome, Settings};
+
+#[telemetry_event("events.toml")]
+pub mod events {}
+
+fn main() -> ExitCode {
+    let settings = match options::parse(std::env::args().skip(1)) {
+        Ok(Command::Run(settings)) => settings,
+        Ok(Command::Help) => {
+            print!("{}", options::HELP);
+            return ExitCode::SUCCESS;
+        }
+        Err(wrong) => {
+            eprintln!("gcbench: {wrong}\nhelp: `--help` lists the options");
+            return ExitCode::from(2);
+        }
+    };
+    // Whoever runs the program has the last word: this is for what the environment does not say. The
+    // buffer is for the moments when the threads keep the drain from the processors.
+    Config::new().filename("gcbench.tel").control("all").buffer(64 << 20).start();
+    let outcome = match workload::run(&settings) {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            eprintln!("gcbench: {failure}");
+            return ExitCode::FAILURE;
+        }
+    };
+    print_run(&settings, &outcome);
+    match print_stream(&outcome) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gcbench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the benchmark itself can tell.
+fn print_run(settings: &Settings, outcome: &Outcome) {
+    let Settings { threads, depth, scale, nursery, .. } = settings;
+    let nursery = nursery >> 10;
+    println!("GCBench  threads {threads}, depth {depth}, iterations x {scale}, nursery {nursery} KiB");
+    let sum = |get: fn(&gc::Counters) -> u64| outcome.heaps.iter().map(get).sum::<u64>();
+    println!(
+        "run      {:.3} s: {:.1} MB of objects, {:.1} MB of tables, {} traces; no mistake",
+        outcome.elapsed.as_secs_f64(),
+        mega(sum(|heap| heap.allocated)),
+        mega(sum(|heap| heap.tables)),
+        sum(|heap| heap.traces),
+    );
+}
+
+/// What the stream tells.
+fn print_stream(outcome: &Outcome) -> std::io::Result<()> {
+    telemetry::flush();
+    let (path, counters) = (telemetry::filename(), telemetry::counters());
+    let lost = counters.lost_pool + counters.lost_nested + counters.lost_sink;
+    if counters.written + lost == 0 {
+        let why = match VARIETY {
+            Variety::Cool => "no event is on; TELEMETRY_CONTROL=all switches all of them on",
+            Variety::Hot | Variety::Rash => "no event is on, or all that are on are compiled out",
+        };
+        println!("stream   none: {why}");
+        return Ok(());
+    }
+    let start = Instant::now();
+    let summary = Summary::read(&path)?;
+    println!(
+        "stream   {}: {:.1} MB, {} events, {:.1} M/s; {} lost",
+        path.display(),
+        mega(summary.completeness.bytes.total()),
+        grouped(counters.written),
+        counters.written as f64 / 1e6 / outcome.elapsed.as_secs_f64(),
+        grouped(lost),
+    );
+    println!("decoded  in {:.3} s: {}\n", start.elapsed().as_secs_f64(), verdict(&summary, counters.written));
+    print!("{}", report::render(&summary));
+    Ok(())
+}
+
+/// Whether all that was written was read, and nothing was lost before.
+fn verdict(summary: &Summary, written: u64) -> String {
+    let read = &summary.completeness;
+    let absent = read.lost().events() + written.saturating_sub(read.events);
+    let damaged = read.damaged_ranges + read.undecodable_parts + read.unreadable.len() as u64;
+    if absent + damaged == 0 {
+        "complete: every event that was emitted".to_string()
+    } else {
+        format!("incomplete: {} events absent, {} places damaged", grouped(absent), grouped(damaged))
+    }
+}

@@ -1,0 +1,142 @@
+//! The manual pool: blocks of words that stay where they are until they are freed, first fit.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::arena::{GRAIN, GRAIN_BYTES, bytes, words_of};
+use super::heap::{Heap, OutOfMemory};
+use super::memory::WORD;
+use super::pool::TABLES;
+use crate::events;
+
+/// A block of words. Who has it may free it, once.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Table(Range<usize>);
+
+impl Table {
+    /// Without words.
+    pub(super) const EMPTY: Table = Table(0..0);
+
+    /// Which words they are.
+    pub(super) fn words(&self) -> &Range<usize> {
+        &self.0
+    }
+}
+
+/// The manual pool.
+#[derive(Default)]
+pub(super) struct Tables {
+    land: Land,
+    /// What the arena gave.
+    runs: Vec<Range<usize>>,
+}
+
+impl Tables {
+    /// For its address only.
+    pub(super) fn land(&self) -> &Land {
+        &self.land
+    }
+
+    /// Bytes that the arena gave, and how many of them are in no table.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.runs.iter().map(bytes).sum(), self.land.words * WORD)
+    }
+}
+
+impl Heap {
+    /// Allocates a table of zeros.
+    ///
+    /// # Errors
+    /// If there is no memory, not even after a collection.
+    pub(crate) fn alloc_table(&mut self, len: usize) -> Result<Table, OutOfMemory> {
+        let found = match self.tables.land.take(len) {
+            Some(words) => words,
+            None => {
+                self.extend_tables(len)?;
+                self.tables.land.take(len).ok_or_else(|| self.fail(len * WORD, TABLES))?
+            }
+        };
+        events::pool_alloc!(self.pool(TABLES), self.arena.memory.address(found.start), len * WORD);
+        self.counters.tables += (len * WORD) as u64;
+        self.arena.memory.words_mut(found.clone()).fill(0);
+        Ok(Table(found))
+    }
+
+    /// Frees a table.
+    pub(crate) fn free_table(&mut self, table: Table) {
+        let (address, size) = (self.arena.memory.address(table.0.start), table.0.len() * WORD);
+        events::pool_free!(self.pool(TABLES), address, size);
+        self.tables.land.add(table.0);
+    }
+
+    /// The words of a table.
+    pub(crate) fn table(&self, table: &Table) -> &[u64] {
+        self.arena.memory.words(table.0.clone())
+    }
+
+    /// The words of a table, to be written.
+    pub(crate) fn table_mut(&mut self, table: &Table) -> &mut [u64] {
+        self.arena.memory.words_mut(table.0.clone())
+    }
+
+    /// Gets the pool grains for so many words.
+    fn extend_tables(&mut self, words: usize) -> Result<(), OutOfMemory> {
+        let count = words.div_ceil(GRAIN);
+        self.make_room(count);
+        let pool = self.pool(TABLES);
+        let grains = if self.has_room(count) { self.arena.alloc(count, pool) } else { None };
+        let grains = grains.ok_or_else(|| self.fail(count * GRAIN_BYTES, TABLES))?;
+        let seg = &self.segments[grains.start];
+        events::seg_alloc!(seg, self.arena.address(&grains), bytes(&grains), pool, 0);
+        self.tables.land.add(words_of(&grains));
+        self.tables.runs.push(grains);
+        Ok(())
+    }
+
+    /// Gives everything back to the arena.
+    pub(super) fn finish_tables(&mut self) {
+        let pool = self.pool(TABLES);
+        for grains in std::mem::take(&mut self.tables.runs) {
+            let seg = &self.segments[grains.start];
+            events::seg_free!(seg, self.arena.address(&grains), bytes(&grains), pool);
+            self.arena.free(grains, pool);
+        }
+        events::land_finish!(&self.tables.land);
+        events::pool_finish!(pool);
+    }
+}
+
+/// Free ranges of words; adjacent ones are one.
+#[derive(Default)]
+pub(super) struct Land {
+    /// End by start.
+    ranges: BTreeMap<usize, usize>,
+    words: usize,
+}
+
+impl Land {
+    /// Takes words from the first range that has so many.
+    fn take(&mut self, len: usize) -> Option<Range<usize>> {
+        let (start, end) =
+            self.ranges.iter().map(|(start, end)| (*start, *end)).find(|(start, end)| end - start >= len)?;
+        self.ranges.remove(&start);
+        if start + len < end {
+            self.ranges.insert(start + len, end);
+        }
+        self.words -= len;
+        Some(start..start + len)
+    }
+
+    /// Adds a range that is not free.
+    fn add(&mut self, range: Range<usize>) {
+        let Range { mut start, mut end } = range;
+        self.words += end - start;
+        if let Some((before, _)) = self.ranges.range(..start).next_back().filter(|(_, end)| **end == start) {
+            start = *before;
+        }
+        if let Some(after) = self.ranges.remove(&end) {
+            end = after;
+        }
+        self.ranges.insert(start, end);
+    }
+}
