@@ -70,7 +70,7 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds from the session's start to a reading; negative before it.
+    /// Nanoseconds from the session's start to a reading, to the nearest one; negative before it.
     #[inline]
     pub fn ns(&self, ticks: u64) -> i64 {
         let distance = ticks.wrapping_sub(self.start_ticks) as i64;
@@ -80,7 +80,7 @@ impl Clock {
 
     #[inline]
     fn span_ns(&self, ticks: u64) -> i64 {
-        let part = (u128::from(ticks) * u128::from(self.part)) >> 64;
+        let part = (u128::from(ticks) * u128::from(self.part) + (1 << 63)) >> 64;
         let ns = ticks.saturating_mul(self.whole).saturating_add(part as u64);
         i64::try_from(ns).unwrap_or(i64::MAX)
     }

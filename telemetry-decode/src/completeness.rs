@@ -204,10 +204,11 @@ impl fmt::Display for Reason {
 }
 
 impl Completeness {
-    /// True if every event that the stream's programs emitted was read, as far as the stream can tell,
-    /// and every session ended in good order. What a filter leaves out does not count.
+    /// True if there is a session, every session ended in good order, and every event that their programs
+    /// emitted was read, as far as the stream can tell. What a filter leaves out does not count.
     pub fn is_complete(&self) -> bool {
-        self.missing() == 0
+        !self.sessions.is_empty()
+            && self.missing() == 0
             && self.lost().events() == 0
             && self.damaged_ranges == 0
             && self.undecodable_parts == 0
@@ -231,13 +232,5 @@ impl Completeness {
     /// Events that were recorded and written but not read, of all lanes.
     pub fn missing(&self) -> u64 {
         self.lanes.iter().fold(0, |sum, lane| sum.saturating_add(lane.missing))
-    }
-}
-
-/// A verdict in a few lines.
-impl fmt::Display for Completeness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = if self.is_complete() { "complete" } else { "incomplete" };
-        write!(f, "{verdict}: {} events in {} blocks, {} bytes", self.events, self.blocks, self.bytes.total())
     }
 }

@@ -13,7 +13,7 @@ use crate::filter::Filter;
 use crate::known::Known;
 use crate::lane::{Lane, LaneKey, Open, Stretch};
 use crate::plan::EventPlan;
-use crate::registries::{KnownRegistry, bit, matches_any};
+use crate::registries::{KnownRegistry, matches_any};
 use crate::session::Session;
 
 /// Most slots of all lanes together. A stream that would need more does not come from a program.
@@ -163,7 +163,7 @@ impl Decoder {
         let wanted = matches_any(threads, thread.into(), session.thread_name(thread).unwrap_or_default())
             && matches_any(sessions, session.id, session.facts.text("program").unwrap_or_default())
             && match self.known.registry(registry) {
-                Some(index) => self.known.registries[index].wanted.kinds & bit(kind) != 0,
+                Some(index) => self.known.registries[index].wanted.kind(kind),
                 None => matches_any(registries, registry, ""),
             };
         if !wanted || until_ns.is_some_and(|until| session.clock.ns(stretch.base_ticks) >= until) {

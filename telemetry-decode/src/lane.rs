@@ -95,6 +95,12 @@ impl Lane {
         self.covered.first_gap(stretch.range())
     }
 
+    /// True if the lane was read up to the end of a part, and can go on behind it.
+    pub(crate) fn is_past(&self, header: &Header) -> bool {
+        let end = u64::from(header.offset) + u64::from(header.payload_len);
+        self.open.is_some_and(|open| open.seq == header.seq && u64::from(open.offset) >= end)
+    }
+
     /// Counts events as given out or not wanted. They were in no other part.
     pub(crate) fn cover(&mut self, events: Range<u64>, stretch: &Stretch) {
         self.covered.add(events, stretch.base_ticks, stretch.end_ticks);

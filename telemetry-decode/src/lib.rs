@@ -37,6 +37,7 @@ mod source;
 mod typed;
 mod typed_events;
 mod value;
+mod verdict;
 mod writer;
 
 pub use blocks::{Block, Blocks, Piece};

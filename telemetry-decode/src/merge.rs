@@ -9,6 +9,7 @@ use std::io;
 use std::ops::Range;
 
 use crate::batch::Batch;
+use crate::clock::Clock;
 use crate::decoder::{Decoder, Part, Want};
 use crate::event::Event;
 use crate::index::{Choice, IndexedBlock};
@@ -37,6 +38,8 @@ struct Queue {
     batch: Batch,
     /// Clock reading of the event read last.
     time: u64,
+    /// Place of the session among all, by their starts.
+    session: u32,
     tie: u64,
 }
 
@@ -56,11 +59,13 @@ impl<'s> Merge<'s> {
     pub(crate) fn new(source: Source<'s>, blocks: Vec<IndexedBlock>, decoder: &Decoder) -> Self {
         let Choice { by_lane: order, wants } = Choice::new(&blocks, decoder);
         let lane_of = |index: &u32| blocks[*index as usize].lane;
+        let sessions = rank_sessions(decoder);
         let lanes = decoder.lanes.iter().enumerate().map(|(number, lane)| {
             let start = order.partition_point(|index| lane_of(index) < number as u32);
             let end = order.partition_point(|index| lane_of(index) <= number as u32);
             let registry = decoder.known.registry(lane.key.registry);
             let kind = registry.and_then(|index| decoder.known.registries[index].plan.kind(lane.key.kind));
+            let session = sessions[lane.key.session as usize];
             let inherits = kind.is_some_and(|kind| kind.inherits);
             let tie = u64::from(lane.key.thread) << 32 | u64::from(inherits) << 8 | u64::from(lane.key.kind);
             Queue {
@@ -69,6 +74,7 @@ impl<'s> Merge<'s> {
                 loader: Loader::default(),
                 batch: Batch::default(),
                 time: 0,
+                session,
                 tie,
             }
         });
@@ -128,7 +134,8 @@ impl<'s> Merge<'s> {
                 decoder.read(part, queue.loader.payload(&self.source), &mut queue.batch);
             }
             if let Some(ticks) = queue.batch.time() {
-                return Some(waiting(lane, part.session, ticks, queue.tie, decoder));
+                let clock = &decoder.known.sessions[part.session as usize].clock;
+                return Some(queue.waiting(lane, ticks, clock));
             }
             queue.time = part.time;
             queue.part = None;
@@ -143,8 +150,9 @@ impl<'s> Merge<'s> {
         let queue = &self.lanes[lane as usize];
         let block = &self.blocks[*self.order.get(queue.blocks.start..queue.blocks.end)?.first()? as usize];
         let session = decoder.lanes[lane as usize].key.session;
+        let clock = &decoder.known.sessions[session as usize].clock;
         // A part begins no earlier than the one before it ended.
-        Some(waiting(lane, session, block.base_ticks.max(queue.time), queue.tie, decoder))
+        Some(queue.waiting(lane, block.base_ticks.max(queue.time), clock))
     }
 
     fn open_block(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<()> {
@@ -156,8 +164,21 @@ impl<'s> Merge<'s> {
     }
 }
 
-#[inline(always)]
-fn waiting(lane: u32, session: u32, ticks: u64, tie: u64, decoder: &Decoder) -> Waiting {
-    let wall_ns = decoder.known.sessions[session as usize].clock.wall_ns(ticks);
-    Waiting { wall_ns, session, ticks, tie, lane }
+impl Queue {
+    #[inline(always)]
+    fn waiting(&self, lane: u32, ticks: u64, clock: &Clock) -> Waiting {
+        Waiting { wall_ns: clock.wall_ns(ticks), session: self.session, ticks, tie: self.tie, lane }
+    }
+}
+
+/// The place of every session in the order of starts, which does not depend on where its blocks stand.
+fn rank_sessions(decoder: &Decoder) -> Vec<u32> {
+    let sessions = &decoder.known.sessions;
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by_key(|index| (sessions[*index].clock.start_wall(), sessions[*index].id));
+    let mut ranks = vec![0; sessions.len()];
+    for (rank, index) in order.into_iter().enumerate() {
+        ranks[index] = rank as u32;
+    }
+    ranks
 }

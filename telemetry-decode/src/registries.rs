@@ -38,8 +38,9 @@ impl Deref for KnownRegistry {
 /// What a filter wants of a registry.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// By bit number: kinds of which any event is wanted.
-    pub(crate) kinds: u64,
+    /// By bit number: kinds of which any event is wanted. All bits are set if all are, also those of kinds
+    /// that the registry does not have.
+    kinds: u64,
     /// By index of the event, where not all events of those kinds are wanted.
     pub(crate) events: Option<Vec<bool>>,
 }
@@ -51,7 +52,10 @@ impl Wanted {
         }
         let kinds =
             registry.kinds.iter().filter(|kind| matches_any(&filter.kinds, kind.bit.into(), &kind.name));
-        let kinds = kinds.fold(0, |mask, kind| mask | bit(kind.bit));
+        let kinds = match filter.kinds.is_empty() {
+            true => u64::MAX,
+            false => kinds.fold(0, |mask, kind| mask | bit(kind.bit)),
+        };
         if filter.events.is_empty() {
             return Wanted { kinds, events: None };
         }
@@ -61,6 +65,11 @@ impl Wanted {
         let of_events = registry.events.iter().zip(&events).filter(|(_, wanted)| **wanted);
         let of_events = of_events.fold(0, |mask, (event, _)| mask | bit(registry.kind_of(event).bit));
         Wanted { kinds: kinds & of_events, events: Some(events) }
+    }
+
+    /// True if the filter wants any event of the kind.
+    pub(crate) fn kind(&self, number: u8) -> bool {
+        self.kinds == u64::MAX || self.kinds & bit(number) != 0
     }
 
     /// True if the filter wants the event.
@@ -74,7 +83,7 @@ impl Wanted {
 }
 
 /// The bit of a bit number in a mask.
-pub(crate) fn bit(number: u8) -> u64 {
+fn bit(number: u8) -> u64 {
     1_u64.checked_shl(number.into()).unwrap_or(0)
 }
 

@@ -1,0 +1,216 @@
+//! Completeness: per lane, what was read, lost and missing is what was emitted.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use telemetry_decode::{Completeness, Facts, Filter, Hole, Lane, Reader, Writer};
+use telemetry_format::{BlockType, Loss};
+
+use crate::made::{Plan, Random, START, blocks, edit, header, make, relation};
+use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
+
+/// Events that the surviving headers tell of, by lane: recorded ones, and losses.
+fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss)> {
+    let mut lanes = BTreeMap::<_, (u64, Loss)>::new();
+    for block in blocks(stream) {
+        let header = header(&stream[block]);
+        if header.block_type == BlockType::Events {
+            let lane =
+                lanes.entry((header.session, header.thread, header.registry, header.kind)).or_default();
+            lane.0 = lane.0.max(header.before + u64::from(header.events));
+            lane.1.pool = lane.1.pool.max(header.lost.pool);
+            lane.1.nested = lane.1.nested.max(header.lost.nested);
+            lane.1.sink = lane.1.sink.max(header.lost.sink);
+            lane.1.cut = lane.1.cut.max(header.lost.cut);
+        }
+    }
+    lanes
+}
+
+fn check(stream: &[u8], way: Way, context: &str) -> Completeness {
+    let told = told(stream);
+    let (events, completeness) = read(way, stream);
+    let read = by_lane(&events);
+    for lane in &completeness.lanes {
+        let key = (lane.session, lane.thread, lane.registry, lane.kind);
+        let context = format!("{context}, {way:?}: {lane:#?}");
+        assert_eq!(lane.read, read.get(&key).map_or(0, |events| events.len() as u64), "{context}");
+        let (recorded, lost) = told[&key];
+        assert_eq!(lane.lost, lost, "{context}");
+        let emitted = recorded + lost.pool + lost.nested;
+        assert_eq!(lane.read + lane.filtered + lane.missing + lane.lost.events(), emitted, "{context}");
+        assert!(lane.unread <= lane.missing, "{context}");
+        let sum = |of: fn(&Hole) -> u64| lane.holes.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|hole| hole.absent), lane.missing + lost.sink, "{context}");
+        assert_eq!(sum(|hole| hole.lost.events()), lost.events(), "{context}");
+        assert!(lane.holes.iter().all(|hole| hole.from_ticks <= hole.until_ticks), "{context}");
+    }
+    assert_eq!(completeness.lanes.len(), told.len(), "{context}");
+    completeness
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    /// Blocks taken out, and losses everywhere.
+    #[test]
+    fn emitted_is_read_and_lost_and_missing(seed in any::<u64>(), lose in 0..9_u64, keep in 1..9_u64) {
+        let made = make(&relation(), &Plan { seed, lose, threads: 3, events: 150, ..Plan::default() });
+        for way in Way::ALL {
+            let whole = check(&made.stream, way, "whole");
+            assert_eq!(whole.missing(), 0);
+            // What the stream tells is what happened.
+            let events = by_lane(&made.events);
+            for lane in &whole.lanes {
+                let key = (lane.session, lane.thread, lane.registry, lane.kind);
+                assert_eq!(lane.read, events.get(&key).map_or(0, |events| events.len() as u64));
+                assert_eq!(lane.lost, made.lost.get(&key).copied().unwrap_or_default());
+            }
+        }
+        let mut random = Random(seed);
+        let mut stream = Vec::new();
+        for block in blocks(&made.stream) {
+            let block = &made.stream[block];
+            if header(block).block_type != BlockType::Events || random.below(9) < keep {
+                stream.extend_from_slice(block);
+            }
+        }
+        for way in Way::ALL {
+            check(&stream, way, "blocks taken out");
+        }
+    }
+}
+
+fn three_blocks() -> (Vec<u8>, Lane) {
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &facts, 0, START).unwrap();
+    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &relation()).unwrap() };
+    for ticks in [10, 20, 30] {
+        writer.event(lane, 1, ticks, &[]).unwrap();
+        writer.event(lane, 1, ticks + 5, &[]).unwrap();
+        writer.flush().unwrap();
+        if ticks == 20 {
+            writer.lose(lane, 0, Loss { pool: 7, nested: 2, sink: 0, cut: 1 }).unwrap();
+        }
+    }
+    writer.end(1, 40).unwrap();
+    (writer.finish().unwrap(), lane)
+}
+
+/// A loss lies between the block before it and the end of the first that tells it.
+#[test]
+fn losses_and_gaps_are_placed_in_time() {
+    let (stream, lane) = three_blocks();
+    let lost = Loss { pool: 7, nested: 2, sink: 0, cut: 1 };
+    let completeness = check(&stream, Way::MemoryByTime, "whole");
+    let expected = Hole { from_ticks: 25, until_ticks: 35, absent: 0, lost };
+    assert_eq!(completeness.lanes[0].holes, [expected]);
+    assert!(!completeness.is_complete());
+
+    // Without the middle block its two events are missing, and the third block goes on from nothing.
+    let blocks = blocks(&stream);
+    let of_lane: Vec<_> = blocks
+        .iter()
+        .filter(|block| header(&stream[(*block).clone()]).thread == lane.thread)
+        .cloned()
+        .collect();
+    let without = [&stream[..of_lane[1].start], &stream[of_lane[1].end..]].concat();
+    let completeness = check(&without, Way::MemoryByTime, "a part taken out");
+    let report = &completeness.lanes[0];
+    assert_eq!((report.read, report.missing, report.unread), (2, 4, 2));
+    assert_eq!(completeness.undecodable_parts, 1);
+}
+
+/// A part that was taken again when it had grown is not read twice.
+#[test]
+fn a_part_and_a_longer_copy_of_it() {
+    let (stream, lane) = three_blocks();
+    let blocks = blocks(&stream);
+    let parts: Vec<_> = blocks
+        .iter()
+        .filter(|block| header(&stream[(*block).clone()]).thread == lane.thread)
+        .cloned()
+        .collect();
+    // What the first two parts would be as one.
+    let (first, second) = (header(&stream[parts[0].clone()]), header(&stream[parts[1].clone()]));
+    let payloads =
+        [&stream[parts[0].start + 144..parts[0].end], &stream[parts[1].start + 144..parts[1].end]].concat();
+    let mut grown = [&stream[parts[0].start..parts[0].start + 144], &payloads].concat();
+    edit(&mut grown, |header| {
+        header.payload_len = payloads.len() as u32;
+        header.events = first.events + second.events;
+        header.end_ticks = second.end_ticks;
+    });
+    let snapshots = [&stream[..parts[0].end], &grown, &stream[parts[2].start..]].concat();
+    for way in Way::ALL {
+        let completeness = check(&snapshots, way, "");
+        assert_eq!((completeness.events, completeness.missing()), (6, 0), "{way:?}");
+    }
+}
+
+/// A registry from elsewhere does where the stream has none.
+#[test]
+fn a_registry_that_the_caller_adds() {
+    let made = make(&relation(), &Plan::default());
+    let kept = blocks(&made.stream)
+        .into_iter()
+        .filter(|block| header(&made.stream[block.clone()]).block_type != BlockType::Registry);
+    let stream: Vec<u8> = kept.flat_map(|block| made.stream[block].to_vec()).collect();
+    let (events, completeness) = read(Way::MemoryByTime, &stream);
+    assert_eq!((events.len(), completeness.missing()), (0, made.events.len() as u64));
+    assert_eq!(completeness.missing(), completeness.lanes.iter().map(|lane| lane.unread).sum());
+    let (events, completeness) = collect(Reader::from_slice(&stream).registry(relation()).events().unwrap());
+    assert_same_lanes(&events, &made.events, "with the registry added");
+    assert!(completeness.is_complete());
+}
+
+/// What is known from headers alone is what is known from reading everything.
+#[test]
+fn the_index_tells_the_same() {
+    for seed in 0..10 {
+        let made = make(&relation(), &Plan { seed, lose: 5, sessions: 2, ..Plan::default() });
+        let index = Reader::from_slice(&made.stream).index().unwrap();
+        let (_, completeness) = read(Way::MemoryByTime, &made.stream);
+        assert_eq!(format!("{:#?}", index.completeness), format!("{completeness:#?}"));
+        assert_eq!(index.sessions.len(), 2);
+        assert_eq!(index.sessions[0].facts.text("program"), Some("program1"));
+        assert_eq!(index.sessions[1].thread_name(2), Some("worker-2"));
+        assert_eq!(index.registries[0].name, "all_sorts");
+        let events: u64 = index.blocks.iter().map(|block| u64::from(block.events)).sum();
+        assert_eq!(events, made.events.len() as u64);
+        for block in &index.blocks {
+            let header = header(&made.stream[block.at as usize..]);
+            let lane = &index.lanes[block.lane as usize];
+            assert_eq!((header.thread, header.kind, header.seq), (lane.thread, lane.kind, block.seq));
+        }
+    }
+}
+
+#[test]
+fn verdicts() {
+    let made = make(&relation(), &Plan::default());
+    let (stream, _) = three_blocks();
+    let parts = blocks(&stream);
+    let mut flipped = stream.clone();
+    flipped[parts[3].start + 145] ^= 1;
+    let mut unknown = stream.clone();
+    edit(&mut unknown[parts[0].clone()], |header| header.block_type = BlockType::Unknown(9));
+    let kinds = Filter { kinds: vec!["Cell".into(), "Sell".into()], ..Filter::default() };
+    let cases = [
+        ("whole", read(Way::MemoryByTime, &made.stream)),
+        ("filtered", read_filtered(Way::MemoryByTime, &made.stream, kinds)),
+        ("losses", read(Way::MemoryByTime, &stream)),
+        (
+            "a part taken out",
+            read(Way::MemoryByTime, &[&stream[..parts[3].start], &stream[parts[3].end..]].concat()),
+        ),
+        ("a bit flipped", read(Way::MemoryByTime, &flipped)),
+        ("no session block", read(Way::MemoryByTime, &unknown)),
+        ("cut", read(Way::MemoryByTime, &stream[..parts[2].end + 3])),
+        ("empty", read(Way::MemoryByTime, b"")),
+        ("text", read(Way::MemoryByTime, b"some text")),
+    ];
+    let text: String = cases.iter().map(|(name, (_, verdict))| format!("# {name}\n{verdict}\n\n")).collect();
+    insta::assert_snapshot!(text);
+}

@@ -1,0 +1,190 @@
+//! Broken streams: damage costs the blocks it is in, and every byte is accounted for.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use proptest::prelude::*;
+use telemetry_decode::{Cause, Completeness};
+use telemetry_format::{BlockType, HeaderError};
+
+use crate::made::{Made, Plan, Random, blocks, header, make};
+use crate::read::{Read, Way, assert_same_lanes, by_lane, read};
+
+const SMALL: &str = r#"
+[registry]
+name = "small"
+version = { major = 1, median = 0, minor = 0 }
+doc = "small"
+[kinds]
+Cell = { bit = 1, doc = "cells" }
+[[event]]
+name = "Made"
+code = 1
+kind = "Cell"
+doc = "made"
+params = [{ name = "at", sort = "addr", doc = "at" }, { name = "name", sort = "string", doc = "name", max = 9 }]
+"#;
+
+/// A stream that is short enough to break in every place.
+fn small(seed: u64) -> Made {
+    let registry = telemetry_schema::parse(SMALL).unwrap();
+    make(&registry, &Plan { seed, threads: 2, events: 14, block_size: 50, flush: 4, ..Plan::default() })
+}
+
+/// The events of those blocks that are whole, as far as they can be read.
+fn expected(made: &Made, kept: &[Range<usize>], way: Way) -> Vec<Read> {
+    let lanes = by_lane(&made.events);
+    let headers: Vec<_> = kept.iter().map(|block| header(&made.stream[block.clone()])).collect();
+    let is_registry = |block_type| block_type == BlockType::Registry;
+    let mut known = way.looks_ahead() && headers.iter().any(|header| is_registry(header.block_type));
+    let (mut open, mut events) = (BTreeMap::new(), Vec::new());
+    for header in headers {
+        known |= is_registry(header.block_type);
+        if header.block_type != BlockType::Events || !known {
+            continue;
+        }
+        let lane = (header.session, header.thread, header.registry, header.kind);
+        if header.offset > 0 && open.get(&lane) != Some(&(header.seq, header.offset)) {
+            continue;
+        }
+        open.insert(lane, (header.seq, header.offset + header.payload_len));
+        let range = header.before as usize..header.before as usize + header.events as usize;
+        events.extend(lanes[&lane][range].iter().map(|event| (*event).clone()));
+    }
+    events
+}
+
+/// Reads a broken stream whose whole blocks are known, by where they were before.
+fn check(made: &Made, broken: &[u8], kept: &[Range<usize>], ways: &[Way], context: &str) -> Completeness {
+    let mut last = None;
+    for &way in ways {
+        let context = format!("{context}, {way:?}");
+        let (events, completeness) = read(way, broken);
+        assert_same_lanes(&events, &expected(made, kept, way), &context);
+        assert_eq!(completeness.bytes.total(), broken.len() as u64, "{context}");
+        let listed: u64 =
+            completeness.damage.iter().map(|damage| damage.range.end - damage.range.start).sum();
+        assert_eq!(completeness.bytes.damaged, listed, "{context}");
+        last = Some(completeness);
+    }
+    last.expect("there is a way")
+}
+
+const QUICK: [Way; 2] = [Way::MemoryByTime, Way::PipeInStream];
+
+#[test]
+fn cut_at_every_byte() {
+    let made = small(1);
+    let blocks = blocks(&made.stream);
+    for len in 0..made.stream.len() {
+        let kept: Vec<_> = blocks.iter().filter(|block| block.end <= len).cloned().collect();
+        let ways: &[Way] = if len % 101 == 0 { &Way::ALL } else { &QUICK };
+        let completeness = check(&made, &made.stream[..len], &kept, ways, &format!("cut at {len}"));
+        assert!(!completeness.is_complete(), "cut at {len}");
+    }
+}
+
+#[test]
+fn a_bit_flipped_in_every_byte() {
+    let made = small(2);
+    let blocks = blocks(&made.stream);
+    let mut random = Random(2);
+    for at in 0..made.stream.len() {
+        let mut broken = made.stream.clone();
+        broken[at] ^= 1 << random.below(8);
+        let kept: Vec<_> = blocks.iter().filter(|block| !block.contains(&at)).cloned().collect();
+        let ways: &[Way] = if at % 101 == 0 { &Way::ALL } else { &QUICK };
+        let completeness = check(&made, &broken, &kept, ways, &format!("flipped at {at}"));
+        assert_eq!(completeness.damaged_ranges, 1, "flipped at {at}");
+        let block = blocks.iter().find(|block| block.contains(&at)).unwrap();
+        assert_eq!(completeness.damage[0].range, block.start as u64..block.end as u64, "flipped at {at}");
+    }
+}
+
+#[test]
+fn cut_and_joined() {
+    let (one, two) = (small(3), small(4));
+    let (one_blocks, two_blocks) = (blocks(&one.stream), blocks(&two.stream));
+    // Both are of the same session: that of the second is another one here.
+    let mut other = two.stream.clone();
+    for block in two_blocks {
+        crate::made::edit(&mut other[block], |header| header.session = 99);
+    }
+    for len in (0..one.stream.len()).step_by(7) {
+        let joined = [&one.stream[..len], &other].concat();
+        let kept: Vec<_> = one_blocks.iter().filter(|block| block.end <= len).cloned().collect();
+        for way in QUICK {
+            let (events, completeness) = read(way, &joined);
+            let (second, first): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| event.session == 99);
+            let context = format!("joined at {len}, {way:?}");
+            assert_eq!(second.len(), two.events.len(), "{context}");
+            // The registry comes again with the second stream.
+            let mut expected = expected(&one, &kept, Way::PipeInStream);
+            if way.looks_ahead() && expected.is_empty() {
+                expected = first.clone();
+            }
+            assert_same_lanes(&first, &expected, &context);
+            assert_eq!(completeness.bytes.total(), joined.len() as u64, "{context}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+    /// Stretches overwritten, put in or taken out: blocks that were not touched come back.
+    #[test]
+    fn broken_in_many_places(
+        seed in 0..50_u64,
+        wounds in prop::collection::vec((any::<prop::sample::Index>(), 0..90_usize, 0..90_usize, any::<u64>()), 1..6),
+    ) {
+        let made = small(seed);
+        let blocks = blocks(&made.stream);
+        let mut broken = made.stream.clone();
+        for (at, out, put, seed) in wounds {
+            let at = at.index(broken.len());
+            let end = (at + out).min(broken.len());
+            let mut random = Random(seed);
+            let put: Vec<u8> = (0..put).map(|_| if random.below(3) == 0 { 0x89 } else { random.next() as u8 }).collect();
+            broken.splice(at..end, put);
+        }
+        // No two blocks are alike.
+        let is_whole = |block: &Range<usize>| {
+            let block = &made.stream[block.clone()];
+            broken.windows(block.len()).any(|window| window == block)
+        };
+        let kept: Vec<_> = blocks.into_iter().filter(is_whole).collect();
+        check(&made, &broken, &kept, &QUICK, "");
+    }
+}
+
+#[test]
+fn no_stream_at_all() {
+    for (broken, ranges) in [(&b""[..], 0), (b"x", 1), (b"\x89TEL\r\n\x1a\n", 1), (&[0x89; 1000], 1)] {
+        for way in Way::ALL {
+            let (events, completeness) = read(way, broken);
+            assert_eq!((events.len(), completeness.damaged_ranges), (0, ranges), "{way:?}");
+            assert_eq!(completeness.bytes.total(), broken.len() as u64);
+            assert!(!completeness.is_complete());
+        }
+    }
+}
+
+/// What is said of each kind of damage.
+#[test]
+fn causes() {
+    let made = small(5);
+    let blocks = blocks(&made.stream);
+    let last = blocks.last().unwrap().clone();
+    let flip = |at: usize| {
+        let mut broken = made.stream.clone();
+        broken[at] ^= 1;
+        read(Way::PipeInStream, &broken).1.damage[0].cause
+    };
+    assert_eq!(flip(last.start), Cause::Header(HeaderError::Magic));
+    assert_eq!(flip(last.start + 8), Cause::Header(HeaderError::Version(0)));
+    assert!(matches!(flip(last.start + 20), Cause::Header(HeaderError::Checksum { .. })));
+    assert!(matches!(flip(blocks[1].end - 1), Cause::Payload { .. }));
+    let cut = read(Way::PipeInStream, &made.stream[..blocks[1].end - 5]).1;
+    let expected = (blocks[1].end - blocks[1].start) as u64;
+    assert_eq!(cut.damage[0].cause, Cause::Cut { found: expected - 5, expected });
+}

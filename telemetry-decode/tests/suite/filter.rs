@@ -1,0 +1,129 @@
+//! Filters: what comes is what a filter of the whole would leave, and blocks that cannot hold any of it
+//! are not read.
+
+use proptest::prelude::*;
+use telemetry_decode::{Filter, Name, Order, Reader};
+use telemetry_format::BlockType;
+
+use crate::made::{Made, Plan, blocks, header, make, relation};
+use crate::read::{Read, Way, assert_same_lanes, read_filtered};
+
+/// The same question, asked of one event of a made stream.
+fn wants(filter: &Filter, event: &Read) -> bool {
+    let registry = relation();
+    let described = registry.event(event.code).unwrap();
+    let kind = registry.kind_of(described);
+    let since = (event.ticks - event.session * 1_000_000) as i64;
+    let ns = if event.session.is_multiple_of(2) { since } else { (since + 1) / 2 };
+    let any = |names: &[Name], number: u64, text: &str| {
+        names.is_empty()
+            || names.contains(&Name::Number(number))
+            || names.contains(&Name::Text(text.to_string()))
+    };
+    any(&filter.kinds, kind.bit.into(), &kind.name)
+        && any(&filter.events, event.code.into(), &described.name)
+        && any(&filter.threads, event.thread.into(), &format!("worker-{}", event.thread))
+        && any(&filter.sessions, event.session, &format!("program{}", event.session))
+        && any(&filter.registries, event.registry, "all_sorts")
+        && filter.from_ns.is_none_or(|from| from <= ns)
+        && filter.until_ns.is_none_or(|until| ns < until)
+}
+
+fn check(made: &Made, filter: &Filter) {
+    let expected: Vec<Read> = made.events.iter().filter(|event| wants(filter, event)).cloned().collect();
+    for way in Way::ALL {
+        let (events, completeness) = read_filtered(way, &made.stream, filter.clone());
+        let context = format!("{way:?}, {filter:?}");
+        assert_same_lanes(&events, &expected, &context);
+        assert_eq!(completeness.filtered(), (made.events.len() - expected.len()) as u64, "{context}");
+        assert_eq!(completeness.bytes.total(), made.stream.len() as u64, "{context}");
+        assert!(completeness.is_complete(), "{context}: {completeness}");
+    }
+}
+
+fn names(all: &'static [&'static str]) -> impl Strategy<Value = Vec<Name>> {
+    prop_oneof![
+        2 => Just(Vec::new()),
+        1 => prop::sample::subsequence(all, 1..=all.len()).prop_map(|names| names.into_iter().map(Name::from).collect()),
+    ]
+}
+
+fn filters() -> impl Strategy<Value = Filter> {
+    let window = || prop::option::of(-100..1500_i64);
+    (
+        names(&["Space", "7", "Cell", "Nowhere"]),
+        names(&["Nothing", "0x100", "Numbers", "65535"]),
+        names(&["worker-1", "2", "nobody"]),
+        names(&["program1", "2"]),
+        names(&["all_sorts", "other"]),
+        window(),
+        window(),
+    )
+        .prop_map(|(kinds, events, threads, sessions, registries, from_ns, until_ns)| Filter {
+            kinds,
+            events,
+            threads,
+            sessions,
+            registries,
+            from_ns,
+            until_ns,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_wanted_comes(filter in filters(), seed in 0..9_u64) {
+        let made = make(&relation(), &Plan { seed, sessions: 2, threads: 3, events: 120, ..Plan::default() });
+        check(&made, &filter);
+    }
+}
+
+/// Payloads of blocks that are not wanted can be anything: they are not looked at.
+#[test]
+fn blocks_that_are_not_wanted_are_not_read() {
+    let made = make(&relation(), &Plan { events: 200, flush: 0, ..Plan::default() });
+    let mut broken = made.stream.clone();
+    for block in blocks(&made.stream) {
+        let header = header(&made.stream[block.clone()]);
+        let is_last_of_its_kind = block.end + 1000 > made.stream.len();
+        if header.block_type == BlockType::Events && header.kind != 3 && !is_last_of_its_kind {
+            broken[block.end - 1] ^= 1;
+        }
+    }
+    let filter = Filter { kinds: vec!["Cell".into()], ..Filter::default() };
+    for order in [Order::Stream, Order::Time] {
+        let mut events = Reader::from_slice(&broken).order(order).filter(filter.clone()).events().unwrap();
+        let mut count = 0;
+        while let Some(event) = events.next().unwrap() {
+            assert_eq!(event.kind().name, "Cell");
+            count += 1;
+        }
+        let expected = made.events.iter().filter(|event| event.kind == 3).count();
+        assert_eq!(count, expected, "{order:?}");
+        let completeness = events.completeness();
+        assert_eq!(completeness.damaged_ranges, 0, "{order:?}");
+        assert!(completeness.bytes.filtered > completeness.bytes.total() / 5, "{order:?}");
+    }
+}
+
+/// Names that nothing has are told, so that a slip of the pen is not taken for silence.
+#[test]
+fn names_that_nothing_has() {
+    let made = make(&relation(), &Plan::default());
+    let list = |names: &[&str]| names.iter().map(|name| Name::from(*name)).collect();
+    let filter = Filter {
+        kinds: list(&["Cell", "3", "Sell", "63"]),
+        events: list(&["Made", "0x101", "Maid"]),
+        threads: list(&["worker-1", "2", "3"]),
+        sessions: list(&["program1", "nobody"]),
+        registries: list(&["all_sorts", "mps"]),
+        ..Filter::default()
+    };
+    for way in Way::ALL {
+        let (_, completeness) = read_filtered(way, &made.stream, filter.clone());
+        let expected =
+            ["kind `Sell`", "kind `63`", "event `Maid`", "thread `3`", "session `nobody`", "registry `mps`"];
+        assert_eq!(completeness.unmatched, expected, "{way:?}");
+    }
+}

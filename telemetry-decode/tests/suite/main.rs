@@ -1,0 +1,14 @@
+//! Streams written by [`telemetry_decode::Writer`] and read in every way, whole and broken.
+
+#[path = "../../../telemetry-schema/tests/suite/arbitrary.rs"]
+mod arbitrary;
+mod made;
+mod read;
+
+mod account;
+mod damage;
+mod filter;
+mod hostile;
+mod order;
+mod round_trip;
+mod writing;

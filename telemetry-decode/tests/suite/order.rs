@@ -1,0 +1,139 @@
+//! The order of events: by time over all lanes and sessions, and what makes equal times stable.
+
+use telemetry_decode::{Facts, Lane, Order, Reader, Value, Writer};
+
+use crate::made::{Made, Plan, START, make, relation};
+use crate::read::{Read, Way, assert_same, read};
+
+/// Wall-clock time of an event of a made stream.
+fn wall(event: &Read) -> u64 {
+    let ticks = event.ticks - event.session * 1_000_000;
+    START + event.session * 50 + if event.session.is_multiple_of(2) { ticks } else { ticks.div_ceil(2) }
+}
+
+/// What stable order means, spelled out.
+fn expected(made: &Made) -> Vec<Read> {
+    let mut events = made.events.clone();
+    let inherits = |kind: u8| kind == 7;
+    events.sort_by_key(|event| {
+        let Read { session, thread, kind, ticks, .. } = *event;
+        (wall(event), session, ticks, thread, inherits(kind), kind)
+    });
+    events
+}
+
+#[test]
+fn by_time_over_lanes_and_sessions() {
+    for seed in 0..20 {
+        let plan = Plan { seed, sessions: 3, threads: 4, events: 400, ..Plan::default() };
+        let made = make(&relation(), &plan);
+        for way in Way::ALL.into_iter().filter(|way| way.by_time()) {
+            assert_same(&read(way, &made.stream).0, &expected(&made), &format!("seed {seed}, {way:?}"));
+        }
+    }
+}
+
+/// Blocks in any order are the same stream.
+#[test]
+fn shuffled_blocks_come_back_in_order() {
+    for seed in 0..20 {
+        let plan = Plan { seed, sessions: 2, threads: 3, events: 300, ..Plan::default() };
+        let made = make(&relation(), &plan);
+        let shuffled = crate::made::shuffle(&made.stream, seed);
+        for way in [Way::MemoryByTime, Way::FileByTime] {
+            let (events, completeness) = read(way, &shuffled);
+            assert_same(&events, &expected(&made), &format!("seed {seed}, {way:?}"));
+            assert!(completeness.is_complete(), "{completeness}");
+        }
+    }
+}
+
+/// Two streams, one behind the other, are one stream of two sessions; a stream behind itself is still
+/// one session, each event of it once.
+#[test]
+fn joined_streams() {
+    let one = make(&relation(), &Plan { seed: 1, sessions: 2, ..Plan::default() });
+    let twice = [&one.stream[..], &one.stream].concat();
+    for way in Way::ALL {
+        let (mut events, completeness) = read(way, &twice);
+        assert_eq!(events.len(), one.events.len(), "{way:?}");
+        if !way.by_time() {
+            events.sort_by_key(|event| {
+                (wall(event), event.session, event.ticks, event.thread, event.kind == 7, event.kind)
+            });
+        }
+        assert_same(&events, &expected(&one), &format!("{way:?}"));
+        assert!(completeness.bytes.repeated > 0, "{way:?}");
+        assert!(completeness.is_complete(), "{way:?}: {completeness}");
+    }
+}
+
+/// Times are nanoseconds since the session's start, whatever the clock.
+#[test]
+fn time_counts_from_the_start_of_the_session() {
+    let made = make(&relation(), &Plan { sessions: 2, ..Plan::default() });
+    let mut events = Reader::from_slice(&made.stream).order(Order::Time).events().unwrap();
+    let mut last = i64::MIN;
+    while let Some(event) = events.next().unwrap() {
+        let since = (event.ticks - event.session.id * 1_000_000) as i64;
+        let expected = if event.session.id.is_multiple_of(2) { since } else { (since + 1) / 2 };
+        assert_eq!(event.time_ns, expected);
+        assert!(event.wall_ns() >= last);
+        last = event.wall_ns();
+    }
+}
+
+/// The farthest block says what the clock's rate really was.
+#[test]
+fn the_rate_is_refined_by_blocks() {
+    let mut facts = Facts::default();
+    facts.set("clock", "tsc");
+    facts.set("ticks_per_second", 1_000_000_000_i64);
+    let registry = relation();
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &facts, 0, START).unwrap();
+    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
+    writer.event(lane, 1, 1_000_000_000, &[]).unwrap();
+    writer.end(1, 2_000_000_000).unwrap();
+    let mut stream = writer.finish().unwrap();
+    // The wall clock of the last block is a tenth later than the estimate says.
+    let blocks = crate::made::blocks(&stream);
+    let last = blocks.last().unwrap().clone();
+    crate::made::edit(&mut stream[last], |header| header.base_wall = START + 2_200_000_000);
+    let mut events = Reader::from_slice(&stream).events().unwrap();
+    assert_eq!(events.next().unwrap().unwrap().time_ns, 1_100_000_000);
+    // A pipe does not know yet.
+    let mut events = Reader::from_read(&stream[..]).order(Order::Stream).events().unwrap();
+    assert_eq!(events.next().unwrap().unwrap().time_ns, 1_000_000_000);
+}
+
+/// At the same time a thread's events of precise kinds come before those that inherit the reading.
+#[test]
+fn precise_kinds_before_those_that_inherit() {
+    let registry = relation();
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &facts, 0, START).unwrap();
+    let fingerprint = writer.registry(1, &registry).unwrap();
+    let words = [Value::Word(1), Value::Word(2), Value::Word(3)];
+    let bits = [Value::Unsigned(0); 4];
+    let arrays = [
+        Value::Array((&[][..]).into()),
+        Value::Array((&words[..]).into()),
+        Value::Array((&bits[..]).into()),
+        Value::Array((&[][..]).into()),
+        Value::Array((&[][..]).into()),
+        Value::Array((&[][..]).into()),
+        Value::Word(0),
+    ];
+    for thread in [2, 1] {
+        let lane = Lane { session: 1, thread, registry: fingerprint };
+        writer.event(lane, 0xffff, 5, &arrays).unwrap();
+        writer.event(lane, 1, 5, &[]).unwrap();
+    }
+    let stream = writer.finish().unwrap();
+    let (events, _) = read(Way::MemoryByTime, &stream);
+    let order: Vec<_> = events.iter().map(|event| (event.thread, event.code)).collect();
+    assert_eq!(order, [(1, 1), (1, 0xffff), (2, 1), (2, 0xffff)]);
+}

@@ -1,0 +1,47 @@
+//! What the writer writes, every reader reads.
+
+use proptest::prelude::*;
+use telemetry_schema::Registry;
+
+use crate::arbitrary::registries;
+use crate::made::{Plan, make, relation};
+use crate::read::{Way, assert_same_lanes, read};
+
+/// Writes a stream and reads it in every way.
+fn check(registry: &Registry, plan: &Plan) {
+    let made = make(registry, plan);
+    for way in Way::ALL {
+        let (events, completeness) = read(way, &made.stream);
+        assert_same_lanes(&events, &made.events, &format!("{way:?}"));
+        assert_eq!(completeness.events, events.len() as u64, "{way:?}");
+        assert_eq!(completeness.bytes.total(), made.stream.len() as u64, "{way:?}");
+        assert_eq!(completeness.bytes.read, made.stream.len() as u64, "{way:?}");
+        assert!(completeness.is_complete() == plan.end || plan.lose > 0, "{way:?}: {completeness:#?}");
+    }
+}
+
+#[test]
+fn every_sort_in_every_way() {
+    let registry = relation();
+    for seed in 0..40 {
+        check(&registry, &Plan { seed, events: 100, ..Plan::default() });
+    }
+    check(&registry, &Plan { events: 0, ..Plan::default() });
+    check(&registry, &Plan { events: 5000, threads: 9, sessions: 3, block_size: 4096, ..Plan::default() });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn any_registry_in_every_way(
+        registry in registries(),
+        seed in any::<u64>(),
+        sessions in 1..3_u64,
+        block_size in 1..2000_usize,
+        flush in 0..9_u64,
+        lose in 0..9_u64,
+        end in any::<bool>(),
+    ) {
+        check(&registry, &Plan { seed, sessions, threads: 3, events: 80, block_size, flush, lose, end });
+    }
+}
