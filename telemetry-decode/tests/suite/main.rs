@@ -7,6 +7,7 @@ mod read;
 
 mod account;
 mod damage;
+mod document;
 mod filter;
 mod hostile;
 mod order;
