@@ -8,6 +8,7 @@
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::registry::{self, Registry};
+use crate::thread::Inside;
 use crate::{start, sys};
 
 /// All that was ever set or reset, in order, for registries to come.
@@ -59,7 +60,7 @@ pub fn get() -> String {
 }
 
 /// Puts a registry into use with the words so far, unless it is already. False if that cannot be
-/// done now, because this thread holds the lock, in a signal handler say.
+/// done now, because this interrupts who has the lock.
 pub(crate) fn list(registry: &'static Registry) -> bool {
     if registry.is_listed() {
         return true;
@@ -67,7 +68,7 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
     if !start::ensure() {
         return false;
     }
-    let Some(words) = lock(100) else { return false };
+    let Some((_inside, words)) = lock(100) else { return false };
     if !registry.is_listed() {
         registry.switch_off();
         words.each(|word, on| switch(registry, word, on));
@@ -79,7 +80,7 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
 /// Takes the words of `TELEMETRY_CONTROL`, or without it those of the program, before any registry is
 /// listed. Does not allocate.
 pub(crate) fn begin(configured: Option<String>) {
-    let Some(mut words) = lock(1) else { return };
+    let Ok(mut words) = WORDS.try_lock() else { return };
     match sys::env(c"TELEMETRY_CONTROL", &mut words.environment).map(str::len) {
         Some(len) => words.environment_len = len,
         None => words.configured = configured.unwrap_or_default(),
@@ -95,7 +96,7 @@ fn change(words: &str, set: bool) {
     if !start::ensure() {
         return;
     }
-    let Some(mut all) = lock(usize::MAX) else { return };
+    let Some((_inside, mut all)) = lock(usize::MAX) else { return };
     for word in words.split_ascii_whitespace() {
         let (word, adds) = sign(word);
         let on = adds == set;
@@ -144,13 +145,14 @@ impl Words {
     }
 }
 
-/// Takes the lock of the words and of the list, with so many tries: an event may not wait long, and
-/// in a signal handler waiting may be for ever.
-fn lock(tries: usize) -> Option<MutexGuard<'static, Words>> {
+/// Takes the lock of the words and of the list, with so many tries: an event may not wait long. Nothing
+/// where this interrupts who has it.
+fn lock(tries: usize) -> Option<(Inside, MutexGuard<'static, Words>)> {
+    let inside = Inside::enter()?;
     for _ in 0..tries {
         match WORDS.try_lock() {
-            Ok(guard) => return Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Ok(guard) => return Some((inside, guard)),
+            Err(TryLockError::Poisoned(poisoned)) => return Some((inside, poisoned.into_inner())),
             Err(TryLockError::WouldBlock) => sys::yield_now(),
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::clock::{self, Moment};
 use crate::pool::POOL;
 use crate::sync::{AtomicU8, AtomicU64, Ordering};
+use crate::thread::Inside;
 use crate::{control, drain, sys};
 
 /// How a program wants its telemetry, where the environment does not say otherwise.
@@ -89,8 +90,8 @@ static CONFIG: Mutex<Option<Config>> = Mutex::new(None);
 const DEFAULT_FILENAME: &str = "telemetry.tel";
 const DEFAULT_BUFFER: usize = 16 << 20;
 
-/// Starts the runtime unless it is running. False once it is over, or while it is being started by
-/// the very code that a signal interrupted.
+/// Starts the runtime unless it is running. False once it is over, or while the code that this
+/// interrupts starts it.
 pub(crate) fn ensure() -> bool {
     match STATE.load(Ordering::Acquire) {
         READY => true,
@@ -101,6 +102,7 @@ pub(crate) fn ensure() -> bool {
 
 #[cold]
 fn begin() -> bool {
+    let Some(_inside) = Inside::enter() else { return false };
     if STATE.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Acquire).is_ok() {
         start();
         STATE.store(READY, Ordering::Release);

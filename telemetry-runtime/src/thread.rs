@@ -32,13 +32,33 @@ impl Link {
     }
 }
 
+/// Where a thread starts the runtime or has its lock. Whatever interrupts it there, a signal handler or
+/// the program's allocator, must not wait for it.
+pub(crate) struct Inside(());
+
+impl Inside {
+    /// Nothing if the thread is inside already.
+    pub(crate) fn enter() -> Option<Inside> {
+        (!THREAD.with(|thread| thread.inside.replace(true))).then(|| Inside(()))
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        THREAD.with(|thread| thread.inside.set(false));
+    }
+}
+
 struct Thread {
     identity: Cell<Option<Identity>>,
     first: Cell<*const Link>,
+    inside: Cell<bool>,
 }
 
 std::thread_local! {
-    static THREAD: Thread = const { Thread { identity: Cell::new(None), first: Cell::new(null()) } };
+    static THREAD: Thread = const {
+        Thread { identity: Cell::new(None), first: Cell::new(null()), inside: Cell::new(false) }
+    };
 }
 
 /// Threads numbered so far.
