@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = args.next().ok_or("expected the name of the file to write")?;
     let millions: u64 = args.next().map_or(Ok(10), |number| number.to_string_lossy().parse())?;
 
-    let registry = telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("relation", RELATION))?;
+    let registry =
+        telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("relation", RELATION))?;
     let mut facts = Facts::default();
     facts.set("program", "big_stream");
     facts.set("clock", "os");

@@ -2,8 +2,8 @@
 
 const DAY: u64 = 86_400;
 
-/// `2026-11-21 05:47:31.123456789` of nanoseconds since 1970-01-01.
-pub(crate) fn utc(ns: u64) -> String {
+/// `2026-11-21T05:47:31.123456789Z` of nanoseconds since 1970-01-01.
+pub(crate) fn rfc_3339(ns: u64) -> String {
     let (seconds, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
     let (mut day, second) = (seconds / DAY, seconds % DAY);
     let mut year = 1970;
@@ -17,7 +17,7 @@ pub(crate) fn utc(ns: u64) -> String {
         month += 1;
     }
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year}-{month:02}-{:02} {hour:02}:{minute:02}:{second:02}.{ns:09}", day + 1)
+    format!("{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{ns:09}Z", day + 1)
 }
 
 fn days_of_year(year: u64) -> u64 {
@@ -39,7 +39,7 @@ fn is_leap(year: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::utc;
+    use super::rfc_3339;
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -55,8 +55,8 @@ mod tests {
             (18_446_744_073, "2554-07-21 23:34:33"),
         ];
         for (seconds, expected) in table {
-            assert_eq!(utc(seconds * 1_000_000_000), format!("{expected}.000000000"));
+            assert_eq!(rfc_3339(seconds * 1_000_000_000), format!("{expected}.000000000Z").replace(' ', "T"));
         }
-        assert_eq!(utc(u64::MAX), "2554-07-21 23:34:33.709551615");
+        assert_eq!(rfc_3339(u64::MAX), "2554-07-21T23:34:33.709551615Z");
     }
 }

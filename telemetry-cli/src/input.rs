@@ -28,13 +28,15 @@ pub(crate) struct InputArgs {
 #[derive(clap::Args)]
 pub(crate) struct RegistryArgs {
     /// The events.toml of events whose registry is not in the input (repeatable)
-    #[arg(long = "registry", value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    registry: Vec<PathBuf>,
 }
 
 /// Streams that were named, and where each begins among the bytes of all.
 pub(crate) struct Inputs {
     names: Vec<Named>,
+    /// Nobody named one.
+    is_default: bool,
     registries: Vec<Registry>,
 }
 
@@ -55,7 +57,8 @@ impl InputArgs {
     /// The same with further files, named in another way.
     pub(crate) fn inputs_with(&self, further: &[PathBuf]) -> Result<Inputs, Failure> {
         let mut paths = [&self.files[..], further].concat();
-        if paths.is_empty() {
+        let is_default = paths.is_empty();
+        if is_default {
             let named = std::env::var_os("TELEMETRY_FILENAME").filter(|name| !name.is_empty());
             paths.push(named.map_or_else(|| DEFAULT_FILE.into(), PathBuf::from));
         }
@@ -67,14 +70,14 @@ impl InputArgs {
             names.push(Named { path, start, len });
             start = start.zip(len).map(|(start, len)| start + len);
         }
-        Ok(Inputs { names, registries: self.registries.load()? })
+        Ok(Inputs { names, is_default, registries: self.registries.load()? })
     }
 }
 
 impl RegistryArgs {
     pub(crate) fn load(&self) -> Result<Vec<Registry>, Failure> {
         let mut registries = Vec::new();
-        for path in &self.files {
+        for path in &self.registry {
             let (registry, _) = telemetry_schema::load(path)
                 .map_err(|error| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?;
             registries.push(registry);
@@ -119,7 +122,8 @@ impl Inputs {
 
     fn reader(&self) -> Result<Reader<'static>, Failure> {
         let paths = self.names.iter().map(|name| &name.path);
-        let reader = Reader::open_all(paths).map_err(Failure::new)?;
+        let hint = if self.is_default { "; help: name a file, or set $TELEMETRY_FILENAME" } else { "" };
+        let reader = Reader::open_all(paths).map_err(|error| Failure::new(format!("{error}{hint}")))?;
         Ok(self.registries.iter().cloned().fold(reader, Reader::registry))
     }
 }
@@ -134,26 +138,19 @@ pub(crate) fn display(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_string() } else { format!("`{}`", path.display()) }
 }
 
-/// Says so if the text form, which names events by code alone, is ambiguous for these registries.
-pub(crate) fn report_shared_codes<'a>(registries: impl Iterator<Item = &'a Registry> + Clone) {
+/// Says so if `cnv` text, which names events by code alone, is ambiguous for these registries.
+pub(crate) fn report_shared_codes<'a>(registries: impl Iterator<Item = &'a Registry> + Clone, help: &str) {
     for (index, one) in registries.clone().enumerate() {
         for other in registries.clone().skip(index + 1) {
             let shared = one.events.iter().filter_map(|event| Some((event, other.event(event.code)?)));
             let mut differing = shared.filter(|(a, b)| a.name != b.name || a.params != b.params);
-            if let Some((a, b)) = differing.next() {
-                report(format!(
-                    "warning: code {:#06x} is `{}` in registry {} {} and `{}` in {} {}, and {} more codes are shared; \
-                     help: choose one with --registry-name",
-                    a.code,
-                    a.name,
-                    one.name,
-                    one.version,
-                    b.name,
-                    other.name,
-                    other.version,
-                    differing.count()
-                ));
-            }
+            let Some((a, b)) = differing.next() else { continue };
+            let more = differing.count();
+            let more = if more > 0 { format!(", and so on for {more} more codes") } else { String::new() };
+            report(format!(
+                "warning: code {:#06x} is `{}` in registry {} {} and `{}` in {} {}{more}; help: {help}",
+                a.code, a.name, one.name, one.version, b.name, other.name, other.version,
+            ));
         }
     }
 }

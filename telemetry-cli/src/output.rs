@@ -3,9 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-
-use tempfile::NamedTempFile;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::exit::{Failure, report};
 
@@ -29,7 +27,8 @@ enum Target {
     Stdout(StdoutLock<'static>),
     /// Something that must not be replaced, such as a device or a pipe.
     Direct(File, PathBuf),
-    Replace(NamedTempFile, PathBuf),
+    /// The temporary file ([`UNFINISHED`]) that will be renamed.
+    Replace(File, PathBuf),
 }
 
 impl OutputArgs {
@@ -39,6 +38,14 @@ impl OutputArgs {
             Some(path) => open_file(path).map_err(|error| cannot_write(path, &error))?,
         };
         Ok(Output { buffer: Vec::with_capacity(2 * FULL), target })
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if matches!(self.target, Target::Replace(..)) {
+            remove_unfinished();
+        }
     }
 }
 
@@ -70,10 +77,13 @@ impl Output {
     /// Writes what is left, and puts the file in its place.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
-        if let Target::Replace(file, path) = self.target {
-            // From here on an interrupt leaves either the old file or the new one.
-            *unfinished() = None;
-            file.persist(&path).map_err(|error| cannot_write(&path, &error.error))?;
+        if let Target::Replace(_, path) = &self.target {
+            // Held until it is done: an interrupt finds either the old file or the new one.
+            let mut unfinished = unfinished();
+            if let Some(temporary) = &*unfinished {
+                std::fs::rename(temporary, path).map_err(|error| cannot_write(path, &error))?;
+                *unfinished = None;
+            }
         }
         Ok(())
     }
@@ -103,40 +113,50 @@ fn open_file(path: &Path) -> io::Result<Target> {
     };
     // Where a link stands, what it points to is replaced.
     let path = if old.is_some() { std::fs::canonicalize(path)? } else { path.to_path_buf() };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = temporary_in(folder)?;
+    let file = temporary_beside(&path)?;
     if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
+        file.set_permissions(old.permissions())?;
     }
-    remove_when_interrupted(file.path());
     Ok(Target::Replace(file, path))
 }
 
-fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".telemetry-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        // As any new file: what the umask leaves of it.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
-}
-
-/// The temporary file of a run that is under way.
+/// The temporary file of this run, while it is under way.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-fn unfinished() -> std::sync::MutexGuard<'static, Option<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn remove_when_interrupted(path: &Path) {
-    *unfinished() = Some(path.to_path_buf());
-    let handler = || {
-        if let Some(path) = unfinished().take() {
-            let _ = std::fs::remove_file(path);
+fn remove_unfinished() {
+    if let Some(path) = unfinished().take() {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Makes the temporary file, which an interrupt removes too.
+fn temporary_beside(path: &Path) -> io::Result<File> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for number in 0..100 {
+        // A run that was killed may have left the first names.
+        let temporary = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
+        let mut unfinished = unfinished();
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(file) => {
+                *unfinished = Some(temporary);
+                drop(unfinished);
+                remove_when_interrupted();
+                return Ok(file);
+            }
         }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+fn remove_when_interrupted() {
+    let handler = || {
+        remove_unfinished();
         // As a shell names a program that an interrupt ended.
         std::process::exit(130);
     };

@@ -3,35 +3,35 @@
 use telemetry_decode::{Filter, Name};
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Filters (each repeatable; names or numbers)")]
+#[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArgs {
-    /// Only events of this kind (name or bit number)
+    /// Only events of this kind: name or bit number (repeatable)
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
 
-    /// Only this event (name or code, `0x` for hexadecimal)
+    /// Only this event: name or code, `0x` for hexadecimal (repeatable)
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
 
-    /// Only events of this thread (name or number)
+    /// Only events of this thread: name or number (repeatable)
     #[arg(long, value_name = "THREAD")]
     thread: Vec<String>,
 
-    /// Only events of this session (id, or the name of its program)
+    /// Only events of this session: id, or name of its program (repeatable)
     #[arg(long, value_name = "SESSION")]
     session: Vec<String>,
 
-    /// Only events of this registry (name or fingerprint)
+    /// Only events of this registry: name or fingerprint (repeatable)
     #[arg(long, value_name = "NAME")]
     registry_name: Vec<String>,
 
     /// Only events at this time since the session's start or later: `1.5s`, `20ms`, `300us`, or
     /// nanoseconds
-    #[arg(long, value_name = "TIME", value_parser = time_ns, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time_ns, allow_hyphen_values = true)]
     from: Option<i64>,
 
     /// Only events before this time since the session's start
-    #[arg(long, value_name = "TIME", value_parser = time_ns, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time_ns, allow_hyphen_values = true)]
     to: Option<i64>,
 }
 

@@ -82,8 +82,10 @@ impl Verdict {
             let (input, from) = inputs.place(range.start);
             Wrong { input, from, until: from + (range.end - range.start), events, why }
         };
-        let damage = completeness.damage.iter();
-        let undecodable = completeness.undecodable.iter();
+        let mut damage: Vec<_> = completeness.damage.iter().collect();
+        damage.sort_by_key(|part| part.range.start);
+        let mut undecodable: Vec<_> = completeness.undecodable.iter().collect();
+        undecodable.sort_by_key(|part| part.range.start);
         let unreadable = completeness.unreadable.iter();
         let unended = completeness.sessions.iter().filter(|(_, ended)| !ended);
         let with_loss =
@@ -98,9 +100,13 @@ impl Verdict {
             missing: completeness.missing(),
             losses: with_loss.map(|lane| LaneLoss::new(lane, sessions)).collect(),
             damaged_ranges: completeness.damaged_ranges,
-            damage: damage.map(|part| wrong(&part.range, part.events, part.cause.to_string())).collect(),
+            damage: damage
+                .iter()
+                .map(|part| wrong(&part.range, part.events, part.cause.to_string()))
+                .collect(),
             undecodable_parts: completeness.undecodable_parts,
             undecodable: undecodable
+                .iter()
                 .map(|part| wrong(&part.range, part.events, part.reason.to_string()))
                 .collect(),
             unreadable: unreadable.map(|(at, why)| wrong(&(*at..*at), 0, why.clone())).collect(),
@@ -157,7 +163,7 @@ impl Verdict {
         some(&mut lines, unreadable, self.unreadable.len() as u64, "blocks that are not understood");
         for (number, blocks) in &self.unknown_blocks {
             lines.push(format!(
-                "{} of unknown type {number}; a newer telemetry may read what is in them",
+                "{} of unknown type {number}, which a newer telemetry may read",
                 count(*blocks, "block")
             ));
         }
@@ -167,7 +173,7 @@ impl Verdict {
             format!("session {id} did not end in good order: its program was killed, or is still running")
         });
         some(&mut lines, unended, self.unended_sessions.len() as u64, "sessions that did not end");
-        let unmatched = self.unmatched.iter().map(|name| format!("nothing in the input is {name}"));
+        let unmatched = self.unmatched.iter().map(|name| format!("no {name} in the input"));
         some(&mut lines, unmatched, self.unmatched.len() as u64, "names that nothing has");
         lines.push(self.summary());
         lines
@@ -219,14 +225,14 @@ impl LaneLoss {
         let Lost { pool, nested, sink, cut } = self.lost;
         let causes = [
             (pool, "event", "lost because no memory was free"),
-            (nested, "event", "lost because they interrupted another one"),
+            (nested, "event", "lost because an emission was under way"),
             (sink, "event", "lost because no output took them"),
             (cut, "value", "cut to their longest length"),
-            (self.unread, "event", "missing because their blocks could not be read"),
+            (self.unread, "event", "missing in blocks that could not be read"),
             (
                 self.missing.saturating_sub(self.unread),
                 "event",
-                "missing because their blocks are not in the input",
+                "missing in blocks that are not in the input",
             ),
         ];
         let causes = causes.iter().filter(|(number, _, _)| *number > 0);

@@ -44,7 +44,8 @@ impl Args {
         let mut events = inputs.events(Order::Stream, self.filter.filter())?;
         write_lines(&mut events, self.output.open()?, cnv::line)?;
         if !self.filter.chooses_registry() {
-            report_shared_codes(events.registries().iter().map(|known| &known.registry));
+            let registries = events.registries().iter().map(|known| &known.registry);
+            report_shared_codes(registries, "choose one with --registry-name");
         }
         Ok(Verdict::new(&events.completeness(), events.sessions(), &inputs).report(self.input.strict))
     }

@@ -165,7 +165,7 @@ impl<'a> SessionInfo<'a> {
             id: format!("{:016x}", session.id),
             declared: session.declared,
             ended: session.ended,
-            started: date::utc(clock.start_wall()),
+            started: date::rfc_3339(clock.start_wall()),
             started_ns: clock.start_wall(),
             ticks_per_second: clock.ticks_per_second().round(),
             first_ns: span.map(|(first, _)| clock.ns(first)),
@@ -185,7 +185,7 @@ impl<'a> SessionInfo<'a> {
             facts.row([format!("  {}", escaped_text(key)), value.clone()]);
         }
         let mut fact = |key: &str, value: String| facts.row([format!("  {key}"), value]);
-        fact("started", format!("{} UTC", self.started));
+        fact("started", self.started.clone());
         fact("clock rate", format!("{} ticks/s", grouped(self.ticks_per_second as u64)));
         if let (Some(first), Some(last)) = (self.first_ns, self.last_ns) {
             let seconds = last.saturating_sub(first) as f64 / 1e9;

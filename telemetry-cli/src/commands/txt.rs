@@ -69,7 +69,7 @@ impl Args {
                  for a stream, name it: `telemetry txt telemetry.tel`",
             ));
         }
-        report_shared_codes(registries.iter());
+        report_shared_codes(registries.iter(), "the first one counts");
         let mut lines = Lines::open(log)?;
         let mut output = self.output.open()?;
         let mut wrong = Wrongs::new(display(log));

@@ -11,17 +11,15 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
     hex_16(out, event.ticks);
     out.push(b' ');
     hex_4_spaces(out, event.schema.code);
-    for index in 0..event.schema.params.len() {
+    for value in event.values() {
         out.push(b' ');
-        if let Some(value) = event.value(index) {
-            scalar_or_array(out, &value);
-        }
+        self::value(out, &value);
     }
     out.push(b'\n');
 }
 
 #[inline]
-fn scalar_or_array(out: &mut Vec<u8>, value: &Value<'_>) {
+pub(super) fn value(out: &mut Vec<u8>, value: &Value<'_>) {
     match *value {
         Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Label(n) | Value::Unsigned(n) => {
             hex(out, n)
@@ -42,7 +40,7 @@ fn scalar_or_array(out: &mut Vec<u8>, value: &Value<'_>) {
                 if index > 0 {
                     out.push(b',');
                 }
-                scalar_or_array(out, &value);
+                self::value(out, &value);
             }
             out.push(b']');
         }

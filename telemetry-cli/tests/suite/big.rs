@@ -1,0 +1,48 @@
+//! Memory does not grow with the stream.
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+
+use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+
+use crate::run::{Folder, Run, run};
+use crate::streams::gc_registry;
+
+/// Several times what a command may take.
+const STREAM_KIB: usize = 48 << 10;
+
+#[test]
+fn memory_stays_small() {
+    let folder = Folder::new().with("big.tel", big());
+    for args in ["print", "print --order stream", "stats"] {
+        // The peak as the system counts it, seen until the command ends.
+        let telemetry = env!("CARGO_BIN_EXE_telemetry");
+        let script = format!(
+            "{telemetry} {args} big.tel > /dev/null & \
+             while grep -s VmHWM /proc/$!/status; do sleep 0.01; done; wait $!"
+        );
+        let Run { stdout, stderr, code } =
+            run(Command::new("sh").args(["-c", &script]).current_dir(folder.path("")), &[]);
+        assert_eq!(code, Some(0), "{stderr}");
+        let peaks = String::from_utf8(stdout).unwrap();
+        let peaks = peaks.lines().filter_map(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok());
+        let peak = peaks.max().unwrap();
+        assert!(peak < STREAM_KIB / 2, "{args}: {peak} KiB");
+    }
+}
+
+/// Eight threads that talk much.
+fn big() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    writer.session(1, &facts, 0, 1).unwrap();
+    let registry = writer.registry(1, &gc_registry()).unwrap();
+    let text = "x".repeat(1000);
+    for number in 0..STREAM_KIB as u64 {
+        let lane = Lane { session: 1, thread: 1 + (number % 8) as u32, registry };
+        writer.event(lane, 0xffff, number, &[Value::String(Text(text.as_bytes()))]).unwrap();
+    }
+    writer.end(1, STREAM_KIB as u64).unwrap();
+    writer.finish().unwrap()
+}

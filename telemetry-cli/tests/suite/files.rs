@@ -1,0 +1,154 @@
+//! Inputs that cannot be opened and outputs that cannot be written.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::run::{Folder, run};
+use crate::streams::gc;
+
+#[test]
+fn inputs() {
+    let folder = Folder::new().with("gc.tel", gc());
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder.check(
+        "inputs",
+        &[
+            "print missing.tel",
+            "print folder",
+            "print gc.tel missing.tel",
+            "print",
+            "info missing.tel",
+            "stats folder",
+            "cnv missing.tel",
+            "print -",
+        ],
+    );
+}
+
+#[test]
+fn the_default_is_what_the_program_wrote() {
+    let folder = Folder::new().with("telemetry.tel", gc()).with("other.tel", gc());
+    for (name, expected) in [(None, 0), (Some("other.tel"), 0), (Some(""), 0), (Some("missing.tel"), 2)] {
+        let mut command = folder.command("print --kind Pool");
+        if let Some(name) = name {
+            command.env("TELEMETRY_FILENAME", name);
+        }
+        let run = run(&mut command, &[]);
+        assert_eq!(run.code, Some(expected), "{name:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn outputs() {
+    let folder = Folder::new().with("gc.tel", gc());
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder.check(
+        "outputs",
+        &[
+            "print gc.tel --kind Pool -o out.txt",
+            "print gc.tel -o /dev/full",
+            "info gc.tel -o folder",
+            "info gc.tel -o folder/missing/out.txt",
+            "info gc.tel -o gc.tel/out.txt",
+        ],
+    );
+    let written = std::fs::read_to_string(folder.path("out.txt")).unwrap();
+    assert_eq!(written.as_bytes(), folder.run("print gc.tel --kind Pool").stdout);
+
+    for args in ["print gc.tel", "cnv gc.tel", "txt gc.tel", "info gc.tel", "stats --json gc.tel"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = folder.command(args).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args}: {stderr}");
+        let expected = "telemetry: cannot write to standard output: No space left on device (os error 28)\n";
+        assert_eq!(stderr, expected, "{args}");
+    }
+}
+
+/// A file is replaced when its new content is whole, and never by less.
+#[test]
+fn a_failed_run_leaves_the_old_file() {
+    let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
+    let content = || std::fs::read_to_string(folder.path("out.txt")).unwrap();
+    assert_eq!(folder.run("print missing.tel -o out.txt").code, Some(2));
+    assert_eq!(content(), "old");
+    assert_eq!(folder.run("print gc.tel -o out.txt").code, Some(0));
+    assert!(content().contains("Heartbeat"));
+    let left = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut left: Vec<_> = left.collect();
+    left.sort();
+    assert_eq!(left, ["gc.tel", "out.txt"]);
+}
+
+/// The file that a link points to is replaced, not the link; and it stays as private as it was.
+#[test]
+#[cfg(unix)]
+fn links_and_permissions_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new().with("gc.tel", gc()).with("real.txt", "old");
+    let mode =
+        |name: &str| std::fs::symlink_metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
+    std::fs::set_permissions(folder.path("real.txt"), PermissionsExt::from_mode(0o600)).unwrap();
+    symlink("real.txt", folder.path("link.txt")).unwrap();
+    assert_eq!(folder.run("cnv gc.tel -o link.txt").code, Some(0));
+    assert!(folder.path("link.txt").is_symlink());
+    assert_eq!(mode("real.txt"), 0o600);
+    assert!(std::fs::metadata(folder.path("real.txt")).unwrap().len() > 100);
+}
+
+/// An interrupt while a file is written removes what there is of it.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_nothing_behind() {
+    let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
+    let mut child = folder.command("cnv - -o out.txt").stdin(Stdio::piped()).spawn().unwrap();
+    // As long as its input stays open the command waits for more.
+    let input = child.stdin.take();
+    let entries = || std::fs::read_dir(folder.path("")).unwrap().count();
+    let start = std::time::Instant::now();
+    while entries() < 3 && start.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(entries(), 3);
+    // The handler is set right behind the file.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
+    assert_eq!(entries(), 2);
+    assert_eq!(std::fs::read_to_string(folder.path("out.txt")).unwrap(), "old");
+}
+
+/// Whoever reads the output may stop at any time.
+#[test]
+fn a_broken_pipe_ends_quietly() {
+    let folder = Folder::new().with("gc.tel", gc());
+    for args in ["print", "cnv", "txt", "stats --json", "info"] {
+        let many = "gc.tel ".repeat(400);
+        let mut command = folder.command(&format!("{args} {many}"));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!(stderr, "", "{args}");
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args}");
+    }
+}
+
+#[test]
+fn help_is_for_every_command() {
+    let folder = Folder::new();
+    folder.check(
+        "help",
+        &[
+            "--help",
+            "print --help",
+            "cnv --help",
+            "txt --help",
+            "info --help",
+            "stats --help",
+            "check --help",
+        ],
+    );
+}

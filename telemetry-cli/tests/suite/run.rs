@@ -1,0 +1,95 @@
+//! A folder with files, and the command run in it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder for one test.
+pub(crate) struct Folder(TempDir);
+
+/// How a command ended, and what it said.
+pub(crate) struct Run {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn with(self, name: &str, content: impl AsRef<[u8]>) -> Folder {
+        std::fs::write(self.path(name), content).unwrap();
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The command in this folder; arguments are separated by spaces.
+    pub(crate) fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry"));
+        command.args(args.split_whitespace()).current_dir(self.0.path());
+        command.env_remove("TELEMETRY_FILENAME").stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &str) -> Run {
+        run(&mut self.command(args), &[])
+    }
+
+    /// With something on standard input.
+    pub(crate) fn run_on(&self, args: &str, input: &[u8]) -> Run {
+        run(&mut self.command(args), input)
+    }
+
+    /// Runs command lines one after the other and compares the transcript. `< FILE` gives a file as
+    /// standard input.
+    #[track_caller]
+    pub(crate) fn check(&self, name: &str, lines: &[&str]) {
+        let mut transcript = String::new();
+        for line in lines {
+            let (args, input) = line.split_once('<').unwrap_or((line, ""));
+            let input = match input.trim() {
+                "" => Vec::new(),
+                file => std::fs::read(self.path(file)).unwrap(),
+            };
+            let Run { stdout, stderr, code } = self.run_on(args, &input);
+            let stdout = String::from_utf8_lossy(&stdout);
+            let code = code.map_or("a signal".to_string(), |code| code.to_string());
+            // Lines of `txt` end in a space, which a snapshot shall show.
+            let stdout = stdout.replace(" \n", "·\n");
+            write!(transcript, "$ telemetry {line}\n{stdout}").unwrap();
+            for line in stderr.lines() {
+                writeln!(transcript, "! {line}").unwrap();
+            }
+            writeln!(transcript, "= {code}\n").unwrap();
+        }
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(name, transcript.trim_end());
+        });
+    }
+}
+
+pub(crate) fn run(command: &mut Command, input: &[u8]) -> Run {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A command that does not read its input closes it.
+            let _ = stdin.write_all(input);
+        });
+        child.wait_with_output().unwrap()
+    });
+    Run {
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        code: output.status.code(),
+    }
+}

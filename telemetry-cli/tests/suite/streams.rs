@@ -1,0 +1,211 @@
+//! Streams to run the command on, and what can happen to them.
+
+use telemetry_decode::{Array, Blocks, Facts, Lane, Named, Piece, Text, Value, Writer};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss};
+use telemetry_schema::Registry;
+
+pub(crate) const GC: &str = include_str!("../data/gc.toml");
+
+pub(crate) fn gc_registry() -> Registry {
+    telemetry_schema::parse(GC).unwrap_or_else(|invalid| panic!("{}", invalid.render("gc.toml", GC)))
+}
+
+/// 2026-11-21 05:47:31.123456789 UTC.
+const START: u64 = 1_795_240_051_123_456_789;
+
+/// A run of a collector: four threads, two of one name and one without, and every sort.
+pub(crate) fn gc() -> Vec<u8> {
+    gc_run(0x2a).finish().unwrap()
+}
+
+/// The same without its registry.
+pub(crate) fn gc_without_registry() -> Vec<u8> {
+    blocks(&gc()).into_iter().filter(|block| block_type(block) != BlockType::Registry).flatten().collect()
+}
+
+/// A run that ended in good order, for more to be added.
+pub(crate) fn gc_run(session: u64) -> Writer<Vec<u8>> {
+    let mut writer = Writer::new(Vec::new()).block_size(100);
+    let facts = facts(&[("program", "gcbench"), ("host", "build\u{1b}[1m"), ("clock", "os")]);
+    writer.session(session, &facts, 1_000_000, START).unwrap();
+    let registry = writer.registry(session, &gc_registry()).unwrap();
+    for (thread, name) in [(1, "main"), (2, "worker"), (3, "worker")] {
+        let mut facts = facts_of_thread(name);
+        facts.set("tid", 4710 + i64::from(thread));
+        writer.thread(session, thread, &facts).unwrap();
+    }
+    let lane = |thread| Lane { session, thread, registry };
+    let mut event = |thread, code, us: u64, values: &[Value]| {
+        writer.event(lane(thread), code, 1_000_000 + us * 1_000, values).unwrap();
+    };
+
+    event(1, 0x101, 0, &[]);
+    for n in 0..3 {
+        let values = [
+            Value::Pointer(0x7f00_1000 + n * 64),
+            Value::Addr(0x10_0000_0000 + n),
+            Value::Word(4096 << n),
+            Value::Unsigned(n),
+        ];
+        event(1, 0x10, 1 + n * 3, &values);
+    }
+    for n in 0..4 {
+        let thread = 2 + n as u32 % 2;
+        let why = Value::Named(Named::new(1 + i128::from(n)));
+        let start = [Value::Pointer(0x7f00_2000 + n), why, Value::F64(0.45 + n as f64 / 3.0)];
+        event(thread, 0x20, 1_000 * n + 500, &start);
+        event(thread, 0x30, 1_000 * n + 600, &[Value::Addr(0xdead_0000 + n)]);
+        let end = [Value::Pointer(0x7f00_2000 + n), Value::Word(u64::MAX >> (16 * n)), Value::Bool(n == 3)];
+        event(thread, 0x21, 1_000 * n + 900, &end);
+    }
+    for (n, text) in ["plain", "say \"hello \\world\"", "two\nlines \u{1b}[31m", "größe"].iter().enumerate()
+    {
+        event(4, 0xffff, 2_500_000 + n as u64, &[Value::String(Text(text.as_bytes()))]);
+    }
+    everything(&mut event);
+    writer.end(session, 1_000_000 + 3_000_000_000).unwrap();
+    writer
+}
+
+/// What the parameters of an `Everything` are made of.
+struct Extreme {
+    unsigned: u64,
+    signed: i64,
+    f32: f32,
+    bytes: &'static [u8],
+    step: i128,
+    access: i128,
+    parts: &'static [f64],
+}
+
+const EXTREMES: [Extreme; 3] = [
+    Extreme { unsigned: 0, signed: 0, f32: 0.0, bytes: b"", step: 1, access: 0, parts: &[] },
+    Extreme {
+        unsigned: 0xff,
+        signed: -1,
+        f32: -0.1,
+        bytes: b"\0\xff",
+        step: -1,
+        access: 3,
+        parts: &[1.0 / 3.0],
+    },
+    Extreme {
+        unsigned: u64::MAX,
+        signed: i64::MIN,
+        f32: f32::INFINITY,
+        bytes: b"raw",
+        step: 5,
+        access: 0x1b,
+        parts: &[1e300, 5e-324, -0.0, f64::NAN, 1.234_999_999_999],
+    },
+];
+
+fn everything(event: &mut impl FnMut(u32, u16, u64, &[Value])) {
+    for (n, extreme) in EXTREMES.iter().enumerate() {
+        let Extreme { unsigned: u, signed: i, f32: f, bytes, step, access, parts } = *extreme;
+        let four = [0, -1, i32::MAX, i32::MIN].map(|i| Value::Signed(i.into()));
+        let some = [u, 1, 2].map(Value::Word);
+        let steps = [-1, 1, 7].map(|step| Value::Named(Named::new(step)));
+        let parts: Vec<_> = parts.iter().map(|x| Value::F64(*x)).collect();
+        let values = [
+            Value::Unsigned(u as u8 as u64),
+            Value::Unsigned(u as u16 as u64),
+            Value::Unsigned(u),
+            Value::Signed(i as i8 as i64),
+            Value::Signed(i as i16 as i64),
+            Value::Signed(i as i32 as i64),
+            Value::Signed(i),
+            Value::F32(f),
+            Value::Label(u),
+            Value::Bytes(bytes),
+            Value::Named(Named::new(step)),
+            Value::Named(Named::new(access)),
+            Value::Array(Array::from(&four[..])),
+            Value::Array(Array::from(&some[..n])),
+            Value::Array(Array::from(&steps[..n + 1])),
+            Value::Array(Array::from(&parts[..])),
+        ];
+        event(1, 0x102, 2_999_990 + n as u64, &values);
+    }
+}
+
+/// A session that lost events on one thread, for all causes, and did not end.
+pub(crate) fn lossy() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    writer.session(0x77, &facts(&[("program", "lossy"), ("clock", "os")]), 0, START).unwrap();
+    let registry = writer.registry(0x77, &gc_registry()).unwrap();
+    let lane = Lane { session: 0x77, thread: 9, registry };
+    writer.event(lane, 0x101, 1_000, &[]).unwrap();
+    writer.flush().unwrap();
+    writer.lose(lane, 6, Loss { pool: 1_200, nested: 30, sink: 0, cut: 4 }).unwrap();
+    writer.event(lane, 0x101, 5_000_000, &[]).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Two registries that share codes, in one session.
+pub(crate) fn two_registries() -> Vec<u8> {
+    const OTHER: &str = r#"
+        [registry]
+        name = "app"
+        version = { major = 0, median = 1, minor = 0 }
+        doc = "An application with events of its own"
+        [kinds]
+        Request = { bit = 0, doc = "per request" }
+        [[event]]
+        name = "RequestBegin"
+        code = 0x10
+        kind = "Request"
+        doc = "A request came in"
+        params = [{ name = "url", sort = "S", doc = "what for" }]
+    "#;
+    let mut writer = Writer::new(Vec::new());
+    writer.session(5, &facts(&[("program", "server"), ("clock", "os")]), 0, START).unwrap();
+    let gc = writer.registry(5, &gc_registry()).unwrap();
+    let app = writer.registry(5, &telemetry_schema::parse(OTHER).unwrap()).unwrap();
+    let lane = |registry| Lane { session: 5, thread: 1, registry };
+    writer.event(lane(app), 0x10, 10, &[Value::String(Text(b"/index"))]).unwrap();
+    let pool = [Value::Pointer(1), Value::Addr(2), Value::Word(3), Value::Unsigned(4)];
+    writer.event(lane(gc), 0x10, 20, &pool).unwrap();
+    writer.end(5, 30).unwrap();
+    writer.finish().unwrap()
+}
+
+fn facts(facts: &[(&str, &str)]) -> Facts {
+    let mut all = Facts::default();
+    facts.iter().for_each(|(key, value)| all.set(key, *value));
+    all
+}
+
+fn facts_of_thread(name: &str) -> Facts {
+    facts(&[("name", name)])
+}
+
+/// The blocks of a whole stream.
+pub(crate) fn blocks(stream: &[u8]) -> Vec<Vec<u8>> {
+    let mut blocks = Blocks::from_slice(stream);
+    let mut found = Vec::new();
+    while let Some(piece) = blocks.next().unwrap() {
+        let Piece::Block(block) = piece else { panic!("the stream is whole") };
+        let start = block.at as usize;
+        found.push(stream[start..start + block.header.block_len() as usize].to_vec());
+    }
+    found
+}
+
+pub(crate) fn block_type(block: &[u8]) -> BlockType {
+    Header::decode(block, crc32c::crc32c).unwrap().block_type
+}
+
+/// The numbers of the blocks that hold events.
+pub(crate) fn events_blocks(blocks: &[Vec<u8>]) -> Vec<usize> {
+    (0..blocks.len()).filter(|index| block_type(&blocks[*index]) == BlockType::Events).collect()
+}
+
+/// A stream with a change made to the header of a block, whose checksum is right again.
+pub(crate) fn with_header(stream: &[u8], number: usize, change: impl FnOnce(&mut Header)) -> Vec<u8> {
+    let mut blocks = blocks(stream);
+    let mut header = Header::decode(&blocks[number], crc32c::crc32c).unwrap();
+    change(&mut header);
+    blocks[number][..HEADER_LEN].copy_from_slice(&header.encode(crc32c::crc32c));
+    blocks.concat()
+}

@@ -1,0 +1,140 @@
+//! `print`, `cnv` and `txt`.
+
+use std::process::Command;
+
+use crate::run::{Folder, run};
+use crate::streams::{GC, gc, gc_run, gc_without_registry, lossy, two_registries};
+
+#[test]
+fn print() {
+    let folder = Folder::new().with("gc.tel", gc());
+    folder.check("print", &["print gc.tel", "print --order stream gc.tel"]);
+}
+
+#[test]
+fn print_of_a_pipe() {
+    let folder = Folder::new().with("gc.tel", gc());
+    folder.check(
+        "print_of_a_pipe",
+        &["print --kind Pool - < gc.tel", "print --kind Pool --order stream - < gc.tel"],
+    );
+}
+
+#[test]
+fn print_of_several_streams() {
+    let folder = Folder::new()
+        .with("a.tel", gc_run(1).finish().unwrap())
+        .with("b.tel", gc_run(2).finish().unwrap())
+        .with("two.tel", two_registries())
+        .with("lossy.tel", lossy());
+    folder.check(
+        "print_of_several_streams",
+        &[
+            "print --event PoolInit a.tel b.tel",
+            "print two.tel",
+            "print lossy.tel",
+            "print --strict lossy.tel",
+        ],
+    );
+}
+
+#[test]
+fn cnv() {
+    let folder = Folder::new().with("gc.tel", gc()).with("two.tel", two_registries());
+    folder.check(
+        "cnv",
+        &["cnv gc.tel", "cnv -f gc.tel --kind Pool", "cnv two.tel", "cnv --registry-name app two.tel"],
+    );
+}
+
+#[test]
+fn txt() {
+    let folder = Folder::new().with("gc.tel", gc());
+    folder.check("txt", &["txt gc.tel"]);
+}
+
+#[test]
+fn txt_of_text() {
+    let lines = "\
+000000000000000A   10 7F001000 1000000000 1000 0
+A 10 1 2 3 4
+000000000000000A  102 0 0 0 0 0 0 0 0 0 \"\" 1 0 [] [] [] []
+000000000000000A   26
+000000000000000A FFFF \"a \\\"quote\\\" and a \\\\ and a \\n\"
+
+X
+000000000000000A
+000000000000000A   10
+000000000000000A   10 7F001000 1000000000 1000
+000000000000000A   10 7F001000 1000000000 1000 0 0
+000000000000000A   10 7F001000 1000000000 1000 100000000
+000000000000000A   10 10000000000000000 1000000000 1000 0
+000000000000000A 10000
+000000000000000A   20 1 -1 0.5
+000000000000000A   20 1 1 half
+000000000000000A   21 1 1 2
+000000000000000A FFFF \"no end
+000000000000000A  102 0 0 0 0 0 0 0 0 0 \"ABC\" 1 0 [] [] [] []
+";
+    let two = "[registry]\nname = \"other\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"d\"\n\
+               [kinds]\nA = { bit = 0, doc = \"d\" }\n\
+               [[event]]\nname = \"Other\"\ncode = 0x10\nkind = \"A\"\ndoc = \"d\"\n";
+    let folder = Folder::new()
+        .with("gc.toml", GC)
+        .with("two.toml", two)
+        .with("good.txt", lines.split_inclusive('\n').take(5).collect::<String>())
+        .with("bad.txt", lines)
+        .with(
+            "long.txt",
+            [b"000000000000000A FFFF \"".to_vec(), vec![b'x'; 3 << 20], b"\"\nA 101\n".to_vec()].concat(),
+        )
+        .with("binary.txt", gc())
+        .with("empty.txt", "");
+    folder.check(
+        "txt_of_text",
+        &[
+            "txt --registry gc.toml < good.txt",
+            "txt -l good.txt --registry gc.toml",
+            "txt -l good.txt --registry gc.toml --registry two.toml",
+            "txt -l bad.txt --registry gc.toml",
+            "txt -l long.txt --registry gc.toml",
+            "txt -l empty.txt --registry gc.toml",
+            "txt -l missing.txt --registry gc.toml",
+            "txt -l . --registry gc.toml",
+            "txt -l good.txt",
+            "txt",
+            "txt -l good.txt --registry gc.toml --kind Pool",
+            "txt -l good.txt --registry missing.toml",
+        ],
+    );
+    let binary = folder.run("txt -l binary.txt --registry gc.toml");
+    assert_eq!((binary.stdout.len(), binary.code), (0, Some(1)), "{}", binary.stderr);
+}
+
+/// Both ways to MPS's second text give the same, however often numbers are rounded on the way.
+#[test]
+fn sorted_cnv_text_becomes_the_text_of_the_stream() {
+    let folder = Folder::new().with("gc.tel", gc()).with("gc.toml", GC);
+    let cnv = folder.run("cnv gc.tel");
+    let sorted = run(Command::new("sort").env("LC_ALL", "C"), &cnv.stdout);
+    let txt = folder.run_on("txt --registry gc.toml", &sorted.stdout);
+    let direct = folder.run("txt gc.tel");
+    assert_eq!((txt.code, direct.code), (Some(0), Some(0)), "{}{}", txt.stderr, direct.stderr);
+    let direct = String::from_utf8_lossy(&direct.stdout).into_owned();
+    assert_eq!(String::from_utf8_lossy(&txt.stdout), direct);
+    assert_eq!(direct.lines().count(), 23);
+}
+
+#[test]
+fn a_registry_can_come_from_a_file() {
+    let folder =
+        Folder::new().with("gc.tel", gc_without_registry()).with("gc.toml", GC).with("bad.toml", "[registry");
+    folder.check(
+        "a_registry_can_come_from_a_file",
+        &[
+            "print --kind Pool gc.tel",
+            "print --kind Pool gc.tel --registry gc.toml",
+            "print --kind Pool gc.tel --registry bad.toml",
+        ],
+    );
+}
