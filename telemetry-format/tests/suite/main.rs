@@ -1,0 +1,4 @@
+//! Writer beside reader: every value and every header, whole, cut and flipped.
+
+mod header;
+mod packing;
