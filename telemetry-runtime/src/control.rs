@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::registry::{self, Registry};
+use crate::registry::{self, EventName, Registry, Relation};
 use crate::thread::Inside;
 use crate::{start, sys};
 
@@ -70,8 +70,16 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
     }
     let Some((_inside, words)) = lock(100) else { return false };
     if !registry.is_listed() {
-        registry.switch_off();
-        words.each(|word, on| switch(registry, word, on));
+        // Each event once, as it shall be: another thread may test it meanwhile.
+        for (index, event) in registry.relation().events.iter().enumerate() {
+            let mut on = false;
+            words.each(|word, adds| {
+                if names(registry.relation(), word, event) {
+                    on = adds;
+                }
+            });
+            registry.switch(index, on);
+        }
         registry.enlist();
     }
     true
@@ -159,25 +167,28 @@ fn lock(tries: usize) -> Option<(Inside, MutexGuard<'static, Words>)> {
     None
 }
 
-/// Switches what a word names in one registry. Does not allocate.
+/// Switches what a word names in one registry.
 fn switch(registry: &Registry, word: &str, on: bool) {
     let relation = registry.relation();
-    let word = match word.split_once(':') {
-        Some((name, _)) if !name.eq_ignore_ascii_case(relation.name) => return,
-        Some((_, rest)) => rest,
-        None => word,
-    };
-    let bitmap = number(word);
     for (index, event) in relation.events.iter().enumerate() {
-        let kind = &relation.kinds[usize::from(event.kind)];
-        let named = word.eq_ignore_ascii_case("all")
-            || word.eq_ignore_ascii_case(kind.name)
-            || word.eq_ignore_ascii_case(event.name)
-            || bitmap.is_some_and(|bits| bits & 1 << kind.bit != 0);
-        if named {
+        if names(relation, word, event) {
             registry.switch(index, on);
         }
     }
+}
+
+/// True if a word names an event, alone or with others. Does not allocate.
+fn names(relation: &Relation, word: &str, event: &EventName) -> bool {
+    let word = match word.split_once(':') {
+        Some((name, _)) if !name.eq_ignore_ascii_case(relation.name) => return false,
+        Some((_, rest)) => rest,
+        None => word,
+    };
+    let kind = &relation.kinds[usize::from(event.kind)];
+    word.eq_ignore_ascii_case("all")
+        || word.eq_ignore_ascii_case(kind.name)
+        || word.eq_ignore_ascii_case(event.name)
+        || number(word).is_some_and(|bits| bits & 1 << kind.bit != 0)
 }
 
 /// A number as C's `strtoul` reads it in base 0; too large or negative ones are all bits.
