@@ -136,6 +136,33 @@ fn several_registries_in_one_process() {
     assert_eq!((lonely, alloc), (5000, 5000));
 }
 
+/// Several threads have their first events while the first of them puts the registries into use.
+#[test]
+fn first_events_of_several_threads() {
+    for _ in 0..5 {
+        let run = child(
+            "loss::first_events_of_several_threads",
+            |process| process.env("TELEMETRY_CONTROL", "work second:Nobody all"),
+            || {
+                let start = Barrier::new(4);
+                std::thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| {
+                            start.wait();
+                            for number in 0..100_u64 {
+                                work::alloc!(number, number, number, 1);
+                                second::alloc!(number);
+                            }
+                        });
+                    }
+                });
+                numbers(800)
+            },
+        );
+        check(&run);
+    }
+}
+
 #[test]
 fn flush_from_other_threads() {
     let run = child(

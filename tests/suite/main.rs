@@ -4,7 +4,10 @@
 mod support;
 
 mod control;
+mod fork;
+mod latency;
 mod loss;
+mod signals;
 mod values;
 
 use telemetry::telemetry_event;

@@ -3,7 +3,10 @@
 
 use std::ffi::CString;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
 
 /// Files may not grow beyond this many bytes.
 pub(crate) fn limit_file_size(bytes: u64) {
@@ -47,4 +50,73 @@ pub(crate) fn mount_small_disk(at: &Path) -> io::Result<()> {
         let size = c"size=512k".as_ptr().cast();
         check(libc::mount(c"tmpfs".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, size))
     }
+}
+
+/// Has `handler` called for a signal, on the thread that gets it.
+pub(crate) fn on_signal(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    // SAFETY: all zeros is a valid action. That the handler is sound wherever it interrupts is what the
+    // tests are about: it only emits events and counts.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        assert_eq!(libc::sigaction(signal, &action, std::ptr::null_mut()), 0);
+    }
+}
+
+/// Signals that come to the calling thread at short intervals, whatever it does, until this is dropped.
+pub(crate) struct Alarm(libc::timer_t);
+
+impl Alarm {
+    /// Sends `SIGALRM` every so often.
+    pub(crate) fn every(interval: Duration) -> Alarm {
+        let interval = libc::timespec { tv_sec: 0, tv_nsec: interval.subsec_nanos().into() };
+        let timer = libc::itimerspec { it_interval: interval, it_value: interval };
+        // SAFETY: all zeros is a valid event; what the calls are given is ours.
+        unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = libc::SIGALRM;
+            event.sigev_notify_thread_id = libc::gettid();
+            let mut id = std::ptr::null_mut();
+            assert_eq!(libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut id), 0);
+            assert_eq!(libc::timer_settime(id, 0, &timer, std::ptr::null_mut()), 0);
+            Alarm(id)
+        }
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        // SAFETY: the timer is ours, and used no more.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+/// The calling thread, for [`signal_thread`].
+pub(crate) fn this_thread() -> libc::pthread_t {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::pthread_self() }
+}
+
+/// Sends a signal to a thread that has not been joined.
+pub(crate) fn signal_thread(thread: libc::pthread_t, signal: libc::c_int) {
+    // SAFETY: a thread's number is valid until it is joined.
+    unsafe { libc::pthread_kill(thread, signal) };
+}
+
+/// Runs `body` in a forked child, which then exits as programs do. The child's status.
+pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
+    // SAFETY: only the calling thread goes on in the child, where it runs the body and exits.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        body();
+        // SAFETY: ends the child by way of its exit handlers.
+        unsafe { libc::exit(0) };
+    }
+    assert!(child > 0, "{}", io::Error::last_os_error());
+    let mut status = 0;
+    // SAFETY: the child is ours and the status too.
+    while unsafe { libc::waitpid(child, &mut status, 0) } != child {}
+    ExitStatus::from_raw(status)
 }

@@ -1,0 +1,148 @@
+//! Signal handlers that emit, whatever they interrupt.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::support::process::{Numbers, Outcome, child};
+use crate::support::stream::Owned;
+use crate::support::system::{self, Alarm};
+use crate::{second, work};
+
+/// Handlers of signals that ran.
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+/// How many make a storm.
+const SIGNALS: u64 = 10_000;
+/// How long it goes on at most, where the machine has other things to do.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What tells a handler's events from others.
+const MARK: u64 = 1 << 63;
+
+/// Emits into the lane that the interrupted code may be in, into another one, and into one of another
+/// registry.
+extern "C" fn handler(_: std::ffi::c_int) {
+    let number = HANDLED.fetch_add(1, Ordering::Relaxed);
+    work::alloc!(MARK | number, number << 13, number, 1);
+    work::tick!();
+    second::alloc!(number);
+}
+
+/// True until the storm is over.
+fn storms(since: Instant) -> bool {
+    HANDLED.load(Ordering::Relaxed) < SIGNALS && since.elapsed() < PATIENCE
+}
+
+/// Emits as long as `goes_on`, rounds that are numbered from `first` on. The number of the next.
+fn emit_while(goes_on: impl Fn() -> bool, first: u64) -> u64 {
+    let mut number = first;
+    while number == first || goes_on() {
+        // Small steps and large ones: both the short way and the long way are interrupted.
+        work::alloc!(number, number << (number % 50), number, 0);
+        work::fix!(number, number, number, 0);
+        number += 1;
+        // Else the stream would be longer than it needs to be.
+        pause();
+    }
+    number
+}
+
+/// Some microseconds, without going to sleep.
+fn pause() {
+    (0..200).for_each(|step| _ = std::hint::black_box(step));
+}
+
+/// After rounds of [`emit_while`] on some threads.
+fn numbers(rounds: u64) -> Numbers {
+    telemetry::flush();
+    let counters = telemetry::counters();
+    let emitted = 2 * rounds + 3 * HANDLED.load(Ordering::Relaxed);
+    assert_eq!(counters.written + counters.lost_nested, emitted, "{counters:?}");
+    vec![
+        ("rounds", rounds),
+        ("handled", HANDLED.load(Ordering::Relaxed)),
+        ("emitted", emitted),
+        ("nested", counters.lost_nested),
+    ]
+}
+
+/// Every event is in the stream as it was emitted, but for those of handlers that are counted as nested.
+fn check(run: &Outcome) {
+    let stream = run.stream();
+    assert!(run.number("handled") > SIGNALS / 100, "{} signals are no storm", run.number("handled"));
+    assert!(run.number("nested") > 0, "no signal of a storm came at a bad moment");
+    assert_eq!(stream.completeness.lost().nested, run.number("nested"));
+    assert_eq!(stream.events.len() as u64, run.number("emitted") - run.number("nested"));
+    let (mut rounds, mut handlers) = (BTreeMap::new(), BTreeSet::new());
+    for event in stream.events.iter().filter(|event| event.name == "Alloc") {
+        match event.values.iter().map(number).collect::<Vec<_>>()[..] {
+            [pointer, addr, size, 0] => {
+                // Those that are interrupted are never lost.
+                let next = rounds.entry(event.thread).or_insert(0);
+                assert_eq!([pointer, addr, size], [*next, *next << (*next % 50), *next]);
+                *next += 1;
+            }
+            [pointer, addr, size, _] => {
+                assert_eq!([pointer, addr], [MARK | size, size << 13]);
+                assert!(handlers.insert(size), "handler {size} twice");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(rounds.values().sum::<u64>(), run.number("rounds"));
+}
+
+fn number(value: &Owned) -> u64 {
+    match value {
+        Owned::Number(number) => u64::try_from(*number).expect("64 bits"),
+        other => panic!("{other:?} is no number"),
+    }
+}
+
+#[test]
+fn a_storm_on_one_thread() {
+    let run = child(
+        "signals::a_storm_on_one_thread",
+        |process| process.env("TELEMETRY_BUFFER", "64M").env("TELEMETRY_LATENCY", "0.02"),
+        || {
+            // The runtime may start in an emitter of the program only: starting it makes a thread.
+            let first = emit_while(|| false, 0);
+            system::on_signal(libc::SIGALRM, handler);
+            let alarm = Alarm::every(Duration::from_micros(20));
+            let since = Instant::now();
+            let rounds = emit_while(|| storms(since), first);
+            drop(alarm);
+            numbers(rounds)
+        },
+    );
+    check(&run);
+}
+
+#[test]
+fn a_storm_on_several_threads() {
+    let run = child(
+        "signals::a_storm_on_several_threads",
+        |process| process.env("TELEMETRY_BUFFER", "64M").env("TELEMETRY_LATENCY", "0.02"),
+        || {
+            system::on_signal(libc::SIGUSR1, handler);
+            let since = Instant::now();
+            let threads = [(); 2].map(|()| {
+                let (sender, receiver) = mpsc::channel();
+                let thread = std::thread::spawn(move || {
+                    sender.send(system::this_thread()).expect("a thread that waits");
+                    // Signals before the first event, too.
+                    emit_while(|| storms(since), 0)
+                });
+                (thread, receiver.recv().expect("a thread's number"))
+            });
+            while storms(since) {
+                threads.iter().for_each(|(_, id)| system::signal_thread(*id, libc::SIGUSR1));
+                pause();
+            }
+            numbers(threads.map(|(thread, _)| thread.join().expect("a thread that only emits")).iter().sum())
+        },
+    );
+    check(&run);
+}
