@@ -87,8 +87,7 @@ fn generic(bytes: &[u8], order: Order) -> io::Result<f64> {
     while let Some(event) = events.next()? {
         count += 1;
         let bits = event.values().map(|value| match value {
-            Value::Pointer(bits) | Value::Addr(bits) | Value::Word(bits) => bits,
-            Value::U32(bits) => u64::from(bits),
+            Value::Pointer(bits) | Value::Addr(bits) | Value::Word(bits) | Value::Unsigned(bits) => bits,
             _ => 0,
         });
         sum = sum.wrapping_add(bits.fold(0, |sum, bits| sum ^ bits));
