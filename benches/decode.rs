@@ -150,9 +150,9 @@ fn build_command() -> io::Result<PathBuf> {
     build.args(["build", "--release", "-p", "telemetry-cli", "--message-format=json-render-diagnostics"]);
     let output = build.current_dir(env!("CARGO_MANIFEST_DIR")).stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let executables =
+    let mut executables =
         text.lines().filter_map(|line| line.split("\"executable\":\"").nth(1)?.split('"').next());
-    executables.last().map(PathBuf::from).ok_or_else(|| io::Error::other("cargo built no command"))
+    executables.next_back().map(PathBuf::from).ok_or_else(|| io::Error::other("cargo built no command"))
 }
 
 /// A stream of so many events of work W.
