@@ -6,6 +6,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use telemetry_decode::{Cause, Completeness};
 use telemetry_format::{BlockType, HeaderError};
+use telemetry_schema::Registry;
 
 use crate::made::{Made, Plan, Random, blocks, header, make};
 use crate::read::{Read, Way, assert_same_lanes, by_lane, read};
@@ -25,10 +26,14 @@ doc = "made"
 params = [{ name = "at", sort = "addr", doc = "at" }, { name = "name", sort = "string", doc = "name", max = 9 }]
 "#;
 
+/// A registry of few words.
+pub(crate) fn registry() -> Registry {
+    telemetry_schema::parse(SMALL).unwrap()
+}
+
 /// A stream that is short enough to break in every place.
-fn small(seed: u64) -> Made {
-    let registry = telemetry_schema::parse(SMALL).unwrap();
-    make(&registry, &Plan { seed, threads: 2, events: 14, block_size: 50, flush: 4, ..Plan::default() })
+pub(crate) fn small(seed: u64) -> Made {
+    make(&registry(), &Plan { seed, threads: 2, events: 14, block_size: 50, flush: 4, ..Plan::default() })
 }
 
 /// The events of those blocks that are whole, as far as they can be read.

@@ -12,4 +12,5 @@ mod filter;
 mod hostile;
 mod order;
 mod round_trip;
+mod seeds;
 mod writing;

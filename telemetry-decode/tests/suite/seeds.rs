@@ -1,0 +1,44 @@
+//! The seeds of the fuzzer, which are streams of the writer behind a byte that says how to read them.
+
+use telemetry_format::BlockType;
+
+use crate::damage;
+use crate::made::{Plan, blocks, header, make, relation, shuffle};
+
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let plan = Plan { events: 12, block_size: 200, ..Plan::default() };
+    let every_sort = make(&relation(), &plan).stream;
+    let small = damage::small(1).stream;
+    let lossy = make(&damage::registry(), &Plan { lose: 2, end: false, sessions: 2, ..plan }).stream;
+    let without_registry = blocks(&small)
+        .into_iter()
+        .filter(|block| header(&small[block.clone()]).block_type != BlockType::Registry);
+    let without_registry = without_registry.flat_map(|block| small[block].to_vec()).collect();
+    vec![
+        ("every-sort", with_mode(1, every_sort)),
+        ("parts", with_mode(1, small.clone())),
+        ("losses", with_mode(1, lossy)),
+        ("shuffled", with_mode(1, shuffle(&small, 7))),
+        ("no-registry", with_mode(1, without_registry)),
+        ("filtered", with_mode(0x0f, small.clone())),
+        ("cut", with_mode(0, small[..small.len() - 30].to_vec())),
+    ]
+}
+
+fn with_mode(mode: u8, stream: Vec<u8>) -> Vec<u8> {
+    [vec![mode], stream].concat()
+}
+
+#[test]
+fn seeds_are_what_the_writer_writes() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/stream");
+    for (name, seed) in seeds() {
+        let path = format!("{folder}/{name}");
+        if std::env::var_os("UPDATE_SEEDS").is_some() {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(&path, &seed).unwrap();
+        }
+        let found = std::fs::read(&path).unwrap_or_default();
+        assert!(found == seed, "{path} differs; run the test with UPDATE_SEEDS=1");
+    }
+}
