@@ -4,27 +4,30 @@
 //! `events.toml`; the stream they leave is then read again, and summed up on one screen.
 #![allow(clippy::print_stdout)]
 
+#[path = "gcbench/counts.rs"]
+mod counts;
 #[path = "gcbench/gc/mod.rs"]
 mod gc;
+#[path = "gcbench/history.rs"]
+mod history;
 #[path = "gcbench/options.rs"]
 mod options;
 #[path = "gcbench/report.rs"]
 mod report;
-#[path = "gcbench/summary.rs"]
-mod summary;
 #[path = "gcbench/workload.rs"]
 mod workload;
 
 use std::process::ExitCode;
 use std::time::Instant;
 
+use counts::Counts;
+use history::History;
 use options::Command;
 use report::{grouped, mega};
-use summary::Summary;
 use telemetry::{Config, VARIETY, Variety, telemetry_event};
 use workload::{Outcome, Settings};
 
-#[telemetry_event("events.toml")]
+#[telemetry_event("events.toml", decode)]
 pub mod events {}
 
 fn main() -> ExitCode {
@@ -88,28 +91,29 @@ fn print_stream(outcome: &Outcome) -> std::io::Result<()> {
         return Ok(());
     }
     let start = Instant::now();
-    let summary = Summary::read(&path)?;
+    let (counts, history) = (Counts::read(&path)?, History::read(&path)?);
     println!(
         "stream   {}: {:.1} MB, {} events, {:.1} M/s; {} lost",
         path.display(),
-        mega(summary.completeness.bytes.total()),
+        mega(counts.completeness.bytes.total()),
         grouped(counters.written),
         counters.written as f64 / 1e6 / outcome.elapsed.as_secs_f64(),
         grouped(lost),
     );
-    println!("decoded  in {:.3} s: {}\n", start.elapsed().as_secs_f64(), verdict(&summary, counters.written));
-    print!("{}", report::render(&summary));
+    println!("decoded  in {:.3} s: {}\n", start.elapsed().as_secs_f64(), verdict(&counts, counters.written));
+    print!("{}", report::render(&counts, &history));
     Ok(())
 }
 
 /// Whether all that was written was read, and nothing was lost before.
-fn verdict(summary: &Summary, written: u64) -> String {
-    let read = &summary.completeness;
+fn verdict(counts: &Counts, written: u64) -> String {
+    let read = &counts.completeness;
     let absent = read.lost().events() + written.saturating_sub(read.events);
     let damaged = read.damaged_ranges + read.undecodable_parts + read.unreadable.len() as u64;
-    if absent + damaged == 0 {
-        "complete: every event that was emitted".to_string()
-    } else {
-        format!("incomplete: {} events absent, {} places damaged", grouped(absent), grouped(damaged))
+    // The session goes on, so `is_complete` cannot be asked.
+    if absent + damaged > 0 {
+        return format!("incomplete: {} events absent, {} places damaged", grouped(absent), grouped(damaged));
     }
+    let spans: usize = counts.spans.values().map(Vec::len).sum();
+    format!("complete; {} spans, {} without an end", grouped(spans as u64), grouped(counts.unpaired))
 }

@@ -1,25 +1,30 @@
 //! The example's collector and its stream: every event of its relation is told of, and the sums of
 //! what is told are what the collector counted itself.
 
+#[path = "../examples/gcbench/counts.rs"]
+mod counts;
 #[path = "../examples/gcbench/gc/mod.rs"]
 mod gc;
+#[path = "../examples/gcbench/history.rs"]
+mod history;
 #[path = "../examples/gcbench/options.rs"]
 mod options;
 #[path = "../examples/gcbench/report.rs"]
 mod report;
-#[path = "../examples/gcbench/summary.rs"]
-mod summary;
 #[path = "../examples/gcbench/workload.rs"]
 mod workload;
 
 use std::collections::BTreeSet;
 
+use counts::Counts;
+use events::Event;
+use history::History;
 use options::Command;
-use summary::Summary;
+use telemetry::decode::Reader;
 use telemetry::{Config, telemetry_event};
 use workload::{Failure, Settings};
 
-#[telemetry_event("events.toml")]
+#[telemetry_event("events.toml", decode)]
 pub mod events {}
 
 /// Small, but with a nursery that is smaller still, so that every cause of a trace occurs.
@@ -33,21 +38,31 @@ fn the_stream_tells_what_the_collector_did() {
     Config::new().filename(directory.path().join("gcbench.tel")).buffer(64 << 20).start();
     telemetry::set("all");
     let outcome = workload::run(&SETTINGS).unwrap();
-    let summary = read();
-    let sum = |get: fn(&gc::Counters) -> u64| outcome.heaps.iter().map(get).sum::<u64>();
+    let (counts, history) = read();
+    let own = |get: fn(&gc::Counters) -> u64| outcome.heaps.iter().map(get).sum::<u64>();
     assert_eq!(outcome.heaps.len(), 3);
-    assert_eq!(summary.objects, sum(|heap| heap.allocated), "sizes in ObjectAlloc");
-    assert_eq!(summary.allocated.iter().map(|(_, bytes)| bytes).sum::<u64>(), sum(|heap| heap.allocated));
-    assert_eq!(summary.phases.iter().map(|phase| phase.allocated).sum::<u64>(), sum(|heap| heap.allocated));
-    assert_eq!(summary.traces.len() as u64, sum(|heap| heap.traces));
-    let survived = summary.traces.iter().map(|trace| trace.survived).sum::<u64>();
-    assert_eq!(survived, sum(|heap| heap.forwarded));
+    let allocated = own(|heap| heap.allocated);
     assert_eq!(
-        summary.traces.iter().map(|trace| trace.condemned).sum::<u64>() - survived,
-        sum(|heap| heap.reclaimed)
+        sum(|event| if let Event::ObjectAlloc(alloc) = event { Some(alloc.size) } else { None }),
+        allocated
     );
-    assert_eq!(count(&summary, "SegAlloc"), count(&summary, "SegFree"), "all segments were freed");
-    let (begin, end) = summary.bench.unwrap();
+    assert_eq!(history.allocated.iter().map(|(_, bytes)| bytes).sum::<u64>(), allocated);
+    assert_eq!(history.phases.iter().map(|phase| phase.allocated).sum::<u64>(), allocated);
+    assert_eq!(
+        sum(|event| if let Event::PoolAlloc(alloc) = event { Some(alloc.size) } else { None }),
+        own(|heap| heap.tables)
+    );
+    let survived = own(|heap| heap.forwarded);
+    assert_eq!(
+        sum(|event| if let Event::ObjectForward(forward) = event { Some(forward.size) } else { None }),
+        survived
+    );
+    assert_eq!(history.traces.iter().map(|trace| trace.survived).sum::<u64>(), survived);
+    let condemned = history.traces.iter().map(|trace| trace.condemned).sum::<u64>();
+    assert_eq!(condemned - survived, own(|heap| heap.reclaimed));
+    assert_eq!(history.traces.len() as u64, own(|heap| heap.traces));
+    assert_eq!(count(&counts, "SegAlloc"), count(&counts, "SegFree"), "all segments were freed");
+    let (begin, end) = history.bench.unwrap();
     assert!((end - begin) as f64 >= 0.95 * outcome.elapsed.as_nanos() as f64, "the stream's clock is slow");
 
     // With little memory there are emergencies, and with less there is an end.
@@ -55,36 +70,47 @@ fn the_stream_tells_what_the_collector_did() {
     workload::run(&tight).unwrap();
     let too_tight = Settings { depth: 14, ..tight };
     assert!(matches!(workload::run(&too_tight), Err(Failure::Memory(_))));
-    let summary = read();
-    let causes: BTreeSet<&str> = summary.traces.iter().map(|trace| trace.why.as_str()).collect();
+    let (counts, history) = read();
+    let causes: BTreeSet<&str> = history.traces.iter().map(|trace| trace.why.as_str()).collect();
     assert_eq!(causes, BTreeSet::from(["ClientRequest", "Emergency", "GenerationFull", "NurseryFull"]));
-    let kinds: Vec<&str> = summary.kinds.iter().map(|kind| kind.name.as_str()).collect();
+    let kinds: Vec<&str> = counts.kinds.iter().map(|kind| kind.name.as_str()).collect();
     assert_eq!(kinds, ["Arena", "Pool", "Trace", "Seg", "Ref", "Object", "User"]);
-    let told = summary.kinds.iter().flat_map(|kind| &kind.events).map(|(event, _)| event.as_str());
+    let told = counts.kinds.iter().flat_map(|kind| &kind.events).map(|(event, _)| event.as_str());
     let relation = events::REGISTRY.relation().events.iter().map(|event| event.name);
     assert_eq!(told.collect::<BTreeSet<_>>(), relation.collect(), "every event of the relation occurs");
 
-    let screen = report::render(&summary);
+    let screen = report::render(&counts, &history);
     assert!(screen.lines().count() <= 35, "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
 }
 
 /// The stream so far: all of what was emitted, with an end for every beginning.
-fn read() -> Summary {
+fn read() -> (Counts, History) {
     telemetry::flush();
-    let (counters, summary) = (telemetry::counters(), Summary::read(&telemetry::filename()).unwrap());
-    let completeness = &summary.completeness;
+    let (counters, path) = (telemetry::counters(), telemetry::filename());
+    let (counts, history) = (Counts::read(&path).unwrap(), History::read(&path).unwrap());
+    let completeness = &counts.completeness;
     assert_eq!(completeness.events, counters.written, "{completeness}");
     assert_eq!(counters.lost_pool + counters.lost_nested + counters.lost_sink, completeness.lost().events());
     assert_eq!(completeness.lost().events() + completeness.missing() + completeness.damaged_ranges, 0);
-    assert_eq!(summary.unpaired, 0, "{:?}", summary.spans.keys());
-    let counted = summary.kinds.iter().flat_map(|kind| &kind.events).map(|(_, count)| count).sum::<u64>();
+    assert_eq!(counts.unpaired, 0, "{:?}", counts.spans.keys());
+    let counted = counts.kinds.iter().flat_map(|kind| &kind.events).map(|(_, count)| count).sum::<u64>();
     assert_eq!(counted, completeness.events);
-    summary
+    (counts, history)
 }
 
-fn count(summary: &Summary, name: &str) -> u64 {
-    let events = summary.kinds.iter().flat_map(|kind| &kind.events);
+/// The sum of what a function finds in the events so far.
+fn sum(size: impl Fn(Event<'_>) -> Option<u64>) -> u64 {
+    let mut sum = 0;
+    let mut events = Reader::open(telemetry::filename()).unwrap().typed::<events::Decoder>().unwrap();
+    while let Some(at) = events.next().unwrap() {
+        sum += size(at.event).unwrap_or_default();
+    }
+    sum
+}
+
+fn count(counts: &Counts, name: &str) -> u64 {
+    let events = counts.kinds.iter().flat_map(|kind| &kind.events);
     events.filter(|(event, _)| event == name).map(|(_, count)| count).sum()
 }
 

@@ -1,18 +1,19 @@
-//! A summary on one screen of 80 columns.
+//! What a stream tells, on one screen of 80 columns.
 
 use std::collections::BTreeMap;
 
-use crate::summary::{Kind, Summary};
+use crate::counts::{Counts, Kind};
+use crate::history::History;
 
-/// The summary as text: nothing for what the stream does not tell of.
-pub(crate) fn render(summary: &Summary) -> String {
-    let parts = [kinds(summary), phases(summary), traces(summary) + &pauses(summary), memory(summary)];
+/// A stream as text: nothing for what it does not tell of.
+pub(crate) fn render(counts: &Counts, history: &History) -> String {
+    let parts = [kinds(counts), phases(history), traces(history) + &pauses(counts), memory(history)];
     let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
 
 /// Events by kind.
-fn kinds(summary: &Summary) -> String {
+fn kinds(counts: &Counts) -> String {
     let most_frequent = format!(" {:<40}", "most frequent");
     let mut rows = Rows::new("kind", &["events", "MB", "B/event", &most_frequent]);
     let mut row = |name: &str, events: u64, bytes: u64, most: String| {
@@ -20,24 +21,24 @@ fn kinds(summary: &Summary) -> String {
         rows.add(name, [grouped(events), fixed(1, mega(bytes)), fixed(1, each), format!(" {most:<40}")]);
     };
     let events = |kind: &Kind| kind.events.iter().map(|(_, count)| count).sum::<u64>();
-    for kind in &summary.kinds {
+    for kind in &counts.kinds {
         let share = |count: u64| 100.0 * count as f64 / events(kind).max(1) as f64;
         let most = kind.events.iter().take(2).map(|(name, count)| format!("{name} {:.0}%", share(*count)));
         let more = kind.events.len().checked_sub(3).map(|rest| format!("+{}", rest + 1));
         let most = most.chain(more).collect::<Vec<_>>().join(", ");
         row(&kind.name, events(kind), kind.bytes, most);
     }
-    let (all, bytes) = (summary.kinds.iter().map(events), summary.kinds.iter().map(|kind| kind.bytes));
-    let different: usize = summary.kinds.iter().map(|kind| kind.events.len()).sum();
+    let (all, bytes) = (counts.kinds.iter().map(events), counts.kinds.iter().map(|kind| kind.bytes));
+    let different: usize = counts.kinds.iter().map(|kind| kind.events.len()).sum();
     row("all", all.sum(), bytes.sum(), format!("{different} different events"));
     rows.render()
 }
 
 /// The benchmark's own figures: trees by depth, on average of the threads.
-fn phases(summary: &Summary) -> String {
+fn phases(history: &History) -> String {
     // Trees, then ms, MB and number of phases, top-down and bottom-up.
-    let mut depths: BTreeMap<u64, (u64, [[f64; 3]; 2])> = BTreeMap::new();
-    for phase in &summary.phases {
+    let mut depths: BTreeMap<u8, (u64, [[f64; 3]; 2])> = BTreeMap::new();
+    for phase in &history.phases {
         let Some(make) = ["TopDown", "BottomUp"].iter().position(|make| *make == phase.phase) else {
             continue;
         };
@@ -55,9 +56,9 @@ fn phases(summary: &Summary) -> String {
 }
 
 /// Collections by cause.
-fn traces(summary: &Summary) -> String {
+fn traces(history: &History) -> String {
     let mut causes: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for trace in &summary.traces {
+    for trace in &history.traces {
         causes.entry(&trace.why).or_default().push(trace);
     }
     let head = ["count", "total ms", "mean ms", "max ms", "condemned MB", "survived"];
@@ -81,8 +82,8 @@ fn traces(summary: &Summary) -> String {
 }
 
 /// How long the program stood still, and for what.
-fn pauses(summary: &Summary) -> String {
-    let durations = |span: &str| summary.spans.get(span).cloned().unwrap_or_default();
+fn pauses(counts: &Counts) -> String {
+    let durations = |span: &str| counts.spans.get(span).cloned().unwrap_or_default();
     let total = |span: &str| durations(span).iter().sum::<i64>() as f64;
     let mut pauses = durations("Trace");
     pauses.sort_unstable();
@@ -102,8 +103,8 @@ fn pauses(summary: &Summary) -> String {
 }
 
 /// Pools, and the rate of allocation.
-fn memory(summary: &Summary) -> String {
-    let mut pools: Vec<_> = summary.pools.iter().filter(|(_, pool)| pool.total > 0).collect();
+fn memory(history: &History) -> String {
+    let mut pools: Vec<_> = history.pools.iter().filter(|(_, pool)| pool.total > 0).collect();
     pools.sort_by_key(|(_, pool)| std::cmp::Reverse(pool.peak));
     let mut rows = Rows::new("pools", &["count", "largest MB, each", "MB of segments over time"]);
     for (name, pool) in pools.into_iter().take(3) {
@@ -111,14 +112,14 @@ fn memory(summary: &Summary) -> String {
         let each = mega(pool.peak) / pool.count.max(1) as f64;
         rows.add(name, [pool.count.to_string(), fixed(1, each), fixed(1, mega(pool.total))]);
     }
-    rows.render() + &allocation(summary).unwrap_or_default()
+    rows.render() + &allocation(history).unwrap_or_default()
 }
 
 /// Bytes allocated while the benchmark ran.
-fn allocation(summary: &Summary) -> Option<String> {
-    let (begin, end) = summary.bench.filter(|(begin, end)| begin < end)?;
+fn allocation(history: &History) -> Option<String> {
+    let (begin, end) = history.bench.filter(|(begin, end)| begin < end)?;
     let (mut slices, length) = ([0; 40], (end - begin) as f64);
-    for (ns, bytes) in summary.allocated.iter().filter(|(ns, _)| (begin..end).contains(ns)) {
+    for (ns, bytes) in history.allocated.iter().filter(|(ns, _)| (begin..end).contains(ns)) {
         slices[((ns - begin) as f64 / length * slices.len() as f64) as usize] += bytes;
     }
     let all: u64 = slices.iter().sum();

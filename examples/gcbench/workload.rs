@@ -86,7 +86,7 @@ pub(crate) enum Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Failure::Memory(why) => write!(f, "{why}"),
+            Failure::Memory(why) => write!(f, "{why}\nhelp: `--memory` sets its size"),
             Failure::Wrong(what) => write!(f, "the collector made a mistake: {what}"),
             Failure::Thread(why) => write!(f, "cannot start a thread: {why}"),
         }

@@ -30,6 +30,7 @@ impl Heap {
                 self.check_reference(slot, &objects)?;
             }
         }
+        self.tables.check()?;
         events::heap_checked!(&self.arena, objects.len(), refs);
         Ok(())
     }

@@ -151,17 +151,16 @@ impl Heap {
         }
     }
 
-    /// A word of data behind an object's references.
+    /// The first word of data behind an object's references.
     #[inline]
     pub(crate) fn data(&self, object: Ref, shape: Shape) -> u64 {
-        self.memory().words(object.slot(shape.refs)..object.slot(shape.refs) + 1)[0]
+        self.memory().word(object.slot(shape.refs))
     }
 
     /// Sets it.
     #[inline]
     pub(crate) fn set_data(&mut self, object: Ref, shape: Shape, value: u64) {
-        let at = object.slot(shape.refs);
-        self.arena.memory.words_mut(at..at + 1)[0] = value;
+        self.arena.memory.set_word(object.slot(shape.refs), value);
     }
 
     /// The address of an object, as telemetry and debuggers know it.
@@ -361,9 +360,12 @@ impl Drop for Heap {
         }
         events::pool_finish!(&self.pools[OBJECTS]);
         for root in [STACK, GLOBALS] {
-            events::root_destroy!(&self.roots[root]);
             let table = std::mem::replace(&mut self.roots[root].table, Table::EMPTY);
-            self.free_table(table);
+            // It has none if there was no memory for it.
+            if table != Table::EMPTY {
+                events::root_destroy!(&self.roots[root]);
+                self.free_table(table);
+            }
         }
         self.finish_tables();
         for (serial, generation) in self.generations.iter().enumerate() {

@@ -120,14 +120,24 @@ impl Memory {
         self.words[slot] = u64::from(value.0);
     }
 
-    /// Some words.
+    /// A word.
     #[inline]
+    pub(crate) fn word(&self, at: usize) -> u64 {
+        self.words[at]
+    }
+
+    /// Sets a word.
+    #[inline]
+    pub(crate) fn set_word(&mut self, at: usize, value: u64) {
+        self.words[at] = value;
+    }
+
+    /// Some words.
     pub(crate) fn words(&self, range: std::ops::Range<usize>) -> &[u64] {
         &self.words[range]
     }
 
     /// Some words, to be written.
-    #[inline]
     pub(crate) fn words_mut(&mut self, range: std::ops::Range<usize>) -> &mut [u64] {
         &mut self.words[range]
     }

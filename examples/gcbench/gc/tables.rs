@@ -29,6 +29,8 @@ pub(super) struct Tables {
     land: Land,
     /// What the arena gave.
     runs: Vec<Range<usize>>,
+    /// Words in tables.
+    used: usize,
 }
 
 impl Tables {
@@ -40,6 +42,21 @@ impl Tables {
     /// Bytes that the arena gave, and how many of them are in no table.
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.runs.iter().map(bytes).sum(), self.land.words * WORD)
+    }
+
+    /// Looks whether what is used and what is free add up, and no free ranges meet.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (total, free) = self.sizes();
+        let ranges = || self.land.ranges.iter();
+        let listed = ranges().map(|(start, end)| (end - start) * WORD).sum::<usize>();
+        let apart = ranges().zip(ranges().skip(1)).all(|((_, end), (next, _))| end < next);
+        if apart && listed == free && self.used * WORD + free == total {
+            return Ok(());
+        }
+        Err(format!(
+            "tables: {} bytes used, {free} free, {listed} in the land, {total} in all",
+            self.used * WORD
+        ))
     }
 }
 
@@ -58,6 +75,7 @@ impl Heap {
         };
         events::pool_alloc!(self.pool(TABLES), self.arena.memory.address(found.start), len * WORD);
         self.counters.tables += (len * WORD) as u64;
+        self.tables.used += len;
         self.arena.memory.words_mut(found.clone()).fill(0);
         Ok(Table(found))
     }
@@ -66,6 +84,7 @@ impl Heap {
     pub(crate) fn free_table(&mut self, table: Table) {
         let (address, size) = (self.arena.memory.address(table.0.start), table.0.len() * WORD);
         events::pool_free!(self.pool(TABLES), address, size);
+        self.tables.used -= table.0.len();
         self.tables.land.add(table.0);
     }
 
@@ -138,5 +157,33 @@ impl Land {
             end = after;
         }
         self.ranges.insert(start, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_ranges_that_meet_become_one() {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut land = Land::default();
+            land.add(100..130);
+            let mut blocks = [10, 5, 15].map(|len| land.take(len));
+            assert_eq!(blocks, [Some(100..110), Some(110..115), Some(115..130)]);
+            assert_eq!((land.take(1), land.words), (None, 0));
+            order.into_iter().for_each(|index| land.add(blocks[index].take().unwrap()));
+            assert_eq!((land.ranges, land.words), (BTreeMap::from([(100, 130)]), 30), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_range_that_is_large_enough_is_taken() {
+        let mut land = Land::default();
+        [10..14, 20..29, 40..50].into_iter().for_each(|range| land.add(range));
+        assert_eq!(
+            [5, 4, 5, 5, 4, 1].map(|len| land.take(len)),
+            [Some(20..25), Some(10..14), Some(40..45), Some(45..50), Some(25..29), None]
+        );
     }
 }

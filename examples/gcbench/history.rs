@@ -1,0 +1,162 @@
+//! What happened in a run, told by the structs that the relation's macro has made of its events.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Debug;
+use std::path::Path;
+
+use telemetry::decode::{At, Filter, Reader};
+
+use crate::events::{Decoder, Event, PhaseBegin, TraceStart};
+
+/// What happened.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pub(crate) traces: Vec<Trace>,
+    pub(crate) phases: Vec<Phase>,
+    /// By name, those of all arenas together.
+    pub(crate) pools: BTreeMap<String, Pools>,
+    /// Bytes that the program allocated in buffers: when the buffer was given up, in ns since the
+    /// session's start, and how many.
+    pub(crate) allocated: Vec<(i64, u64)>,
+    /// When the benchmark began and ended, in ns since the session's start.
+    pub(crate) bench: Option<(i64, i64)>,
+}
+
+/// A trace.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    pub(crate) why: String,
+    pub(crate) condemned: u64,
+    pub(crate) survived: u64,
+    pub(crate) ns: i64,
+}
+
+/// A phase of the benchmark in one thread.
+#[derive(Debug)]
+pub(crate) struct Phase {
+    pub(crate) phase: String,
+    pub(crate) depth: u8,
+    pub(crate) trees: u64,
+    pub(crate) allocated: u64,
+    pub(crate) ns: i64,
+}
+
+/// Pools of one name.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    pub(crate) count: u64,
+    /// Bytes of their segments together, of each at its largest.
+    pub(crate) peak: u64,
+    /// Bytes of all segments that they ever had.
+    pub(crate) total: u64,
+}
+
+impl History {
+    /// Reads a stream.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is of another major version of the relation.
+    pub(crate) fn read(path: &Path) -> std::io::Result<History> {
+        // Most blocks are of other kinds. They are passed over by their headers.
+        let kinds = ["Pool", "Trace", "Seg", "User"].map(Into::into).to_vec();
+        let filter = Filter { kinds, ..Filter::default() };
+        let mut events = Reader::open(path)?.filter(filter).typed::<Decoder>()?;
+        let mut reading = Reading::default();
+        while let Some(at) = events.next()? {
+            reading.take(&at);
+        }
+        Ok(reading.finish())
+    }
+}
+
+/// A stream half read. What has begun is kept by thread, pools and buffers also by address.
+#[derive(Default)]
+struct Reading {
+    traces: HashMap<u32, (i64, TraceStart)>,
+    phases: HashMap<u32, (i64, PhaseBegin)>,
+    pools: HashMap<(u32, u64), Pool>,
+    /// Those that the program allocates in.
+    buffers: HashSet<(u32, u64)>,
+    history: History,
+}
+
+/// A pool of one arena.
+#[derive(Default)]
+struct Pool {
+    name: String,
+    /// Bytes of its segments now, at most, and of all that it ever had.
+    now: u64,
+    peak: u64,
+    total: u64,
+}
+
+impl Reading {
+    fn take(&mut self, at: &At<'_, Event<'_>>) {
+        let (thread, now) = (at.thread, at.time_ns());
+        let history = &mut self.history;
+        match at.event {
+            Event::BenchBegin(_) => history.bench = Some((now, now)),
+            Event::BenchEnd(_) => history.bench = history.bench.map(|(begin, _)| (begin, now)),
+            Event::PhaseBegin(begin) => {
+                self.phases.insert(thread, (now, begin));
+            }
+            Event::PhaseEnd(end) => {
+                history.phases.extend(self.phases.remove(&thread).map(|(began, begin)| Phase {
+                    phase: name(begin.phase),
+                    depth: begin.depth,
+                    trees: begin.trees,
+                    allocated: end.allocated,
+                    ns: now - began,
+                }));
+            }
+            Event::TraceStart(start) => {
+                self.traces.insert(thread, (now, start));
+            }
+            Event::TraceEnd(end) => {
+                history.traces.extend(self.traces.remove(&thread).map(|(began, start)| Trace {
+                    why: name(start.why),
+                    condemned: start.condemned,
+                    survived: end.survived,
+                    ns: now - began,
+                }));
+            }
+            Event::PoolInit(init) => self.pool(thread, init.pool).name = init.name.to_string(),
+            Event::SegAlloc(seg) => {
+                let pool = self.pool(thread, seg.pool);
+                pool.now += seg.size;
+                pool.peak = pool.peak.max(pool.now);
+                pool.total += seg.size;
+            }
+            Event::SegFree(seg) => {
+                let pool = self.pool(thread, seg.pool);
+                pool.now = pool.now.saturating_sub(seg.size);
+            }
+            Event::BufferInit(init) if init.is_mutator => {
+                self.buffers.insert((thread, init.buffer));
+            }
+            Event::BufferEmpty(empty) if self.buffers.contains(&(thread, empty.buffer)) => {
+                history.allocated.push((now, empty.allocated));
+            }
+            _ => {}
+        }
+    }
+
+    fn pool(&mut self, thread: u32, pool: u64) -> &mut Pool {
+        self.pools.entry((thread, pool)).or_default()
+    }
+
+    fn finish(mut self) -> History {
+        for pool in self.pools.into_values() {
+            let sum = self.history.pools.entry(pool.name).or_default();
+            sum.count += 1;
+            sum.peak += pool.peak;
+            sum.total += pool.total;
+        }
+        self.history
+    }
+}
+
+/// The name of an enum's value; the number of one that is from another version of the relation.
+fn name<T: Debug, N: Debug>(value: Result<T, N>) -> String {
+    value.map_or_else(|number| format!("{number:?}"), |value| format!("{value:?}"))
+}
