@@ -41,22 +41,10 @@ fn the_stream_tells_what_the_collector_did() {
     let (counts, history) = read();
     let own = |get: fn(&gc::Counters) -> u64| outcome.heaps.iter().map(get).sum::<u64>();
     assert_eq!(outcome.heaps.len(), 3);
-    let allocated = own(|heap| heap.allocated);
-    assert_eq!(
-        sum(|event| if let Event::ObjectAlloc(alloc) = event { Some(alloc.size) } else { None }),
-        allocated
-    );
+    let (allocated, survived) = (own(|heap| heap.allocated), own(|heap| heap.forwarded));
+    assert_eq!(sizes(), [allocated, own(|heap| heap.tables), survived]);
     assert_eq!(history.allocated.iter().map(|(_, bytes)| bytes).sum::<u64>(), allocated);
     assert_eq!(history.phases.iter().map(|phase| phase.allocated).sum::<u64>(), allocated);
-    assert_eq!(
-        sum(|event| if let Event::PoolAlloc(alloc) = event { Some(alloc.size) } else { None }),
-        own(|heap| heap.tables)
-    );
-    let survived = own(|heap| heap.forwarded);
-    assert_eq!(
-        sum(|event| if let Event::ObjectForward(forward) = event { Some(forward.size) } else { None }),
-        survived
-    );
     assert_eq!(history.traces.iter().map(|trace| trace.survived).sum::<u64>(), survived);
     let condemned = history.traces.iter().map(|trace| trace.condemned).sum::<u64>();
     assert_eq!(condemned - survived, own(|heap| heap.reclaimed));
@@ -99,14 +87,20 @@ fn read() -> (Counts, History) {
     (counts, history)
 }
 
-/// The sum of what a function finds in the events so far.
-fn sum(size: impl Fn(Event<'_>) -> Option<u64>) -> u64 {
-    let mut sum = 0;
+/// Bytes that the program allocated, in objects and in tables, and that traces moved: one by one.
+fn sizes() -> [u64; 3] {
+    let (mut objects, mut tables, mut forwarded) = (0, 0, 0);
     let mut events = Reader::open(telemetry::filename()).unwrap().typed::<events::Decoder>().unwrap();
     while let Some(at) = events.next().unwrap() {
-        sum += size(at.event).unwrap_or_default();
+        match at.event {
+            Event::ObjectAlloc(alloc) => objects += alloc.size,
+            Event::PoolAlloc(alloc) => tables += alloc.size,
+            Event::ObjectForward(forward) => forwarded += forward.size,
+            _ => {}
+        }
     }
-    sum
+    assert_eq!(events.others(), 0, "events that are not of the relation");
+    [objects, tables, forwarded]
 }
 
 fn count(counts: &Counts, name: &str) -> u64 {
