@@ -4,6 +4,7 @@
 mod support;
 
 mod control;
+mod ends;
 mod fork;
 mod latency;
 mod loss;

@@ -1,5 +1,6 @@
 //! What the tests stand on: processes of their own, and streams read back.
 
+pub(crate) mod package;
 pub(crate) mod process;
 pub(crate) mod stream;
 pub(crate) mod system;

@@ -50,6 +50,12 @@ impl Process {
         Process { command, own_stderr: false, dir }
     }
 
+    /// Adds an argument.
+    pub(crate) fn arg(mut self, text: &str) -> Process {
+        self.command.arg(text);
+        self
+    }
+
     /// Sets an environment variable.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Process {
         self.command.env(name, value);

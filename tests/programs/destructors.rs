@@ -1,0 +1,33 @@
+//! Emits while thread-locals are destroyed: those that are older than the thread's first event, and
+//! those that are younger.
+
+use telemetry::telemetry_event;
+
+#[telemetry_event("work.toml")]
+mod work {}
+
+struct Emits(u32);
+
+impl Drop for Emits {
+    fn drop(&mut self) {
+        work::alloc!(&*self, 0_u64, 0_u64, self.0);
+    }
+}
+
+thread_local! {
+    static OLDER: Emits = const { Emits(1) };
+    static YOUNGER: Emits = const { Emits(2) };
+}
+
+fn emit() {
+    OLDER.with(|_| {});
+    work::tick!();
+    YOUNGER.with(|_| {});
+}
+
+fn main() {
+    for _ in 0..100 {
+        std::thread::spawn(emit).join().expect("a thread that only emits");
+    }
+    emit();
+}

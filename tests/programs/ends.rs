@@ -1,0 +1,43 @@
+//! Ends in the way that its argument names, with events that nobody has flushed.
+
+use telemetry::telemetry_event;
+
+#[telemetry_event("work.toml")]
+mod work {}
+
+fn emit() {
+    for number in 0..1000_u64 {
+        work::alloc!(number, number, number, 1);
+    }
+}
+
+fn main() {
+    emit();
+    std::thread::spawn(emit).join().expect("a thread that only emits");
+    match std::env::args().nth(1).expect("how to end").as_str() {
+        "return" => {}
+        "exit" => std::process::exit(3),
+        "exit in a thread" => {
+            std::thread::spawn(|| std::process::exit(3)).join().expect("nothing: the process ends")
+        }
+        "panic" => panic!("in main"),
+        "panic in a thread" => {
+            std::thread::spawn(|| panic!("in a thread")).join().expect_err("a panic");
+        }
+        // What a thread that panics has recorded, and all others, is written there and then.
+        "panic and abort" => {
+            // Once the runtime's own thread runs, which is a matter of microseconds.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            emit();
+            std::panic::catch_unwind(|| panic!("before an abort")).expect_err("a panic");
+            std::process::abort();
+        }
+        // Built to abort where it panics.
+        "abort by panic" => {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            emit();
+            panic!("which aborts")
+        }
+        other => panic!("no such end: {other}"),
+    }
+}

@@ -1,0 +1,121 @@
+//! How programs begin and end: whatever happens, the stream has all that they told.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::support::package::Workspace;
+use crate::support::process::{Outcome, Process};
+use crate::support::stream::{Counts, Owned};
+
+/// The programs, and which file each is.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("ends", include_str!("../programs/ends.rs")),
+    ("destructors", include_str!("../programs/destructors.rs")),
+    ("early", include_str!("../programs/early.rs")),
+    ("allocator", include_str!("../programs/allocator.rs")),
+];
+
+/// The path of a program, built by a profile.
+fn program(profile: &str, name: &str) -> PathBuf {
+    static BUILT: OnceLock<Workspace> = OnceLock::new();
+    let workspace = BUILT.get_or_init(|| {
+        let workspace = Workspace::new("programs", &["programs"]);
+        workspace.package("programs", "2024", "telemetry.workspace = true\nlibc.workspace = true");
+        workspace.write("programs/work.toml", include_str!("../relations/work.toml"));
+        for (name, text) in PROGRAMS {
+            workspace.write(&format!("programs/src/bin/{name}.rs"), text);
+        }
+        workspace.build(&[]);
+        workspace.build(&["--profile", "abort", "--bin", "ends"]);
+        workspace
+    });
+    workspace.program(profile, name)
+}
+
+fn ends(profile: &str, how: &str) -> Outcome {
+    Process::new(program(profile, "ends")).arg(how).run()
+}
+
+/// All events are there, and the stream says that it ended.
+fn check_complete(run: &Outcome, events: u64) {
+    let stream = run.stream();
+    assert_eq!(stream.events.len() as u64, events, "{}", run.stderr);
+    assert!(stream.completeness.is_complete(), "{}", stream.completeness);
+}
+
+/// All events are there, but not the end.
+fn check_aborted(run: &Outcome, events: u64) {
+    assert_eq!(run.status.code(), None, "{}", run.status);
+    let stream = run.stream();
+    assert_eq!(stream.events.len() as u64, events, "{}", run.stderr);
+    assert!(!stream.completeness.is_complete());
+}
+
+#[test]
+fn by_returning_from_main() {
+    check_complete(&ends("debug", "return").succeeded(), 2000);
+}
+
+#[test]
+fn by_exit() {
+    for how in ["exit", "exit in a thread"] {
+        let run = ends("debug", how);
+        assert_eq!(run.status.code(), Some(3));
+        check_complete(&run, 2000);
+    }
+}
+
+#[test]
+fn by_panic() {
+    let run = ends("debug", "panic");
+    assert_eq!(run.status.code(), Some(101));
+    check_complete(&run, 2000);
+    check_complete(&ends("debug", "panic in a thread").succeeded(), 2000);
+}
+
+#[test]
+fn by_abort() {
+    check_aborted(&ends("debug", "panic and abort"), 3000);
+    check_aborted(&ends("abort", "abort by panic"), 3000);
+}
+
+#[test]
+fn with_destructors_of_thread_locals() {
+    let run = Process::new(program("debug", "destructors")).run().succeeded();
+    let stream = run.stream();
+    assert!(stream.completeness.is_complete(), "{}", stream.completeness);
+    let of_level = |level: i128| {
+        stream.events.iter().filter(|event| event.values.last() == Some(&Owned::Number(level))).count()
+    };
+    // Those of the main thread may be destroyed before or after the runtime's end.
+    assert!(
+        (100..=101).contains(&of_level(1)) && (100..=101).contains(&of_level(2)),
+        "{:?}",
+        stream.by_name()
+    );
+    assert_eq!(stream.by_name()["Tick"], 101);
+}
+
+#[test]
+fn with_events_before_main_and_after_the_runtime() {
+    let run = Process::new(program("debug", "early")).run().succeeded();
+    let stream = run.stream();
+    assert!(stream.completeness.is_complete(), "{}", stream.completeness);
+    let levels: Vec<_> = stream.events.iter().map(|event| event.values[3].clone()).collect();
+    assert_eq!(levels, [1, 2, 3].map(Owned::Number));
+}
+
+#[test]
+fn with_an_allocator_that_emits() {
+    for control in ["all", "Alloc", ""] {
+        let process = Process::new(program("debug", "allocator")).env("TELEMETRY_CONTROL", control);
+        let run = process.env("TELEMETRY_LATENCY", "0.01").run().succeeded();
+        let counts = Counts::of(run.path());
+        assert_eq!([counts.decoded, counts.lost.events()], ["written", "lost"].map(|name| run.number(name)));
+        match control {
+            // Switched on later.
+            "" => assert!(counts.emitted() < run.number("emitted")),
+            _ => assert_eq!(counts.emitted(), run.number("emitted")),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Packages that real cargo builds, as users' packages are: outside of this workspace, offline, with
+//! paths to the crates here. What they need is built once and kept in the target directory.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The crates' own workspace.
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+/// Where cargo lets tests keep things.
+const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// A cargo workspace of its own.
+pub(crate) struct Workspace {
+    dir: PathBuf,
+}
+
+impl Workspace {
+    /// A workspace with these packages. `name` is nobody else's.
+    pub(crate) fn new(name: &str, packages: &[&str]) -> Workspace {
+        let workspace = Workspace { dir: Path::new(KEPT).join(name) };
+        workspace.write(
+            "Cargo.toml",
+            &format!(
+                "[workspace]\nmembers = {packages:?}\nresolver = \"3\"\n\n\
+                 [workspace.dependencies]\ntelemetry = {{ path = {ROOT:?} }}\nlibc = \"0.2\"\n\n\
+                 [profile.dev]\ndebug = false\n\n\
+                 [profile.abort]\ninherits = \"dev\"\npanic = \"abort\"\n"
+            ),
+        );
+        // The same versions of everything, so that nothing needs to be looked up.
+        let lock = std::fs::read_to_string(Path::new(ROOT).join("Cargo.lock")).expect("the lock file");
+        if !workspace.dir.join("Cargo.lock").exists() {
+            workspace.write("Cargo.lock", &lock);
+        }
+        workspace
+    }
+
+    /// Writes a file unless it is there with the same text: cargo goes by the time of the last change.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.dir.join(path);
+        if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            return;
+        }
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a writable directory");
+        std::fs::write(path, text).expect("a writable file");
+    }
+
+    /// Writes the manifest of a package in a directory of its name.
+    pub(crate) fn package(&self, name: &str, edition: &str, dependencies: &str) {
+        self.write(
+            &format!("{name}/Cargo.toml"),
+            &format!(
+                "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = {edition:?}\n\n\
+                 [dependencies]\n{dependencies}\n"
+            ),
+        );
+    }
+
+    /// A command of cargo, with the target directory `target` of all workspaces.
+    pub(crate) fn cargo(&self, command: &str, target: &str) -> Command {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if ["CARGO_", "RUST", "TELEMETRY_"].iter().any(|start| text.starts_with(start))
+                && !["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"].contains(&&*text)
+            {
+                cargo.env_remove(&name);
+            }
+        }
+        cargo.current_dir(&self.dir).args([command, "--offline", "--color=never", "--target-dir"]);
+        cargo.arg(target_dir(target));
+        cargo
+    }
+
+    /// Builds what the arguments say, all without any, which must succeed. What cargo says.
+    pub(crate) fn build(&self, arguments: &[&str]) -> String {
+        let output = self.cargo("build", "target").args(arguments).output().expect("cargo runs");
+        let said = said(&output);
+        assert!(output.status.success(), "{said}");
+        said
+    }
+
+    /// The path of a program that was built by the profile whose directory is named.
+    pub(crate) fn program(&self, profile: &str, name: &str) -> PathBuf {
+        target_dir("target").join(profile).join(name)
+    }
+}
+
+/// Where a target directory is.
+pub(crate) fn target_dir(target: &str) -> PathBuf {
+    Path::new(KEPT).join(target)
+}
+
+/// What a command wrote to standard error.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
