@@ -6,6 +6,7 @@ mod streams;
 
 mod big;
 mod damage;
+mod docs;
 mod files;
 mod filters;
 mod relations;

@@ -26,7 +26,7 @@ pub(crate) fn gc_without_registry() -> Vec<u8> {
 /// A run that ended in good order, for more to be added.
 pub(crate) fn gc_run(session: u64) -> Writer<Vec<u8>> {
     let mut writer = Writer::new(Vec::new()).block_size(100);
-    let facts = facts(&[("program", "gcbench"), ("host", "build\u{1b}[1m"), ("clock", "os")]);
+    let facts = facts(&[("program", "gcbench"), ("host", "build"), ("clock", "os")]);
     writer.session(session, &facts, 1_000_000, START).unwrap();
     let registry = writer.registry(session, &gc_registry()).unwrap();
     for (thread, name) in [(1, "main"), (2, "worker"), (3, "worker")] {
@@ -132,7 +132,7 @@ fn everything(event: &mut impl FnMut(u32, u16, u64, &[Value])) {
 /// A session that lost events on one thread, for all causes, and did not end.
 pub(crate) fn lossy() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
-    writer.session(0x77, &facts(&[("program", "lossy"), ("clock", "os")]), 0, START).unwrap();
+    writer.session(0x77, &facts(&[("program", "lossy\u{1b}[1m"), ("clock", "os")]), 0, START).unwrap();
     let registry = writer.registry(0x77, &gc_registry()).unwrap();
     let lane = Lane { session: 0x77, thread: 9, registry };
     writer.event(lane, 0x101, 1_000, &[]).unwrap();

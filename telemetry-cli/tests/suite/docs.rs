@@ -1,0 +1,46 @@
+//! The transcripts in docs/cli.md are what the command prints.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::run::Folder;
+use crate::streams::{GC, blocks, events_blocks, gc};
+
+#[test]
+fn samples_are_real() {
+    let whole = gc();
+    let parts = blocks(&whole);
+    let mut broken = whole.clone();
+    let start = parts[..events_blocks(&parts)[1]].concat().len();
+    broken[start + 150] ^= 1;
+    let folder = Folder::new()
+        .with("gc.tel", whole)
+        .with("broken.tel", broken)
+        .with("events.toml", GC)
+        .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let docs = std::fs::read_to_string(&path).unwrap();
+
+    let mut fresh = String::new();
+    let mut rest = docs.as_str();
+    let mut samples = 0;
+    while let Some((before, sample)) = rest.split_once("```console\n$ telemetry ") {
+        let (sample, behind) = sample.split_once("```").unwrap();
+        let args = sample.lines().next().unwrap();
+        let run = folder.run(args);
+        let printed = String::from_utf8(run.stdout).unwrap() + &run.stderr;
+        write!(fresh, "{before}```console\n$ telemetry {args}\n").unwrap();
+        // Lines of `txt` end in a space, which editors take away.
+        printed.trim_end().lines().for_each(|line| writeln!(fresh, "{}", line.trim_end()).unwrap());
+        fresh += "```";
+        rest = behind;
+        samples += 1;
+    }
+    fresh += rest;
+    assert_eq!(samples, 8);
+    if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    } else {
+        assert!(docs == fresh, "docs/cli.md is out of date: run the test with UPDATE_DOCS=1");
+    }
+}
