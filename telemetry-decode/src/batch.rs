@@ -2,8 +2,8 @@
 
 use telemetry_format::Malformed;
 
-use crate::decoder::{Reading, Take};
 use crate::event::Raw;
+use crate::part::{Reading, Take};
 use crate::plan::EventPlan;
 use crate::session::Session;
 

@@ -6,8 +6,9 @@ use telemetry_format::{HEADER_LEN, Header};
 
 use crate::blocks::wrong_payload;
 use crate::completeness::{Cause, Damage};
-use crate::decoder::{Decoder, Part, Want};
+use crate::decoder::{Decoder, Want};
 use crate::index::IndexedBlock;
+use crate::part::Part;
 use crate::source::Source;
 
 /// Holds the payload of one block.

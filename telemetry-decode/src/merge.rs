@@ -10,10 +10,11 @@ use std::ops::Range;
 
 use crate::batch::Batch;
 use crate::clock::Clock;
-use crate::decoder::{Decoder, Part, Want};
+use crate::decoder::{Decoder, Want};
 use crate::event::Event;
 use crate::index::{Choice, IndexedBlock};
 use crate::load::Loader;
+use crate::part::Part;
 use crate::source::Source;
 
 /// Events of all lanes by time.

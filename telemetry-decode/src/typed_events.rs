@@ -9,9 +9,9 @@ use telemetry_format::Malformed;
 use telemetry_schema::{Event as Form, Registry, parse_embedded};
 
 use crate::completeness::Completeness;
-use crate::decoder::{Reading, Take};
 use crate::event::{Event, Raw};
 use crate::events::Events;
+use crate::part::{Reading, Take};
 use crate::plan::EventPlan;
 use crate::registries::KnownRegistry;
 use crate::session::Session;

@@ -1,0 +1,106 @@
+//! What was found of a stream so far, and how it is told.
+
+use std::collections::BTreeMap;
+
+use crate::completeness::{Bytes, Completeness, Damage, MAX_LISTED, Undecodable};
+use crate::decoder::Decoder;
+use crate::filter::Name;
+use crate::known::Known;
+
+/// What was found, apart from lanes.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub(crate) bytes: Bytes,
+    pub(crate) blocks: u64,
+    pub(crate) events: u64,
+    damage: Vec<Damage>,
+    damaged_ranges: u64,
+    undecodable: Vec<Undecodable>,
+    undecodable_parts: u64,
+    unknown_blocks: BTreeMap<u8, u64>,
+}
+
+impl Report {
+    /// Takes bytes that are no block.
+    pub(crate) fn damage(&mut self, damage: Damage) {
+        self.bytes.damaged += damage.range.end - damage.range.start;
+        self.damaged_ranges += 1;
+        if self.damage.len() < MAX_LISTED {
+            self.damage.push(damage);
+        }
+    }
+
+    /// Takes a part that could not be read, or not to its end.
+    pub(crate) fn undecodable(&mut self, part: Undecodable) {
+        self.undecodable_parts += 1;
+        if self.undecodable.len() < MAX_LISTED {
+            self.undecodable.push(part);
+        }
+    }
+
+    /// Counts a block of a type that is not known.
+    pub(crate) fn unknown(&mut self, code: u8, len: u64) {
+        *self.unknown_blocks.entry(code).or_default() += 1;
+        self.bytes.unknown += len;
+    }
+}
+
+impl Decoder {
+    /// What was read so far.
+    pub(crate) fn completeness(&self) -> Completeness {
+        let report = &self.report;
+        let lanes = self.lanes.iter().map(|lane| {
+            let session = &self.known.sessions[lane.key.session as usize];
+            let registry = self.known.registry(lane.key.registry).map(|index| &self.known.registries[index]);
+            let kind =
+                registry.and_then(|registry| registry.kinds.iter().find(|kind| kind.bit == lane.key.kind));
+            lane.report(session.id, kind.map(|kind| kind.name.as_str()), session.clock.start_ticks())
+        });
+        Completeness {
+            bytes: report.bytes,
+            blocks: report.blocks,
+            events: report.events,
+            lanes: lanes.collect(),
+            damage: report.damage.clone(),
+            damaged_ranges: report.damaged_ranges,
+            undecodable: report.undecodable.clone(),
+            undecodable_parts: report.undecodable_parts,
+            unknown_blocks: report.unknown_blocks.clone(),
+            sessions: self.known.sessions.iter().map(|session| (session.id, session.ended)).collect(),
+            unreadable: self.known.unreadable.clone(),
+            unmatched: self.unmatched(),
+        }
+    }
+
+    /// Names of the filter that nothing in the stream has.
+    fn unmatched(&self) -> Vec<String> {
+        let Known { sessions, registries, .. } = &self.known;
+        let kinds = || registries.iter().flat_map(|registry| &registry.kinds);
+        let events = || registries.iter().flat_map(|registry| &registry.events);
+        let threads = || {
+            let named = sessions.iter().flat_map(|session| &session.threads);
+            let named = named.map(|(number, facts)| (*number, facts.text("name").unwrap_or_default()));
+            named.chain(self.lanes.iter().map(|lane| (lane.key.thread, "")))
+        };
+        let filter = &self.filter;
+        let mut unmatched = Vec::new();
+        let mut check = |what: &str, names: &[Name], has: &dyn Fn(&Name) -> bool| {
+            let missing = names.iter().filter(|name| !has(name));
+            unmatched.extend(missing.map(|name| format!("{what} `{name}`")));
+        };
+        check("kind", &filter.kinds, &|name| kinds().any(|kind| name.is(kind.bit.into(), &kind.name)));
+        check("event", &filter.events, &|name| events().any(|event| name.is(event.code.into(), &event.name)));
+        check("thread", &filter.threads, &|name| {
+            threads().any(|(number, text)| name.is(number.into(), text))
+        });
+        check("session", &filter.sessions, &|name| {
+            sessions
+                .iter()
+                .any(|session| name.is(session.id, session.facts.text("program").unwrap_or_default()))
+        });
+        check("registry", &filter.registries, &|name| {
+            registries.iter().any(|registry| name.is(registry.fingerprint, &registry.name))
+        });
+        unmatched
+    }
+}
