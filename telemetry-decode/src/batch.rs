@@ -29,6 +29,8 @@ pub(crate) struct Head {
     pub(crate) time: u64,
     /// Index in its registry.
     pub(crate) event: u32,
+    /// Bytes that it takes in its block.
+    pub(crate) len: u32,
     /// Its parameters.
     first: u32,
 }
@@ -83,8 +85,8 @@ impl Take<'_> for Batch {
     }
 
     #[inline(always)]
-    fn keep(&mut self, event: &EventPlan, time: u64, _: &Session) {
-        self.heads.push(Head { time, event: event.index, first: self.used as u32 });
+    fn keep(&mut self, event: &EventPlan, time: u64, len: u32, _: &Session) {
+        self.heads.push(Head { time, event: event.index, len, first: self.used as u32 });
         self.used += event.params as usize;
     }
 }

@@ -92,6 +92,12 @@ impl<'s> Blocks<'s> {
         self.window.seek(at);
     }
 
+    /// The header that stands behind the block given out last, if one does.
+    pub(crate) fn peek(&mut self) -> io::Result<Option<Header>> {
+        self.window.skip(std::mem::take(&mut self.given));
+        Ok(Header::decode(self.window.fill(HEADER_LEN)?, crc32c::crc32c).ok())
+    }
+
     /// The payload of the block given out last.
     #[inline]
     pub(crate) fn payload(&self, header_len: usize) -> &[u8] {

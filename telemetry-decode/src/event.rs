@@ -23,6 +23,8 @@ pub struct Event<'a> {
     pub registry: &'a KnownRegistry,
     /// What it is: name, code, parameters, docs.
     pub schema: &'a schema::Event,
+    /// Bytes that the event takes in its block: code, time and parameters, without compression.
+    pub packed_len: u32,
     /// Its index in the registry.
     pub(crate) index: usize,
     pub(crate) payload: &'a [u8],

@@ -117,42 +117,33 @@ impl IndexedBlock {
 pub(crate) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Vec<IndexedBlock>> {
     let mut blocks = Blocks::skipping(source);
     let mut found = Vec::new();
-    let mut unsure: Option<(u64, Header)> = None;
-    loop {
-        let piece = blocks.next_with(Payloads::NotOfEvents)?;
-        if let Some((at, header)) = unsure.take() {
-            let follows = |block: &crate::Block<'_>| {
-                block.header.block_type == BlockType::Events && block.header.session == header.session
-            };
-            if matches!(&piece, Some(Piece::Block(block)) if follows(block)) {
-                add(&mut found, decoder, at, &header);
-            } else {
-                blocks.seek(at);
-                match blocks.next_with(Payloads::All)? {
-                    Some(Piece::Block(block)) => add(&mut found, decoder, block.at, &block.header),
-                    Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
-                    None => {}
-                }
+    let mut payloads = Payloads::NotOfEvents;
+    while let Some(piece) = blocks.next_with(payloads)? {
+        let (at, header) = match piece {
+            Piece::Block(block) if block.header.block_type == BlockType::Events => (block.at, block.header),
+            Piece::Block(block) => {
+                decoder.take(&block);
                 continue;
             }
-        }
-        match piece {
-            Some(Piece::Block(block)) if block.header.block_type == BlockType::Events => {
-                unsure = Some((block.at, block.header));
+            Piece::Damage(damage, header) => {
+                payloads = Payloads::NotOfEvents;
+                decoder.take_damage(damage, header.as_ref());
+                continue;
             }
-            Some(Piece::Block(block)) => decoder.take(&block),
-            Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
-            None => break,
+        };
+        let follows = |next: Header| next.block_type == BlockType::Events && next.session == header.session;
+        if payloads == Payloads::NotOfEvents && !blocks.peek()?.is_some_and(follows) {
+            blocks.seek(at);
+            payloads = Payloads::All;
+            continue;
         }
+        payloads = Payloads::NotOfEvents;
+        let lane = decoder.lane(&header);
+        decoder.lanes[lane as usize].note(&header);
+        found.push(IndexedBlock::new(at, lane, &header));
     }
     decoder.known.settle();
     Ok(found)
-}
-
-fn add(found: &mut Vec<IndexedBlock>, decoder: &mut Decoder, at: u64, header: &Header) {
-    let lane = decoder.lane(header);
-    decoder.lanes[lane as usize].note(header);
-    found.push(IndexedBlock::new(at, lane, header));
 }
 
 /// What of an index is to be read, and in which order lanes are: by lane, block and part.

@@ -175,7 +175,7 @@ enum Opened {
 
 fn open_one(path: &Path) -> io::Result<Opened> {
     if path.as_os_str() == "-" {
-        return Ok(Opened::Pipe(Box::new(io::stdin())));
+        return Ok(open_stdin().map_or_else(|| Opened::Pipe(Box::new(io::stdin())), Opened::File));
     }
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()));
@@ -185,4 +185,19 @@ fn open_one(path: &Path) -> io::Result<Opened> {
         return Err(named(io::Error::from(io::ErrorKind::IsADirectory)));
     }
     Ok(if metadata.is_file() { Opened::File(file) } else { Opened::Pipe(Box::new(file)) })
+}
+
+/// Standard input, if it is a file that nobody has read from: then it need not be copied.
+#[cfg(unix)]
+fn open_stdin() -> Option<File> {
+    use std::io::Seek;
+    use std::os::fd::AsFd;
+    let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let is_whole = file.metadata().ok()?.is_file() && file.stream_position().ok()? == 0;
+    is_whole.then_some(file)
+}
+
+#[cfg(not(unix))]
+fn open_stdin() -> Option<File> {
+    None
 }

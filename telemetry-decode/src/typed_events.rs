@@ -170,7 +170,7 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
     }
 
     #[inline(always)]
-    fn keep(&mut self, _: &EventPlan, ticks: u64, session: &Session) {
+    fn keep(&mut self, _: &EventPlan, ticks: u64, _: u32, session: &Session) {
         self.kept += 1;
         match self.read.take() {
             Some(event) => (self.f)(At { event, ticks, thread: self.thread, session }),

@@ -172,17 +172,24 @@ fn a_length_of_four_gigabytes() {
     }
 }
 
-/// Headers in the payloads of headers, all of them promising much: the work stays in proportion.
+/// Headers in the payloads of headers, all of them promising much, and behind them much that is no
+/// block: the work stays in proportion.
 #[test]
 fn nested_headers_take_no_time() {
-    let len = 4 << 20;
-    let one = block(|header| (header.payload_len, header.payload_crc) = (len, 7), b"");
-    let stream = one.repeat(3 * len as usize / one.len());
-    for way in [Way::PipeInStream, Way::MemoryByTime] {
+    let check = |stream: &[u8], way: Way| {
         let start = Instant::now();
-        let (events, completeness) = read(way, &stream);
+        let (events, completeness) = read(way, stream);
         assert_eq!((events.len(), completeness.bytes.damaged), (0, stream.len() as u64));
         assert!(start.elapsed() < Duration::from_secs(20), "{way:?}: {:?}", start.elapsed());
+    };
+    let len = 1 << 20;
+    let one = block(|header| (header.payload_len, header.payload_crc) = (len, 7), b"");
+    let nested = one.repeat(3 * len as usize / one.len());
+    let one = block(|header| (header.payload_len, header.payload_crc) = (300_000, 7), b"");
+    let before_noise = [one.repeat(700), vec![0; 4 << 20]].concat();
+    for way in [Way::PipeInStream, Way::MemoryByTime, Way::FileByTime] {
+        check(&nested, way);
+        check(&before_noise, way);
     }
 }
 
