@@ -121,7 +121,8 @@ impl Decoder {
                         && self.filter.until_ns.is_none_or(|until| ns < until)
                 };
             if passes {
-                taker.keep(event, reading.time, session);
+                let len = before.rest().len() - reading.cursor.rest().len();
+                taker.keep(event, reading.time, len as u32, session);
             } else {
                 part.filtered += 1;
             }
@@ -150,6 +151,7 @@ impl Decoder {
             registry,
             schema: registry.registry.events.get(head.event as usize)?,
             index: head.event as usize,
+            packed_len: head.len,
             payload,
             raw,
         })
@@ -181,8 +183,8 @@ pub(crate) trait Take<'p> {
     fn is_full(&self) -> bool;
     /// Reads the parameters of an event.
     fn read(&mut self, event: &EventPlan, reading: &mut Reading<'p, '_>) -> Result<(), Malformed>;
-    /// Takes the event read last. Not called if nobody wants it.
-    fn keep(&mut self, event: &EventPlan, time: u64, session: &Session);
+    /// Takes the event read last, of so many bytes. Not called if nobody wants it.
+    fn keep(&mut self, event: &EventPlan, time: u64, len: u32, session: &Session);
 }
 
 /// Where the events of a part are read.

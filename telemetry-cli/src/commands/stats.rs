@@ -16,8 +16,9 @@ use crate::text::{grouped, signed_grouped};
 use crate::verdict::Verdict;
 
 const EXAMPLES: &str = "\
-Rates are per second of the time between the first and the last event shown. Bytes are those of whole
-blocks, headers included, whatever the filter leaves out; those of a pipe are not known.
+Rates are per second of the time between the first and the last event shown. Bytes are those that the
+events take in their blocks; \"with headers\" are those of whole blocks, whatever the filter leaves out, and
+not known of a pipe.
 
 Examples:
   telemetry stats
@@ -65,6 +66,7 @@ impl Args {
 #[derive(Clone, Copy)]
 struct Count {
     count: u64,
+    bytes: u64,
     first_ns: i64,
     last_ns: i64,
 }
@@ -100,14 +102,16 @@ impl Tally {
 }
 
 impl Count {
-    const NONE: Count = Count { count: 0, first_ns: i64::MAX, last_ns: i64::MIN };
+    const NONE: Count = Count { count: 0, bytes: 0, first_ns: i64::MAX, last_ns: i64::MIN };
 
     fn add(&mut self, event: &Event<'_>) {
-        self.merge(&Count { count: 1, first_ns: event.time_ns, last_ns: event.time_ns });
+        let bytes = event.packed_len.into();
+        self.merge(&Count { count: 1, bytes, first_ns: event.time_ns, last_ns: event.time_ns });
     }
 
     fn merge(&mut self, other: &Count) {
         self.count += other.count;
+        self.bytes += other.bytes;
         self.first_ns = self.first_ns.min(other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
     }
@@ -143,7 +147,7 @@ struct KindStats {
     registry: String,
     #[serde(flatten)]
     measured: Measured,
-    bytes: Option<u64>,
+    bytes_with_headers: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -165,6 +169,7 @@ struct OnThread {
 #[derive(Serialize, Clone, Copy)]
 struct Measured {
     count: u64,
+    bytes: u64,
     /// Null if there is no time to divide by.
     per_second: Option<f64>,
     first_ns: Option<i64>,
@@ -229,7 +234,7 @@ impl<'a> Stats<'a> {
                 kind: registry.kinds.iter().find(|kind| kind.bit == key.1)?.name.clone(),
                 registry: registry.name.clone(),
                 measured: measured(count),
-                bytes: bytes.map(|bytes| bytes.get(key).copied().unwrap_or_default()),
+                bytes_with_headers: bytes.map(|bytes| bytes.get(key).copied().unwrap_or_default()),
             })
         });
         let threads = of_threads.iter().filter_map(|(&(id, thread), count)| {
@@ -260,9 +265,9 @@ impl<'a> Stats<'a> {
         events.append(out, 0);
         out.push(b'\n');
 
-        let mut kinds = Table::new(2, &with_measures(["kind", "registry"], &["bytes"]));
+        let mut kinds = Table::new(2, &with_measures(["kind", "registry"], &["with headers"]));
         for kind in &self.kinds {
-            let bytes = kind.bytes.map_or_else(|| "-".to_string(), grouped);
+            let bytes = kind.bytes_with_headers.map_or_else(|| "-".to_string(), grouped);
             let words = [kind.kind.clone(), kind.registry.clone()];
             kinds.row(words.into_iter().chain(kind.measured.cells(self.all.count)).chain([bytes]));
         }
@@ -283,6 +288,7 @@ impl Measured {
         let some = count.count > 0;
         Measured {
             count: count.count,
+            bytes: count.bytes,
             per_second: seconds.map(|seconds| count.count as f64 / seconds),
             first_ns: some.then_some(count.first_ns),
             last_ns: some.then_some(count.last_ns),
@@ -290,11 +296,13 @@ impl Measured {
     }
 
     /// Under the heads of [`with_measures`].
-    fn cells(&self, all: u64) -> [String; 5] {
+    fn cells(&self, all: u64) -> [String; 7] {
         let ns = |ns: Option<i64>| ns.map_or_else(|| "-".to_string(), signed_grouped);
         [
             grouped(self.count),
             format!("{:.1} %", 100.0 * self.count as f64 / all.max(1) as f64),
+            grouped(self.bytes),
+            format!("{:.1}", self.bytes as f64 / self.count.max(1) as f64),
             self.per_second.map_or_else(|| "-".to_string(), |rate| grouped(rate.round() as u64)),
             ns(self.first_ns),
             ns(self.last_ns),
@@ -303,7 +311,7 @@ impl Measured {
 }
 
 fn with_measures<'a>(words: [&'a str; 2], behind: &[&'a str]) -> Vec<&'a str> {
-    [&words[..], &["count", "share", "per second", "first ns", "last ns"], behind].concat()
+    [&words[..], &["count", "share", "bytes", "each", "per second", "first ns", "last ns"], behind].concat()
 }
 
 /// The most frequent first; where as many, in the order that they came in.
