@@ -25,3 +25,21 @@ fn kinds_clocks_and_retired_events() {
         "\"events.toml\", at = \"a::events\""
     ));
 }
+
+#[test]
+fn typed_decoders() {
+    insta::assert_snapshot!(expand(include_str!("../tests/typed.toml"), "\"events.toml\", decode"));
+}
+
+#[test]
+fn arguments_that_are_wrong() {
+    let check = |args: &str, expected| match Args::parse(args.parse().unwrap()) {
+        Ok(_) => panic!("{args} was taken"),
+        Err(error) => assert_eq!(error.to_string(), expected),
+    };
+    check("", "the path of a relation is missing\nhelp: write #[telemetry_event(\"events.toml\")]");
+    check("\"events.toml\", encode", "unknown argument `encode`\nhelp: expected `decode`, `at` or `crate`");
+    check("decode", "expected string literal");
+    check("\"events.toml\" decode", "expected `,`");
+    check("\"events.toml\", at = events", "expected string literal");
+}
