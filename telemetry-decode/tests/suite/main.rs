@@ -14,4 +14,5 @@ mod hostile;
 mod order;
 mod round_trip;
 mod seeds;
+mod shown;
 mod writing;

@@ -1,11 +1,12 @@
 //! What the writer writes, every reader reads.
 
 use proptest::prelude::*;
+use telemetry_decode::{Order, Reader};
 use telemetry_schema::Registry;
 
 use crate::arbitrary::registries;
 use crate::made::{Plan, make, relation};
-use crate::read::{Way, assert_same_lanes, read};
+use crate::read::{Way, assert_same_lanes, collect, read};
 
 /// Writes a stream and reads it in every way.
 fn check(registry: &Registry, plan: &Plan) {
@@ -43,5 +44,36 @@ proptest! {
         end in any::<bool>(),
     ) {
         check(&registry, &Plan { seed, sessions, threads: 3, events: 80, block_size, flush, lose, end });
+    }
+}
+
+/// The segments of a rotated stream, cut anywhere.
+#[test]
+fn several_files_are_one_stream() {
+    let made = make(&relation(), &Plan { events: 200, ..Plan::default() });
+    let folder = tempfile::tempdir().unwrap();
+    for cuts in [[0, 0], [100, 5000], [1, made.stream.len() - 1], [700, 701]] {
+        let segments = [&made.stream[..cuts[0]], &made.stream[cuts[0]..cuts[1]], &made.stream[cuts[1]..]];
+        let paths: Vec<_> = (0..3).map(|number| folder.path().join(number.to_string())).collect();
+        for (path, segment) in paths.iter().zip(segments) {
+            std::fs::write(path, segment).unwrap();
+        }
+        for order in [Order::Time, Order::Stream] {
+            let (events, completeness) =
+                collect(Reader::open_all(&paths).unwrap().order(order).events().unwrap());
+            assert_same_lanes(&events, &made.events, &format!("{cuts:?}"));
+            assert!(completeness.is_complete());
+        }
+    }
+}
+
+#[test]
+fn paths_that_cannot_be_read_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, kind) in [("missing", std::io::ErrorKind::NotFound), ("", std::io::ErrorKind::IsADirectory)] {
+        let path = folder.path().join(path);
+        let error = Reader::open(&path).err().unwrap();
+        assert_eq!(error.kind(), kind);
+        assert!(error.to_string().contains(&format!("cannot read `{}`: ", path.display())), "{error}");
     }
 }
