@@ -27,7 +27,7 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
 
         /// Any event of the relation.
         #[derive(Debug, Clone, Copy, PartialEq)]
-        #[allow(dead_code)]
+        #[allow(dead_code, clippy::derive_partial_eq_without_eq)]
         pub enum Event #any_lifetime {
             #(#variants)*
         }
@@ -81,7 +81,7 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
     quote! {
         #[doc = #doc]
         #[derive(Debug, Clone, Copy, PartialEq)]
-        #[allow(dead_code)]
+        #[allow(dead_code, clippy::derive_partial_eq_without_eq)]
         pub struct #name #lifetime {
             #(#fields)*
         }

@@ -8,8 +8,10 @@ mod ends;
 mod fork;
 mod latency;
 mod loss;
+mod packages;
 mod signals;
 mod values;
+mod varieties;
 
 use telemetry::telemetry_event;
 

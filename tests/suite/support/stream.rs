@@ -9,6 +9,8 @@ use telemetry_decode::{Completeness, Order, Reader, Value};
 pub(crate) struct Stream {
     /// By time.
     pub(crate) events: Vec<Event>,
+    /// Names and versions of its registries.
+    pub(crate) versions: Vec<String>,
     pub(crate) completeness: Completeness,
 }
 
@@ -54,7 +56,9 @@ impl Stream {
         }
         let completeness = events.completeness();
         check(&completeness);
-        Stream { events: read, completeness }
+        let registries = events.registries().iter();
+        let versions = registries.map(|known| format!("{} {}", known.registry.name, known.registry.version));
+        Stream { events: read, versions: versions.collect(), completeness }
     }
 
     /// The number of events by name.

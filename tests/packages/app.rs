@@ -1,0 +1,18 @@
+//! A program with events of its own, and of a library.
+
+mod outer {
+    #[telemetry::telemetry_event("relations/app.toml", at = "outer::events")]
+    pub mod events {
+        /// What the module has of its own stays in it.
+        pub const LIBRARY: &str = "cache";
+    }
+}
+
+use cache::events::{self as library, Why};
+
+fn main() {
+    outer::events::started!(outer::events::LIBRARY);
+    cache::inner::look_up(10);
+    library::miss!(20, Why::Evicted);
+    cache::events::hit!(21);
+}

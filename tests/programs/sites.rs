@@ -1,0 +1,32 @@
+//! Functions whose assembly is read: each has one emitter and nothing else.
+
+use telemetry::telemetry_event;
+
+#[telemetry_event("work.toml")]
+pub mod work {}
+
+#[unsafe(no_mangle)]
+pub fn empty(_: u64, _: u64) {}
+
+/// Not on a critical path: in the hot variety too.
+#[unsafe(no_mangle)]
+pub fn always(a: u64, b: u64) {
+    work::alloc!(a, b, 16_u64, 7);
+}
+
+/// On a critical path: in the cool variety only.
+#[unsafe(no_mangle)]
+pub fn critical(a: u64, b: u64) {
+    work::fix!(a, b, 16_u64, 7);
+}
+
+/// Its arguments cost something, where they are evaluated.
+#[unsafe(no_mangle)]
+pub fn costly(a: u64, b: u64) {
+    work::fix!(a / b, b, std::env::args().count(), 7);
+}
+
+#[unsafe(no_mangle)]
+pub fn text(a: u64, b: u64) {
+    work::named!(a, b, 16_u64, 7, "text");
+}

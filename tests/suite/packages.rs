@@ -1,0 +1,139 @@
+//! Packages of users, built by real cargo: a library and a program with events of their own, changes of
+//! a relation, other editions and names, and lints that allow nothing.
+
+use crate::support::package::{Workspace, said};
+use crate::support::process::Process;
+use crate::support::stream::{Owned, Stream};
+
+const CACHE: &str = include_str!("../packages/cache.toml");
+
+/// A library with events, a program with others, and a program that knows nothing but the library.
+fn library_and_programs() -> Workspace {
+    let workspace = Workspace::new("packages", &["cache", "app", "user"]);
+    workspace.package("cache", "2024", "telemetry.workspace = true");
+    workspace.write("cache/events.toml", CACHE);
+    workspace.write("cache/src/lib.rs", include_str!("../packages/cache.rs"));
+    workspace.package("app", "2021", "telemetry.workspace = true\ncache = { path = \"../cache\" }");
+    workspace.write("app/relations/app.toml", include_str!("../packages/app.toml"));
+    workspace.write("app/src/main.rs", include_str!("../packages/app.rs"));
+    workspace.package("user", "2018", "cache = { path = \"../cache\" }");
+    workspace.write("user/src/main.rs", include_str!("../packages/user.rs"));
+    workspace
+}
+
+/// Runs a program of a workspace: its stream.
+fn run(workspace: &Workspace, program: &str) -> Stream {
+    Process::new(workspace.program("debug", program)).run().succeeded().stream()
+}
+
+/// The events of a stream, each as a line.
+fn lines(stream: &Stream) -> Vec<String> {
+    let value = |value: &Owned| match value {
+        Owned::Number(number) => number.to_string(),
+        Owned::Text(text) => text.clone(),
+        other => format!("{other:?}"),
+    };
+    let line = |event: &crate::support::stream::Event| {
+        event.values.iter().fold(event.name.clone(), |line, one| format!("{line} {}", value(one)))
+    };
+    stream.events.iter().map(line).collect()
+}
+
+#[test]
+fn a_library_and_programs_that_use_it() {
+    let workspace = library_and_programs();
+    let built = workspace.build(&[]);
+    assert!(!built.contains("warning"), "{built}");
+    let app = ["Started cache", "Miss 10 1", "Hit 10", "Hit 11", "Hit 12", "Miss 20 2", "Hit 21"];
+    assert_eq!(lines(&run(&workspace, "app")), app);
+    assert_eq!(lines(&run(&workspace, "user")), ["Hit 1", "Miss 2 1"]);
+}
+
+/// In a workspace of its own, so that the other one need not be built anew.
+#[test]
+fn a_relation_that_changes() {
+    let workspace = Workspace::new("changes", &["cache", "change"]);
+    workspace.package("cache", "2024", "telemetry.workspace = true");
+    workspace.write("cache/events.toml", CACHE);
+    workspace.write("cache/src/lib.rs", include_str!("../packages/cache.rs"));
+    workspace.package("change", "2024", "cache = { path = \"../cache\" }");
+    let main = |emitter: &str| format!("fn main() {{\n    cache::events::{emitter};\n}}\n");
+    workspace.write("change/src/main.rs", &main("hit!(1)"));
+    workspace.build(&[]);
+    assert_eq!(lines(&run(&workspace, "change")), ["Hit 1"]);
+
+    // The relation alone: whoever uses it is built again, and tells its new version.
+    let minor = CACHE.replace("minor = 0", "minor = 1");
+    let event = "\n[[event]]\nname = \"Full\"\ncode = 3\nkind = \"Lookup\"\ndoc = \"No room is left\"\n";
+    workspace.write("cache/events.toml", &(minor + event));
+    let built = workspace.build(&[]);
+    assert!(built.contains("Compiling cache") && built.contains("Compiling change"), "{built}");
+    let stream = run(&workspace, "change");
+    assert_eq!(lines(&stream), ["Hit 1"]);
+    assert_eq!(stream.versions, ["cache 1.0.1"]);
+
+    workspace.write("change/src/main.rs", &main("full!()"));
+    workspace.build(&[]);
+    assert_eq!(lines(&run(&workspace, "change")), ["Full"]);
+
+    // A mistake in it is found, and gone with it.
+    workspace.write("cache/events.toml", &CACHE.replace("\"u64\"", "\"u65\""));
+    let output = workspace.cargo("build", "target").output().expect("cargo runs");
+    let text = said(&output);
+    assert!(!output.status.success() && text.contains("cache/events.toml:20:34"), "{text}");
+    workspace.write("cache/events.toml", CACHE);
+    workspace.write("change/src/main.rs", &main("hit!(1)"));
+    assert!(workspace.build(&[]).contains("Compiling cache"));
+    assert_eq!(run(&workspace, "change").versions, ["cache 1.0.0"]);
+}
+
+/// Types, events and parameters may be called as other things are; `telemetry` may have another name.
+#[test]
+fn names_that_other_things_have() {
+    let workspace = Workspace::new("names", &["names"]);
+    let features = "package = \"telemetry\", features = [\"decode\"]";
+    let path = env!("CARGO_MANIFEST_DIR");
+    workspace.package("names", "2021", &format!("tel = {{ path = {path:?}, {features} }}"));
+    workspace.write("names/events.toml", include_str!("../packages/names.toml"));
+    workspace.write("names/src/main.rs", include_str!("../packages/names.rs"));
+    let built = workspace.build(&[]);
+    assert!(!built.contains("warning"), "{built}");
+    let run = Process::new(workspace.program("debug", "names")).run().succeeded();
+    let printed: Vec<&str> = run.stdout.lines().collect();
+    let expected = [
+        "Vec(Vec { option: Ok(Some), result: [Ok(Vec), Ok(Eq)], string: String(3), label: Label(2), array: [Ok(Fields)] })",
+        "Println(Println)",
+        "Assert(Assert)",
+        "ThreadLocal(ThreadLocal)",
+        "Record(Record { cursor: 1, slots: [2, 3], source: \"four\", value: [5, 6], number: [7, 8], rt: 9, \
+         record: [10, 11], long: -12, event: true, core: 13.5, std: Label(14), telemetry: [Label(15)] })",
+        "Long(Long)",
+        "Rt(Rt)",
+        "Core(Core)",
+        "Iterator(Iterator { inside: [1, 2, 3] })",
+    ];
+    assert_eq!(printed, expected);
+}
+
+/// Unused emitters, types and decoders in a private module break no lint, nor do used ones.
+#[test]
+fn lints_that_allow_nothing() {
+    let workspace = Workspace::new("strict", &["strict"]);
+    workspace.package("strict", "2024", "telemetry = { workspace = true, features = [\"decode\"] }");
+    for (name, text) in [
+        ("cache", CACHE),
+        ("names", include_str!("../packages/names.toml")),
+        ("sorts", include_str!("../relations/sorts.toml")),
+    ] {
+        workspace.write(&format!("strict/relations/{name}.toml"), text);
+    }
+    workspace.write("strict/src/main.rs", include_str!("../packages/strict.rs"));
+    workspace.build(&[]);
+    let output = workspace.cargo("clippy", "target").output().expect("cargo runs");
+    let text = said(&output);
+    if text.contains("no such command") || text.contains("is not installed") {
+        eprintln!("SKIPPED: there is no clippy here");
+        return;
+    }
+    assert!(output.status.success() && !text.contains("warning"), "{text}");
+}
