@@ -273,6 +273,7 @@ impl Bench<'_> {
         Ok(node)
     }
 
+    #[inline(always)]
     fn node(&mut self, height: u8) -> Result<Ref, OutOfMemory> {
         let node = self.heap.alloc(NODE)?;
         self.heap.set_data(node, NODE, height.into());

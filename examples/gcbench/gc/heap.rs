@@ -121,7 +121,7 @@ impl Heap {
     ///
     /// # Errors
     /// If there is no memory, not even after a collection.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn alloc(&mut self, shape: Shape) -> Result<Ref, OutOfMemory> {
         let buffer = &self.buffers[0];
         if buffer.limit - buffer.next < shape.words() {
@@ -129,8 +129,10 @@ impl Heap {
         }
         let at = self.buffers[0].next;
         self.buffers[0].next = at + shape.words();
-        self.arena.memory.begin(at, shape);
+        // Told before memory is touched: behind what may be a call the compiler would have to look up
+        // and check the memory's bounds again for whatever the caller writes into the object.
         events::object_alloc!(self.arena.memory.address(at), shape.bytes());
+        self.arena.memory.begin(at, shape);
         Ok(Ref::at(at))
     }
 
