@@ -16,21 +16,21 @@ use common::{Goal, Row, table};
 const ROUNDS: usize = 3;
 
 fn main() -> std::io::Result<()> {
-    let row = |name, goal| Row { name, unit: "s", rounds: Vec::new(), goal };
+    let row = |name, goal| Row::new(name, "s", goal);
     let mut rows = vec![
         row("cold release build of runtime and derive", Goal::AtMost(30.0)),
-        row("check of a crate with one event", Goal::None),
-        row("check of a crate with 1,000 events", Goal::None),
+        row("check of a crate with one event", Goal::Less),
+        row("check of a crate with 1,000 events", Goal::Less),
         row("what 1,000 events add", Goal::AtMost(2.0)),
     ];
     for _ in 0..ROUNDS {
         let dir = tempfile::tempdir()?;
-        rows[0].rounds.push(cold(dir.path()));
+        rows[0].add(cold(dir.path()), 1.0);
         let one = check(dir.path(), 1)?;
         let many = check(dir.path(), 1_000)?;
-        rows[1].rounds.push(one);
-        rows[2].rounds.push(many);
-        rows[3].rounds.push(many - one);
+        rows[1].add(one, 1.0);
+        rows[2].add(many, 1.0);
+        rows[3].add(many - one, 1.0);
     }
     table(rows);
     Ok(())

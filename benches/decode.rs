@@ -34,28 +34,30 @@ fn main() -> io::Result<()> {
     let file = dir.path().join("work.tel");
     make(&file, EVENTS)?;
     let command = build_command()?;
-    let row = |name, goal| Row { name, unit: "M events/s", rounds: Vec::new(), goal };
+    let row = |name, goal| Row::new(name, "M events/s", goal);
     let mut rows = vec![
         row("typed decoding of W", Goal::AtLeast(80.0)),
         row("generic decoding of W", Goal::AtLeast(40.0)),
-        row("generic decoding of W, by time", Goal::None),
+        row("generic decoding of W, by time", Goal::More),
         row("telemetry cnv", Goal::AtLeast(8.0)),
-        row("telemetry print", Goal::None),
+        row("telemetry print", Goal::More),
     ];
     let bytes = std::fs::read(&file)?;
     for _ in 0..ROUNDS {
-        rows[0].rounds.push(typed(&bytes)?);
-        rows[1].rounds.push(generic(&bytes, Order::Stream)?);
-        rows[2].rounds.push(generic(&bytes, Order::Time)?);
-        rows[3].rounds.push(run(&command, "cnv", &file)?);
-        rows[4].rounds.push(run(&command, "print", &file)?);
+        rows[0].add(typed(&bytes)?, 1.0);
+        rows[1].add(generic(&bytes, Order::Stream)?, 1.0);
+        rows[2].add(generic(&bytes, Order::Time)?, 1.0);
+        rows[3].add(run(&command, "cnv", &file)?, 1.0);
+        rows[4].add(run(&command, "print", &file)?, 1.0);
     }
     drop(bytes);
     let big = dir.path().join("big.tel");
     make(&big, MANY)?;
     let len = std::fs::metadata(&big)?.len();
     let name = "telemetry print on a gigabyte, peak memory";
-    rows.push(Row { name, unit: "MB", rounds: vec![peak(&command, &big)?], goal: Goal::AtMost(64.0) });
+    let mut row = Row::new(name, "MB", Goal::AtMost(64.0));
+    row.add(peak(&command, &big)?, 1.0);
+    rows.push(row);
     table(rows);
     println!("\nthe last stream has {len} bytes");
     Ok(())

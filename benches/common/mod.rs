@@ -79,33 +79,52 @@ pub(crate) fn counter() -> u64 {
     }
 }
 
-/// One row: a figure of every round, and what it shall be at most, or at least.
+/// One row: a figure of every round, over what it is a ratio to, and what it shall be.
 pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) unit: &'static str,
-    pub(crate) rounds: Vec<f64>,
-    pub(crate) goal: Goal,
+    name: &'static str,
+    unit: &'static str,
+    goal: Goal,
+    figures: Vec<f64>,
+    bases: Vec<f64>,
 }
 
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
-    None,
+    /// Only to be seen: the less, or the more, the better.
+    Less,
+    More,
 }
 
-/// Prints the rows: the best and the median round, and whether the best reaches its goal.
+impl Row {
+    pub(crate) fn new(name: &'static str, unit: &'static str, goal: Goal) -> Row {
+        Row { name, unit, goal, figures: Vec::new(), bases: Vec::new() }
+    }
+
+    /// Adds the figure of a round, and what it is a ratio to.
+    pub(crate) fn add(&mut self, figure: f64, base: f64) {
+        self.figures.push(figure);
+        self.bases.push(base);
+    }
+}
+
+/// Prints the rows: the best and the median, and whether the best reaches its goal.
+///
+/// The best is the best figure over the best base, so that neither a disturbed figure nor a disturbed
+/// base shows.
 pub(crate) fn table(rows: Vec<Row>) {
     println!("{:<44} {:>9} {:>9}  {:<14} goal", "", "best", "median", "");
-    for Row { name, unit, mut rounds, goal } in rows {
-        rounds.sort_by(f64::total_cmp);
-        let median = rounds[rounds.len() / 2];
+    for Row { name, unit, goal, mut figures, mut bases } in rows {
+        figures.sort_by(f64::total_cmp);
+        bases.sort_by(f64::total_cmp);
+        let median = figures[figures.len() / 2] / bases[bases.len() / 2];
+        let least = figures[0] / bases[0];
+        let most = figures[figures.len() - 1] / bases[bases.len() - 1];
         let (best, goal, reached) = match goal {
-            Goal::AtMost(most) => (rounds[0], format!("at most {most}"), Some(rounds[0] <= most)),
-            Goal::AtLeast(least) => {
-                let best = rounds[rounds.len() - 1];
-                (best, format!("at least {least}"), Some(best >= least))
-            }
-            Goal::None => (rounds[0], String::new(), None),
+            Goal::AtMost(limit) => (least, format!("at most {limit}"), Some(least <= limit)),
+            Goal::AtLeast(limit) => (most, format!("at least {limit}"), Some(most >= limit)),
+            Goal::Less => (least, String::new(), None),
+            Goal::More => (most, String::new(), None),
         };
         let verdict = match reached {
             Some(true) => "reached",
