@@ -30,8 +30,12 @@ impl Args {
 
 impl Parse for Args {
     fn parse(input: ParseStream<'_>) -> syn::Result<Args> {
-        let mut args =
-            Args { path: input.parse()?, at: None, telemetry: syn::parse_quote!(::telemetry), decode: false };
+        let path = input.parse().map_err(|error| {
+            let text =
+                "expected the path of a relation, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
+            syn::Error::new(error.span(), text)
+        })?;
+        let mut args = Args { path, at: None, telemetry: syn::parse_quote!(::telemetry), decode: false };
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if input.is_empty() {
@@ -39,13 +43,13 @@ impl Parse for Args {
             }
             if input.peek(Token![crate]) {
                 input.parse::<Token![crate]>()?;
-                args.telemetry = path(input)?;
+                args.telemetry = module(input, "::telemetry")?;
                 continue;
             }
             let key: Ident = input.parse()?;
             match key.to_string().as_str() {
                 "decode" => args.decode = true,
-                "at" => args.at = Some(path(input)?),
+                "at" => args.at = Some(module(input, "outer::events")?),
                 other => {
                     let text =
                         format!("unknown argument `{other}`\nhelp: expected `decode`, `at` or `crate`");
@@ -57,7 +61,10 @@ impl Parse for Args {
     }
 }
 
-fn path(input: ParseStream<'_>) -> syn::Result<Path> {
-    input.parse::<Token![=]>()?;
-    input.parse::<LitStr>()?.parse()
+/// The rest of an argument whose value is the path of a module, such as `example`.
+fn module(input: ParseStream<'_>, example: &str) -> syn::Result<Path> {
+    let literal = input.parse::<Token![=]>().and_then(|_| input.parse::<LitStr>());
+    let wrong = |span| syn::Error::new(span, format!("expected the path of a module: `= \"{example}\"`"));
+    let literal = literal.map_err(|error| wrong(error.span()))?;
+    literal.parse().map_err(|_| wrong(literal.span()))
 }

@@ -38,22 +38,19 @@ pub(crate) fn read(literal: &LitStr) -> Result<Source, Box<Failure>> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let path = package.join(&named);
     let absolute = path.to_string_lossy().into_owned();
-    match load(&path) {
-        Ok((registry, _)) => Ok(Source { path: absolute, registry }),
-        Err(error) => match error.cause {
-            LoadCause::Invalid { text, invalid } => {
-                let rendered = invalid.render(&clickable(&path), &text);
-                // rustc writes its own `error: ` before the first.
-                let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end().to_owned();
-                Err(fail(rendered, Some(absolute), Some(*invalid)))
-            }
-            _ => {
-                let at = package.display();
-                let there = path.exists().then_some(absolute);
-                Err(fail(format!("{error}\nhelp: the path is relative to {at}"), there, None))
-            }
-        },
-    }
+    let error = match load(Path::new(&clickable(&path))) {
+        Ok((registry, _)) => return Ok(Source { path: absolute, registry }),
+        Err(error) => error,
+    };
+    let text = error.to_string();
+    // rustc writes its own `error: ` before the first.
+    let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
+    let there = path.is_file().then_some(absolute);
+    Err(match error.cause {
+        LoadCause::Invalid { invalid, .. } => fail(text, there, Some(*invalid)),
+        LoadCause::Io(_) => fail(text + "\nhelp: the path is relative to Cargo.toml", there, None),
+        _ => fail(text, there, None),
+    })
 }
 
 /// The path as rustc prints others: relative to where cargo runs it, the root of the workspace. Then

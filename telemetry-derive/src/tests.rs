@@ -39,7 +39,13 @@ fn arguments_that_are_wrong() {
     };
     check("", "the path of a relation is missing\nhelp: write #[telemetry_event(\"events.toml\")]");
     check("\"events.toml\", encode", "unknown argument `encode`\nhelp: expected `decode`, `at` or `crate`");
-    check("decode", "expected string literal");
+    let no_literal =
+        "expected the path of a relation, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
+    check("decode", no_literal);
+    check("events.toml", no_literal);
     check("\"events.toml\" decode", "expected `,`");
-    check("\"events.toml\", at = events", "expected string literal");
+    for at in ["at", "at = events", "at = \"outer events\"", "at \"events\""] {
+        check(&format!("\"events.toml\", {at}"), "expected the path of a module: `= \"outer::events\"`");
+    }
+    check("\"events.toml\", crate = telemetry", "expected the path of a module: `= \"::telemetry\"`");
 }

@@ -18,7 +18,7 @@ pub trait Address {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no word",
     label = "expected `usize`, `u64`, `u32`, `u16` or `u8`",
-    note = "parameters of sort `W` (word) take unsigned numbers"
+    note = "parameters of sort `W` (word) take unsigned numbers; one that is written out needs its type: `16_usize`"
 )]
 pub trait Word {
     /// The number.

@@ -1,0 +1,28 @@
+//! What users see when something is wrong: the compiler's errors, as they stand in `tests/ui`.
+//!
+//! After a change, `TRYBUILD=overwrite cargo test -p telemetry-derive --test ui` writes them anew; read them.
+
+use std::path::Path;
+
+/// Other versions word some of their errors in other ways.
+const COMPILER: &str = "rustc 1.95.";
+
+#[test]
+fn errors() {
+    let compiler = std::process::Command::new("rustc").arg("--version").output().map(|output| output.stdout);
+    let compiler = String::from_utf8_lossy(&compiler.unwrap_or_default()).into_owned();
+    if !compiler.starts_with(COMPILER) {
+        eprintln!("SKIPPED: the errors are those of {COMPILER}, this is {compiler}");
+        return;
+    }
+    // The cases are compiled in a package that trybuild makes, and a relation's path is relative to its
+    // package.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
+    let package = target.join("tests/trybuild").join(env!("CARGO_PKG_NAME")).join("relations");
+    std::fs::create_dir_all(&package).expect("a writable target directory");
+    let relations = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/relations");
+    for file in std::fs::read_dir(relations).expect("the cases' relations").flatten() {
+        std::fs::copy(file.path(), package.join(file.file_name())).expect("a writable target directory");
+    }
+    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+}

@@ -1,0 +1,4 @@
+#[telemetry::telemetry_event("/etc/events.toml")]
+pub mod events {}
+
+fn main() {}

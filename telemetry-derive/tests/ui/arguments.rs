@@ -1,0 +1,24 @@
+use telemetry::telemetry_event;
+
+#[telemetry_event]
+pub mod none {}
+
+#[telemetry_event()]
+pub mod empty {}
+
+#[telemetry_event(relations)]
+pub mod no_literal {}
+
+#[telemetry_event("relations/good.toml", decoder)]
+pub mod unknown {}
+
+#[telemetry_event("relations/good.toml" decode)]
+pub mod no_comma {}
+
+#[telemetry_event("relations/good.toml", at)]
+pub mod no_value {}
+
+#[telemetry_event("relations/good.toml", at = "not a path")]
+pub mod no_path {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[telemetry::telemetry_event("relations")]
+pub mod events {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[telemetry::telemetry_event("relations/nowhere.toml")]
+pub mod events {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+mod outer {
+    #[telemetry::telemetry_event("relations/good.toml")]
+    pub mod events {}
+}
+
+fn main() {
+    outer::events::grown!(0_u64, 0_u64, 0, outer::events::Why::Full, "");
+}
