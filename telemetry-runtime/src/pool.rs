@@ -31,14 +31,18 @@ pub(crate) struct Pool {
 }
 
 /// The pool of the process.
-pub(crate) static POOL: Pool = Pool {
-    base: AtomicPtr::new(null_mut()),
-    chunks: AtomicUsize::new(0),
-    next_record: AtomicUsize::new(0),
-    closed: AtomicUsize::new(0),
-};
+pub(crate) static POOL: Pool = Pool::new();
 
 impl Pool {
+    const fn new() -> Self {
+        Pool {
+            base: AtomicPtr::new(null_mut()),
+            chunks: AtomicUsize::new(0),
+            next_record: AtomicUsize::new(0),
+            closed: AtomicUsize::new(0),
+        }
+    }
+
     /// Maps the pool: `bytes` of blocks, rounded up to whole chunks. False if there is no memory.
     pub(crate) fn init(&self, bytes: usize) -> bool {
         let chunks = bytes.div_ceil(CHUNK).max(1);
@@ -156,4 +160,71 @@ const fn map_len(chunks: usize) -> usize {
 /// Bytes of everything before the first chunk, whole pages.
 const fn tables(chunks: usize) -> usize {
     map_len(chunks) + (chunks * CHUNK_PAGES * size_of::<LaneRecord>()).next_multiple_of(PAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A block of so many pages, or the return of one that was taken before.
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Take(usize),
+        Give(prop::sample::Index),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let take = prop::sample::select(vec![1, 4, CHUNK_PAGES]).prop_map(Step::Take);
+        prop::collection::vec(
+            prop_oneof![3 => take, 2 => any::<prop::sample::Index>().prop_map(Step::Give)],
+            0..200,
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn pages_are_given_to_one_at_a_time_and_come_back(chunks in 1..5_usize, steps in steps()) {
+            let pool = Pool::new();
+            prop_assert!(pool.take(1).is_none(), "there is no memory yet");
+            prop_assert!(pool.init(chunks * CHUNK - 1));
+            let start = pool.base.load(Ordering::Relaxed) as usize + tables(chunks);
+            let (mut taken, mut blocks) = (BTreeSet::new(), Vec::new());
+            for step in steps {
+                match step {
+                    Step::Take(pages) => match pool.take(pages) {
+                        Some(at) => {
+                            let first = (at as usize - start) / PAGE;
+                            prop_assert_eq!((at as usize - start) % (pages * PAGE), 0);
+                            prop_assert!(first + pages <= chunks * CHUNK_PAGES);
+                            for page in first..first + pages {
+                                prop_assert!(taken.insert(page), "page {} twice", page);
+                            }
+                            blocks.push((at, pages));
+                        }
+                        None => {
+                            let mut runs = (0..chunks * CHUNK_PAGES).step_by(pages);
+                            let is_free = |first: usize| (first..first + pages).all(|page| !taken.contains(&page));
+                            prop_assert!(!runs.any(is_free), "{} free pages were not found", pages);
+                        }
+                    },
+                    Step::Give(index) if !blocks.is_empty() => {
+                        let (at, pages) = blocks.swap_remove(index.index(blocks.len()));
+                        let first = (at as usize - start) / PAGE;
+                        (first..first + pages).for_each(|page| _ = taken.remove(&page));
+                        pool.give(at, pages);
+                    }
+                    Step::Give(_) => {}
+                }
+            }
+            blocks.into_iter().for_each(|(at, pages)| pool.give(at, pages));
+            let whole = (0..=chunks).filter(|_| pool.take(CHUNK_PAGES).is_some()).count();
+            prop_assert_eq!(whole, chunks);
+        }
+    }
 }

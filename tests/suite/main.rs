@@ -24,5 +24,5 @@ pub mod work {}
 pub mod second {}
 
 /// Every sort.
-#[telemetry_event("tests/relations/sorts.toml")]
+#[telemetry_event("tests/relations/sorts.toml", decode)]
 pub mod sorts {}

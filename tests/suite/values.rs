@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod emit;
+mod typed;
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -34,14 +35,19 @@ fn check(kinds: &[&str], cases: u32) {
         }
         telemetry::flush();
         let stream = Stream::read(telemetry::filename());
-        let new = &stream.events[seen.replace(stream.events.len())..];
+        let typed = typed::read(&telemetry::filename());
+        prop_assert_eq!(stream.events.len(), typed.len());
+        let first = seen.replace(stream.events.len());
+        let new = &stream.events[first..];
         prop_assert_eq!(new.len(), events.len());
-        for (read, (event, values)) in new.iter().zip(&events) {
+        for ((read, typed), (event, values)) in new.iter().zip(&typed[first..]).zip(&events) {
             prop_assert_eq!(&read.name, &event.name);
+            prop_assert_eq!(typed.0, &event.name);
             let expected = event.params.iter().zip(values).map(|(param, value)| arbitrary::cut(param, value));
             let (expected, cuts): (Vec<Owned>, Vec<bool>) = expected.unzip();
             cut.set(cut.get() + cuts.iter().filter(|cut| **cut).count() as u64);
             prop_assert!(read.values == expected, "{}: {:?}\nexpected {expected:?}", read.name, read.values);
+            prop_assert!(typed.1 == expected, "typed {}: {:?}\nexpected {expected:?}", typed.0, typed.1);
         }
         prop_assert_eq!(stream.completeness.lost().cut, cut.get());
         prop_assert_eq!(stream.completeness.lost().events(), 0);
