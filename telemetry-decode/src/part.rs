@@ -95,14 +95,16 @@ impl Decoder {
             time: part.time,
             slots: &mut lane.slots,
         };
+        // Out of the part, so that they can stay in registers.
+        let (give, end, kind) = (part.give.clone(), part.end, part.header.kind);
         let mut number = part.next;
         while !taker.is_full() {
-            if number == part.end {
+            if number == end {
                 part.wrong = (!reading.cursor.is_empty()).then_some(Reason::Trailing);
                 break;
             }
             let before = reading.cursor;
-            let event = match reading.event(registry, part.header.kind, taker) {
+            let event = match reading.event(registry, kind, taker) {
                 Ok(event) => event,
                 Err(reason) => {
                     reading.cursor = before;
@@ -111,7 +113,7 @@ impl Decoder {
                 }
             };
             number += 1;
-            if !part.give.contains(&(number - 1)) {
+            if !give.contains(&(number - 1)) {
                 continue;
             }
             let passes = wants_all
