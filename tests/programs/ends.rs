@@ -16,6 +16,13 @@ fn main() {
     std::thread::spawn(emit).join().expect("a thread that only emits");
     match std::env::args().nth(1).expect("how to end").as_str() {
         "return" => {}
+        "return while others emit" => {
+            for _ in 0..3 {
+                std::thread::spawn(|| (0..u64::MAX).for_each(|number| work::fix!(number, number, number, 1)));
+            }
+            // Not before they do.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
         "exit" => std::process::exit(3),
         "exit in a thread" => {
             std::thread::spawn(|| std::process::exit(3)).join().expect("nothing: the process ends")

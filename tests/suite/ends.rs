@@ -56,6 +56,17 @@ fn by_returning_from_main() {
     check_complete(&ends("debug", "return").succeeded(), 2000);
 }
 
+/// The stream is whole, whatever the others were about to say.
+#[test]
+fn by_returning_while_others_emit() {
+    for _ in 0..5 {
+        let process = Process::new(program("debug", "ends")).arg("return while others emit");
+        let run = process.env("TELEMETRY_BUFFER", "256k").env("TELEMETRY_LATENCY", "0.001").run().succeeded();
+        let counts = Counts::of(run.path());
+        assert!(counts.decoded > 2000);
+    }
+}
+
 #[test]
 fn by_exit() {
     for how in ["exit", "exit in a thread"] {

@@ -5,6 +5,7 @@ mod support;
 
 mod control;
 mod ends;
+mod facts;
 mod fork;
 mod latency;
 mod loss;
