@@ -14,6 +14,12 @@ pub fn always(a: u64, b: u64) {
     work::alloc!(a, b, 16_u64, 7);
 }
 
+/// As other languages call it: nothing may unwind out of it.
+#[unsafe(no_mangle)]
+pub extern "C" fn embedded(a: u64, b: u64) {
+    work::alloc!(b, a, 16_u64, 7);
+}
+
 /// On a critical path: in the cool variety only.
 #[unsafe(no_mangle)]
 pub fn critical(a: u64, b: u64) {
