@@ -12,7 +12,8 @@ pub(crate) static PAST_NESTED: AtomicU64 = AtomicU64::new(0);
 pub(crate) static PAST_SINK: AtomicU64 = AtomicU64::new(0);
 
 /// What became of the process's events. After a [`crate::flush`], with no thread emitting, the sum
-/// of all four is the number of events that were on when their emitters were called.
+/// of all four is the number of events that were on when their emitters were called; less, while the
+/// sink fails, those in blocks that are not full, which it may take yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Events that the sink has taken.

@@ -21,11 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What tells a handler's events from others.
 const MARK: u64 = 1 << 63;
 
-/// Emits into the lane that the interrupted code may be in, into another one, and into one of another
+/// Emits into the lanes that the interrupted code may be in, into another one, and into one of another
 /// registry.
 extern "C" fn handler(_: std::ffi::c_int) {
     let number = HANDLED.fetch_add(1, Ordering::Relaxed);
     work::alloc!(MARK | number, number << 13, number, 1);
+    work::fix!(MARK | number, number, number, 1);
     work::tick!();
     second::alloc!(number);
 }
@@ -58,7 +59,7 @@ fn pause() {
 fn numbers(rounds: u64) -> Numbers {
     telemetry::flush();
     let counters = telemetry::counters();
-    let emitted = 2 * rounds + 3 * HANDLED.load(Ordering::Relaxed);
+    let emitted = 2 * rounds + 4 * HANDLED.load(Ordering::Relaxed);
     assert_eq!(counters.written + counters.lost_nested, emitted, "{counters:?}");
     vec![
         ("rounds", rounds),
@@ -75,6 +76,8 @@ fn check(run: &Outcome) {
     assert!(run.number("nested") > 0, "no signal of a storm came at a bad moment");
     assert_eq!(stream.completeness.lost().nested, run.number("nested"));
     assert_eq!(stream.events.len() as u64, run.number("emitted") - run.number("nested"));
+    let until = (10 * PATIENCE).as_nanos() as i64;
+    assert!(stream.events.iter().all(|event| (0..until).contains(&event.time_ns)), "an event at no time");
     let (mut rounds, mut handlers) = (BTreeMap::new(), BTreeSet::new());
     for event in stream.events.iter().filter(|event| event.name == "Alloc") {
         match event.values.iter().map(number).collect::<Vec<_>>()[..] {

@@ -20,6 +20,7 @@ pub(crate) struct Event {
     pub(crate) name: String,
     pub(crate) thread: u32,
     pub(crate) ticks: u64,
+    pub(crate) time_ns: i64,
     pub(crate) values: Vec<Owned>,
 }
 
@@ -51,6 +52,7 @@ impl Stream {
                 name: event.name().to_owned(),
                 thread: event.thread,
                 ticks: event.ticks,
+                time_ns: event.time_ns,
                 values: event.values().map(own).collect(),
             });
         }
