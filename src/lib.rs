@@ -4,7 +4,7 @@
 //! event, which costs a test of one bit while the event is off and a clock reading and a few
 //! nanoseconds while it is on:
 //!
-//! ```ignore
+//! ```no_run
 //! use telemetry::telemetry_event;
 //!
 //! #[telemetry_event("events.toml")]
@@ -12,7 +12,8 @@
 //!
 //! fn main() {
 //!     telemetry::set("all");
-//!     events::trace_start!(trace, events::TraceWhy::NurseryFull, condemned);
+//!     let trace = Box::new(0);
+//!     events::trace_end!(&*trace, 4096usize, 1024usize, 8192usize);
 //! }
 //! ```
 //!

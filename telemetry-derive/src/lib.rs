@@ -21,7 +21,7 @@ use proc_macro::TokenStream;
 
 /// Makes a module of a relation.
 ///
-/// ```ignore
+/// ```text
 /// #[telemetry_event("events.toml")]
 /// pub mod events {}
 ///
