@@ -15,7 +15,8 @@ use telemetry_format::state;
 
 use crate::block::Block;
 use crate::clock;
-use crate::fields::{Fields, Raw};
+use crate::fields::Fields;
+use crate::raw::Raw;
 use crate::record::LaneRecord;
 use crate::refill::refill;
 use crate::registry::Registry;

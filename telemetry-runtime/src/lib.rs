@@ -15,6 +15,7 @@ mod facts;
 mod fields;
 mod lane;
 mod pool;
+mod raw;
 mod record;
 mod refill;
 mod registry;
