@@ -2,7 +2,6 @@
 //!
 //! The collector (`gcbench/gc`) and the benchmark (`gcbench/workload.rs`) emit the events of
 //! `events.toml`; the stream they leave is then read again, and summed up on one screen.
-#![allow(clippy::print_stdout)]
 
 #[path = "gcbench/counts.rs"]
 mod counts;
@@ -17,6 +16,7 @@ mod report;
 #[path = "gcbench/workload.rs"]
 mod workload;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -33,10 +33,7 @@ pub mod events {}
 fn main() -> ExitCode {
     let settings = match options::parse(std::env::args().skip(1)) {
         Ok(Command::Run(settings)) => settings,
-        Ok(Command::Help) => {
-            print!("{}", options::HELP);
-            return ExitCode::SUCCESS;
-        }
+        Ok(Command::Help) => return exit(io::stdout().write_all(options::HELP.as_bytes())),
         Err(wrong) => {
             eprintln!("gcbench: {wrong}\nhelp: `--help` lists the options");
             return ExitCode::from(2);
@@ -52,33 +49,39 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    print_run(&settings, &outcome);
-    match print_stream(&outcome) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+    let mut out = io::stdout();
+    exit(print_run(&mut out, &settings, &outcome).and_then(|()| print_stream(&mut out, &outcome)))
+}
+
+/// The end. That nobody reads what is printed is no error.
+fn exit(result: io::Result<()>) -> ExitCode {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             eprintln!("gcbench: {error}");
             ExitCode::FAILURE
         }
+        _ => ExitCode::SUCCESS,
     }
 }
 
 /// What the benchmark itself can tell.
-fn print_run(settings: &Settings, outcome: &Outcome) {
+fn print_run(out: &mut impl Write, settings: &Settings, outcome: &Outcome) -> io::Result<()> {
     let Settings { threads, depth, scale, nursery, .. } = settings;
     let nursery = nursery >> 10;
-    println!("GCBench  threads {threads}, depth {depth}, iterations x {scale}, nursery {nursery} KiB");
+    writeln!(out, "GCBench  threads {threads}, depth {depth}, iterations x {scale}, nursery {nursery} KiB")?;
     let sum = |get: fn(&gc::Counters) -> u64| outcome.heaps.iter().map(get).sum::<u64>();
-    println!(
+    writeln!(
+        out,
         "run      {:.3} s: {:.1} MB of objects, {:.1} MB of tables, {} traces; no mistake",
         outcome.elapsed.as_secs_f64(),
         mega(sum(|heap| heap.allocated)),
         mega(sum(|heap| heap.tables)),
         sum(|heap| heap.traces),
-    );
+    )
 }
 
 /// What the stream tells.
-fn print_stream(outcome: &Outcome) -> std::io::Result<()> {
+fn print_stream(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     telemetry::flush();
     let (path, counters) = (telemetry::filename(), telemetry::counters());
     let lost = counters.lost_pool + counters.lost_nested + counters.lost_sink;
@@ -87,22 +90,22 @@ fn print_stream(outcome: &Outcome) -> std::io::Result<()> {
             Variety::Cool => "no event is on; TELEMETRY_CONTROL=all switches all of them on",
             Variety::Hot | Variety::Rash => "no event is on, or all that are on are compiled out",
         };
-        println!("stream   none: {why}");
-        return Ok(());
+        return writeln!(out, "stream   none: {why}");
     }
     let start = Instant::now();
     let (counts, history) = (Counts::read(&path)?, History::read(&path)?);
-    println!(
+    writeln!(
+        out,
         "stream   {}: {:.1} MB, {} events, {:.1} M/s; {} lost",
         path.display(),
         mega(counts.completeness.bytes.total()),
         grouped(counters.written),
         counters.written as f64 / 1e6 / outcome.elapsed.as_secs_f64(),
         grouped(lost),
-    );
-    println!("decoded  in {:.3} s: {}\n", start.elapsed().as_secs_f64(), verdict(&counts, counters.written));
-    print!("{}", report::render(&counts, &history));
-    Ok(())
+    )?;
+    let verdict = verdict(&counts, counters.written);
+    writeln!(out, "decoded  in {:.3} s: {verdict}\n", start.elapsed().as_secs_f64())?;
+    out.write_all(report::render(&counts, &history).as_bytes())
 }
 
 /// Whether all that was written was read, and nothing was lost before.
