@@ -40,6 +40,9 @@ fn children_leave_the_stream_alone() {
         |process| process.env("TELEMETRY_BUFFER", "64M"),
         || {
             work::tick!();
+            // The drain's thread sets a panic hook when it begins. A child forked at that very moment
+            // inherits the standard library's lock of the hook, held by nobody, and could not panic.
+            std::thread::sleep(Duration::from_millis(100));
             let (over, emitted) = (AtomicBool::new(false), AtomicU64::new(1));
             let repeat = |f: &(dyn Fn() + Sync)| {
                 while !over.load(Ordering::Relaxed) {
