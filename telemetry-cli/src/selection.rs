@@ -17,7 +17,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "THREAD")]
     thread: Vec<String>,
 
-    /// Only events of this session: id, or name of its program (repeatable)
+    /// Only events of one session: id, or name of its program (repeatable)
     #[arg(long, value_name = "SESSION")]
     session: Vec<String>,
 
