@@ -21,9 +21,14 @@ pub unsafe trait Fields<const SLOTS: usize> {
     /// Writes the parameters.
     fn put(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Raw;
     /// Writes the parameters if all are short, with neither a call nor a change to the slots.
-    fn put_short(&self, out: Raw, slots: &[Cell<u64>; SLOTS]) -> Option<Raw>;
+    /// By default they take the long way.
+    #[inline(always)]
+    fn put_short(&self, _out: Raw, _slots: &[Cell<u64>; SLOTS]) -> Option<Raw> {
+        None
+    }
     /// Leaves the parameters in the slots, after `put_short`.
-    fn keep(&self, slots: &[Cell<u64>; SLOTS]);
+    #[inline(always)]
+    fn keep(&self, _slots: &[Cell<u64>; SLOTS]) {}
     /// How many of the parameters are cut to their limit.
     #[inline(always)]
     fn cut(&self) -> u64 {
@@ -45,8 +50,6 @@ unsafe impl<const SLOTS: usize> Fields<SLOTS> for () {
     fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
         Some(out)
     }
-    #[inline(always)]
-    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
 }
 
 // SAFETY: the bound is the sum of its parts'.
@@ -108,8 +111,6 @@ macro_rules! field {
             fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
                 $put_short(out, self.0.into())
             }
-            #[inline(always)]
-            fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
         }
     };
 }
@@ -200,8 +201,6 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Text<'_, MAX
         if self.0.len() > MAX { None } else { put::short_bytes(out, self.0.as_bytes()) }
     }
     #[inline(always)]
-    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
-    #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)
     }
@@ -225,8 +224,6 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MA
     fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
         if self.0.len() > MAX { None } else { put::short_bytes(out, self.0) }
     }
-    #[inline(always)]
-    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
     #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)
@@ -258,13 +255,6 @@ unsafe impl<
         let out = if COUNTED { put::unsigned(out, kept.len() as u64) } else { out };
         kept.iter().fold(out, |out, &value| (self.1)(value).put(out, slots))
     }
-    /// Arrays take the long way.
-    #[inline(always)]
-    fn put_short(&self, _: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-        None
-    }
-    #[inline(always)]
-    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
     #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)
@@ -306,13 +296,6 @@ unsafe impl<
         }
         out
     }
-    /// Arrays take the long way.
-    #[inline(always)]
-    fn put_short(&self, _: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
-        None
-    }
-    #[inline(always)]
-    fn keep(&self, _: &[Cell<u64>; SLOTS]) {}
     #[inline(always)]
     fn cut(&self) -> u64 {
         u64::from(self.0.len() > MAX)
