@@ -17,7 +17,7 @@
 //!  96  lost: nested
 //! 104  lost: sink
 //! 112  lost: cut
-//! 120  0
+//! 120  withheld
 //! 128  0
 //! 136  payload_crc                    header_crc
 //! 144  payload ...
@@ -64,6 +64,19 @@ pub mod state {
     pub const fn unpack(word: u64) -> (u32, u32) {
         (word as u32, (word >> 32) as u32)
     }
+}
+
+/// A live block in memory: the header of the stream, with `header_len` reaching over further fields.
+/// Its checksum is that of the header with a state word of 0, and its `payload_crc` is 0.
+pub mod memory {
+    /// Bytes before the payload, and what tells such a header.
+    pub const HEADER_LEN: usize = 256;
+    /// Offset of the system's number of the thread, 8 bytes.
+    pub const THREAD_ID: usize = 144;
+    /// Offset of the system's name of the thread, 16 bytes, NUL-padded.
+    pub const THREAD_NAME: usize = 152;
+    /// Offset of the clock reading when the block was sealed, 8 bytes; 0 while it is open.
+    pub const END_TICKS: usize = 168;
 }
 
 /// What a block holds.
@@ -166,10 +179,14 @@ pub struct Header {
     pub base_wall: u64,
     /// No event of this part is later.
     pub end_ticks: u64,
-    /// Events recorded in this lane before this part, whether or not they reached a stream.
+    /// Events recorded in this lane before this part, whether or not they reached a stream. Of a sync block:
+    /// events that its sink has been given in its session.
     pub before: u64,
     /// What the lane had lost when this part was written.
     pub lost: Loss,
+    /// Events recorded in this lane before this part that this stream was never meant to have: their
+    /// kind was not output at the time. Only grows.
+    pub withheld: u64,
     /// CRC-32C of the payload as it stands in the stream.
     pub payload_crc: u32,
 }
@@ -247,6 +264,7 @@ impl Header {
             end_ticks: 0,
             before: 0,
             lost: Loss { pool: 0, nested: 0, sink: 0, cut: 0 },
+            withheld: 0,
             payload_crc: 0,
         }
     }
@@ -281,6 +299,7 @@ impl Header {
         word(96, self.lost.nested);
         word(104, self.lost.sink);
         word(112, self.lost.cut);
+        word(120, self.withheld);
         out[136..140].copy_from_slice(&self.payload_crc.to_le_bytes());
         let crc = checksum(&out[..140]);
         out[140..].copy_from_slice(&crc.to_le_bytes());
@@ -339,6 +358,7 @@ impl Header {
             end_ticks: word(72),
             before: word(80),
             lost: Loss { pool: word(88), nested: word(96), sink: word(104), cut: word(112) },
+            withheld: word(120),
             payload_crc: half(136),
         })
     }

@@ -16,7 +16,7 @@ pub mod put;
 pub use cursor::{Cursor, Malformed};
 pub use header::{
     BlockType, Checksum, FORMAT_VERSION, HEADER_LEN, Header, HeaderError, Loss, MAGIC, MAX_PAYLOAD, flags,
-    state,
+    memory, state,
 };
 pub use label::Label;
 pub use put::Put;
