@@ -26,6 +26,11 @@ impl Args {
         }
         syn::parse2(tokens)
     }
+
+    /// True in the runtime itself: `crate = "crate"`.
+    pub(crate) fn is_own(&self) -> bool {
+        self.telemetry.is_ident("crate")
+    }
 }
 
 impl Parse for Args {

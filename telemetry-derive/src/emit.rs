@@ -6,6 +6,7 @@ use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
 use crate::module::ident;
+use crate::relation::relation;
 use crate::sorts::{Argument, argument};
 
 /// The emitters of a registry, for a module at `at`.
@@ -163,18 +164,7 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
 
 /// The registry as the runtime knows it, its switches, and a thread's lanes.
 fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
-    let (name, text, doc) = (&registry.name, registry.to_toml(), crate::docs::sentence(&registry.doc));
-    let version = [registry.version.major, registry.version.median, registry.version.minor];
-    let fingerprint = registry.fingerprint();
-    let kinds = registry.kinds.iter().enumerate().map(|(index, kind)| {
-        let (name, bit, range) = (&kind.name, kind.bit, slots.of_kind(index));
-        let (start, end) = (range.start as usize, range.end as usize);
-        quote!(rt::Kind { name: #name, bit: #bit, slots: #start..#end })
-    });
-    let events = used.iter().map(|emitter| {
-        let (name, kind) = (&emitter.event.name, emitter.event.kind as u8);
-        quote!(rt::EventName { name: #name, kind: #kind })
-    });
+    let (relation, doc) = (relation(registry, slots), crate::docs::sentence(&registry.doc));
     let counts = [used.len().div_ceil(64), registry.kinds.len(), slots.len() as usize];
     let [words, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
     quote! {
@@ -185,17 +175,9 @@ fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStr
         pub static MASK: [rt::AtomicU64; #words] = [const { rt::AtomicU64::new(!0) }; #words];
 
         #[doc = #doc]
-        pub static REGISTRY: rt::Registry = rt::Registry::new(
-            rt::Relation {
-                name: #name,
-                version: [#(#version),*],
-                fingerprint: #fingerprint,
-                text: #text,
-                kinds: &[#(#kinds),*],
-                events: &[#(#events),*],
-            },
-            &MASK,
-        );
+        pub static REGISTRY: rt::Registry = rt::Registry::new(relation::RELATION, &MASK);
+
+        #relation
 
         rt::std::thread_local! {
             static LANES: rt::Lanes<KINDS, SLOTS> = const { rt::Lanes::new() };

@@ -11,6 +11,7 @@ mod docs;
 mod emit;
 mod fallback;
 mod module;
+mod relation;
 mod sorts;
 mod source;
 #[cfg(test)]

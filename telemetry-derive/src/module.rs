@@ -21,7 +21,7 @@ pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
         Ok(args) => args,
         Err(error) => return fill(&module, "", &error.into_compile_error()),
     };
-    match source::read(&args.path) {
+    match source::read(&args.path, args.is_own()) {
         Ok(source) => {
             let doc = docs::registry(&source.registry);
             fill(&module, &doc, &contents(&source.registry, &source.path, &module.ident, &args))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use syn::LitStr;
-use telemetry_schema::{Invalid, LoadCause, Registry, load};
+use telemetry_schema::{Invalid, LoadCause, Registry, load, parse_embedded};
 
 /// A relation that was read.
 pub(crate) struct Source {
@@ -22,8 +22,9 @@ pub(crate) struct Failure {
     pub(crate) invalid: Option<Invalid>,
 }
 
-/// Reads the relation that the attribute names.
-pub(crate) fn read(literal: &LitStr) -> Result<Source, Box<Failure>> {
+/// Reads the relation that the attribute names. The framework's `own` may have the name that is kept
+/// for it.
+pub(crate) fn read(literal: &LitStr, own: bool) -> Result<Source, Box<Failure>> {
     let named = literal.value();
     let fail = |text: String, path: Option<String>, invalid| {
         Box::new(Failure { error: syn::Error::new(literal.span(), text), path, invalid })
@@ -42,6 +43,12 @@ pub(crate) fn read(literal: &LitStr) -> Result<Source, Box<Failure>> {
         Ok((registry, _)) => return Ok(Source { path: absolute, registry }),
         Err(error) => error,
     };
+    if own
+        && let LoadCause::Invalid { text, .. } = &error.cause
+        && let Ok(registry) = parse_embedded(text)
+    {
+        return Ok(Source { path: absolute, registry });
+    }
     let text = error.to_string();
     // rustc writes its own `error: ` before the first.
     let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();

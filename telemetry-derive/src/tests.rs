@@ -31,6 +31,18 @@ fn typed_decoders() {
     insta::assert_snapshot!(expand(include_str!("../tests/typed.toml"), "\"events.toml\", decode"));
 }
 
+/// Only the runtime itself is told from users' crates.
+#[test]
+fn the_runtime_is_told_by_its_path() {
+    let check = |args: &str, expected| {
+        assert_eq!(Args::parse(args.parse().unwrap()).unwrap().is_own(), expected, "{args}");
+    };
+    check("\"telemetry.toml\", crate = \"crate\"", true);
+    check("\"telemetry.toml\", crate = \"crate::telemetry\"", false);
+    check("\"telemetry.toml\", crate = \"::telemetry\"", false);
+    check("\"telemetry.toml\"", false);
+}
+
 #[test]
 fn arguments_that_are_wrong() {
     let check = |args: &str, expected| match Args::parse(args.parse().unwrap()) {
