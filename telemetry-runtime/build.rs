@@ -6,6 +6,7 @@
 fn main() {
     println!("cargo::rerun-if-env-changed=TELEMETRY_VARIETY");
     println!("cargo::rustc-check-cfg=cfg(telemetry_variety, values(\"cool\", \"hot\", \"rash\"))");
+    println!("cargo::rustc-check-cfg=cfg(loom)");
     let variety = std::env::var("TELEMETRY_VARIETY").unwrap_or_else(|_| "cool".into());
     match variety.as_str() {
         "cool" | "hot" | "rash" => println!("cargo::rustc-cfg=telemetry_variety=\"{variety}\""),

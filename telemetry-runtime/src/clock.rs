@@ -4,13 +4,29 @@
 use crate::sync::{AtomicBool, Ordering};
 use crate::sys;
 
-/// Set by [`init`] on machines whose cycle counter changes its rate. A program's first events may
+/// Set by [`init`] on machines whose cycle counter changes its rate, or on request. A program's first events may
 /// be timed before; their blocks are opened after.
 static OS_CLOCK: AtomicBool = AtomicBool::new(false);
 
 /// The clock's reading now, in ticks.
 pub(crate) fn ticks() -> u64 {
     if is_counter() { counter() } else { sys::monotonic_ns() }
+}
+
+/// As [`ticks`], and not before the loads that precede it are done: a processor may else read the counter
+/// while it waits for them.
+pub(crate) fn ticks_after_loads() -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: every x86-64 processor has the instruction; it only waits.
+    unsafe {
+        core::arch::x86_64::_mm_lfence()
+    };
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: waits only.
+    unsafe {
+        core::arch::asm!("isb", options(nostack, preserves_flags))
+    };
+    ticks()
 }
 
 /// True if ticks are those of [`counter`].
@@ -21,13 +37,13 @@ pub(crate) fn is_counter() -> bool {
 /// The cycle counter. Only where [`is_counter`].
 #[inline(always)]
 pub(crate) fn counter() -> u64 {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         // SAFETY: every x86-64 processor has the instruction, and user code may use it unless the
         // system forbids it for the process, which `prctl(PR_SET_TSC)` does on request only.
         unsafe { core::arch::x86_64::_rdtsc() }
     }
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
     {
         let ticks: u64;
         // SAFETY: reads the virtual counter, which user code may do on every system that Rust's
@@ -37,15 +53,17 @@ pub(crate) fn counter() -> u64 {
         };
         ticks
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     {
         sys::monotonic_ns()
     }
 }
 
-/// Chooses the clock. Called once, before anything that reads it matters.
+/// Chooses the clock. Called once, before anything that reads it matters. `TELEMETRY_CLOCK=os` is for
+/// machines whose counter says that it can be relied on and cannot.
 pub(crate) fn init() {
-    OS_CLOCK.store(!counter_is_invariant(), Ordering::Relaxed);
+    let wished = sys::env(c"TELEMETRY_CLOCK", &mut [0; 64]).map(|name| name.trim() == "os");
+    OS_CLOCK.store(wished == Some(true) || !counter_is_invariant(), Ordering::Relaxed);
 }
 
 /// The name of the clock, as session blocks have it.
@@ -57,20 +75,20 @@ pub(crate) fn name() -> &'static str {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 fn counter_is_invariant() -> bool {
     use core::arch::x86_64::__cpuid;
     // Leaf 0x8000_0007, EDX bit 8: the counter runs at one rate in all power states.
     __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & 1 << 8 != 0
 }
 
-/// The generic timer has one rate by its architecture.
-#[cfg(target_arch = "aarch64")]
+/// The generic timer has one rate by its architecture; and miri, which has no counter, takes the same way.
+#[cfg(any(target_arch = "aarch64", miri))]
 fn counter_is_invariant() -> bool {
     true
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", miri)))]
 fn counter_is_invariant() -> bool {
     false
 }

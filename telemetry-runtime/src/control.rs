@@ -1,62 +1,80 @@
 //! Which events are on: words in, bits in the registries' masks out.
 //!
-//! Words are separated by spaces and apply from left to right: a number is a bitmap of kinds (as in
-//! the MPS, with C's prefixes 0x and 0; all ones for a negative one), `all` is everything, other
-//! words name a kind or an event, `registry:word` means just that registry, and a leading `-` takes
-//! away. Registries that come into use later get all words so far.
+//! An event is recorded if the record words name it, or if it is output; it is output if the control's
+//! words name it, or those of a sink that has its own. A kind of which an event is output is output whole.
+//! Registries that come into use later get all words so far.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
 
-use crate::registry::{self, EventName, Registry, Relation};
+use crate::own::{self, ControlAction, ControlMask as Mask};
+use crate::registry::{self, Registry};
+use crate::sync::{AtomicBool, Ordering};
 use crate::thread::Inside;
-use crate::{start, sys};
+pub(crate) use crate::words::Words;
+use crate::words::{is_known, sign};
+use crate::{image, start, sys};
 
-/// All that was ever set or reset, in order, for registries to come.
-struct Words {
-    /// Those of the environment, without an allocation: the first event may come from inside of one.
-    environment: [u8; 4096],
-    environment_len: usize,
-    /// Without those, the program's first ones.
-    configured: String,
-    /// Those that came later, each behind a `+` or a `-`.
-    later: String,
+/// All that names events.
+struct Control {
+    /// What `TELEMETRY_CONTROL` and [`set`] name.
+    output: Words,
+    /// What `TELEMETRY_RECORD` and [`set_record`] name.
+    record: Words,
+    /// What sinks with kinds of their own want, by their numbers.
+    sinks: Vec<(u32, Box<Words>)>,
+    /// The words of the environment or the configuration are in.
+    begun: bool,
+    /// Words that nobody knows have been looked for.
+    warned: bool,
 }
 
-static WORDS: Mutex<Words> = Mutex::new(Words::NONE);
+static CONTROL: Mutex<Control> = Mutex::new(Control {
+    output: Words::NONE,
+    record: Words::NONE,
+    sinks: Vec::new(),
+    begun: false,
+    warned: false,
+});
 
-/// Switches on what the words name.
+/// How long an event waits for the lock, and a call. Who has it does little, but may map memory.
+const SOON: Duration = Duration::from_secs(1);
+const FOREVER: Duration = Duration::from_secs(60);
+
+/// Switches on what the words name: it is recorded and output.
 ///
 /// ```
 /// telemetry_runtime::set("Arena Pool -PoolAlloc gc:Trace");
 /// ```
 pub fn set(words: &str) {
-    change(words, true);
+    change(Mask::Output, words, true);
 }
 
 /// Switches off what the words name; `reset("all")` is silence. A leading `-` switches on.
 pub fn reset(words: &str) {
-    change(words, false);
+    change(Mask::Output, words, false);
 }
 
-/// What is on, in words that [`set`] takes: `registry:Kind` for a kind that is wholly on, else
+/// What is output, in words that [`set`] takes: `registry:Kind` for a kind that is wholly on, else
 /// `registry:Event`. Empty if nothing is on.
 pub fn get() -> String {
-    start::ensure();
-    let mut words = Vec::new();
-    for registry in registry::all() {
-        let relation = registry.relation();
-        for (kind, of_kind) in relation.kinds.iter().enumerate() {
-            let events =
-                || relation.events.iter().enumerate().filter(|(_, event)| usize::from(event.kind) == kind);
-            let on = events().filter(|(index, _)| registry.is_on(*index));
-            match on.clone().count() {
-                0 => {}
-                n if n == events().count() => words.push(format!("{}:{}", relation.name, of_kind.name)),
-                _ => words.extend(on.map(|(_, event)| format!("{}:{}", relation.name, event.name))),
-            }
-        }
-    }
-    words.join(" ")
+    in_words(Mask::Output)
+}
+
+/// Has the flight recorder record what the words name, whether or not it is output, see [`crate::snapshot`].
+/// A kind of which an event is output, too, goes to the sinks with all its recorded events.
+pub fn set_record(words: &str) {
+    change(Mask::Record, words, true);
+}
+
+/// Takes from the flight recorder what the words name. What is output is recorded all the same.
+pub fn reset_record(words: &str) {
+    change(Mask::Record, words, false);
+}
+
+/// What is recorded for the flight recorder, in words as of [`get`].
+pub fn get_record() -> String {
+    in_words(Mask::Record)
 }
 
 /// Puts a registry into use with the words so far, unless it is already. False if that cannot be
@@ -68,30 +86,31 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
     if !start::ensure() {
         return false;
     }
-    let Some((_inside, words)) = lock(100) else { return false };
+    let Some((_inside, control)) = lock(SOON) else { return false };
     if !registry.is_listed() {
-        // Each event once, as it shall be: another thread may test it meanwhile.
-        for (index, event) in registry.relation().events.iter().enumerate() {
-            let mut on = false;
-            words.each(|word, adds| {
-                if names(registry.relation(), word, event) {
-                    on = adds;
-                }
-            });
-            registry.switch(index, on);
-        }
+        control.apply(registry);
+        image::keep_registry(registry.relation());
         registry.enlist();
     }
     true
 }
 
-/// Takes the words of `TELEMETRY_CONTROL`, or without it those of the program, before any registry is
+/// Takes the words of the environment, or without them those of the program, before any registry is
 /// listed. Does not allocate.
-pub(crate) fn begin(configured: Option<String>) {
-    let Ok(mut words) = WORDS.try_lock() else { return };
-    match sys::env(c"TELEMETRY_CONTROL", &mut words.environment).map(str::len) {
-        Some(len) => words.environment_len = len,
-        None => words.configured = configured.unwrap_or_default(),
+pub(crate) fn begin(output: Option<&str>, record: Option<&str>) {
+    let Ok(mut control) = CONTROL.try_lock() else { return };
+    if core::mem::replace(&mut control.begun, true) {
+        // A forked child goes on with what its parent had.
+        return;
+    }
+    let Control { output: words, record: recorded, .. } = &mut *control;
+    for (name, configured, words) in
+        [(c"TELEMETRY_CONTROL", output, words), (c"TELEMETRY_RECORD", record, recorded)]
+    {
+        let fits = sys::with_env(name, |text| words.change(text, true));
+        if !fits.unwrap_or_else(|| words.change(configured.unwrap_or_default(), true)) {
+            too_many();
+        }
     }
 }
 
@@ -100,157 +119,208 @@ pub(crate) fn end() {
     registry::all().for_each(Registry::switch_off);
 }
 
-fn change(words: &str, set: bool) {
+/// Has a sink get what the words name.
+pub(crate) fn add(sink: u32, words: &str) {
+    let words = Box::new(Words::of(words));
+    let Some((_inside, mut control)) = lock(FOREVER) else { return };
+    control.sinks.push((sink, words));
+    control.apply_all();
+}
+
+/// Forgets the words of a sink.
+pub(crate) fn remove(sink: u32) {
+    let Some((_inside, mut control)) = lock(FOREVER) else { return };
+    control.sinks.retain(|(id, _)| *id != sink);
+    control.apply_all();
+}
+
+/// Complains of words that name nothing, once for all registries are likely to be known by now.
+pub(crate) fn warn() {
+    let Some((inside, mut control)) = lock(SOON) else { return };
+    if registry::all().next().is_none() || core::mem::replace(&mut control.warned, true) {
+        return;
+    }
+    let sets = [("output", &control.output), ("recorded", &control.record)];
+    let unknown: Vec<(String, &str)> = sets
+        .iter()
+        .flat_map(|(what, words)| words.iter().map(move |(word, _)| (word.to_owned(), *what)))
+        .filter(|(word, _)| !is_known_anywhere(word))
+        .collect();
+    drop((control, inside));
+    for (word, what) in unknown {
+        sys::complain(format_args!("`{word}`, to be {what}, names no kind and no event{}", help(&word)));
+    }
+}
+
+/// The words among some that name nothing in the registries in use, each with what it may have been meant
+/// for.
+#[cfg_attr(any(not(unix), miri), allow(dead_code))]
+pub(crate) fn unknown(words: &str) -> Vec<(String, Option<String>)> {
+    let words = words.split_ascii_whitespace().map(|word| sign(word).0);
+    let unknown = words.filter(|word| !is_known_anywhere(word));
+    unknown.map(|word| (word.to_owned(), nearest(word))).collect()
+}
+
+fn is_known_anywhere(word: &str) -> bool {
+    registry::all().chain([own::registry()]).any(|registry| is_known(registry, word))
+}
+
+fn help(word: &str) -> String {
+    match nearest(word) {
+        Some(name) => format!("; help: did you mean `{name}`?"),
+        None => {
+            let names: Vec<_> = registry::all()
+                .filter(|registry| !registry.is_own())
+                .flat_map(|registry| registry.relation().kinds.iter().map(|kind| kind.name))
+                .collect();
+            format!("; help: the kinds in use are {}", names.join(", "))
+        }
+    }
+}
+
+/// The name that is most like a word, if any is much like it.
+fn nearest(word: &str) -> Option<String> {
+    let bare = word.split_once(':').map_or(word, |(_, rest)| rest).to_ascii_lowercase();
+    let names = registry::all().flat_map(|registry| {
+        let relation = registry.relation();
+        let kinds = relation.kinds.iter().map(|kind| kind.name);
+        kinds.chain(relation.events.iter().map(|event| event.name)).chain([relation.name])
+    });
+    let (distance, name) = names.map(|name| (distance(&bare, &name.to_ascii_lowercase()), name)).min()?;
+    (distance <= 1 + bare.len() / 4).then(|| name.to_owned())
+}
+
+/// Letters to change, add or take away to make one word of another.
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
+    for (at, a) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (index, b) in to.chars().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[index + 1];
+            row[index + 1] = changed.min(row[index] + 1).min(diagonal + 1);
+        }
+    }
+    row.pop().unwrap_or_default()
+}
+
+fn change(mask: Mask, words: &str, set: bool) {
     if !start::ensure() {
         return;
     }
-    let Some((_inside, mut all)) = lock(usize::MAX) else { return };
-    for word in words.split_ascii_whitespace() {
-        let (word, adds) = sign(word);
-        let on = adds == set;
-        registry::all().for_each(|registry| switch(registry, word, on));
-        all.remember(word, on);
+    let Some((inside, mut control)) = lock(FOREVER) else { return };
+    let all = match mask {
+        Mask::Output => &mut control.output,
+        Mask::Record => &mut control.record,
+    };
+    let fits = all.change(words, set);
+    control.warned = false;
+    control.apply_all();
+    drop((control, inside));
+    if !fits {
+        too_many();
+    }
+    let action = if set { ControlAction::Set } else { ControlAction::Reset };
+    own::control_change(mask, action, words);
+}
+
+fn too_many() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    sys::complain(format_args!(
+        "more than 4 kB of words of control; some are forgotten; help: `reset all` first"
+    ));
+}
+
+fn in_words(mask: Mask) -> String {
+    if !start::ensure() {
+        return String::new();
+    }
+    let Some((_inside, control)) = lock(FOREVER) else { return String::new() };
+    let mut words = Vec::new();
+    for registry in registry::all().filter(|registry| !registry.is_own()) {
+        let relation = registry.relation();
+        let named = match mask {
+            Mask::Output => &control.output,
+            Mask::Record => &control.record,
+        };
+        for (index, kind) in relation.kinds.iter().enumerate() {
+            let events = || relation.events.iter().filter(|event| usize::from(event.kind) == index);
+            let on: Vec<_> = events().filter(|event| named.name(registry, event)).collect();
+            match on.len() {
+                0 => {}
+                n if n == events().count() => words.push(format!("{}:{}", relation.name, kind.name)),
+                _ => words.extend(on.iter().map(|event| format!("{}:{}", relation.name, event.name))),
+            }
+        }
+    }
+    words.join(" ")
+}
+
+impl Control {
+    fn apply_all(&self) {
+        for registry in registry::all() {
+            registry.change();
+            self.apply(registry);
+        }
+    }
+
+    /// Sets a registry's switches. Each event once, as it shall be: another thread may test it meanwhile.
+    /// Does not allocate.
+    fn apply(&self, registry: &'static Registry) {
+        let followed = self.output.kinds(registry);
+        let output = self.sinks.iter().fold(followed, |bits, (_, words)| bits | words.kinds(registry));
+        // Before the events are on: a block that is opened for one is for the sinks.
+        registry.add_output(followed, output);
+        for (index, event) in registry.relation().events.iter().enumerate() {
+            let mut all =
+                [&self.output, &self.record].into_iter().chain(self.sinks.iter().map(|(_, words)| &**words));
+            registry.switch(index, all.any(|words| words.name(registry, event)));
+        }
+        // After the others are off: this thread may have lost its processor for long in between.
+        registry.set_output(followed, output);
     }
 }
 
-/// A word without its sign, and whether it adds. A number keeps its sign, and adds.
-fn sign(word: &str) -> (&str, bool) {
-    match word.strip_prefix('-') {
-        Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => (rest, false),
-        _ => (word, true),
-    }
-}
-
-impl Words {
-    const NONE: Words =
-        Words { environment: [0; _], environment_len: 0, configured: String::new(), later: String::new() };
-
-    /// Every word, and whether it adds. Does not allocate.
-    fn each(&self, mut f: impl FnMut(&str, bool)) {
-        let environment = core::str::from_utf8(&self.environment[..self.environment_len]).unwrap_or_default();
-        for word in environment.split_ascii_whitespace().chain(self.configured.split_ascii_whitespace()) {
-            let (word, adds) = sign(word);
-            f(word, adds);
-        }
-        for word in self.later.split_ascii_whitespace() {
-            let (sign, word) = word.split_at(1);
-            f(word, sign == "+");
-        }
-    }
-
-    /// Appends a word, forgetting what it makes void, so that the text stays as short as the names
-    /// are few.
-    fn remember(&mut self, word: &str, on: bool) {
-        let is_all = word.eq_ignore_ascii_case("all");
-        if is_all {
-            self.environment_len = 0;
-            self.configured.clear();
-        }
-        let later = self.later.split_ascii_whitespace();
-        let kept: Vec<&str> = later.filter(|old| !is_all && !old[1..].eq_ignore_ascii_case(word)).collect();
-        let new = format!("{}{word}", if on { '+' } else { '-' });
-        self.later = [&kept[..], &[&new]].concat().join(" ");
-    }
-}
-
-/// Takes the lock of the words and of the list, with so many tries: an event may not wait long. Nothing
-/// where this interrupts who has it.
-fn lock(tries: usize) -> Option<(Inside, MutexGuard<'static, Words>)> {
+/// Takes the lock of the words and of the list, if it can be had in time. Nothing where this interrupts who has
+/// it.
+fn lock(patience: Duration) -> Option<(Inside, MutexGuard<'static, Control>)> {
     let inside = Inside::enter()?;
-    for _ in 0..tries {
-        match WORDS.try_lock() {
-            Ok(guard) => return Some((inside, guard)),
-            Err(TryLockError::Poisoned(poisoned)) => return Some((inside, poisoned.into_inner())),
-            Err(TryLockError::WouldBlock) => sys::yield_now(),
-        }
-    }
-    None
+    let mut guard = None;
+    sys::wait(patience, || {
+        guard = match CONTROL.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        guard.is_some()
+    });
+    Some((inside, guard?))
 }
 
-/// Switches what a word names in one registry.
-fn switch(registry: &Registry, word: &str, on: bool) {
-    let relation = registry.relation();
-    for (index, event) in relation.events.iter().enumerate() {
-        if names(relation, word, event) {
-            registry.switch(index, on);
-        }
-    }
+/// What a fork holds of the control.
+pub(crate) struct Held {
+    _control: MutexGuard<'static, Control>,
+    _inside: Inside,
 }
 
-/// True if a word names an event, alone or with others. Does not allocate.
-fn names(relation: &Relation, word: &str, event: &EventName) -> bool {
-    let word = match word.split_once(':') {
-        Some((name, _)) if !name.eq_ignore_ascii_case(relation.name) => return false,
-        Some((_, rest)) => rest,
-        None => word,
-    };
-    let kind = &relation.kinds[usize::from(event.kind)];
-    word.eq_ignore_ascii_case("all")
-        || word.eq_ignore_ascii_case(kind.name)
-        || word.eq_ignore_ascii_case(event.name)
-        || number(word).is_some_and(|bits| bits & 1 << kind.bit != 0)
-}
-
-/// A number as C's `strtoul` reads it in base 0; too large or negative ones are all bits.
-fn number(word: &str) -> Option<u64> {
-    let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
-    let (digits, radix) = match digits.as_bytes() {
-        [b'0', b'x' | b'X', _, ..] => (&digits[2..], 16),
-        [b'0', _, ..] => (&digits[1..], 8),
-        _ => (digits, 10),
-    };
-    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return None;
-    }
-    Some(if negative { u64::MAX } else { u64::from_str_radix(digits, radix).unwrap_or(u64::MAX) })
+/// The lock, for a fork.
+pub(crate) fn hold() -> Option<Held> {
+    lock(SOON).map(|(inside, control)| Held { _control: control, _inside: inside })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
-    fn numbers_are_those_of_strtoul() {
-        let check = |word, expected| assert_eq!(number(word), expected, "{word}");
-        check("0x40", Some(0x40));
-        check("64", Some(64));
-        check("010", Some(8));
-        check("0", Some(0));
-        check("-1", Some(u64::MAX));
-        check("99999999999999999999", Some(u64::MAX));
-        check("64,32", None);
-        check("0x", None);
-        check("Arena", None);
-        check("", None);
-        check("-", None);
-    }
-
-    #[test]
-    fn only_words_that_still_matter_are_remembered() {
-        let mut all = Words { configured: "Ref".into(), ..Words::NONE };
-        let mut check = |word, on, expected: &[(&str, bool)]| {
-            all.remember(word, on);
-            let mut words = Vec::new();
-            all.each(|word, on| words.push((word.to_owned(), on)));
-            let words: Vec<_> = words.iter().map(|(word, on)| (word.as_str(), *on)).collect();
-            assert_eq!(words, expected);
-        };
-        check("Arena", true, &[("Ref", true), ("Arena", true)]);
-        check("gc:Pool", true, &[("Ref", true), ("Arena", true), ("gc:Pool", true)]);
-        check("arena", false, &[("Ref", true), ("gc:Pool", true), ("arena", false)]);
-        check("ALL", true, &[("ALL", true)]);
-        check("0x3", false, &[("ALL", true), ("0x3", false)]);
-        check("-1", true, &[("ALL", true), ("0x3", false), ("-1", true)]);
-    }
-
-    #[test]
-    fn a_minus_takes_away_but_in_a_number() {
-        let check = |word, expected| assert_eq!(sign(word), expected);
-        check("Arena", ("Arena", true));
-        check("-Arena", ("Arena", false));
-        check("-gc:1", ("gc:1", false));
-        check("-1", ("-1", true));
-        check("-", ("", false));
-        check("", ("", true));
+    fn distances_are_levenshteins() {
+        let check = |from, to, expected| assert_eq!(super::distance(from, to), expected, "{from} {to}");
+        check("", "", 0);
+        check("arena", "arena", 0);
+        check("areena", "arena", 1);
+        check("area", "arena", 1);
+        check("kitten", "sitting", 3);
+        check("", "ref", 3);
     }
 }

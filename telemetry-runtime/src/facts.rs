@@ -1,67 +1,77 @@
 //! What a stream says about its run, as TOML text that `strings` shows.
 
-use core::fmt::Write;
+use core::fmt::{self, Write};
 
 use crate::record::Owner;
-use crate::{clock, pool, start};
+use crate::text::Buffer;
+use crate::{clock, pool, start, sys};
 
-/// The payload of the session block.
-pub(crate) fn session() -> String {
-    let mut text = String::new();
-    let mut fact = |key: &str, value: &str| _ = writeln!(text, "{key} = {}", quoted(value));
-    let program = std::env::current_exe().ok();
-    fact(
-        "program",
-        &program.as_ref().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy(),
-    );
-    fact("host", &host());
-    fact("os", std::env::consts::OS);
-    fact("arch", std::env::consts::ARCH);
-    fact("variety", crate::VARIETY.name());
-    fact("telemetry", env!("CARGO_PKG_VERSION"));
-    fact("clock", clock::name());
-    let mut number = |key: &str, value: u64| _ = writeln!(text, "{key} = {value}");
-    number("ticks_per_second", ticks_per_second());
-    number("pid", u64::from(std::process::id()));
-    number("cpus", std::thread::available_parallelism().map_or(0, |n| n.get() as u64));
-    number("word_bits", u64::from(usize::BITS));
-    number("buffer", pool::POOL.bytes() as u64);
-    text
+/// The payload of the session block, without an allocation. The clock's rate is not known at the start.
+pub(crate) fn session(out: &mut impl Write, ticks_per_second: Option<u64>) -> fmt::Result {
+    let (mut program, mut host) = (Buffer::<1024>::new(), Buffer::<256>::new());
+    sys::program(&mut program);
+    sys::host(&mut host);
+    let name = program.as_str().rsplit(['/', '\\']).next().unwrap_or_default();
+    for (key, value) in [
+        ("program", name),
+        ("host", host.as_str()),
+        ("os", std::env::consts::OS),
+        ("arch", std::env::consts::ARCH),
+        ("variety", crate::VARIETY.name()),
+        ("telemetry", env!("CARGO_PKG_VERSION")),
+        ("clock", clock::name()),
+    ] {
+        writeln!(out, "{key} = {}", Quoted(value.as_bytes()))?;
+    }
+    if let Some(rate) = ticks_per_second {
+        writeln!(out, "ticks_per_second = {rate}")?;
+    }
+    writeln!(out, "pid = {}", std::process::id())?;
+    writeln!(out, "cpus = {}", sys::cpus())?;
+    writeln!(out, "word_bits = {}", usize::BITS)?;
+    writeln!(out, "buffer = {}", pool::POOL.bytes())
 }
 
 /// The payload of a thread block.
 pub(crate) fn thread(owner: &Owner) -> String {
-    let name = owner.thread_name.split(|&byte| byte == 0).next().unwrap_or_default();
-    format!("name = {}\ntid = {}\n", quoted(&String::from_utf8_lossy(name)), owner.thread_id)
+    let mut text = String::new();
+    let _ = of_thread(&mut text, &owner.thread_name, owner.thread_id);
+    text
+}
+
+/// The same, without an allocation.
+pub(crate) fn of_thread(out: &mut impl Write, name: &[u8; 16], id: u64) -> fmt::Result {
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    writeln!(out, "name = {}\ntid = {id}", Quoted(name))
 }
 
 /// The clock's rate by the two moments that we know, the start and now. Readers refine it with the
 /// blocks' own moments.
-fn ticks_per_second() -> u64 {
+pub(crate) fn ticks_per_second() -> u64 {
     let (start, now) = (start::moment(), clock::now());
     let (ticks, ns) = (now.ticks.wrapping_sub(start.ticks), now.wall.wrapping_sub(start.wall));
     let rate = u128::from(ticks) * 1_000_000_000 / u128::from(ns.max(1));
     u64::try_from(rate).unwrap_or(u64::MAX >> 1).max(1)
 }
 
-fn host() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .ok()
-        .or_else(|| std::env::var("HOSTNAME").ok())
-        .map(|name| name.trim().to_owned())
-        .unwrap_or_default()
-}
+/// A TOML basic string. What is not UTF-8 shows as U+FFFD.
+pub(crate) struct Quoted<'t>(pub(crate) &'t [u8]);
 
-/// A TOML basic string.
-fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => _ = write!(out, "\\u{:04x}", c as u32),
-            c => out.push(c),
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                match c {
+                    '"' | '\\' => write!(f, "\\{c}")?,
+                    c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
+                    c => f.write_char(c)?,
+                }
+            }
+            if !chunk.invalid().is_empty() {
+                f.write_char(char::REPLACEMENT_CHARACTER)?;
+            }
         }
+        f.write_char('"')
     }
-    out.push('"');
-    out
 }

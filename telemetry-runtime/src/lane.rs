@@ -124,7 +124,7 @@ impl Lane {
 
     /// True if the block has room for `need` more bytes.
     fn has_room(&self, need: usize) -> bool {
-        let (len, _) = self.block().committed_state();
+        let (len, _) = self.block().state.committed();
         len as usize + need <= self.block().capacity()
     }
 
@@ -183,13 +183,13 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
         return false;
     }
     let block = lane.block();
-    let before = block.state.load(Ordering::Relaxed);
+    let before = block.state.own();
     let (len, _) = state::unpack(before);
     if len + (PREFIX + fields.bound()) as u32 > lane.fast.get() {
         return lane.leave(false);
     }
     let time = if INHERIT { all.time.get() } else { clock::counter() };
-    let out = put::unsigned(Raw::new(block, before), u64::from(site.code));
+    let out = put::unsigned(Raw::new(lane.block.get(), before), u64::from(site.code));
     let out = put::short_unsigned(out, time.wrapping_sub(lane.time.get()));
     let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
         return lane.leave(false);
@@ -199,7 +199,7 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     if !INHERIT {
         all.time.set(time);
     }
-    block.publish(out.committed());
+    block.state.publish(out.committed());
     lane.leave(true)
 }
 
@@ -219,16 +219,18 @@ pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, co
     let need = PREFIX + fields.bound();
     let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
     if lane.has_room(need) || refill(view, KIND, registry, site, need) {
-        if !INHERIT {
-            all.time.set(clock::ticks());
-        }
+        // One reading for all: a signal handler may take a later one in between, and that may make an
+        // inherited time one that the lane is past already.
+        let time = if INHERIT { all.time.get() } else { clock::ticks() };
+        let time = time.max(lane.time.get());
+        all.time.set(time);
         let block = lane.block();
-        let before = block.state.load(Ordering::Relaxed);
-        let out = put::unsigned(Raw::new(block, before), u64::from(site.code));
-        let out = put::unsigned(out, all.time.get().wrapping_sub(lane.time.get()));
+        let before = block.state.own();
+        let out = put::unsigned(Raw::new(lane.block.get(), before), u64::from(site.code));
+        let out = put::unsigned(out, time.wrapping_sub(lane.time.get()));
         let out = fields.put(out, &all.slots);
-        lane.time.set(all.time.get());
-        block.publish(out.committed());
+        lane.time.set(time);
+        block.state.publish(out.committed());
         if fields.cut() > 0 {
             lane.count(|record| &record.cut, fields.cut());
         }

@@ -5,34 +5,66 @@
 //! the event into the thread's block for the event's kind. Full blocks go to the drain, whose
 //! thread writes them to the sink.
 
-mod batch;
+mod bell;
 mod block;
 mod clock;
 mod control;
 mod counters;
+mod debugger;
 mod drain;
 mod facts;
 mod fields;
+mod fork;
+mod image;
+mod labels;
 mod lane;
+mod list;
+mod open;
+mod output;
+mod outputs;
+mod own;
+mod pages;
+mod panic;
 mod pool;
+mod progress;
+mod publish;
 mod raw;
+mod raw_file;
 mod record;
 mod refill;
 mod registry;
+mod relation;
 mod sink;
+pub mod sinks;
+#[cfg_attr(any(not(unix), miri), path = "socket/absent.rs")]
+mod socket;
+mod sorter;
+mod source;
+mod spin;
 mod start;
+mod status;
+mod store;
 mod sync;
 mod sys;
+mod text;
 mod thread;
+mod told;
+mod traceback;
 mod values;
 mod variety;
+mod words;
 
-pub use control::{get, reset, set};
-pub use counters::{Counters, counters};
-pub use drain::flush;
-pub use registry::{EventName, Kind, Registry, Relation};
-pub use start::{Config, filename};
+pub use control::{get, get_record, reset, reset_record, set, set_record};
+pub use counters::{Counters, KindCounters, SinkCounters, counters, kind_counters};
+pub use drain::{SinkId, add_sink, flush, remove_sink, sink_counters, snapshot, snapshot_to};
+pub use labels::{intern, label};
+pub use panic::flush_on_panic;
+pub use registry::Registry;
+pub use relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
+pub use sink::{Blocks, Sink};
+pub use start::{Config, Policy, filename};
 pub use telemetry_format::Label;
+pub use traceback::Traceback;
 pub use values::{Address, Word};
 pub use variety::{VARIETY, Variety};
 
@@ -43,8 +75,10 @@ pub mod __private {
         Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed16, Signed32, Signed64, Text,
         Unsigned16, Unsigned32, Unsigned64,
     };
+    pub use crate::labels::interned;
     pub use crate::lane::{Lanes, Site, record, record_long};
-    pub use crate::registry::{EventName, Kind, Registry, Relation};
+    pub use crate::registry::Registry;
+    pub use crate::relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
     pub use crate::values::{Address, Word};
     pub use crate::variety::{is_at, is_on};
     pub use core;

@@ -12,12 +12,11 @@
 use core::ptr::null_mut;
 
 use crate::block::PAGE;
+use crate::pages::{self, CHUNK_PAGES};
 use crate::record::{LaneRecord, Owner};
 use crate::sync::{AtomicPtr, AtomicU16, AtomicUsize, Ordering};
-use crate::sys;
+use crate::{image, sys};
 
-/// Pages of a chunk, and of the largest block.
-pub(crate) const CHUNK_PAGES: usize = 16;
 const CHUNK: usize = CHUNK_PAGES * PAGE;
 
 /// Where the one pool is. All zeros until [`Pool::init`].
@@ -46,15 +45,34 @@ impl Pool {
     /// Maps the pool: `bytes` of blocks, rounded up to whole chunks. False if there is no memory.
     pub(crate) fn init(&self, bytes: usize) -> bool {
         let chunks = bytes.div_ceil(CHUNK).max(1);
-        let Some(base) = sys::map(tables(chunks) + chunks * CHUNK) else { return false };
+        let Some(base) = image::map(tables(chunks) + chunks * CHUNK) else { return false };
         self.base.store(base, Ordering::Relaxed);
         self.chunks.store(chunks, Ordering::Release);
         true
     }
 
+    /// In the child of a fork: forgets the parent's memory.
+    pub(crate) fn forget(&self) {
+        let chunks = self.chunks.swap(0, Ordering::Relaxed);
+        let base = self.base.swap(null_mut(), Ordering::Relaxed);
+        self.next_record.store(0, Ordering::Relaxed);
+        self.closed.store(0, Ordering::Relaxed);
+        if chunks > 0 {
+            // SAFETY: the only thread has left its lanes, and the store and the registries have forgotten theirs.
+            unsafe { sys::unmap(base, tables(chunks) + chunks * CHUNK) };
+        }
+    }
+
     /// Bytes that all blocks together may have.
     pub(crate) fn bytes(&self) -> usize {
         self.chunks.load(Ordering::Acquire) * CHUNK
+    }
+
+    /// The memory of all chunks. It is never unmapped.
+    pub(crate) fn memory(&self) -> *const [u8] {
+        let chunks = self.chunks.load(Ordering::Acquire);
+        let start = self.base.load(Ordering::Relaxed).wrapping_add(tables(chunks));
+        core::ptr::slice_from_raw_parts(start, chunks * CHUNK)
     }
 
     /// The bitmaps: a set bit is a taken page.
@@ -113,7 +131,7 @@ impl Pool {
     pub(crate) fn take(&self, pages: usize) -> Option<*mut u8> {
         let maps = self.maps();
         let try_chunk = |(chunk, map): (usize, &AtomicU16)| {
-            let page = take_run(map, pages)?;
+            let page = pages::take(map, pages)?;
             let at = tables(maps.len()) + chunk * CHUNK + page * PAGE;
             // SAFETY: the chunk and the page are inside the mapping.
             Some(unsafe { self.base.load(Ordering::Relaxed).add(at) })
@@ -124,31 +142,31 @@ impl Pool {
         }
     }
 
+    /// Pages that no block has.
+    pub(crate) fn free_pages(&self) -> usize {
+        self.maps().iter().map(|map| map.load(Ordering::Relaxed).count_zeros() as usize).sum()
+    }
+
     /// Returns what [`Pool::take`] gave.
     pub(crate) fn give(&self, at: *mut u8, pages: usize) {
         let maps = self.maps();
         let offset = at as usize - self.base.load(Ordering::Relaxed) as usize - tables(maps.len());
-        let mask = run(pages) << (offset % CHUNK / PAGE);
-        // Release: what was done with the pages is done before another takes them.
-        maps[offset / CHUNK].fetch_and(!(mask as u16), Ordering::Release);
+        pages::give(&maps[offset / CHUNK], offset % CHUNK / PAGE, pages);
     }
 }
 
-/// The lowest `pages` bits.
-const fn run(pages: usize) -> u32 {
-    (1 << pages) - 1
-}
-
-/// Sets a run of free bits that is aligned to its length, and returns the first.
-fn take_run(map: &AtomicU16, pages: usize) -> Option<usize> {
-    let mut taken = map.load(Ordering::Relaxed);
+/// Takes a block of the wished size from the process's pool, or the largest below it that is free and large
+/// enough.
+pub(crate) fn take(least: usize, wish: usize) -> Option<(*mut u8, usize)> {
+    let mut pages = wish.max(least);
     loop {
-        let page = (0..CHUNK_PAGES).step_by(pages).find(|page| u32::from(taken) & run(pages) << page == 0)?;
-        let with = taken | (run(pages) << page) as u16;
-        match map.compare_exchange_weak(taken, with, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => return Some(page),
-            Err(now) => taken = now,
+        if let Some(at) = POOL.take(pages) {
+            return Some((at, pages));
         }
+        if pages == least {
+            return None;
+        }
+        pages /= 4;
     }
 }
 

@@ -21,9 +21,9 @@ impl Raw {
     /// Behind the committed bytes of a block whose state is `state`. There must be room for what
     /// will be written.
     #[inline(always)]
-    pub(crate) fn new(block: &Block, state: u64) -> Raw {
+    pub(crate) fn new(block: *const Block, state: u64) -> Raw {
         let (len, _) = state::unpack(state);
-        Raw { base: block.end(len).wrapping_sub(state as usize), at: opaque(state) }
+        Raw { base: Block::end(block, len).wrapping_sub(state as usize), at: opaque(state) }
     }
 
     /// The state with one more event, which ends here.
@@ -58,7 +58,7 @@ impl Raw {
 /// Hides where a number comes from. The compiler would otherwise split `at` into its start and what
 /// is added to it, and add them up again at every step.
 #[inline(always)]
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 fn opaque(mut number: u64) -> u64 {
     // SAFETY: no instruction at all.
     unsafe {
@@ -68,7 +68,7 @@ fn opaque(mut number: u64) -> u64 {
 }
 
 #[inline(always)]
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn opaque(number: u64) -> u64 {
     number
 }

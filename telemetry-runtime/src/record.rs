@@ -1,44 +1,40 @@
 //! What the drain knows of a lane: a record that outlives the thread until its last word is out.
-
-use core::ptr::{NonNull, null_mut};
+#![allow(unsafe_code)]
 
 use telemetry_format::Loss;
 
 use crate::block::Block;
+use crate::open::Open;
 use crate::registry::Registry;
+use crate::status::Status;
+use crate::store::STORE;
 use crate::sync::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
-
-/// Nobody's.
-const FREE: u8 = 0;
-/// Taken, not yet filled in.
-const CLAIMED: u8 = 1;
-/// Of a running lane.
-const LIVE: u8 = 2;
-/// Of a thread that ended: the drain frees it once all is told.
-const CLOSED: u8 = 3;
 
 /// One lane's entry in the pool's table. All zeros is a free one.
 #[repr(C, align(64))]
 pub(crate) struct LaneRecord {
-    status: AtomicU8,
+    status: Status,
     kind: AtomicU8,
     thread: AtomicU32,
     registry: AtomicPtr<Registry>,
     thread_id: AtomicU64,
     thread_name: [AtomicU64; 2],
     /// The block being written, for the drain to take parts of.
-    pub(crate) open: AtomicPtr<Block>,
+    pub(crate) open: Open<Block>,
     /// Number of the next block.
     pub(crate) seq: AtomicU32,
+    /// Blocks that are open, or not back in the pool yet.
+    pub(crate) blocks: AtomicU32,
     /// Events in blocks that are sealed.
     pub(crate) recorded: AtomicU64,
-    /// Counters of [`Loss`]: the first two and the last by the lane's thread, `sink` by the drain.
+    /// Counters of [`Loss`], by the lane's thread.
     pub(crate) pool: AtomicU64,
     pub(crate) nested: AtomicU64,
     pub(crate) cut: AtomicU64,
+    /// Events recorded for a sink that none has taken, those overwritten among them.
     pub(crate) sink: AtomicU64,
-    /// Sum of the counters that the stream has been told. Only the drain uses it.
-    pub(crate) told: AtomicU64,
+    /// Events overwritten before a sink could take them.
+    pub(crate) overwritten: AtomicU64,
 }
 
 const _: () = assert!(size_of::<LaneRecord>() == 128);
@@ -56,9 +52,7 @@ pub(crate) struct Owner {
 impl LaneRecord {
     /// Takes the record for a lane if it is free.
     pub(crate) fn claim(&self, owner: &Owner) -> bool {
-        if self.status.load(Ordering::Relaxed) != FREE
-            || self.status.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_err()
-        {
+        if !self.status.claim() {
             return false;
         }
         let [low, high] = [0, 8].map(|at| {
@@ -72,42 +66,37 @@ impl LaneRecord {
         self.thread_id.store(owner.thread_id, Ordering::Relaxed);
         self.thread_name[0].store(low, Ordering::Relaxed);
         self.thread_name[1].store(high, Ordering::Relaxed);
-        self.open.store(null_mut(), Ordering::Relaxed);
+        self.open.clear();
         self.seq.store(0, Ordering::Relaxed);
-        for counter in [&self.recorded, &self.pool, &self.nested, &self.cut, &self.sink, &self.told] {
+        self.blocks.store(0, Ordering::Relaxed);
+        for counter in [&self.recorded, &self.pool, &self.nested, &self.cut, &self.sink, &self.overwritten] {
             counter.store(0, Ordering::Relaxed);
         }
-        self.status.store(LIVE, Ordering::Release);
+        self.status.live();
         true
-    }
-
-    /// Says that a block that was handed over is no longer open, if the lane has not said so yet.
-    pub(crate) fn close_block(&self, block: NonNull<Block>) {
-        let _ = self.open.compare_exchange(block.as_ptr(), null_mut(), Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Says that the lane's thread has ended. Its last block is sealed before.
     pub(crate) fn close(&self) {
-        self.status.store(CLOSED, Ordering::Release);
+        self.status.close();
     }
 
     /// Gives a closed record back.
     pub(crate) fn free(&self) {
-        self.status.store(FREE, Ordering::Release);
+        self.status.free();
     }
 
     /// True from `claim` to `free`; what the owner stored is visible then.
     pub(crate) fn is_taken(&self) -> bool {
-        matches!(self.status.load(Ordering::Acquire), LIVE | CLOSED)
+        self.status.is_taken()
     }
 
     /// True between `close` and `free`.
     pub(crate) fn is_closed(&self) -> bool {
-        self.status.load(Ordering::Acquire) == CLOSED
+        self.status.is_closed()
     }
 
     /// Whose lane this is. Only of a taken record.
-    #[allow(unsafe_code)]
     pub(crate) fn owner(&self) -> Owner {
         let mut thread_name = [0; 16];
         thread_name[..8].copy_from_slice(&self.thread_name[0].load(Ordering::Relaxed).to_ne_bytes());
@@ -122,18 +111,25 @@ impl LaneRecord {
         }
     }
 
-    /// The lane's losses so far.
+    /// The lane's losses so far, but for those that each sink counts for itself.
     pub(crate) fn lost(&self) -> Loss {
         Loss {
             pool: self.pool.load(Ordering::Relaxed),
             nested: self.nested.load(Ordering::Relaxed),
-            sink: self.sink.load(Ordering::Relaxed),
+            sink: 0,
             cut: self.cut.load(Ordering::Relaxed),
         }
     }
+
+    /// Events recorded so far. An estimate while the lane's thread is sealing a block.
+    pub(crate) fn events(&self) -> u64 {
+        let open = if self.open.get().is_some() { STORE.committed(self) } else { 0 };
+        self.recorded.load(Ordering::Relaxed) + open
+    }
 }
 
-/// Counts one more. Only one thread writes the counter, so no read-modify-write is needed.
+/// Adds to a counter. Only one thread writes the counter, so no read-modify-write is needed. Release: who sees
+/// the number sees that the block of these events was opened.
 pub(crate) fn count(counter: &AtomicU64, by: u64) {
-    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Release);
 }

@@ -9,16 +9,24 @@ use crate::block::{Block, capacity};
 use crate::clock;
 use crate::drain;
 use crate::lane::{Lane, Site, View};
-use crate::pool::{CHUNK_PAGES, POOL};
+use crate::pages::CHUNK_PAGES;
+use crate::pool::{self, POOL};
 use crate::record::{LaneRecord, Owner, count};
 use crate::registry::Registry;
+use crate::start::{self, Policy};
+use crate::store::STORE;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{control, start, thread};
+use crate::{control, sys, thread};
 
 /// Events lost by lanes that have no record yet: no memory, or no runtime yet.
 pub(crate) static STRAY_POOL: AtomicU64 = AtomicU64::new(0);
 /// The same for events that interrupted an emission.
 pub(crate) static STRAY_NESTED: AtomicU64 = AtomicU64::new(0);
+
+/// Sets both to nothing.
+pub(crate) fn forget_strays() {
+    [&STRAY_POOL, &STRAY_NESTED].iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
+}
 
 /// A lane whose block fills within this many nanoseconds gets a larger one next.
 const QUICK: u64 = 100_000_000;
@@ -44,8 +52,8 @@ pub(crate) fn refill(
         return false;
     }
     // The mask starts with all bits set; only now is it what it should be. A lane that has a record
-    // has been here before, and what its emitters saw in the mask counts.
-    let is_first = lane.record.load(Ordering::Relaxed).is_null();
+    // has been here before, and once the mask has changed, what an emitter saw in it counts.
+    let is_first = lane.record.load(Ordering::Relaxed).is_null() && !registry.has_changed();
     if is_first && !registry.is_on(usize::from(site.index)) {
         return false;
     }
@@ -104,18 +112,24 @@ fn adapt(lane: &Lane) {
     }
 }
 
-/// Takes a block of the wished size, or the largest below it that is free and large enough.
+/// Memory for a block of the wished size, or the largest below it that is free and large enough: from the
+/// pool, from the flight recorder, or as the policy says.
 fn take(least: usize, wish: usize) -> Option<(*mut u8, usize)> {
-    let mut pages = wish.max(least);
-    loop {
-        if let Some(at) = POOL.take(pages) {
-            return Some((at, pages));
-        }
-        if pages == least {
-            return None;
-        }
-        pages /= 4;
+    let found = || pool::take(least, wish).or_else(|| STORE.reclaim(least, wish));
+    if let Some(found) = found() {
+        return Some(found);
     }
+    let Policy::Wait(longest) = start::policy() else { return None };
+    let since = sys::monotonic_ns();
+    // A pass that waits for memory would wait for itself.
+    while !drain::is_passing() && u128::from(sys::monotonic_ns() - since) < longest.as_nanos() {
+        drain::wake();
+        sys::pause();
+        if let Some(found) = found() {
+            return Some(found);
+        }
+    }
+    None
 }
 
 fn open(
@@ -128,11 +142,12 @@ fn open(
     pages: usize,
 ) {
     let kind = &registry.relation().kinds[kind];
+    let owner = record.owner();
     let moment = clock::now();
     let header = Header {
         kind: kind.bit,
         registry: registry.relation().fingerprint,
-        thread: record.owner().thread,
+        thread: owner.thread,
         seq: record.seq.load(Ordering::Relaxed),
         base_ticks: moment.ticks,
         base_wall: moment.wall,
@@ -141,16 +156,16 @@ fn open(
         ..Header::new(BlockType::Events, start::session())
     };
     record.seq.store(header.seq.wrapping_add(1), Ordering::Relaxed);
-    // SAFETY: the pool gave us the pages alone; records are never unmapped.
-    let block = unsafe { Block::open(at, pages, record, &header) };
+    record.blocks.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the pool gave us the pages alone; the record stays as long as it has blocks.
+    let block = unsafe { Block::open(at, pages, record, &owner, &header) };
     view.slots[kind.slots.clone()].iter().for_each(|slot| slot.set(0));
     // The reading counts for kinds that inherit it, so that none is older than its block.
     view.time.set(moment.ticks);
     lane.time.set(moment.ticks);
     lane.opened.set(moment.wall);
     lane.set_block(Some(block));
-    // Release: the drain sees the block as it was made.
-    record.open.store(block.as_ptr(), Ordering::Release);
+    record.open.set(block);
 }
 
 /// Hands the lane's block, if any, to the drain. The caller has entered the lane.
@@ -161,11 +176,20 @@ pub(crate) fn seal(lane: &Lane) {
     let sealed = unsafe { block.as_ref() };
     let record = sealed.record();
     sealed.end_ticks.store(lane.time.get(), Ordering::Relaxed);
-    let (_, events) = sealed.committed_state();
+    let (_, events) = sealed.state.committed();
     count(&record.recorded, u64::from(events));
-    drain::hand_over(block);
-    // Not before: a pass finds the block in the list, or open, or both, but never in neither.
-    record.close_block(block);
+    STORE.hand_over(block);
+}
+
+/// Forgets all lanes of this thread, whose blocks are another process's. False if it is inside of one.
+pub(crate) fn forget_all(lanes: &[Lane]) -> bool {
+    lanes.iter().all(|lane| {
+        lane.enter() && {
+            lane.set_block(None);
+            lane.record.store(null_mut(), Ordering::Relaxed);
+            lane.leave(true)
+        }
+    })
 }
 
 /// Seals all lanes of a thread that ends.

@@ -1,8 +1,11 @@
 //! A registry as the generated code describes it, and the process's list of those in use.
 
-use core::ops::Range;
 use core::ptr::null_mut;
 
+use crate::block::Block;
+use crate::clock;
+use crate::relation::Relation;
+use crate::sorter::Queue;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// The static that stands for one `events.toml` in a program. The macro makes it.
@@ -10,44 +13,70 @@ pub struct Registry {
     relation: Relation,
     mask: &'static [AtomicU64],
     listed: AtomicBool,
+    /// The events that are on have been changed since.
+    changed: AtomicBool,
     next: AtomicPtr<Registry>,
+    /// Bits of the kinds that the sinks get: those that follow the control, and any.
+    followed: AtomicU64,
+    output: AtomicU64,
+    /// By bit.
+    kinds: [KindState; 64],
 }
 
-/// What the macro knows of a relation at compile time.
-#[derive(Debug, Clone, Copy)]
-pub struct Relation {
-    /// Name of the registry.
-    pub name: &'static str,
-    /// Major, median, minor.
-    pub version: [u32; 3],
-    /// What tells this registry's wire form from all others.
-    pub fingerprint: u64,
-    /// The canonical text, for the stream.
-    pub text: &'static str,
-    /// By index.
-    pub kinds: &'static [Kind],
-    /// By index, which is also the event's bit in the mask.
-    pub events: &'static [EventName],
+/// What a kind is, and has come to, while the program runs.
+pub(crate) struct KindState {
+    /// Sealed blocks that the flight recorder keeps.
+    pub(crate) kept: Queue<Block>,
+    /// When the kind was last switched off, for the sinks that follow the control, and for any. Blocks opened
+    /// before that may have events from when it was on, and are output still.
+    followed_until: AtomicU64,
+    output_until: AtomicU64,
+    /// Events that some sink has taken.
+    pub(crate) written: AtomicU64,
+    /// Events that the flight recorder has given up for later ones.
+    pub(crate) recycled: AtomicU64,
+    /// Counters of lanes that are gone.
+    pub(crate) past: Past,
 }
 
-/// A kind of a [`Relation`].
-#[derive(Debug, Clone)]
-pub struct Kind {
-    /// `CamelCase`.
-    pub name: &'static str,
-    /// 0 to 63.
-    pub bit: u8,
-    /// The slots that its events' parameters have.
-    pub slots: Range<usize>,
+/// What lanes that are gone had counted.
+pub(crate) struct Past {
+    pub(crate) recorded: AtomicU64,
+    pub(crate) pool: AtomicU64,
+    pub(crate) nested: AtomicU64,
+    pub(crate) cut: AtomicU64,
+    pub(crate) sink: AtomicU64,
 }
 
-/// An event of a [`Relation`] as control knows it.
-#[derive(Debug, Clone, Copy)]
-pub struct EventName {
-    /// `CamelCase`.
-    pub name: &'static str,
-    /// Index of its kind.
-    pub kind: u8,
+/// How long, in ticks, a kind that is switched off is still output: some milliseconds by any clock.
+const GRACE: u64 = 1 << 24;
+
+impl KindState {
+    const fn new() -> KindState {
+        KindState {
+            kept: Queue::new(),
+            followed_until: AtomicU64::new(0),
+            output_until: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            recycled: AtomicU64::new(0),
+            past: Past {
+                recorded: AtomicU64::new(0),
+                pool: AtomicU64::new(0),
+                nested: AtomicU64::new(0),
+                cut: AtomicU64::new(0),
+                sink: AtomicU64::new(0),
+            },
+        }
+    }
+
+    /// As at the program's start.
+    fn clear(&self) {
+        self.kept.clear();
+        let Past { recorded, pool, nested, cut, sink } = &self.past;
+        let times = [&self.followed_until, &self.output_until];
+        let counters = [&self.written, &self.recycled, recorded, pool, nested, cut, sink];
+        times.iter().chain(&counters).for_each(|word| word.store(0, Ordering::Relaxed));
+    }
 }
 
 impl Registry {
@@ -56,7 +85,16 @@ impl Registry {
     #[doc(hidden)]
     pub const fn new(relation: Relation, mask: &'static [AtomicU64]) -> Self {
         assert!(mask.len() * 64 >= relation.events.len(), "the mask has a bit for every event");
-        Registry { relation, mask, listed: AtomicBool::new(false), next: AtomicPtr::new(null_mut()) }
+        Registry {
+            relation,
+            mask,
+            listed: AtomicBool::new(false),
+            changed: AtomicBool::new(false),
+            next: AtomicPtr::new(null_mut()),
+            followed: AtomicU64::new(0),
+            output: AtomicU64::new(0),
+            kinds: [const { KindState::new() }; 64],
+        }
     }
 
     /// What the relation says.
@@ -92,6 +130,72 @@ impl Registry {
         self.mask.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
+    /// The kind of a bit.
+    pub(crate) fn kind(&self, bit: u8) -> &KindState {
+        &self.kinds[usize::from(bit) % 64]
+    }
+
+    /// Has the sinks that follow the control, and any sink, get more kinds, as bits, from now on.
+    pub(crate) fn add_output(&self, followed: u64, output: u64) {
+        self.followed.fetch_or(followed, Ordering::Release);
+        self.output.fetch_or(output, Ordering::Release);
+    }
+
+    /// Says which kinds, as bits, the sinks that follow the control get from now on, and which any sink.
+    pub(crate) fn set_output(&self, followed: u64, output: u64) {
+        // An emitter that has found its event on may yet take a moment to record it.
+        let now = clock::ticks().saturating_add(GRACE);
+        for (bits, before, until) in [
+            (followed, &self.followed, (|kind| &kind.followed_until) as fn(&KindState) -> &AtomicU64),
+            (output, &self.output, |kind| &kind.output_until),
+        ] {
+            let mut off = before.load(Ordering::Relaxed) & !bits;
+            while off != 0 {
+                until(self.kind(off.trailing_zeros() as u8)).store(now, Ordering::Relaxed);
+                off &= off - 1;
+            }
+            // Release: who sees the bit gone sees until when it was there.
+            before.store(bits, Ordering::Release);
+        }
+    }
+
+    /// True if a block of this kind, opened then, is for the sinks that follow the control.
+    pub(crate) fn is_followed(&self, kind: u8, base_ticks: u64) -> bool {
+        self.followed.load(Ordering::Acquire) & 1 << kind != 0
+            || self.kind(kind).followed_until.load(Ordering::Relaxed) >= base_ticks
+    }
+
+    /// True if a block of this kind, opened then, is for any sink.
+    pub(crate) fn is_output(&self, kind: u8, base_ticks: u64) -> bool {
+        self.output.load(Ordering::Acquire) & 1 << kind != 0
+            || self.kind(kind).output_until.load(Ordering::Relaxed) >= base_ticks
+    }
+
+    /// True of the runtime's own registry.
+    pub(crate) fn is_own(&self) -> bool {
+        core::ptr::eq(self, crate::own::registry())
+    }
+
+    /// As before its first event: what was recorded is another process's.
+    pub(crate) fn forget(&self) {
+        self.mask.iter().for_each(|word| word.store(!0, Ordering::Relaxed));
+        self.kinds.iter().for_each(KindState::clear);
+        self.followed.store(0, Ordering::Relaxed);
+        self.output.store(0, Ordering::Relaxed);
+        self.listed.store(false, Ordering::Relaxed);
+        self.changed.store(false, Ordering::Relaxed);
+    }
+
+    /// Takes note that the events that are on change, before they do.
+    pub(crate) fn change(&self) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+
+    /// True if the events that are on have changed since the registry was listed.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Relaxed)
+    }
+
     /// True once the registry is in the process's list.
     pub(crate) fn is_listed(&self) -> bool {
         self.listed.load(Ordering::Acquire)
@@ -113,6 +217,17 @@ impl core::fmt::Debug for Registry {
 }
 
 static FIRST: AtomicPtr<Registry> = AtomicPtr::new(null_mut());
+
+/// Forgets all registries. They are listed anew by their next events.
+pub(crate) fn forget_all() {
+    all().for_each(Registry::forget);
+    FIRST.store(null_mut(), Ordering::Relaxed);
+}
+
+/// All kinds of the registries in use.
+pub(crate) fn kinds() -> impl Iterator<Item = &'static KindState> {
+    all().flat_map(|registry| registry.relation.kinds.iter().map(|kind| registry.kind(kind.bit)))
+}
 
 /// The registries in use, the latest first.
 pub(crate) fn all() -> impl Iterator<Item = &'static Registry> {

@@ -1,14 +1,17 @@
 //! The runtime's beginning, at the first event or call, and its end.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::{self, Moment};
+use crate::counters::counters;
 use crate::pool::POOL;
-use crate::sync::{AtomicU8, AtomicU64, Ordering};
+use crate::sink::Sink;
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::text::Buffer;
 use crate::thread::Inside;
-use crate::{control, drain, sys};
+use crate::{control, debugger, drain, fork, image, labels, panic, sinks, socket, sys};
 
 /// How a program wants its telemetry, where the environment does not say otherwise.
 ///
@@ -19,13 +22,35 @@ use crate::{control, drain, sys};
 /// Config::new().filename(path).control("all").start();
 /// ```
 ///
-/// Every setting has an environment variable, which wins: whoever runs a program has the last word.
-#[derive(Debug, Clone, Default)]
+/// Every setting has an environment variable, which wins: whoever runs a program has the last word. The
+/// variables are read once, at the start; a value that cannot be understood counts as none. One has no method
+/// here: `TELEMETRY_CLOCK`, `os` for the system's clock in place of the cycle counter.
+#[derive(Default)]
 pub struct Config {
     filename: Option<PathBuf>,
+    sink: Option<Box<dyn Sink>>,
     control: Option<String>,
+    record: Option<String>,
     buffer: Option<usize>,
     latency: Option<Duration>,
+    policy: Option<Policy>,
+    ring: Option<String>,
+    socket: Option<bool>,
+    traceback: Option<usize>,
+}
+
+/// What becomes of an event that finds the pool dry. What the flight recorder keeps is recycled first,
+/// whatever the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// It is dropped.
+    #[default]
+    DropNewest,
+    /// It takes the place of the oldest block that no sink has taken, whose events are then lost.
+    OverwriteOldest,
+    /// Its thread waits for memory, at most so long, from 1 µs to an hour; then the event is dropped. Never
+    /// the drain's thread, which instead waits as long for a sink whose reader is slow.
+    Wait(Duration),
 }
 
 impl Config {
@@ -34,31 +59,83 @@ impl Config {
         Config::default()
     }
 
-    /// The file that the stream goes to, made anew. `TELEMETRY_FILENAME`; `telemetry.tel` in the
-    /// working directory by default.
+    /// The file that the stream goes to, made anew with the first block, or any other address that
+    /// [`sinks::open`](crate::sinks::open) takes. `TELEMETRY_FILENAME`; `telemetry.tel` in the working directory by
+    /// default.
     pub fn filename(mut self, path: impl Into<PathBuf>) -> Self {
         self.filename = Some(path.into());
         self
     }
 
-    /// What is on at first, see [`crate::set`]. `TELEMETRY_CONTROL`; nothing by default.
+    /// Where the stream goes instead of a file. Further ones: [`crate::add_sink`]. If `TELEMETRY_FILENAME` is
+    /// set, that is where the stream goes all the same.
+    pub fn sink(mut self, sink: impl Sink + 'static) -> Self {
+        self.sink = Some(Box::new(sink));
+        self
+    }
+
+    /// What is output at first, see [`crate::set`]. `TELEMETRY_CONTROL`, at most 4 kB of words; nothing by
+    /// default.
     pub fn control(mut self, words: impl Into<String>) -> Self {
         self.control = Some(words.into());
         self
     }
 
+    /// What is recorded at first whether or not it is output, see [`crate::set_record`]. `TELEMETRY_RECORD`;
+    /// nothing by default.
+    pub fn record(mut self, words: impl Into<String>) -> Self {
+        self.record = Some(words.into());
+        self
+    }
+
     /// Bytes of the pool that all blocks come from, rounded up to 64 KiB. `TELEMETRY_BUFFER`, a
     /// number of bytes or with the suffix `k`, `M` or `G`; 16 MiB by default. Pages that are never
-    /// needed cost nothing.
+    /// needed cost nothing. A thread takes at least 4 KiB for each kind that it records events of.
     pub fn buffer(mut self, bytes: usize) -> Self {
         self.buffer = Some(bytes);
         self
     }
 
-    /// How long an event may stay in memory before it is written, from 1 ms. `TELEMETRY_LATENCY`,
-    /// in seconds; 1 s by default.
+    /// How long an event that is output may stay in memory before it is written, from 1 ms to an hour.
+    /// `TELEMETRY_LATENCY`, in seconds; 1 s by default.
     pub fn latency(mut self, latency: Duration) -> Self {
         self.latency = Some(latency);
+        self
+    }
+
+    /// What becomes of events while the pool is dry. `TELEMETRY_POLICY`: `drop`, the default, `overwrite`, or
+    /// `wait:` and a number of seconds.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// A file that the pool is a shared mapping of, so that nothing that was recorded is lost when the process
+    /// is killed; `telemetry recover` reads it. `%p` in the path, which has at most 1023 bytes, stands for the
+    /// number of the process. `TELEMETRY_RING`; none by default. Unix only.
+    ///
+    /// Room for the pool is reserved in the file at the start. If there is none, standard error says so, and the
+    /// process goes on without. If another process has the file, or another copy of the runtime (a shared
+    /// library's), this ring is `NAME.PID`, which is said, too. What the file holds from an earlier run that was
+    /// killed is kept under the name with `.old` behind. At the end of the process the file goes, unless events are
+    /// in it that no sink has.
+    pub fn ring(mut self, path: impl Into<String>) -> Self {
+        self.ring = Some(path.into());
+        self
+    }
+
+    /// True if the process shall have its control socket from now on, and not only once it records anything;
+    /// false for none. `TELEMETRY_SOCKET`: `on`, `off`, or for `on` a directory in place of `/tmp/telemetry-UID`,
+    /// a path with a `/`. Unix only.
+    pub fn socket(mut self, on: bool) -> Self {
+        self.socket = Some(on);
+        self
+    }
+
+    /// How many of its last events a thread that panics tells on standard error, behind the message of the
+    /// panic, at most [`Traceback::MOST`](crate::Traceback::MOST). `TELEMETRY_TRACEBACK`; none by default.
+    pub fn traceback(mut self, events: usize) -> Self {
+        self.traceback = Some(events);
         self
     }
 
@@ -71,7 +148,9 @@ impl Config {
         }
         *config = Some(self);
         drop(config);
-        ensure()
+        let started = ensure();
+        panic::begin();
+        started
     }
 }
 
@@ -89,6 +168,11 @@ static CONFIG: Mutex<Option<Config>> = Mutex::new(None);
 /// The file that the stream goes to if nobody says otherwise.
 const DEFAULT_FILENAME: &str = "telemetry.tel";
 const DEFAULT_BUFFER: usize = 16 << 20;
+/// A terabyte, or a gigabyte where addresses have 32 bits.
+const MAX_BUFFER: usize = match 1_usize.checked_shl(40) {
+    Some(bytes) => bytes,
+    None => 1 << 30,
+};
 
 /// Starts the runtime unless it is running. False once it is over, or while the code that this
 /// interrupts starts it.
@@ -108,13 +192,9 @@ fn begin() -> bool {
         STATE.store(READY, Ordering::Release);
         return true;
     }
-    for _ in 0..10_000 {
-        match STATE.load(Ordering::Acquire) {
-            STARTING => sys::yield_now(),
-            state => return state == READY,
-        }
-    }
-    false
+    // Another thread starts it, which may take some milliseconds: the ring file's room is reserved.
+    sys::wait(Duration::from_secs(5), || STATE.load(Ordering::Acquire) != STARTING);
+    STATE.load(Ordering::Acquire) == READY
 }
 
 /// Does not allocate: the first event may come from inside the program's allocator.
@@ -126,20 +206,95 @@ fn start() {
     SESSION.store(sys::random(), Ordering::Relaxed);
     let mut text = [0; 64];
     let mut config = CONFIG.try_lock().ok();
-    let mut config = config.as_mut().and_then(|config| config.as_mut());
-    let buffer = sys::env(c"TELEMETRY_BUFFER", &mut text).and_then(bytes);
+    let config = config.as_mut().and_then(|config| config.as_mut());
+    let policy = sys::env(c"TELEMETRY_POLICY", &mut text).and_then(policy_of);
+    set_policy(policy.or(config.as_ref().and_then(|config| config.policy)).unwrap_or_default());
+    let traceback = sys::env(c"TELEMETRY_TRACEBACK", &mut text).and_then(|text| text.trim().parse().ok());
+    panic::set_traceback(traceback.or(config.as_ref().and_then(|config| config.traceback)).unwrap_or(0));
+    debugger::keep();
+    let buffer = sys::env(c"TELEMETRY_BUFFER", &mut text).and_then(buffer_of);
+    let (mut pattern, mut path) = ([0; 1024], Buffer::new());
+    let ring = sys::env(c"TELEMETRY_RING", &mut pattern).filter(|path| !path.is_empty());
+    let ring = ring.or(config.as_ref().and_then(|config| config.ring.as_deref()));
+    image::begin(ring.and_then(|ring| image::path(ring, &mut path)));
+    labels::begin();
     // What cannot be had in full may be had in part; without any memory all events are counted lost.
     let mut buffer =
-        buffer.or(config.as_ref().and_then(|config| config.buffer)).unwrap_or(DEFAULT_BUFFER).min(1 << 40);
+        buffer.or(config.as_ref().and_then(|config| config.buffer)).unwrap_or(DEFAULT_BUFFER).min(MAX_BUFFER);
     while !POOL.init(buffer) && buffer > 1 << 16 {
         buffer /= 2;
     }
-    control::begin(config.as_mut().and_then(|config| config.control.take()));
-    sys::at_process_exit(at_exit, in_child);
+    image::keep_session();
+    let words = config.as_ref();
+    control::begin(
+        words.and_then(|config| config.control.as_deref()),
+        words.and_then(|config| config.record.as_deref()),
+    );
+    // A forked child has the handlers already.
+    if !HANDLERS.swap(true, Ordering::Relaxed) {
+        sys::at_process_exit(at_exit);
+        fork::begin();
+    }
+    socket::prepare(words.and_then(|config| config.socket));
+}
+
+/// Handlers of the end and of forks are set.
+static HANDLERS: AtomicBool = AtomicBool::new(false);
+
+/// The policy: 0 drops, 1 overwrites, beyond that is 2 more than the nanoseconds to wait.
+static POLICY: AtomicU64 = AtomicU64::new(0);
+
+/// What becomes of events while the pool is dry.
+pub(crate) fn policy() -> Policy {
+    match POLICY.load(Ordering::Relaxed) {
+        0 => Policy::DropNewest,
+        1 => Policy::OverwriteOldest,
+        wait => Policy::Wait(Duration::from_nanos(wait - 2)),
+    }
+}
+
+fn set_policy(policy: Policy) {
+    let number = match policy {
+        Policy::DropNewest => 0,
+        Policy::OverwriteOldest => 1,
+        Policy::Wait(longest) => {
+            2 + longest.clamp(Duration::from_micros(1), Duration::from_secs(3600)).as_nanos() as u64
+        }
+    };
+    POLICY.store(number, Ordering::Relaxed);
+}
+
+fn policy_of(text: &str) -> Option<Policy> {
+    let found = match text.trim().split_once(':') {
+        None if text.trim() == "drop" => Some(Policy::DropNewest),
+        None if text.trim() == "overwrite" => Some(Policy::OverwriteOldest),
+        Some(("wait", seconds)) => seconds
+            .parse()
+            .ok()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .map(Policy::Wait),
+        _ => None,
+    };
+    if found.is_none() {
+        sys::complain(format_args!(
+            "TELEMETRY_POLICY is `{text}`, expected `drop`, `overwrite` or `wait:SECONDS`"
+        ));
+    }
+    found
+}
+
+fn buffer_of(text: &str) -> Option<usize> {
+    let found = bytes(text);
+    if found.is_none() && !text.is_empty() {
+        sys::complain(format_args!(
+            "TELEMETRY_BUFFER is `{text}`, expected a number of bytes, such as `65536`, `64k` or `16M`"
+        ));
+    }
+    found
 }
 
 /// A number of bytes with an optional suffix.
-fn bytes(text: &str) -> Option<usize> {
+pub(crate) fn bytes(text: &str) -> Option<usize> {
     let (digits, shift) = match text.trim().as_bytes() {
         [digits @ .., b'k' | b'K'] => (digits, 10),
         [digits @ .., b'm' | b'M'] => (digits, 20),
@@ -175,6 +330,14 @@ pub(crate) fn is_over() -> bool {
     STATE.load(Ordering::Acquire) == OVER
 }
 
+/// Where the stream goes: the configuration's sink, unless the environment names a file.
+pub(crate) fn sink() -> Box<dyn Sink> {
+    let named = std::env::var_os("TELEMETRY_FILENAME").is_some_and(|name| !name.is_empty());
+    let configured =
+        CONFIG.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(|config| config.sink.take());
+    configured.filter(|_| !named).unwrap_or_else(|| sinks::open_or_refuse(filename()))
+}
+
 /// The file that the stream goes to.
 pub fn filename() -> PathBuf {
     let set = std::env::var_os("TELEMETRY_FILENAME").filter(|name| !name.is_empty()).map(PathBuf::from);
@@ -189,21 +352,33 @@ pub(crate) fn latency() -> Duration {
     latency.clamp(Duration::from_millis(1), Duration::from_secs(3600))
 }
 
-fn config<T>(get: impl Fn(&Config) -> Option<T>) -> Option<T> {
+pub(crate) fn config<T>(get: impl Fn(&Config) -> Option<T>) -> Option<T> {
     CONFIG.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(get)
 }
 
 /// The end of the process: all that was recorded goes out.
 extern "C" fn at_exit() {
+    control::warn();
     control::end();
     drain::finish();
+    image::end(counters().held > 0);
+    socket::end();
 }
 
-/// The child of a fork has the parent's memory, but not its drain, whose lock may be held for ever:
-/// what is in the blocks is the parent's to write, and what the child would record nobody would take.
-extern "C" fn in_child() {
-    end();
-    control::end();
+/// The lock of the configuration, for a fork: a child could not wait for another thread's.
+pub(crate) fn hold() -> Option<MutexGuard<'static, Option<Config>>> {
+    let mut held = None;
+    sys::wait(Duration::from_millis(100), || {
+        held = CONFIG.try_lock().ok();
+        held.is_some()
+    });
+    held
+}
+
+/// In the child of a fork: as before the first event.
+pub(crate) fn begin_anew() {
+    image::forget();
+    STATE.store(NEW, Ordering::Release);
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use core::cell::Cell;
 use core::ptr::null;
 
 use crate::lane::{Lane, View};
-use crate::refill::seal_all;
+use crate::refill::{forget_all, seal_all};
 use crate::sync::{AtomicU32, Ordering};
 use crate::sys;
 
@@ -53,21 +53,45 @@ struct Thread {
     identity: Cell<Option<Identity>>,
     first: Cell<*const Link>,
     inside: Cell<bool>,
+    /// In the middle of [`attach`].
+    attaches: Cell<bool>,
 }
 
 std::thread_local! {
     static THREAD: Thread = const {
-        Thread { identity: Cell::new(None), first: Cell::new(null()), inside: Cell::new(false) }
+        Thread {
+            identity: Cell::new(None),
+            first: Cell::new(null()),
+            inside: Cell::new(false),
+            attaches: Cell::new(false),
+        }
     };
+}
+
+/// The number of the calling thread; 0 if it has recorded nothing.
+pub(crate) fn number() -> u32 {
+    THREAD.with(|thread| thread.identity.get().map_or(0, |identity| identity.number))
 }
 
 /// Threads numbered so far.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the lanes of `view` known to this thread's end. Nothing if the system cannot tell us of it.
+/// Makes the lanes of `view` known to this thread's end. Nothing if the system cannot tell us of it, or if
+/// this interrupts who does the same.
 pub(crate) fn attach(view: View<'_>) -> Option<Identity> {
     THREAD.with(|thread| {
-        let identity = match thread.identity.get() {
+        if thread.attaches.replace(true) {
+            return None;
+        }
+        let identity = thread.attach(view);
+        thread.attaches.set(false);
+        identity
+    })
+}
+
+impl Thread {
+    fn attach(&self, view: View<'_>) -> Option<Identity> {
+        let identity = match self.identity.get() {
             Some(identity) => identity,
             None => {
                 if !sys::at_thread_exit(on_exit) {
@@ -75,15 +99,32 @@ pub(crate) fn attach(view: View<'_>) -> Option<Identity> {
                 }
                 let number = NUMBERS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
                 let identity = Identity { number, id: sys::thread_id(), name: sys::thread_name() };
-                thread.identity.set(Some(identity));
+                self.identity.set(Some(identity));
                 identity
             }
         };
         if view.link.lanes.get().is_empty() {
             view.link.lanes.set(view.lanes);
-            view.link.next.set(thread.first.replace(view.link));
+            view.link.next.set(self.first.replace(view.link));
         }
         Some(identity)
+    }
+}
+
+/// In the child of a fork: this thread, the only one, begins anew. False if it is inside of a lane.
+pub(crate) fn begin_anew() -> bool {
+    NUMBERS.store(0, Ordering::Relaxed);
+    THREAD.with(|thread| {
+        thread.identity.set(None);
+        let mut next = thread.first.replace(null());
+        let mut all = true;
+        // SAFETY: as in `on_exit`.
+        while let Some(link) = unsafe { next.as_ref() } {
+            next = link.next.replace(null());
+            // SAFETY: as above.
+            all &= forget_all(unsafe { &*link.lanes.replace(&[]) });
+        }
+        all
     })
 }
 

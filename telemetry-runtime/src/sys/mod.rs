@@ -1,14 +1,57 @@
-//! What the runtime needs from the system, one file per family.
+//! What the runtime needs from the system, one file per family. Miri, which knows no C library, has what there
+//! is without one.
 
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
+mod descriptor;
+#[cfg(all(unix, not(miri)))]
+mod ring;
+#[cfg(all(unix, not(miri)))]
+mod signals;
+#[cfg(all(unix, not(miri)))]
 mod unix;
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
+pub(crate) use descriptor::Descriptor;
+#[cfg(all(unix, not(miri)))]
+pub(crate) use ring::RingFile;
+#[cfg(all(unix, not(miri)))]
+pub(crate) use signals::*;
+#[cfg(all(unix, not(miri)))]
 pub(crate) use unix::*;
 
-#[cfg(not(unix))]
+#[cfg(any(not(unix), miri))]
 mod other;
-#[cfg(not(unix))]
+#[cfg(any(not(unix), miri))]
 pub(crate) use other::*;
+
+/// Copies an environment variable into `into` without allocating. Longer ones are not used.
+pub(crate) fn env<'b>(name: &core::ffi::CStr, into: &'b mut [u8]) -> Option<&'b str> {
+    let copied = with_env(name, |text| {
+        into.get_mut(..text.len()).map(|room| {
+            room.copy_from_slice(text.as_bytes());
+            text.len()
+        })
+    });
+    core::str::from_utf8(&into[..copied??]).ok()
+}
+
+/// Waits until something is so, or for so long at most. Neither allocates nor locks.
+pub(crate) fn wait(longest: core::time::Duration, mut is_so: impl FnMut() -> bool) {
+    let mut since = None;
+    for attempt in 0_u32.. {
+        if is_so() {
+            return;
+        }
+        if attempt < 100 {
+            yield_now();
+            continue;
+        }
+        let now = monotonic_ns();
+        if u128::from(now - *since.get_or_insert(now)) > longest.as_nanos() {
+            return;
+        }
+        pause();
+    }
+}
 
 /// Says something on standard error. Not by `eprintln!`, which panics where nobody listens.
 pub(crate) fn complain(text: core::fmt::Arguments<'_>) {

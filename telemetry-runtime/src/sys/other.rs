@@ -29,11 +29,46 @@ pub(crate) fn map(len: usize) -> Option<*mut u8> {
     (!at.is_null()).then_some(at)
 }
 
-pub(crate) fn env<'b>(name: &core::ffi::CStr, into: &'b mut [u8]) -> Option<&'b str> {
-    let value = std::env::var(name.to_str().ok()?).ok()?;
-    let room = into.get_mut(..value.len())?;
-    room.copy_from_slice(value.as_bytes());
-    core::str::from_utf8(room).ok()
+/// There are no ring files here.
+pub(crate) struct RingFile;
+
+impl RingFile {
+    pub(crate) const fn new() -> RingFile {
+        RingFile
+    }
+
+    pub(crate) fn open(&self, _: &core::ffi::CStr) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn map(&self, _: u64, _: usize) -> std::io::Result<*mut u8> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn close(&self, _: bool) {}
+}
+
+pub(crate) fn program(into: &mut impl core::fmt::Write) {
+    if let Ok(path) = std::env::current_exe() {
+        let _ = into.write_str(&path.to_string_lossy());
+    }
+}
+
+pub(crate) fn host(into: &mut impl core::fmt::Write) {
+    let name = std::env::var("COMPUTERNAME").or_else(|_| std::env::var("HOSTNAME"));
+    let _ = into.write_str(&name.unwrap_or_default());
+}
+
+pub(crate) fn cpus() -> u64 {
+    std::thread::available_parallelism().map_or(0, |n| n.get() as u64)
+}
+
+pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&str) -> T) -> Option<T> {
+    std::env::var(name.to_str().ok()?).ok().map(|value| f(&value))
 }
 
 pub(crate) fn thread_id() -> u64 {
@@ -61,11 +96,25 @@ pub(crate) fn at_thread_exit(on_exit: unsafe extern "C" fn(*mut core::ffi::c_voi
     EXIT.try_with(|exit| *exit.borrow_mut() = Some(Exit(on_exit))).is_ok()
 }
 
-unsafe extern "C" {
-    fn atexit(callback: extern "C" fn()) -> core::ffi::c_int;
+pub(crate) fn stay_loaded() {}
+
+pub(crate) fn at_fork(_: extern "C" fn(), _: extern "C" fn(), _: extern "C" fn()) {}
+
+/// Never called, since nothing forks here.
+pub(crate) unsafe fn unmap(_: *mut u8, _: usize) {}
+
+pub(crate) fn pause() {
+    std::thread::sleep(std::time::Duration::from_micros(50));
 }
 
-pub(crate) fn at_process_exit(at_exit: extern "C" fn(), _in_child: extern "C" fn()) {
+#[cfg(miri)]
+pub(crate) fn at_process_exit(_: extern "C" fn()) {}
+
+#[cfg(not(miri))]
+pub(crate) fn at_process_exit(at_exit: extern "C" fn()) {
+    unsafe extern "C" {
+        fn atexit(callback: extern "C" fn()) -> core::ffi::c_int;
+    }
     // SAFETY: part of the C library that Rust's standard library links on these systems.
     unsafe { atexit(at_exit) };
 }
@@ -84,4 +133,44 @@ pub(crate) fn random() -> u64 {
 
 pub(crate) fn yield_now() {
     std::thread::yield_now();
+}
+
+pub(crate) fn without_sigpipe<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+/// A file.
+pub(crate) enum Descriptor {
+    Stderr,
+    File(std::fs::File),
+}
+
+impl Descriptor {
+    pub(crate) fn stderr() -> Self {
+        Descriptor::Stderr
+    }
+
+    /// Makes a file anew, or says with which error of the system that failed.
+    pub(crate) fn create(path: &core::ffi::CStr) -> Result<Self, core::ffi::c_int> {
+        let path = path.to_str().map_err(|_| crate::raw_file::INVALID)?;
+        std::fs::File::create(path).map(Descriptor::File).map_err(|error| number(&error))
+    }
+
+    /// Writes some bytes, and says how many.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, core::ffi::c_int> {
+        use std::io::Write;
+        let written = match self {
+            Descriptor::Stderr => std::io::stderr().write(bytes),
+            Descriptor::File(file) => file.write(bytes),
+        };
+        written.map_err(|error| number(&error))
+    }
+}
+
+fn number(error: &std::io::Error) -> core::ffi::c_int {
+    error.raw_os_error().unwrap_or(crate::raw_file::IO)
 }

@@ -32,13 +32,18 @@ fn clock(id: libc::clockid_t) -> u64 {
 
 /// Maps `len` bytes of zeros, or nothing if there is no memory. Pages cost nothing until touched.
 pub(crate) fn map(len: usize) -> Option<*mut u8> {
+    // Elsewhere no memory is set aside for a mapping anyway.
+    #[cfg(not(any(target_os = "freebsd", target_os = "dragonfly")))]
+    const UNRESERVED: libc::c_int = libc::MAP_NORESERVE;
+    #[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
+    const UNRESERVED: libc::c_int = 0;
     // SAFETY: asks for a new private mapping anywhere; touches no existing memory.
     let at = unsafe {
         libc::mmap(
             core::ptr::null_mut(),
             len,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | UNRESERVED,
             -1,
             0,
         )
@@ -46,10 +51,41 @@ pub(crate) fn map(len: usize) -> Option<*mut u8> {
     (at != libc::MAP_FAILED).then_some(at.cast())
 }
 
-/// Copies an environment variable into `into` without allocating. Longer ones are not used.
-pub(crate) fn env<'b>(name: &core::ffi::CStr, into: &'b mut [u8]) -> Option<&'b str> {
+/// The path of the program.
+pub(crate) fn program(into: &mut impl core::fmt::Write) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let mut path = [0_u8; 1024];
+        // SAFETY: the buffer is of the given length.
+        let len = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len()) };
+        let text = path.get(..usize::try_from(len).unwrap_or(0)).unwrap_or_default();
+        let _ = into.write_str(core::str::from_utf8(text).unwrap_or_default());
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    if let Ok(path) = std::env::current_exe() {
+        let _ = into.write_str(&path.to_string_lossy());
+    }
+}
+
+/// The name of the machine.
+pub(crate) fn host(into: &mut impl core::fmt::Write) {
+    let mut name = [0_u8; 256];
+    // SAFETY: the buffer is one byte longer than the given length, so that it ends in NUL.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let name = core::ffi::CStr::from_bytes_until_nul(&name).unwrap_or_default();
+    let _ = into.write_str(name.to_str().unwrap_or_default());
+}
+
+/// Processors in use; 0 if the system does not say.
+pub(crate) fn cpus() -> u64 {
+    // SAFETY: takes no pointer.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(0)
+}
+
+/// What `f` makes of an environment variable that is text, without allocating.
+pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&str) -> T) -> Option<T> {
     // SAFETY: the name ends in NUL. The result points into the environment, which a program may
-    // only change while no other thread reads it; we copy it at once.
+    // only change while no other thread reads it.
     let value = unsafe {
         let at = libc::getenv(name.as_ptr());
         if at.is_null() {
@@ -57,10 +93,7 @@ pub(crate) fn env<'b>(name: &core::ffi::CStr, into: &'b mut [u8]) -> Option<&'b 
         }
         core::ffi::CStr::from_ptr(at)
     };
-    let bytes = value.to_bytes();
-    let room = into.get_mut(..bytes.len())?;
-    room.copy_from_slice(bytes);
-    core::str::from_utf8(room).ok()
+    value.to_str().ok().map(f)
 }
 
 /// The system's number for this thread.
@@ -78,14 +111,20 @@ pub(crate) fn thread_id() -> u64 {
 }
 
 /// The name of this thread, NUL-padded.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 pub(crate) fn thread_name() -> [u8; 16] {
     let mut name = [0; 16];
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
     // SAFETY: the buffer is of the given length, and 16 is what the call needs on Linux.
     unsafe {
         libc::pthread_getname_np(libc::pthread_self(), name.as_mut_ptr().cast(), name.len());
     }
     name
+}
+
+/// Nobody tells.
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+pub(crate) fn thread_name() -> [u8; 16] {
+    [0; 16]
 }
 
 /// Key whose destructor runs at the end of a thread, plus 1; 0 is none yet.
@@ -116,13 +155,51 @@ pub(crate) fn at_thread_exit(on_exit: unsafe extern "C" fn(*mut core::ffi::c_voi
     unsafe { libc::pthread_setspecific((key - 1) as libc::pthread_key_t, core::ptr::dangling()) == 0 }
 }
 
-/// Has `at_exit` called at `exit`, and `in_child` in the child of a `fork`.
-pub(crate) fn at_process_exit(at_exit: extern "C" fn(), in_child: extern "C" fn()) {
-    // SAFETY: both functions are sound to call at any time and live as long as the program.
-    unsafe {
-        libc::atexit(at_exit);
-        libc::pthread_atfork(None, None, Some(in_child));
+/// Has the shared library that this code is in stay loaded, if it is in one: threads of it run to the end of the
+/// process, and so may hooks of the system's. Allocates.
+pub(crate) fn stay_loaded() {
+    let library = object_of(stay_loaded as *const core::ffi::c_void);
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    // SAFETY: takes no pointer.
+    let program = object_of(unsafe { libc::getauxval(libc::AT_ENTRY) } as *const core::ffi::c_void);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let program: Option<libc::Dl_info> = None;
+    if let Some(library) = library
+        && program.is_none_or(|program| program.dli_fbase != library.dli_fbase)
+    {
+        // SAFETY: the name ends in NUL. To load what is loaded runs nothing.
+        unsafe { libc::dlopen(library.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
     }
+}
+
+/// What an address is in: the program or a library, with its name.
+fn object_of(address: *const core::ffi::c_void) -> Option<libc::Dl_info> {
+    // SAFETY: the address is only looked up, and the result is filled in where it is of use.
+    unsafe {
+        let mut found: libc::Dl_info = core::mem::zeroed();
+        (libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null()).then_some(found)
+    }
+}
+
+/// Has `at_exit` called at `exit`.
+pub(crate) fn at_process_exit(at_exit: extern "C" fn()) {
+    // SAFETY: the function is sound to call at any time and lives as long as the program.
+    unsafe { libc::atexit(at_exit) };
+}
+
+/// Has functions called before a `fork`, and after it in the parent and in the child.
+pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
+    // SAFETY: as above.
+    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+}
+
+/// Gives back what [`map`] gave.
+///
+/// # Safety
+/// Nothing may use the memory any more.
+pub(crate) unsafe fn unmap(at: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { libc::munmap(at.cast(), len) };
 }
 
 /// Starts a thread that nobody joins, without touching the program's allocator or thread-locals.
@@ -158,6 +235,13 @@ pub(crate) fn random() -> u64 {
     }
     let place = &bytes as *const _ as u64;
     (wall_ns() ^ place.rotate_left(32) ^ u64::from(std::process::id())).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Sleeps for a moment.
+pub(crate) fn pause() {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
+    // SAFETY: the pointer is to a timespec of our own; the rest, if a signal cuts it short, is not wanted.
+    unsafe { libc::nanosleep(&time, core::ptr::null_mut()) };
 }
 
 /// Lets another thread run.

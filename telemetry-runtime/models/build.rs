@@ -1,0 +1,6 @@
+//! Says to the runtime's files that they are part of a model.
+
+fn main() {
+    println!("cargo::rustc-check-cfg=cfg(loom)");
+    println!("cargo::rustc-cfg=loom");
+}

@@ -1,0 +1,189 @@
+//! Memory that a post-mortem finds: the pool, and beside it, never overwritten, the blocks of session and
+//! registries without which nobody could read what is in the pool.
+//!
+//! With `TELEMETRY_RING` it is a shared mapping of a file, whose pages the kernel keeps when the process is
+//! killed; otherwise it is the process's own, for a core dump.
+#![allow(unsafe_code)]
+
+use core::ffi::CStr;
+use core::fmt::Write;
+use core::ptr::null_mut;
+use std::io::ErrorKind;
+
+use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
+
+use crate::block::PAGE;
+use crate::relation::Relation;
+use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sys::RingFile;
+use crate::text::Buffer;
+use crate::{facts, start, sys};
+
+/// The ring file, and how far it reaches.
+static FILE: RingFile = RingFile::new();
+static LEN: AtomicU64 = AtomicU64::new(0);
+
+/// Files beside the ring's that are tried where somebody else has it.
+const MOST_NAMES: u32 = 16;
+
+/// Opens the ring file for memory to come. Without one, or if it cannot be had, memory is the process's own.
+///
+/// Where another process has the file, or another copy of the runtime in this one, a shared library's, it is a
+/// file beside it.
+pub(crate) fn begin(path: Option<&CStr>) {
+    LEN.store(0, Ordering::Relaxed);
+    LEFT.store(0, Ordering::Relaxed);
+    let Some(path) = path else { return };
+    let mut opened = FILE.open(path);
+    for number in 1..=MOST_NAMES {
+        if !opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::ResourceBusy) {
+            break;
+        }
+        let mut text = Buffer::new();
+        let Some(beside) = beside(path, number, &mut text) else { break };
+        opened = FILE.open(beside);
+        if opened.is_ok() {
+            sys::complain(format_args!(
+                "the ring file `{}` is somebody else's; this ring is `{}`",
+                path.to_string_lossy(),
+                beside.to_string_lossy()
+            ));
+        }
+    }
+    if let Err(error) = opened {
+        sys::complain(format_args!(
+            "no ring file `{}`: {error}; a killed process leaves nothing behind",
+            path.to_string_lossy()
+        ));
+    }
+}
+
+/// The path with the number of the process behind it, and from 2 on the number of the ring in it.
+fn beside<'b>(path: &CStr, number: u32, into: &'b mut Buffer<1100>) -> Option<&'b CStr> {
+    write!(into, "{}.{}", path.to_str().ok()?, std::process::id()).ok()?;
+    if number > 1 {
+        write!(into, "-{number}").ok()?;
+    }
+    into.write_char('\0').ok()?;
+    CStr::from_bytes_with_nul(into.as_bytes()).ok()
+}
+
+/// Zeros, of whole pages, or nothing if there is no memory or no room in the file. Does not allocate.
+///
+/// All room in the file is reserved first, so that no write to the memory ever meets a full disk.
+pub(crate) fn map(len: usize) -> Option<*mut u8> {
+    let len = len.next_multiple_of(PAGE);
+    if !FILE.is_open() {
+        return sys::map(len);
+    }
+    let at = LEN.fetch_add(len as u64, Ordering::Relaxed);
+    match FILE.map(at, len) {
+        Ok(memory) => Some(memory),
+        Err(error) if at == 0 => {
+            sys::complain(format_args!(
+                "no room for the ring file: {error}; a killed process leaves nothing behind"
+            ));
+            FILE.close(true);
+            sys::map(len)
+        }
+        Err(_) => None,
+    }
+}
+
+/// Puts the session's block beside the pool.
+pub(crate) fn keep_session() {
+    let mut text = Buffer::<2048>::new();
+    let _ = facts::session(&mut text, None);
+    keep(&Header::new(BlockType::Session, start::session()), text.as_str());
+}
+
+/// Puts a registry's block beside the pool. Does not allocate.
+pub(crate) fn keep_registry(relation: &Relation) {
+    let header =
+        Header { registry: relation.fingerprint, ..Header::new(BlockType::Registry, start::session()) };
+    keep(&header, relation.text);
+}
+
+/// Memory for what is kept beside the pool, and how much of it is left. Used at the start, and then by who has
+/// the lock of control.
+static ROOM: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+static LEFT: AtomicUsize = AtomicUsize::new(0);
+
+/// Mapped at a time. Pages that are not written to cost nothing.
+const MORE: usize = 1 << 16;
+
+fn room(len: usize) -> Option<*mut u8> {
+    if LEFT.load(Ordering::Relaxed) < len {
+        ROOM.store(map(len.max(MORE))?, Ordering::Relaxed);
+        LEFT.store(len.max(MORE), Ordering::Relaxed);
+    }
+    let at = ROOM.load(Ordering::Relaxed);
+    LEFT.fetch_sub(len, Ordering::Relaxed);
+    ROOM.store(at.wrapping_add(len), Ordering::Relaxed);
+    Some(at)
+}
+
+fn keep(header: &Header, text: &str) {
+    let Some(at) = room(HEADER_LEN + text.len()) else { return };
+    let moment = start::moment();
+    let header = Header {
+        payload_len: text.len() as u32,
+        unpacked_len: text.len() as u32,
+        flags: flags::LAST,
+        base_ticks: moment.ticks,
+        base_wall: moment.wall,
+        end_ticks: moment.ticks,
+        payload_crc: crc32c::crc32c(text.as_bytes()),
+        ..header.clone()
+    };
+    let head = header.encode(crc32c::crc32c);
+    // SAFETY: the memory is new, ours, and as long as both.
+    unsafe {
+        core::ptr::copy_nonoverlapping(head.as_ptr(), at, HEADER_LEN);
+        core::ptr::copy_nonoverlapping(text.as_ptr(), at.add(HEADER_LEN), text.len());
+    }
+}
+
+/// The path of the ring file, if there is one.
+#[cfg(all(unix, not(miri)))]
+pub(crate) fn ring() -> Option<String> {
+    FILE.path()
+}
+
+/// The end of the process: the file goes if nobody needs it any more.
+pub(crate) fn end(is_needed: bool) {
+    FILE.close(!is_needed);
+}
+
+/// In the child of a fork: the file is the parent's.
+pub(crate) fn forget() {
+    FILE.close(false);
+}
+
+/// A path with `%p` replaced by the number of the process, NUL-ended, in a buffer. Nothing if it does not fit.
+pub(crate) fn path<'b>(pattern: &str, into: &'b mut Buffer<1024>) -> Option<&'b CStr> {
+    let mut parts = pattern.split("%p");
+    into.write_str(parts.next()?).ok()?;
+    parts.try_for_each(|part| write!(into, "{}{part}", std::process::id())).ok()?;
+    into.write_char('\0').ok()?;
+    CStr::from_bytes_with_nul(into.as_bytes()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_may_have_the_process_in_them() {
+        let check = |pattern: &str, expected: Option<String>| {
+            let mut buffer = Buffer::new();
+            let found = path(pattern, &mut buffer).map(|path| path.to_string_lossy().into_owned());
+            assert_eq!(found, expected, "{pattern}");
+        };
+        let id = std::process::id();
+        check("/tmp/ring", Some("/tmp/ring".into()));
+        check("/tmp/%p.%p.ring", Some(format!("/tmp/{id}.{id}.ring")));
+        check("a\0b", None);
+        check(&"x".repeat(5000), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! Connections and datagrams.
+
+use std::io::{ErrorKind, Read};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use super::{BLOCK, PATIENCE, block, seqs, wait_for, write, write_blocks};
+use crate::sink::Sink;
+use crate::sinks::{Datagram, Socket};
+
+/// Reads so many blocks.
+fn read(from: &mut impl Read, blocks: usize) -> Vec<u32> {
+    let mut bytes = vec![0; blocks * BLOCK];
+    from.read_exact(&mut bytes).expect("a connection");
+    seqs(&bytes)
+}
+
+fn accept(listener: &TcpListener) -> TcpStream {
+    let (stream, _) = listener.accept().expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a connection");
+    stream
+}
+
+/// Connects, loses the connection, connects again: each connection begins anew, at a whole block.
+fn check_reconnects(mut sink: Socket, mut accept: impl FnMut() -> Box<dyn Read>) {
+    for round in [10, 20, 30] {
+        let begins = wait_for("connection", || write(&mut sink, [round]).ok());
+        assert!(begins, "{round}");
+        let mut peer = accept();
+        assert!(!write(&mut sink, [round + 1, round + 2]).expect("a connection"));
+        assert_eq!(read(&mut peer, 3), [round, round + 1, round + 2]);
+        drop(peer);
+        // TCP tells that a peer is gone at the second write only.
+        let error = wait_for("error", || write(&mut sink, [99]).err());
+        let expected = [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted];
+        assert!(expected.contains(&error.kind()), "{error}");
+    }
+    assert!(!sink.is_gone());
+}
+
+#[test]
+fn a_tcp_connection_is_made_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    check_reconnects(Socket::tcp(address.to_string()), || Box::new(accept(&listener)));
+}
+
+#[test]
+fn a_unix_connection_is_made_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("socket");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    check_reconnects(Socket::unix(&path), || Box::new(listener.accept().expect("a connection").0));
+}
+
+/// Nobody listens yet: an error at once, and a connection once somebody does.
+#[test]
+fn a_late_listener_is_found() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("socket");
+    let mut sink = Socket::unix(&path);
+    assert_eq!(write(&mut sink, [1]).expect_err("no listener").kind(), ErrorKind::NotFound);
+    assert_eq!(write(&mut sink, [1]).expect_err("no listener").kind(), ErrorKind::WouldBlock);
+    let listener = UnixListener::bind(&path).expect("a socket");
+    assert!(wait_for("connection", || write(&mut sink, [2]).ok()));
+    assert_eq!(read(&mut listener.accept().expect("a connection").0, 1), [2]);
+}
+
+/// A peer that takes nothing costs some milliseconds, then blocks are refused; and when it goes on it gets
+/// whole blocks, none of the refused among them.
+#[test]
+fn a_peer_that_takes_nothing_hinders_nobody() {
+    let (ours, mut theirs) = UnixStream::pair().expect("a connection");
+    let mut sink = Socket::from_unix(ours).expect("a connection");
+    let (mut taken, mut refused) = (Vec::new(), 0);
+    let since = Instant::now();
+    for seq in 0..300 {
+        match write_blocks(&mut sink, &[block(seq, 60_000)]) {
+            Ok(_) => taken.push(seq),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    assert!(taken.len() > 60 && refused > 60, "{} {refused}", taken.len());
+    assert!(!sink.is_gone());
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        theirs.read_to_end(&mut bytes).expect("a connection");
+        seqs(&bytes)
+    });
+    wait_for("room", || sink.flush().ok());
+    drop(sink);
+    assert_eq!(reader.join().expect("a reader"), taken);
+}
+
+/// The end waits for a peer that goes on reading, and not for one that does not.
+#[test]
+fn the_end_is_bounded() {
+    let (ours, theirs) = UnixStream::pair().expect("a connection");
+    let mut sink = Socket::from_unix(ours).expect("a connection");
+    write_blocks(&mut sink, &[block(0, 3 << 20)]).expect("room");
+    let since = Instant::now();
+    drop(sink);
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    drop(theirs);
+}
+
+#[test]
+fn a_given_connection_is_gone_with_its_peer() {
+    let (ours, theirs) = UnixStream::pair().expect("a connection");
+    let mut sink = Socket::from_unix(ours).expect("a connection");
+    assert!(write(&mut sink, [1]).expect("a peer"));
+    assert!(!sink.is_gone());
+    drop(theirs);
+    assert!(sink.is_gone());
+    assert_eq!(write(&mut sink, [2]).expect_err("no peer").kind(), ErrorKind::BrokenPipe);
+    assert_eq!(write(&mut sink, [2]).expect_err("no peer").kind(), ErrorKind::NotConnected);
+    assert!(sink.is_gone());
+}
+
+/// What waits is the parent's to send, and so is the connection.
+#[test]
+fn a_child_sends_nothing_of_its_parent() {
+    let (ours, mut theirs) = UnixStream::pair().expect("a connection");
+    let mut sink = Socket::from_unix(ours).expect("a connection");
+    write_blocks(&mut sink, &[block(0, 3 << 20)]).expect("room");
+    theirs.set_nonblocking(true).expect("a connection");
+    let mut sent = 0;
+    let mut buffer = vec![0; 1 << 20];
+    let mut drain = || {
+        while let Ok(n @ 1..) = theirs.read(&mut buffer) {
+            sent += n;
+        }
+        sent
+    };
+    let before = drain();
+    assert!(sink.in_child() && sink.is_gone());
+    assert_eq!(drain(), before);
+    drop(sink);
+    assert_eq!(drain(), before);
+}
+
+#[test]
+fn each_datagram_is_a_block() {
+    let listener = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    listener.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    let mut sink = Datagram::udp(listener.local_addr().expect("an address").to_string());
+    let mut buffer = vec![0; 1 << 16];
+    let mut receive = || {
+        let len = listener.recv(&mut buffer).expect("a datagram");
+        seqs(&buffer[..len])
+    };
+    assert!(write(&mut sink, [1, 2, 3]).expect("a listener"));
+    assert_eq!([receive(), receive(), receive()], [[1], [2], [3]]);
+    let longest = sink.max_block() - telemetry_format::HEADER_LEN;
+    write_blocks(&mut sink, &[block(4, longest)]).expect("a listener");
+    assert_eq!(receive(), [4]);
+    assert!(write_blocks(&mut sink, &[block(5, longest + 1)]).is_err());
+    // Told again, since datagrams get lost.
+    assert!(!write(&mut sink, [6]).expect("a listener"));
+    wait_for("reminder", || write(&mut sink, [7]).expect("a listener").then_some(()));
+    assert!(!write(&mut sink, [8]).expect("a listener"));
+}
+
+#[test]
+fn nobody_receives_datagrams() {
+    let address = UdpSocket::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port");
+    let mut sink = Datagram::udp(address.to_string());
+    let error = wait_for("error", || write(&mut sink, [1]).err());
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+}

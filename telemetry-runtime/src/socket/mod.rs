@@ -1,0 +1,104 @@
+//! The way into a running process: a Unix socket at `/tmp/telemetry-<uid>/<pid>`, served by a thread of
+//! its own, `telemetry-ctl`. Another copy of the runtime in the process, a shared library's, is at `<pid>-2`.
+//!
+//! A request is one line of text, an answer is `ok` or `error: …` and then TOML; [`serve`] has the rules.
+//! One connection at a time, each with a deadline: a client that is slow holds up others for so long, and
+//! the program never.
+
+mod actions;
+mod native;
+mod place;
+mod request;
+mod serve;
+
+#[cfg(test)]
+mod tests;
+
+use core::ptr::null_mut;
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+use crate::image;
+use crate::sync::{AtomicBool, Ordering};
+use actions::{Actions, Process};
+use place::Place;
+use serve::Server;
+
+/// How whoever runs the program has its say: `on`, `off`, or a directory.
+const VARIABLE: &core::ffi::CStr = c"TELEMETRY_SOCKET";
+
+/// There shall be none.
+static OFF: AtomicBool = AtomicBool::new(false);
+static BEGUN: AtomicBool = AtomicBool::new(false);
+/// The process ends, and a socket that is made now would outlive it.
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Starts the thread, once. Does not allocate.
+pub(crate) fn begin() {
+    if !OFF.load(Ordering::Relaxed) && !BEGUN.swap(true, Ordering::Relaxed) && !crate::sys::spawn(main) {
+        complain("the system has no thread for it");
+    }
+}
+
+/// Takes what the program and whoever runs it say of the socket, and starts the thread if it shall not
+/// wait until something is recorded. Does not allocate.
+pub(crate) fn prepare(configured: Option<bool>) {
+    // A directory of a longer name has no room for sockets.
+    let wanted = match crate::sys::env(VARIABLE, &mut [0; 256]) {
+        Some("off") => Some(false),
+        Some(set) if set == "on" || set.contains('/') => Some(true),
+        _ => configured,
+    };
+    OFF.store(wanted == Some(false), Ordering::Relaxed);
+    if wanted == Some(true) {
+        begin();
+    }
+}
+
+/// Takes the socket away, and the link to the ring if that is gone. Called when the process ends.
+pub(crate) fn end() {
+    ENDED.store(true, Ordering::SeqCst);
+    place::leave();
+}
+
+/// Forgets the parent's socket, in the child of a fork, which gets one of its own when it begins. Takes
+/// no lock and does not allocate.
+pub(crate) fn in_child() {
+    native::forget();
+    ENDED.store(false, Ordering::Relaxed);
+    BEGUN.store(false, Ordering::Relaxed);
+}
+
+extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
+    native::name_thread(c"telemetry-ctl");
+    match Place::of_process().and_then(|place| Ok((place.enter()?, place))) {
+        Ok((listener, place)) => {
+            if let Err(why) = image::ring().map_or(Ok(()), |ring| place.link(&ring)) {
+                complain(&why);
+            }
+            // Who ended the process meanwhile did not see the socket.
+            if ENDED.load(Ordering::SeqCst) {
+                place::leave();
+            }
+            accept(&listener, &Server::new(Process, place));
+        }
+        Err(why) => complain(&why),
+    }
+    null_mut()
+}
+
+fn accept(listener: &UnixListener, server: &Server<impl Actions>) -> ! {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => server.serve(stream),
+            // The process has no descriptors left, say: it may have some again later.
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn complain(why: &str) {
+    crate::sys::complain(format_args!(
+        "no control socket: {why}; help: set TELEMETRY_SOCKET=off to do without it"
+    ));
+}
