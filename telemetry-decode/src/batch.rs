@@ -1,5 +1,7 @@
 //! A few events read ahead, so that what reading them needs is looked up once for all.
 
+use std::ops::Range;
+
 use telemetry_format::Malformed;
 
 use crate::event::Raw;
@@ -14,7 +16,7 @@ const EVENTS: usize = 64;
 #[derive(Default)]
 pub(crate) struct Batch {
     heads: Vec<Head>,
-    /// Parameters of all events; as long as they can be.
+    /// Parameters of all events, and room for more.
     raw: Vec<Raw>,
     /// Those in use.
     used: usize,
@@ -36,13 +38,9 @@ pub(crate) struct Head {
 }
 
 impl Batch {
-    /// Makes room for events of so many parameters.
-    pub(crate) fn clear(&mut self, params: usize) {
+    pub(crate) fn clear(&mut self) {
         self.heads.clear();
         (self.used, self.current) = (0, 0);
-        if self.raw.len() < EVENTS * params {
-            self.raw.resize(EVENTS * params, Raw::default());
-        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -71,6 +69,14 @@ impl Batch {
     }
 }
 
+/// Makes room for some parameters, and as many again.
+#[cold]
+#[inline(never)]
+fn grow(raw: &mut Vec<Raw>, place: Range<usize>) -> &mut [Raw] {
+    raw.resize(place.end * 2, Raw::default());
+    raw.get_mut(place).unwrap_or_default()
+}
+
 impl Take<'_> for Batch {
     #[inline(always)]
     fn is_full(&self) -> bool {
@@ -80,7 +86,10 @@ impl Take<'_> for Batch {
     #[inline(always)]
     fn read(&mut self, event: &EventPlan, reading: &mut Reading<'_, '_>) -> Result<(), Malformed> {
         let params = event.params as usize;
-        let place = self.raw.get_mut(self.used..self.used + params).unwrap_or_default();
+        let place = match self.raw.get_mut(self.used..self.used + params) {
+            Some(place) => place,
+            None => grow(&mut self.raw, self.used..self.used + params),
+        };
         event.read(&mut reading.cursor, reading.slots, reading.payload.len(), place)
     }
 

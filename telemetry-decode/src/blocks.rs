@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use telemetry_format::{BlockType, HEADER_LEN, Header, MAGIC, MAX_PAYLOAD};
+use telemetry_format::{BlockType, HEADER_LEN, Header, HeaderError, MAGIC, MAX_PAYLOAD};
 
 use crate::completeness::{Cause, Damage};
 use crate::source::{Source, Window};
@@ -19,6 +19,8 @@ pub struct Blocks<'s> {
     failed: u64,
     /// Length of a source that can be moved in.
     len: u64,
+    /// Most bytes of a block.
+    most: u64,
 }
 
 /// What stands next in a stream.
@@ -39,6 +41,8 @@ pub struct Block<'a> {
     pub header: Header,
     /// The bytes behind the header.
     pub payload: &'a [u8],
+    /// The whole block as it stands in the stream. Nothing of one that was put together in memory.
+    pub bytes: &'a [u8],
 }
 
 /// Whether payloads are read.
@@ -54,8 +58,8 @@ pub(crate) enum Payloads {
 /// costs a checksum over the same bytes again. So that the work stays in proportion to the input,
 /// checksums that failed may be this many times its bytes, and some more for a start; beyond that, damaged
 /// blocks are skipped by their length.
-const MAX_FAILED_TIMES: u64 = 8;
-const MAX_FAILED_START: u64 = 8 * MAX_PAYLOAD as u64;
+pub(crate) const MAX_FAILED_TIMES: u64 = 8;
+pub(crate) const MAX_FAILED_START: u64 = 8 * MAX_PAYLOAD as u64;
 
 impl<'s> Blocks<'s> {
     /// Reads from a file, a pipe, a socket: no further than the block it gives out needs.
@@ -74,7 +78,12 @@ impl<'s> Blocks<'s> {
     }
 
     fn over(window: Window<'s>) -> Self {
-        Blocks { window, given: 0, failed: 0, len: 0 }
+        Blocks { window, given: 0, failed: 0, len: 0, most: u64::MAX }
+    }
+
+    /// Takes blocks of more bytes, headers included, for damage: no more of them is kept in memory.
+    pub fn max_block(self, bytes: u64) -> Self {
+        Blocks { most: bytes, ..self }
     }
 
     /// The next block, or the bytes that are none; `None` at the end.
@@ -113,18 +122,21 @@ impl<'s> Blocks<'s> {
         }
         let (cause, header) = match Header::decode(head, crc32c::crc32c) {
             Err(error) => (Cause::Header(error), None),
+            Ok(header) if header.block_len() > self.most => {
+                (Cause::Header(HeaderError::PayloadLen(header.payload_len)), None)
+            }
             Ok(header) => {
                 let skips = payloads == Payloads::NotOfEvents && header.block_type == BlockType::Events;
                 if skips && at.checked_add(header.block_len()).is_some_and(|end| end <= self.len) {
                     self.given = header.block_len() as usize;
-                    return Ok(Some(Piece::Block(Block { at, header, payload: &[] })));
+                    return Ok(Some(Piece::Block(Block { at, header, payload: &[], bytes: &[] })));
                 }
                 match self.check_payload(&header)? {
                     Some(cause) => (cause, Some(header)),
                     None => {
                         self.given = header.block_len() as usize;
-                        let payload = self.payload(header.header_len.into());
-                        return Ok(Some(Piece::Block(Block { at, header, payload })));
+                        let (payload, bytes) = (self.payload(header.header_len.into()), self.payload(0));
+                        return Ok(Some(Piece::Block(Block { at, header, payload, bytes })));
                     }
                 }
             }

@@ -21,6 +21,9 @@ pub struct Completeness {
     pub events: u64,
     /// What became of the events of every lane.
     pub lanes: Vec<LaneReport>,
+    /// Session id and number of events that the session's sync blocks count, and that no block of any lane
+    /// tells of: the last blocks of lanes are not there.
+    pub untold: Vec<(u64, u64)>,
     /// Byte ranges that hold no whole block.
     pub damage: Vec<Damage>,
     /// Number of those ranges, listed or not.
@@ -64,7 +67,7 @@ impl Bytes {
 }
 
 /// What became of the events of one lane, as far as its blocks' headers tell:
-/// `read + filtered + missing + lost.events()` events were emitted.
+/// `read + filtered + missing + withheld + lost.events()` events were emitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneReport {
     /// Session id.
@@ -87,6 +90,8 @@ pub struct LaneReport {
     pub missing: u64,
     /// Of the missing ones, those whose blocks stand in the input, damaged or undecodable.
     pub unread: u64,
+    /// Recorded while their kind was not output, so that the stream was never meant to have them. No loss.
+    pub withheld: u64,
     /// Where events are missing or lost, in the order of time.
     pub holes: Vec<Hole>,
 }
@@ -98,7 +103,8 @@ pub struct Hole {
     pub from_ticks: u64,
     /// First clock reading that is certainly behind it.
     pub until_ticks: u64,
-    /// Recorded events of the stretch that were not read, those lost by sinks included.
+    /// Recorded events of the stretch that were not read, those lost by sinks included, and those withheld
+    /// not.
     pub absent: u64,
     /// Lost in the stretch, by cause.
     pub lost: Loss,
@@ -229,8 +235,14 @@ impl Completeness {
         sum
     }
 
-    /// Events that were recorded and written but not read, of all lanes.
+    /// Events that were recorded and written but not read: of all lanes, and untold ones.
     pub fn missing(&self) -> u64 {
-        self.lanes.iter().fold(0, |sum, lane| sum.saturating_add(lane.missing))
+        let of_lanes = self.lanes.iter().map(|lane| lane.missing);
+        of_lanes.chain(self.untold.iter().map(|(_, events)| *events)).fold(0, u64::saturating_add)
+    }
+
+    /// Events that the stream was never meant to have, of all lanes.
+    pub fn withheld(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.withheld).fold(0, u64::saturating_add)
     }
 }

@@ -1,4 +1,4 @@
-//! Which events of a lane were read, and where it lost some: in whatever order its blocks come.
+//! Which events of a lane were read, and where it lost or withheld some: in whatever order its blocks come.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -90,8 +90,15 @@ impl Coverage {
     }
 }
 
-/// What a lane had lost, as its blocks tell it. The counters only grow, but a part of a block may tell
-/// them as they were when its block was opened: the highest of what came before holds.
+/// What a header tells of its lane beside its own events: sums that only grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Told {
+    pub(crate) lost: Loss,
+    pub(crate) withheld: u64,
+}
+
+/// What a lane had lost and withheld, as its blocks tell it. The counters only grow, but a part of a block
+/// may tell them as they were when its block was opened: the highest of what came before holds.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     /// By the number of the first event behind it and the sum of the counters.
@@ -101,14 +108,14 @@ pub(crate) struct Losses {
 /// Blocks that tell the same.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
-    lost: Loss,
+    told: Told,
     /// No event of the first of the blocks is later.
     first_end: u64,
     /// No event of the last of the blocks is later.
     last_end: u64,
 }
 
-/// More losses than before.
+/// More losses than before, or more events withheld.
 pub(crate) struct Step {
     /// Number of the first event behind it.
     pub(crate) before: u64,
@@ -116,23 +123,24 @@ pub(crate) struct Step {
     pub(crate) from_ticks: Option<u64>,
     /// End of the first block that tells it.
     pub(crate) until_ticks: u64,
-    /// What was lost between the two.
-    pub(crate) lost: Loss,
+    /// What was lost or withheld between the two.
+    pub(crate) told: Told,
 }
 
 impl Losses {
     /// Notes what a block tells: events before it, the time of its last, the counters.
-    pub(crate) fn note(&mut self, before: u64, end_ticks: u64, lost: Loss) {
-        let key = (before, lost.events().saturating_add(lost.cut));
+    pub(crate) fn note(&mut self, before: u64, end_ticks: u64, told: Told) {
+        let sum = told.lost.events().saturating_add(told.lost.cut).saturating_add(told.withheld);
+        let key = (before, sum);
         if let Some((_, mark)) = self.marks.range_mut(..=key).next_back()
-            && dominates(&mark.lost, &lost)
+            && mark.told.highest(&told) == mark.told
         {
             mark.last_end = mark.last_end.max(end_ticks);
             return;
         }
-        let mut mark = Mark { lost, first_end: end_ticks, last_end: end_ticks };
+        let mut mark = Mark { told, first_end: end_ticks, last_end: end_ticks };
         if let Some((&next, same)) = self.marks.range(key..).next()
-            && same.lost == lost
+            && same.told == told
         {
             mark.last_end = mark.last_end.max(same.last_end);
             self.marks.remove(&next);
@@ -140,41 +148,43 @@ impl Losses {
         self.marks.insert(key, mark);
     }
 
-    /// All that was lost.
-    pub(crate) fn total(&self) -> Loss {
-        self.marks.values().fold(Loss::default(), |sum, mark| highest(&sum, &mark.lost))
+    /// All that was lost and withheld.
+    pub(crate) fn total(&self) -> Told {
+        self.marks.values().fold(Told::default(), |sum, mark| sum.highest(&mark.told))
     }
 
-    /// When what was lost, in the order of the lane.
+    /// What was lost and withheld when, in the order of the lane.
     pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
-        let (mut sum, mut from_ticks) = (Loss::default(), None);
+        let (mut sum, mut from_ticks) = (Told::default(), None);
         self.marks.iter().filter_map(move |((before, _), mark)| {
-            let lost = difference(&mark.lost, &sum);
-            let step = Step { before: *before, from_ticks, until_ticks: mark.first_end, lost };
-            sum = highest(&sum, &mark.lost);
+            let told = mark.told.each(&sum, u64::saturating_sub);
+            let step = Step { before: *before, from_ticks, until_ticks: mark.first_end, told };
+            sum = sum.highest(&mark.told);
             from_ticks = Some(mark.last_end);
-            (lost != Loss::default()).then_some(step)
+            (told != Told::default()).then_some(step)
         })
     }
 }
 
-fn dominates(a: &Loss, b: &Loss) -> bool {
-    highest(a, b) == *a
-}
+impl Told {
+    pub(crate) fn sum(&self, other: &Told) -> Told {
+        self.each(other, u64::saturating_add)
+    }
 
-fn highest(a: &Loss, b: &Loss) -> Loss {
-    each(a, b, u64::max)
-}
+    pub(crate) fn highest(&self, other: &Told) -> Told {
+        self.each(other, u64::max)
+    }
 
-fn difference(a: &Loss, b: &Loss) -> Loss {
-    each(a, b, u64::saturating_sub)
-}
-
-fn each(a: &Loss, b: &Loss, f: fn(u64, u64) -> u64) -> Loss {
-    Loss {
-        pool: f(a.pool, b.pool),
-        nested: f(a.nested, b.nested),
-        sink: f(a.sink, b.sink),
-        cut: f(a.cut, b.cut),
+    fn each(&self, other: &Told, f: fn(u64, u64) -> u64) -> Told {
+        let (a, b) = (&self.lost, &other.lost);
+        Told {
+            lost: Loss {
+                pool: f(a.pool, b.pool),
+                nested: f(a.nested, b.nested),
+                sink: f(a.sink, b.sink),
+                cut: f(a.cut, b.cut),
+            },
+            withheld: f(self.withheld, other.withheld),
+        }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Decoder {
     lane_ids: HashMap<LaneKey, u32>,
     /// Slots of all lanes.
     slots: usize,
+    /// Those of the lane that is read, as they were before.
+    pub(crate) slots_before: Vec<u64>,
     pub(crate) report: Report,
 }
 
@@ -44,13 +46,14 @@ impl Decoder {
             lanes: Vec::new(),
             lane_ids: HashMap::new(),
             slots: 0,
+            slots_before: Vec::new(),
             report: Report::default(),
         }
     }
 
     /// Takes a block that is not of events.
     pub(crate) fn take(&mut self, block: &Block<'_>) {
-        let Block { at, header, payload } = block;
+        let Block { at, header, payload, .. } = block;
         self.report.blocks += 1;
         match header.block_type {
             BlockType::Session => self.known.session_block(*at, header, payload),
@@ -58,11 +61,11 @@ impl Decoder {
             BlockType::Thread => self.known.thread_block(*at, header, payload),
             BlockType::Events => {}
             BlockType::Sync => {
-                self.known.session(header);
+                self.known.sync_block(header);
                 if header.lost != Loss::default() {
                     // Losses of no lane in particular.
                     let lane = self.lane(header);
-                    self.lanes[lane as usize].note(header);
+                    self.lanes[lane as usize].note_losses(0, header);
                 }
             }
             BlockType::Unknown(code) => {

@@ -73,6 +73,16 @@ impl<'a> Event<'a> {
         self.session.clock.wall_ns(self.ticks)
     }
 
+    /// The string that a label stands for, where the stream has it.
+    pub fn label(&self, number: u64) -> Option<&'a str> {
+        self.session.labels.string(number)
+    }
+
+    /// The number of the name that an address had when the event was emitted, if it had one.
+    pub fn name_of(&self, address: u64) -> Option<u64> {
+        self.session.labels.name_of(address, self.ticks)
+    }
+
     /// The value of a parameter by its name.
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.value(self.schema.params.iter().position(|param| param.name == name)?)
@@ -136,7 +146,7 @@ fn array<'a>(
 
 impl Raw {
     #[inline]
-    fn run<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn run<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
         payload.get(self.at as usize..self.end as usize).unwrap_or_default()
     }
 }

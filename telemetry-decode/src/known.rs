@@ -1,22 +1,34 @@
 //! What a stream has said so far of its sessions and registries.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use telemetry_format::{Header, flags};
 use telemetry_schema::{Registry, parse_embedded};
 
 use crate::clock::Clock;
+use crate::completeness::MAX_LISTED;
 use crate::filter::Filter;
+use crate::labels::{self, LabelLane, Labels, are_labels};
 use crate::registries::KnownRegistry;
 use crate::session::{Facts, Session};
+use crate::texts::{self, Text, Texts};
 
 /// What a stream has said so far of its sessions and registries.
 pub(crate) struct Known {
     pub(crate) sessions: Vec<Session>,
     pub(crate) registries: Vec<KnownRegistry>,
     /// Blocks that could not be understood: byte offset and why.
-    pub(crate) unreadable: Vec<(u64, String)>,
+    unreadable: Vec<(u64, String)>,
+    texts: Texts,
+    /// By session: its facts are from a whole text.
+    whole: Vec<bool>,
     moments: Vec<Moments>,
+    /// Events that the stream was given of each session, as its sync blocks count them; 0 is not said.
+    pub(crate) given: Vec<u64>,
+    label_lanes: HashMap<u32, LabelLane>,
+    /// Bytes that are left for labels.
+    label_room: usize,
     session_ids: HashMap<u64, usize>,
     registry_ids: HashMap<u64, usize>,
     /// The whole stream is looked through before its times are used.
@@ -36,7 +48,12 @@ impl Known {
             sessions: Vec::new(),
             registries: Vec::new(),
             unreadable: Vec::new(),
+            texts: Texts::default(),
+            whole: Vec::new(),
             moments: Vec::new(),
+            given: Vec::new(),
+            label_lanes: HashMap::new(),
+            label_room: labels::ROOM,
             session_ids: HashMap::new(),
             registry_ids: HashMap::new(),
             looks_ahead,
@@ -53,10 +70,13 @@ impl Known {
                 facts: Facts::default(),
                 clock: Clock::ticks(moment.0, moment.1, 0),
                 threads: Default::default(),
+                labels: Labels::default(),
                 declared: false,
                 ended: false,
             });
             self.moments.push(Moments { earliest: moment, farthest: moment });
+            self.given.push(0);
+            self.whole.push(false);
             self.sessions.len() - 1
         });
         let (session, moments) = (&mut self.sessions[index], &mut self.moments[index]);
@@ -76,14 +96,26 @@ impl Known {
         index
     }
 
-    /// Takes the facts of a session block. The first one that can be read counts; the others repeat it.
+    /// Takes what a sync block counts.
+    pub(crate) fn sync_block(&mut self, header: &Header) {
+        let index = self.session(header);
+        self.given[index] = self.given[index].max(header.before);
+    }
+
+    /// Takes the facts of a session block. The first whole text that can be read counts; the others repeat it.
     pub(crate) fn session_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
         let index = self.session(header);
-        let (facts, wrong) = Facts::read(payload);
+        let (text, is_whole) = match self.texts.take(at, header, payload) {
+            Text::Part => return,
+            Text::Beginning(text) => (Cow::Borrowed(text), false),
+            Text::Whole(text) => (text, true),
+        };
         let session = &mut self.sessions[index];
-        if session.declared && !session.facts.is_empty() {
+        let is_better = is_whole && !self.whole[index];
+        if session.declared && !session.facts.is_empty() && !is_better {
             return;
         }
+        let (facts, wrong) = Facts::read(&text);
         session.clock = match facts.text("clock") {
             Some("os") => Clock::nanoseconds(header.base_ticks, header.base_wall),
             _ => {
@@ -95,15 +127,21 @@ impl Known {
         session.clock.refine_farthest(ticks, wall);
         session.declared = true;
         session.facts = facts;
-        self.unreadable(at, "session block", wrong);
+        self.whole[index] |= is_whole;
+        self.not_understood(at, header, is_whole, wrong);
     }
 
     /// Takes the facts of a thread block; the latest of a thread count.
     pub(crate) fn thread_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
         let index = self.session(header);
-        let (facts, wrong) = Facts::read(payload);
+        let (text, is_whole) = match self.texts.take(at, header, payload) {
+            Text::Part => return,
+            Text::Beginning(text) => (Cow::Borrowed(text), false),
+            Text::Whole(text) => (text, true),
+        };
+        let (facts, wrong) = Facts::read(&text);
         self.sessions[index].threads.insert(header.thread, facts);
-        self.unreadable(at, "thread block", wrong);
+        self.not_understood(at, header, is_whole, wrong);
     }
 
     /// Takes the registry of a registry block, unless it is known.
@@ -112,14 +150,32 @@ impl Known {
         if self.registry_ids.contains_key(&header.registry) {
             return;
         }
-        let parsed = match std::str::from_utf8(payload) {
-            Ok(text) => parse_embedded(text).map_err(|invalid| invalid.render("registry", text)),
-            Err(_) => Err("not UTF-8".to_string()),
+        let (text, is_whole) = match self.texts.take(at, header, payload) {
+            Text::Part => return,
+            Text::Beginning(text) => (Cow::Borrowed(text), false),
+            Text::Whole(text) => (text, true),
         };
-        match parsed {
-            Ok(registry) => self.add_registry(header.registry, registry, Some(at), filter),
-            Err(why) => self.unreadable(at, "registry block", Some(why)),
+        match read_registry(header.registry, &text) {
+            Ok(registry) => {
+                self.texts.forget(header);
+                self.add_registry(header.registry, registry, Some(at), filter);
+            }
+            Err(why) => self.not_understood(at, header, is_whole, Some(why)),
         }
+    }
+
+    /// True if the events of a lane are labels.
+    pub(crate) fn has_labels(&self, registry: u64, kind: u8) -> bool {
+        self.registry(registry).is_some_and(|index| are_labels(&self.registries[index], kind))
+    }
+
+    /// Takes the labels of a part of a lane that [`Known::has_labels`].
+    pub(crate) fn labels_block(&mut self, lane: u32, header: &Header, payload: &[u8]) {
+        let session = self.session(header);
+        let Some(registry) = self.registry(header.registry) else { return };
+        let (registry, labels) = (&self.registries[registry], &mut self.sessions[session].labels);
+        let reader = self.label_lanes.entry(lane).or_default();
+        reader.read(registry, header, payload, labels, &mut self.label_room);
     }
 
     /// Adds a registry, unless one of its fingerprint is known.
@@ -152,11 +208,34 @@ impl Known {
         }
     }
 
-    fn unreadable(&mut self, at: u64, what: &str, wrong: Option<String>) {
-        if let Some(why) = wrong
-            && self.unreadable.len() < crate::completeness::MAX_LISTED
-        {
-            self.unreadable.push((at, format!("{what}: {why}")));
+    /// Blocks of text that could not be understood, those of which parts are missing included.
+    pub(crate) fn all_unreadable(&self) -> Vec<(u64, String)> {
+        let incomplete = self.texts.incomplete(|registry| self.registry(registry).is_some());
+        let mut all: Vec<_> = self.unreadable.iter().cloned().chain(incomplete).collect();
+        all.sort();
+        all.truncate(MAX_LISTED);
+        all
+    }
+
+    /// Notes what is wrong with a text, or, while parts of it may come, what is wrong if none do.
+    fn not_understood(&mut self, at: u64, header: &Header, is_whole: bool, wrong: Option<String>) {
+        match wrong {
+            Some(why) if !is_whole => self.texts.note(header, why),
+            Some(why) if self.unreadable.len() < MAX_LISTED => {
+                self.unreadable.push((at, format!("{}: {why}", texts::name(header.block_type))));
+            }
+            _ => {}
         }
+    }
+}
+
+/// Reads the text of the registry of a fingerprint.
+fn read_registry(fingerprint: u64, text: &[u8]) -> Result<Registry, String> {
+    let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_string())?;
+    let registry = parse_embedded(text).map_err(|invalid| invalid.render("registry", text))?;
+    let found = registry.fingerprint();
+    match found == fingerprint {
+        true => Ok(registry),
+        false => Err(format!("a text of fingerprint {found:016x}, expected {fingerprint:016x}")),
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use telemetry_format::{Header, Loss};
 
 use crate::completeness::{Hole, LaneReport};
-use crate::coverage::{Coverage, Losses};
+use crate::coverage::{Coverage, Losses, Step, Told};
 
 /// Which lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,8 +86,20 @@ impl Lane {
 
     /// Notes what a header says of the lane, whether or not its events can be read.
     pub(crate) fn note(&mut self, header: &Header) {
-        self.losses.note(header.before, header.end_ticks, header.lost);
+        self.note_losses(header.before, header);
         self.recorded = self.recorded.max((Stretch::from(header).range().end, header.end_ticks));
+    }
+
+    /// Notes what a header says was lost and withheld before the lane's event of a number.
+    pub(crate) fn note_losses(&mut self, before: u64, header: &Header) {
+        let told = Told { lost: header.lost, withheld: header.withheld };
+        self.losses.note(before, header.end_ticks, told);
+    }
+
+    /// Events that the stream was given, as far as the lane's headers tell.
+    pub(crate) fn given(&self) -> u64 {
+        let Told { lost, withheld } = self.losses.total();
+        self.recorded.0.saturating_sub(withheld).saturating_sub(lost.sink)
     }
 
     /// The first events of a part that were in no other.
@@ -121,15 +133,12 @@ impl Lane {
         }
     }
 
-    /// What the lane lost.
-    pub(crate) fn lost(&self) -> Loss {
-        self.losses.total()
-    }
-
     /// What became of the lane's events.
     pub(crate) fn report(&self, session: u64, kind_name: Option<&str>, start_ticks: u64) -> LaneReport {
-        let lost = self.lost();
+        let lost = self.losses.total().lost;
         let absent = self.recorded.0.saturating_sub(self.covered.len());
+        let holes = self.holes(start_ticks);
+        let withheld = absent.saturating_sub(holes.iter().fold(0, |sum, hole| sum + hole.absent));
         LaneReport {
             session,
             thread: self.key.thread,
@@ -139,9 +148,10 @@ impl Lane {
             read: self.read,
             filtered: self.filtered,
             lost,
-            missing: absent.saturating_sub(lost.sink),
+            missing: absent.saturating_sub(withheld).saturating_sub(lost.sink),
             unread: self.unread.len_without(&self.covered),
-            holes: self.holes(start_ticks),
+            withheld,
+            holes,
         }
     }
 
@@ -161,23 +171,29 @@ impl Lane {
             let hole = Hole { from_ticks, until_ticks, absent: end - read, lost: Loss::default() };
             holes.insert(end, hole);
         }
-        for step in self.losses.steps() {
-            let from_ticks = step.from_ticks.unwrap_or(start_ticks);
-            let hole = Hole { from_ticks, until_ticks: step.until_ticks, absent: 0, lost: step.lost };
-            holes
-                .entry(step.before)
-                .and_modify(|at| {
-                    at.from_ticks = at.from_ticks.min(hole.from_ticks);
-                    at.until_ticks = at.until_ticks.max(hole.until_ticks);
-                    at.lost = Loss {
-                        pool: at.lost.pool.saturating_add(hole.lost.pool),
-                        nested: at.lost.nested.saturating_add(hole.lost.nested),
-                        sink: at.lost.sink.saturating_add(hole.lost.sink),
-                        cut: at.lost.cut.saturating_add(hole.lost.cut),
-                    };
-                })
-                .or_insert(hole);
+        self.take_withheld(&mut holes);
+        for Step { before, from_ticks, until_ticks, told } in self.losses.steps() {
+            if told.lost == Loss::default() {
+                continue;
+            }
+            let from_ticks = from_ticks.unwrap_or(start_ticks);
+            let hole = Hole { from_ticks, until_ticks, absent: 0, lost: Loss::default() };
+            let at = holes.entry(before).or_insert(hole);
+            at.from_ticks = at.from_ticks.min(from_ticks);
+            at.until_ticks = at.until_ticks.max(until_ticks);
+            at.lost = Told { lost: at.lost, withheld: 0 }.sum(&told).lost;
         }
-        holes.into_values().collect()
+        holes.into_values().filter(|hole| hole.absent > 0 || hole.lost != Loss::default()).collect()
+    }
+
+    /// Takes what was withheld out of the gaps that it made.
+    fn take_withheld(&self, gaps: &mut BTreeMap<u64, Hole>) {
+        for Step { before, told, .. } in self.losses.steps().filter(|step| step.told.withheld > 0) {
+            // The gap that the event before this one is in, if it was not read.
+            let Some((_, hole)) = gaps.range_mut(before..).next() else { continue };
+            if self.covered.first_gap(before.saturating_sub(1)..before).is_some() {
+                hole.absent = hole.absent.saturating_sub(told.withheld);
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Blocks of an index, read when they are needed.
 
 use std::io;
+use std::ops::Range;
 
 use telemetry_format::{HEADER_LEN, Header};
 
@@ -8,17 +9,31 @@ use crate::blocks::wrong_payload;
 use crate::completeness::{Cause, Damage};
 use crate::decoder::{Decoder, Want};
 use crate::index::IndexedBlock;
-use crate::part::Part;
+use crate::part::{Part, Window};
 use crate::source::Source;
 
-/// Holds the payload of one block.
+/// Bytes that are held of the payload of a block that is one of many.
+const WIDTH: usize = 8 << 10;
+
+/// When fewer than these are left, the next ones are read.
+const LOW: usize = 2 << 10;
+
+/// Holds the payload of one block, or some of it.
 #[derive(Default)]
 pub(crate) struct Loader {
-    /// The block, if its source is a file.
+    /// The block, or some of its payload, if its source is a file.
     buffer: Vec<u8>,
     /// Where the payload is: in the buffer, or in the memory that is the source.
     start: usize,
     end: usize,
+    /// Where what is here begins in the payload.
+    at: usize,
+    /// Where the payload is in the source.
+    place: Range<u64>,
+    /// What is here reaches to its end.
+    is_last: bool,
+    /// All that is left of it is to be held.
+    is_wide: bool,
 }
 
 impl Loader {
@@ -30,6 +45,50 @@ impl Loader {
             Source::Files(_) => &self.buffer,
         };
         bytes.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// As [`Loader::open`]; then only some of the payload is held, and the memory is given back to `scratch`.
+    pub(crate) fn open_narrow(
+        &mut self,
+        source: &Source<'_>,
+        block: &IndexedBlock,
+        want: Want,
+        decoder: &mut Decoder,
+        scratch: &mut Vec<u8>,
+    ) -> io::Result<Option<Part>> {
+        self.buffer = std::mem::take(scratch);
+        let part = self.open(source, block, want, decoder);
+        if let Source::Files(_) = source {
+            let payload = self.payload(source);
+            let first = payload[..payload.len().min(WIDTH)].to_vec();
+            self.is_last = first.len() == payload.len();
+            *scratch = std::mem::replace(&mut self.buffer, first);
+            (self.start, self.end) = (0, self.buffer.len());
+        }
+        part
+    }
+
+    /// What is held of the payload of a block that was opened narrowly, at a place in it and behind that.
+    pub(crate) fn window<'a>(&'a mut self, source: &Source<'a>, pos: usize) -> io::Result<Window<'a>> {
+        if let Source::Files(_) = source {
+            let len = (self.place.end - self.place.start) as usize;
+            let left = (self.at + self.buffer.len()).saturating_sub(pos);
+            if !self.is_last && (left < LOW || self.is_wide) {
+                let rest = len.saturating_sub(pos);
+                self.buffer.resize(if self.is_wide { rest } else { rest.min(WIDTH) }, 0);
+                let read = source.read_all_at(self.place.start + pos as u64, &mut self.buffer)?;
+                // A file may have become shorter since.
+                self.is_last = read == rest || read < self.buffer.len();
+                self.buffer.truncate(read);
+                (self.start, self.end, self.at) = (0, read, pos);
+            }
+        }
+        Ok(Window { bytes: self.payload(source), at: self.at, is_last: self.is_last })
+    }
+
+    /// Holds all of the payload that is left: an event is longer than what was held.
+    pub(crate) fn widen(&mut self) {
+        self.is_wide = true;
     }
 
     /// Begins to read a block: reads its bytes if any of it is wanted, and checks them.
@@ -44,33 +103,41 @@ impl Loader {
             decoder.leave_out(block.lane, &block.stretch(), block.len.into());
             return Ok(None);
         }
+        match self.load(source, block)? {
+            Ok(header) => Ok(decoder.open(block.at, &header, want)),
+            Err(cause) => {
+                let range = block.at..block.at + u64::from(block.len);
+                let damage = Damage { range, cause, events: block.events };
+                decoder.take_damaged_block(damage, block.lane, &block.stretch());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads the bytes of a block, and checks them.
+    pub(crate) fn load(
+        &mut self,
+        source: &Source<'_>,
+        block: &IndexedBlock,
+    ) -> io::Result<Result<Header, Cause>> {
         let (start, len) = (block.at as usize, block.len as usize);
         let bytes = match source {
             Source::Slice(bytes) => bytes.get(start..start + len).unwrap_or_default(),
-            Source::Files(files) => {
+            Source::Files(_) => {
                 self.buffer.resize(len, 0);
-                let mut read = 0;
-                while read < len {
-                    match files.read_at(block.at + read as u64, &mut self.buffer[read..])? {
-                        0 => break,
-                        more => read += more,
-                    }
-                }
+                let read = source.read_all_at(block.at, &mut self.buffer)?;
                 &self.buffer[..read]
             }
         };
         let header = match check(bytes, len) {
             Ok(header) => header,
-            Err(cause) => {
-                let range = block.at..block.at + u64::from(block.len);
-                let damage = Damage { range, cause, events: block.events };
-                decoder.take_damaged_block(damage, block.lane, &block.stretch());
-                return Ok(None);
-            }
+            Err(cause) => return Ok(Err(cause)),
         };
         let before = if matches!(source, Source::Slice(_)) { start } else { 0 };
-        (self.start, self.end) = (before + usize::from(header.header_len), before + len);
-        Ok(decoder.open(block.at, &header, want))
+        (self.start, self.end, self.at) = (before + usize::from(header.header_len), before + len, 0);
+        (self.is_last, self.is_wide) = (true, false);
+        self.place = block.at + u64::from(header.header_len)..block.at + u64::from(block.len);
+        Ok(Ok(header))
     }
 
     /// Gives the memory back.

@@ -1,7 +1,7 @@
 //! Events of all lanes by time.
 //!
 //! Each lane waits with its next event, or, before its next block is read, with the earliest time
-//! that the block can begin at. Only lanes that are in the middle of a block hold one in memory.
+//! that the block can begin at. Only lanes that are in the middle of a block hold some of it in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,6 +28,8 @@ pub(crate) struct Merge<'s> {
     waiting: BinaryHeap<Reverse<Waiting>>,
     /// The lane of the event given out last.
     current: Option<u32>,
+    /// Where a whole block stands while it is checked.
+    scratch: Vec<u8>,
 }
 
 /// A lane's blocks that are still to be read, and the one that is being read.
@@ -80,8 +82,16 @@ impl<'s> Merge<'s> {
             }
         });
         let lanes: Vec<_> = lanes.collect();
-        let mut merge =
-            Merge { source, blocks, order, wants, lanes, waiting: BinaryHeap::new(), current: None };
+        let mut merge = Merge {
+            source,
+            blocks,
+            order,
+            wants,
+            lanes,
+            waiting: BinaryHeap::new(),
+            current: None,
+            scratch: Vec::new(),
+        };
         for lane in 0..merge.lanes.len() as u32 {
             if let Some(waiting) = merge.wait_for_block(lane, decoder) {
                 merge.waiting.push(Reverse(waiting));
@@ -100,7 +110,7 @@ impl<'s> Merge<'s> {
                     Some(Reverse(first)) => first.lane,
                 },
                 // The lane of the last event goes on, unless another one is earlier now.
-                Some(lane) => match self.step(lane, decoder) {
+                Some(lane) => match self.step(lane, decoder)? {
                     None => continue,
                     Some(next) => match self.waiting.peek_mut() {
                         // Dropping the peeked place restores the order of the heap.
@@ -128,22 +138,22 @@ impl<'s> Merge<'s> {
 
     /// Moves a lane to its next event, or next block. None at its end.
     #[inline]
-    fn step(&mut self, lane: u32, decoder: &mut Decoder) -> Option<Waiting> {
+    fn step(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<Option<Waiting>> {
         let queue = &mut self.lanes[lane as usize];
         if let Some(part) = &mut queue.part {
             if !queue.batch.step() {
-                decoder.read(part, queue.loader.payload(&self.source), &mut queue.batch);
+                read_on(part, &mut queue.loader, &mut queue.batch, &self.source, decoder)?;
             }
             if let Some(ticks) = queue.batch.time() {
                 let clock = &decoder.known.sessions[part.session as usize].clock;
-                return Some(queue.waiting(lane, ticks, clock));
+                return Ok(Some(queue.waiting(lane, ticks, clock)));
             }
             queue.time = part.time;
             queue.part = None;
             queue.loader.release();
             queue.batch = Batch::default();
         }
-        self.wait_for_block(lane, decoder)
+        Ok(self.wait_for_block(lane, decoder))
     }
 
     /// What a lane waits with before its next block.
@@ -160,7 +170,8 @@ impl<'s> Merge<'s> {
         let queue = &mut self.lanes[lane as usize];
         let Some(place) = queue.blocks.next() else { return Ok(()) };
         let index = self.order[place] as usize;
-        queue.part = queue.loader.open(&self.source, &self.blocks[index], self.wants[index], decoder)?;
+        let (block, want) = (&self.blocks[index], self.wants[index]);
+        queue.part = queue.loader.open_narrow(&self.source, block, want, decoder, &mut self.scratch)?;
         Ok(())
     }
 }
@@ -169,6 +180,26 @@ impl Queue {
     #[inline(always)]
     fn waiting(&self, lane: u32, ticks: u64, clock: &Clock) -> Waiting {
         Waiting { wall_ns: clock.wall_ns(ticks), session: self.session, ticks, tie: self.tie, lane }
+    }
+}
+
+/// Reads the next events of a part into its batch, which stays empty at the end of the part.
+#[cold]
+#[inline(never)]
+fn read_on(
+    part: &mut Part,
+    loader: &mut Loader,
+    batch: &mut Batch,
+    source: &Source<'_>,
+    decoder: &mut Decoder,
+) -> io::Result<()> {
+    loop {
+        let window = loader.window(source, part.pos())?;
+        if !decoder.read_window(part, window, batch) {
+            loader.widen();
+        } else if !batch.is_empty() || part.is_at_end() {
+            return Ok(());
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use telemetry_format::{Cursor, Header, Malformed};
 use crate::batch::Batch;
 use crate::completeness::{Reason, Undecodable};
 use crate::decoder::Decoder;
-use crate::event::Event;
+use crate::event::{Event, Raw};
 use crate::lane::{Open, Stretch};
 use crate::plan::EventPlan;
 use crate::registries::KnownRegistry;
@@ -62,45 +62,107 @@ impl Part {
     pub(crate) fn giving(self, give: Range<u64>) -> Part {
         Part { give, ..self }
     }
+
+    /// Where in the payload the next event begins.
+    pub(crate) fn pos(&self) -> usize {
+        self.pos
+    }
+
+    /// True if no more can be read of it.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.next == self.end || self.wrong.is_some()
+    }
+}
+
+/// Some of the bytes of a payload.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'p> {
+    pub(crate) bytes: &'p [u8],
+    /// Where in the payload they begin.
+    pub(crate) at: usize,
+    /// They reach to its end, or there are no more.
+    pub(crate) is_last: bool,
+}
+
+impl<'p> Window<'p> {
+    fn all(payload: &'p [u8]) -> Window<'p> {
+        Window { bytes: payload, at: 0, is_last: true }
+    }
 }
 
 impl Decoder {
     /// Reads the next events of a part that are to be given out, up to a batch full. None are left of
     /// the part if none are read; it is then closed.
     pub(crate) fn read(&mut self, part: &mut Part, payload: &[u8], batch: &mut Batch) {
-        batch.clear(self.known.registries[part.registry as usize].plan.max_params());
-        self.read_into(part, payload, batch);
+        batch.clear();
+        self.read_into(part, Window::all(payload), u64::MAX, batch);
         if batch.is_empty() {
             self.close(part);
         }
     }
 
+    /// The same for a part of which only some of the payload is here, at the next event and behind it. False, and
+    /// nothing is read, if that is less than the next event. A batch may stay empty though more will come.
+    pub(crate) fn read_window(&mut self, part: &mut Part, window: Window<'_>, batch: &mut Batch) -> bool {
+        batch.clear();
+        let (next, pos, time, filtered) = (part.next, part.pos, part.time, part.filtered);
+        if !window.is_last {
+            self.slots_before.clone_from(&self.lanes[part.lane as usize].slots);
+        }
+        let reached_beyond = self.read_into(part, window, u64::MAX, batch);
+        if reached_beyond {
+            // The event that reaches beyond has changed slots. Those before it are read once more.
+            let stop = part.next;
+            (part.next, part.pos, part.time, part.filtered) = (next, pos, time, filtered);
+            self.lanes[part.lane as usize].slots.clone_from(&self.slots_before);
+            batch.clear();
+            if stop == next {
+                return false;
+            }
+            self.read_into(part, window, stop, batch);
+        }
+        if batch.is_empty() && part.is_at_end() {
+            self.close(part);
+        }
+        true
+    }
+
     /// Reads all events of a part, and closes it.
     pub(crate) fn read_all<'p>(&mut self, part: &mut Part, payload: &'p [u8], taker: &mut impl Take<'p>) {
-        self.read_into(part, payload, taker);
+        self.read_into(part, Window::all(payload), u64::MAX, taker);
         self.close(part);
     }
 
-    /// Reads events of a part until the taker has enough, or the part has no more.
+    /// Reads events of a part until the taker has enough, the part has no more, or the event of a number is
+    /// next. True if an event reaches beyond the window.
     #[inline(always)]
-    fn read_into<'p>(&mut self, part: &mut Part, payload: &'p [u8], taker: &mut impl Take<'p>) {
+    fn read_into<'p>(
+        &mut self,
+        part: &mut Part,
+        window: Window<'p>,
+        stop: u64,
+        taker: &mut impl Take<'p>,
+    ) -> bool {
+        let (payload, is_last) = (window.bytes, window.is_last);
         let registry = &self.known.registries[part.registry as usize];
         let session = &self.known.sessions[part.session as usize];
         let lane = &mut self.lanes[part.lane as usize];
-        let window = self.filter.from_ns.is_some() || self.filter.until_ns.is_some();
-        let wants_all = !window && registry.wanted.events.is_none();
+        let is_timed = self.filter.from_ns.is_some() || self.filter.until_ns.is_some();
+        let wants_all = !is_timed && registry.wanted.events.is_none();
         let mut reading = Reading {
             payload,
-            cursor: Cursor::new(payload.get(part.pos..).unwrap_or_default()),
+            cursor: Cursor::new(payload.get(part.pos - window.at..).unwrap_or_default()),
             time: part.time,
             slots: &mut lane.slots,
         };
         // Out of the part, so that they can stay in registers.
-        let (give, end, kind) = (part.give.clone(), part.end, part.header.kind);
+        let (give, end, kind) = (part.give.clone(), part.end.min(stop), part.header.kind);
         let mut number = part.next;
+        let mut reached_beyond = false;
         while !taker.is_full() {
             if number == end {
-                part.wrong = (!reading.cursor.is_empty()).then_some(Reason::Trailing);
+                let is_trailing = end == part.end && !(is_last && reading.cursor.is_empty());
+                part.wrong = is_trailing.then_some(Reason::Trailing);
                 break;
             }
             let before = reading.cursor;
@@ -108,7 +170,8 @@ impl Decoder {
                 Ok(event) => event,
                 Err(reason) => {
                     reading.cursor = before;
-                    part.wrong = Some(reason);
+                    reached_beyond = !is_last;
+                    part.wrong = is_last.then_some(reason);
                     break;
                 }
             };
@@ -131,7 +194,8 @@ impl Decoder {
         }
         part.next = number;
         part.time = reading.time;
-        part.pos = payload.len() - reading.cursor.rest().len();
+        part.pos = window.at + payload.len() - reading.cursor.rest().len();
+        reached_beyond
     }
 
     /// The registry of a part, and its thread's number.
@@ -177,6 +241,81 @@ impl Decoder {
         self.report.undecodable(Undecodable { range, events: (rest.end - rest.start) as u32, reason });
         lane.give_up(rest, &stretch);
     }
+}
+
+/// Where a walk through the parts of a block is.
+#[derive(Default)]
+pub(crate) struct Walk {
+    /// Clock reading of the last event.
+    pub(crate) time: u64,
+    slots: Vec<u64>,
+}
+
+/// How far a walk came.
+pub(crate) struct Walked {
+    pub(crate) events: u32,
+    /// Bytes of them.
+    pub(crate) len: usize,
+    /// Why it ended before the last event.
+    pub(crate) wrong: Option<Reason>,
+}
+
+impl From<&Header> for Walk {
+    /// At the start of a block.
+    fn from(header: &Header) -> Walk {
+        Walk { time: header.base_ticks, slots: Vec::new() }
+    }
+}
+
+/// Goes through at most so many events of a payload, apart from what is given out, and calls a function with
+/// the index, the clock reading, the parameters and the bytes of each.
+pub(crate) fn walk(
+    registry: &KnownRegistry,
+    kind: u8,
+    payload: &[u8],
+    events: u32,
+    at: &mut Walk,
+    mut visit: impl FnMut(u32, u64, &[Raw], Range<usize>),
+) -> Walked {
+    let Some(slots) = registry.plan.kind(kind).map(|kind| kind.slots as usize) else {
+        return Walked { events: 0, len: 0, wrong: Some(Reason::NoKind(kind)) };
+    };
+    at.slots.resize(slots, 0);
+    let cursor = Cursor::new(payload);
+    let mut reading = Reading { payload, cursor, time: at.time, slots: &mut at.slots };
+    let mut raws = Raws(vec![Raw::default(); registry.plan.max_params()]);
+    let mut walked = Walked { events: 0, len: 0, wrong: None };
+    while walked.events < events {
+        match reading.event(registry, kind, &mut raws) {
+            Ok(event) => {
+                let end = payload.len() - reading.cursor.rest().len();
+                let raw = raws.0.get(..event.params as usize).unwrap_or_default();
+                visit(event.index, reading.time, raw, walked.len..end);
+                (walked.events, walked.len) = (walked.events + 1, end);
+            }
+            Err(reason) => {
+                walked.wrong = Some(reason);
+                break;
+            }
+        }
+    }
+    at.time = reading.time;
+    walked
+}
+
+/// The parameters of one event.
+struct Raws(Vec<Raw>);
+
+impl Take<'_> for Raws {
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn read(&mut self, event: &EventPlan, reading: &mut Reading<'_, '_>) -> Result<(), Malformed> {
+        event.read(&mut reading.cursor, reading.slots, reading.payload.len(), &mut self.0)
+    }
+
+    fn keep(&mut self, _: &EventPlan, _: u64, _: u32, _: &Session) {}
 }
 
 /// Who takes the events of a part.

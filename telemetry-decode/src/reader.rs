@@ -1,7 +1,7 @@
 //! The way in: what to read, in which order, which events.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -11,8 +11,10 @@ use crate::blocks::Blocks;
 use crate::decoder::Decoder;
 use crate::events::Events;
 use crate::filter::Filter;
-use crate::index::{Index, scan};
+use crate::index::{Index, IndexedBlock, scan};
 use crate::known::Known;
+use crate::load::Loader;
+use crate::recover::{Recovered, recover};
 use crate::source::{Files, Source};
 use crate::typed::Typed;
 use crate::typed_events::TypedEvents;
@@ -121,6 +123,7 @@ impl<'s> Reader<'s> {
         };
         let mut decoder = decoder(true, filter, registries);
         let blocks = scan(&source, &mut decoder)?;
+        read_labels(&source, &blocks, &mut decoder)?;
         Ok(match order {
             Order::Stream => Events::listed(decoder, source, blocks),
             Order::Time => Events::merged(decoder, source, blocks),
@@ -133,6 +136,17 @@ impl<'s> Reader<'s> {
     /// As [`Reader::events`].
     pub fn typed<D: Typed>(self) -> io::Result<TypedEvents<'s, D>> {
         TypedEvents::new(self.events()?)
+    }
+
+    /// Takes the input for a memory image: a ring file, a core dump, a stream, or several of them. Finds blocks by
+    /// their magic number, puts the copies of each together, and writes what they hold as a stream. Order and
+    /// filter do not matter.
+    ///
+    /// # Errors
+    /// Those of the input and of the output.
+    pub fn recover(self, out: &mut dyn Write) -> io::Result<Recovered> {
+        let source = self.input.into_source()?;
+        recover(&source, decoder(true, Filter::default(), self.registries), out)
     }
 
     /// Reads block headers only. Order and filter do not matter.
@@ -158,6 +172,24 @@ impl<'s> Input<'s> {
             }
         }
     }
+}
+
+/// Reads the labels of a stream before its events: an event's label may stand behind it.
+fn read_labels(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decoder) -> io::Result<()> {
+    let has_labels = |block: &&IndexedBlock| {
+        let key = &decoder.lanes[block.lane as usize].key;
+        decoder.known.has_labels(key.registry, key.kind)
+    };
+    let mut of_labels: Vec<_> = blocks.iter().filter(has_labels).collect();
+    of_labels.sort_by_key(|block| (block.lane, block.seq, block.offset, block.at));
+    let mut loader = Loader::default();
+    for block in of_labels {
+        // Damage is told when the events are read.
+        if let Ok(header) = loader.load(source, block)? {
+            decoder.known.labels_block(block.lane, &header, loader.payload(source));
+        }
+    }
+    Ok(())
 }
 
 fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>) -> Decoder {

@@ -61,15 +61,28 @@ impl Decoder {
             blocks: report.blocks,
             events: report.events,
             lanes: lanes.collect(),
+            untold: self.untold(),
             damage: report.damage.clone(),
             damaged_ranges: report.damaged_ranges,
             undecodable: report.undecodable.clone(),
             undecodable_parts: report.undecodable_parts,
             unknown_blocks: report.unknown_blocks.clone(),
             sessions: self.known.sessions.iter().map(|session| (session.id, session.ended)).collect(),
-            unreadable: self.known.unreadable.clone(),
+            unreadable: self.known.all_unreadable(),
             unmatched: self.unmatched(),
         }
+    }
+
+    /// Events of each session that its sync blocks count and no lane tells of.
+    fn untold(&self) -> Vec<(u64, u64)> {
+        let mut told = vec![0_u64; self.known.sessions.len()];
+        for lane in &self.lanes {
+            let told = &mut told[lane.key.session as usize];
+            *told = told.saturating_add(lane.given());
+        }
+        let sessions = self.known.sessions.iter().zip(self.known.given.iter().zip(told));
+        let untold = sessions.map(|(session, (given, told))| (session.id, given.saturating_sub(told)));
+        untold.filter(|(_, events)| *events > 0).collect()
     }
 
     /// Names of the filter that nothing in the stream has.

@@ -7,6 +7,7 @@ use toml::Value;
 use toml::de::{DeTable, ValueDeserializer};
 
 use crate::clock::Clock;
+use crate::labels::Labels;
 
 /// One run of one process.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct Session {
     /// Its threads by the session's own number for them, from 1. A thread without a thread block is
     /// not among them.
     pub threads: BTreeMap<u32, Facts>,
+    /// Its labels. Of a pipe in stream order those found so far; none where only headers are read; else all.
+    pub labels: Labels,
     /// False if no session block was found: the events are there, the facts are not, and time counts
     /// from the first block.
     pub declared: bool,

@@ -12,6 +12,29 @@ pub(crate) enum Source<'s> {
 }
 
 impl Source<'_> {
+    /// Reads what fits `to`; less only at the end.
+    pub(crate) fn read_all_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
+        let mut read = 0;
+        while read < to.len() {
+            let here = at.saturating_add(read as u64);
+            let more = match self {
+                Source::Slice(bytes) => {
+                    let from =
+                        usize::try_from(here).ok().and_then(|here| bytes.get(here..)).unwrap_or_default();
+                    let most = from.len().min(to.len() - read);
+                    to[read..read + most].copy_from_slice(&from[..most]);
+                    most
+                }
+                Source::Files(files) => files.read_at(here, &mut to[read..])?,
+            };
+            if more == 0 {
+                break;
+            }
+            read += more;
+        }
+        Ok(read)
+    }
+
     pub(crate) fn len(&self) -> u64 {
         match self {
             Source::Slice(bytes) => bytes.len() as u64,

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::io;
 use std::marker::PhantomData;
 
-use telemetry_format::Malformed;
+use telemetry_format::{Label, Malformed};
 use telemetry_schema::{Event as Form, Registry, parse_embedded};
 
 use crate::completeness::Completeness;
@@ -50,6 +50,16 @@ impl<E> At<'_, E> {
     /// Nanoseconds since the session began.
     pub fn time_ns(&self) -> i64 {
         self.session.clock.ns(self.ticks)
+    }
+
+    /// The string that a label stands for, where the stream has it.
+    pub fn label(&self, label: Label) -> Option<&str> {
+        self.session.labels.string(label.0)
+    }
+
+    /// The number of the name that an address had when the event was emitted, if it had one.
+    pub fn name_of(&self, address: u64) -> Option<Label> {
+        self.session.labels.name_of(address, self.ticks).map(Label)
     }
 }
 

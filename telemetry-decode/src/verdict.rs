@@ -37,6 +37,9 @@ impl fmt::Display for Completeness {
             let of = count(self.sessions.len() as u64, "session");
             write!(f, "\n  without an end: {running} of {of} (still running, killed, or cut)")?;
         }
+        if self.withheld() > 0 {
+            write!(f, "\n  withheld: {} of kinds that were not output", count(self.withheld(), "event"))?;
+        }
         if self.filtered() > 0 {
             write!(f, "\n  left out by the filter: {}", count(self.filtered(), "event"))?;
         }

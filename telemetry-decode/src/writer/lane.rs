@@ -3,6 +3,7 @@
 use telemetry_format::{BlockType, Header, Loss, flags};
 
 use super::pack;
+use crate::coverage::Told;
 
 /// The block that a lane is filling, and what its header will say.
 #[derive(Default)]
@@ -14,9 +15,9 @@ pub(super) struct WriterLane {
     before: u64,
     /// Of the last event.
     time: u64,
-    lost: Loss,
+    told: Told,
     /// What the stream was told of it.
-    told: Loss,
+    written: Told,
 }
 
 struct Filling {
@@ -36,14 +37,15 @@ impl WriterLane {
     }
 
     pub(super) fn lose(&mut self, lost: Loss) {
-        self.lost = Loss {
-            pool: self.lost.pool.saturating_add(lost.pool),
-            nested: self.lost.nested.saturating_add(lost.nested),
-            sink: self.lost.sink.saturating_add(lost.sink),
-            cut: self.lost.cut.saturating_add(lost.cut),
-        };
+        self.told = self.told.sum(&Told { lost, withheld: 0 });
         // Events that a sink did not take were recorded all the same.
         self.before = self.before.saturating_add(lost.sink);
+    }
+
+    /// Counts events that were recorded and are not output.
+    pub(super) fn withhold(&mut self, events: u64) {
+        self.told = self.told.sum(&Told { lost: Loss::default(), withheld: events });
+        self.before = self.before.saturating_add(events);
     }
 
     /// Appends an event; false, and nothing is changed, if the block would be longer than `max`.
@@ -71,11 +73,12 @@ impl WriterLane {
     /// What is to be written, if anything is: the events since the last part, or a loss. `last` closes
     /// the block.
     pub(super) fn take_part(&mut self, last: bool) -> Option<(Header, Vec<u8>)> {
-        let lossy = self.lost != self.told;
+        let lossy = self.told != self.written;
         let mut header = Header {
             seq: self.seq,
             before: self.before,
-            lost: self.lost,
+            lost: self.told.lost,
+            withheld: self.told.withheld,
             base_ticks: self.time,
             end_ticks: self.time,
             flags: if last { flags::LAST } else { 0 },
@@ -96,7 +99,7 @@ impl WriterLane {
         if header.events == 0 && !lossy {
             return None;
         }
-        self.told = self.lost;
+        self.written = self.told;
         Some((header, payload))
     }
 }

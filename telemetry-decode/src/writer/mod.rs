@@ -101,9 +101,20 @@ impl From<io::Error> for WriteError {
     }
 }
 
+impl From<WriteError> for io::Error {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Io(error) => error,
+            WriteError::Refused(why) => io::Error::new(io::ErrorKind::InvalidInput, why),
+        }
+    }
+}
+
 /// A session that did not end yet.
 struct OpenSession {
     clock: Clock,
+    /// Events written.
+    given: u64,
     registries: BTreeMap<u64, OpenRegistry>,
 }
 
@@ -137,9 +148,9 @@ impl<W: Write> Writer<W> {
             Some("os") => Clock::nanoseconds(ticks, wall),
             _ => Clock::ticks(ticks, wall, facts.number("ticks_per_second").unwrap_or(0)),
         };
-        let header = at_moment(Header::new(BlockType::Session, id), ticks, &clock);
+        let header = at_moment(fact(BlockType::Session, id), ticks, &clock);
         write_block(&mut self.out, header, facts.to_toml().as_bytes())?;
-        self.sessions.insert(id, OpenSession { clock, registries: BTreeMap::new() });
+        self.sessions.insert(id, OpenSession { clock, given: 0, registries: BTreeMap::new() });
         Ok(())
     }
 
@@ -150,7 +161,7 @@ impl<W: Write> Writer<W> {
     pub fn registry(&mut self, session: u64, registry: &Registry) -> Result<u64, WriteError> {
         let open = open_session(&mut self.sessions, session)?;
         let fingerprint = registry.fingerprint();
-        let header = Header { registry: fingerprint, ..Header::new(BlockType::Registry, session) };
+        let header = Header { registry: fingerprint, ..fact(BlockType::Registry, session) };
         write_block(&mut self.out, header, registry.to_toml().as_bytes())?;
         let open_registry = OpenRegistry { registry: registry.clone(), slots: registry.slots() };
         open.registries.insert(fingerprint, open_registry);
@@ -163,7 +174,7 @@ impl<W: Write> Writer<W> {
     /// If the session is not open, or the output fails.
     pub fn thread(&mut self, session: u64, thread: u32, facts: &Facts) -> Result<(), WriteError> {
         open_session(&mut self.sessions, session)?;
-        let header = Header { thread, ..Header::new(BlockType::Thread, session) };
+        let header = Header { thread, ..fact(BlockType::Thread, session) };
         write_block(&mut self.out, header, facts.to_toml().as_bytes())
     }
 
@@ -174,8 +185,8 @@ impl<W: Write> Writer<W> {
     /// goes back behind the lane's last event, if the values are not what the event's parameters ask
     /// for (the message names the parameter), or if the output fails.
     pub fn event(&mut self, lane: Lane, code: u16, ticks: u64, values: &[Value]) -> Result<(), WriteError> {
-        let session = open_session(&mut self.sessions, lane.session)?;
-        let OpenRegistry { registry, slots } = open_registry(session, lane.registry)?;
+        let OpenSession { clock, given, registries } = open_session(&mut self.sessions, lane.session)?;
+        let OpenRegistry { registry, slots } = open_registry(registries, lane.registry)?;
         let Some(index) = registry.event_index(code) else {
             return refused(format!("registry `{}` has no event of code {code:#06x}", registry.name));
         };
@@ -197,7 +208,8 @@ impl<W: Write> Writer<W> {
         };
         if !state.append(&packed, ticks, kind_slots.len(), self.block_size) {
             if let Some((header, payload)) = state.take_part(true) {
-                write_block(&mut self.out, of_lane(header, lane, kind, &session.clock), &payload)?;
+                *given += u64::from(header.events);
+                write_block(&mut self.out, of_lane(header, lane, kind, clock), &payload)?;
             }
             state.append(&packed, ticks, kind_slots.len(), usize::MAX);
         }
@@ -210,8 +222,20 @@ impl<W: Write> Writer<W> {
     /// If the lane's session or registry is not open.
     pub fn lose(&mut self, lane: Lane, kind: u8, lost: Loss) -> Result<(), WriteError> {
         let session = open_session(&mut self.sessions, lane.session)?;
-        open_registry(session, lane.registry)?;
+        open_registry(&session.registries, lane.registry)?;
         self.lanes.entry((lane, kind)).or_default().lose(lost);
+        Ok(())
+    }
+
+    /// Counts events of a lane that were recorded while their kind was not output: they are not in the stream,
+    /// and not lost. The lane's next block says so.
+    ///
+    /// # Errors
+    /// If the lane's session or registry is not open.
+    pub fn withhold(&mut self, lane: Lane, kind: u8, events: u64) -> Result<(), WriteError> {
+        let session = open_session(&mut self.sessions, lane.session)?;
+        open_registry(&session.registries, lane.registry)?;
+        self.lanes.entry((lane, kind)).or_default().withhold(events);
         Ok(())
     }
 
@@ -229,9 +253,10 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If the session is not open, or the output fails.
     pub fn end(&mut self, session: u64, ticks: u64) -> Result<(), WriteError> {
-        let clock = open_session(&mut self.sessions, session)?.clock;
+        open_session(&mut self.sessions, session)?;
         self.write_parts(Some(session), true)?;
-        let header = Header { flags: flags::END, ..Header::new(BlockType::Sync, session) };
+        let OpenSession { clock, given, .. } = *open_session(&mut self.sessions, session)?;
+        let header = Header { flags: flags::END, before: given, ..Header::new(BlockType::Sync, session) };
         write_block(&mut self.out, at_moment(header, ticks, &clock), &[])?;
         self.lanes.retain(|(lane, _), _| lane.session != session);
         self.sessions.remove(&session);
@@ -253,8 +278,9 @@ impl<W: Write> Writer<W> {
             if session.is_some_and(|session| session != lane.session) {
                 continue;
             }
-            let Some(open) = self.sessions.get(&lane.session) else { continue };
+            let Some(open) = self.sessions.get_mut(&lane.session) else { continue };
             if let Some((header, payload)) = state.take_part(last) {
+                open.given += u64::from(header.events);
                 write_block(&mut self.out, of_lane(header, *lane, *kind, &open.clock), &payload)?;
             }
         }
@@ -266,9 +292,17 @@ fn open_session(sessions: &mut BTreeMap<u64, OpenSession>, id: u64) -> Result<&m
     sessions.get_mut(&id).ok_or_else(|| WriteError::Refused(format!("session {id} is not open")))
 }
 
-fn open_registry(session: &OpenSession, fingerprint: u64) -> Result<&OpenRegistry, WriteError> {
+fn open_registry(
+    registries: &BTreeMap<u64, OpenRegistry>,
+    fingerprint: u64,
+) -> Result<&OpenRegistry, WriteError> {
     let missing = || WriteError::Refused(format!("the session has no registry {fingerprint:016x}"));
-    session.registries.get(&fingerprint).ok_or_else(missing)
+    registries.get(&fingerprint).ok_or_else(missing)
+}
+
+/// The header of a block of text, which is in one part.
+fn fact(block_type: BlockType, session: u64) -> Header {
+    Header { flags: flags::LAST, ..Header::new(block_type, session) }
 }
 
 fn at_moment(header: Header, ticks: u64, clock: &Clock) -> Header {
@@ -282,12 +316,18 @@ fn of_lane(header: Header, lane: Lane, kind: u8, clock: &Clock) -> Header {
     Header { session, thread, registry, kind, base_wall, ..header }
 }
 
-fn write_block(out: &mut impl Write, header: Header, payload: &[u8]) -> Result<(), WriteError> {
+/// Writes a block, with the lengths and checksums that it has.
+pub(crate) fn write_block(
+    out: &mut (impl Write + ?Sized),
+    header: Header,
+    payload: &[u8],
+) -> Result<(), WriteError> {
     let Some(len) = u32::try_from(payload.len()).ok().filter(|len| *len <= MAX_PAYLOAD) else {
         return refused(format!("a payload of {} bytes, expected at most {MAX_PAYLOAD}", payload.len()));
     };
     let payload_crc = crc32c::crc32c(payload);
-    let header = Header { payload_len: len, unpacked_len: len, payload_crc, ..header };
+    let unpacked_len = if header.codec == 0 { len } else { header.unpacked_len };
+    let header = Header { payload_len: len, unpacked_len, payload_crc, ..header };
     let mut block = Vec::with_capacity(HEADER_LEN + payload.len());
     block.extend_from_slice(&header.encode(crc32c::crc32c));
     block.extend_from_slice(payload);

@@ -9,9 +9,9 @@ use telemetry_format::{BlockType, Loss};
 use crate::made::{Plan, Random, START, blocks, edit, header, make, relation};
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
 
-/// Events that the surviving headers tell of, by lane: recorded ones, and losses.
-fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss)> {
-    let mut lanes = BTreeMap::<_, (u64, Loss)>::new();
+/// Events that the surviving headers tell of, by lane: recorded ones, losses, those withheld.
+fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
+    let mut lanes = BTreeMap::<_, (u64, Loss, u64)>::new();
     for block in blocks(stream) {
         let header = header(&stream[block]);
         if header.block_type == BlockType::Events {
@@ -22,6 +22,7 @@ fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss)> {
             lane.1.nested = lane.1.nested.max(header.lost.nested);
             lane.1.sink = lane.1.sink.max(header.lost.sink);
             lane.1.cut = lane.1.cut.max(header.lost.cut);
+            lane.2 = lane.2.max(header.withheld);
         }
     }
     lanes
@@ -35,10 +36,11 @@ fn check(stream: &[u8], way: Way, context: &str) -> Completeness {
         let key = (lane.session, lane.thread, lane.registry, lane.kind);
         let context = format!("{context}, {way:?}: {lane:#?}");
         assert_eq!(lane.read, read.get(&key).map_or(0, |events| events.len() as u64), "{context}");
-        let (recorded, lost) = told[&key];
-        assert_eq!(lane.lost, lost, "{context}");
+        let (recorded, lost, withheld) = told[&key];
+        assert_eq!((lane.lost, lane.withheld), (lost, withheld), "{context}");
         let emitted = recorded + lost.pool + lost.nested;
-        assert_eq!(lane.read + lane.filtered + lane.missing + lane.lost.events(), emitted, "{context}");
+        let known = lane.read + lane.filtered + lane.missing + lane.withheld + lane.lost.events();
+        assert_eq!(known, emitted, "{context}");
         assert!(lane.unread <= lane.missing, "{context}");
         let sum = |of: fn(&Hole) -> u64| lane.holes.iter().map(of).sum::<u64>();
         assert_eq!(sum(|hole| hole.absent), lane.missing + lost.sink, "{context}");
@@ -63,7 +65,8 @@ proptest! {
             for lane in &whole.lanes {
                 let key = (lane.session, lane.thread, lane.registry, lane.kind);
                 assert_eq!(lane.read, events.get(&key).map_or(0, |events| events.len() as u64));
-                assert_eq!(lane.lost, made.lost.get(&key).copied().unwrap_or_default());
+                let told = made.lost.get(&key).copied().unwrap_or_default();
+                assert_eq!((lane.lost, lane.withheld), told);
             }
         }
         let mut random = Random(seed);
@@ -75,8 +78,70 @@ proptest! {
             }
         }
         for way in Way::ALL {
-            check(&stream, way, "blocks taken out");
+            let taken_out = check(&stream, way, "blocks taken out");
+            // The session's end says how many there were, also where the last blocks of a lane are gone.
+            prop_assert_eq!(taken_out.events + taken_out.missing(), made.events.len() as u64);
         }
+    }
+}
+
+/// What a stream was never meant to have is neither lost nor missing, and is not mixed with what is.
+#[test]
+fn withheld_events_are_not_missing() {
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &Facts::default(), 0, START).unwrap();
+    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &relation()).unwrap() };
+    for (ticks, withheld) in [(10, 5), (20, 7), (30, 0), (40, 0)] {
+        writer.withhold(lane, 0, withheld).unwrap();
+        writer.event(lane, 1, ticks, &[]).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.withhold(lane, 0, 9).unwrap();
+    writer.end(1, 50).unwrap();
+    let mut stream = writer.finish().unwrap();
+    let whole = check(&stream, Way::MemoryByTime, "whole");
+    assert!(whole.is_complete(), "{whole}");
+    assert_eq!((whole.events, whole.withheld(), &whole.lanes[0].holes[..]), (4, 21, &[][..]));
+    assert!(whole.to_string().ends_with("\n  withheld: 21 events of kinds that were not output"), "{whole}");
+
+    // Each part a block of its own, and the third of them gone.
+    let parts: Vec<_> =
+        blocks(&stream).into_iter().filter(|block| header(&stream[block.clone()]).thread == 4).collect();
+    for (seq, part) in parts.iter().enumerate() {
+        let base_ticks = 10 * seq.max(1) as u64;
+        edit(&mut stream[part.clone()], |header| {
+            (header.seq, header.offset, header.base_ticks) = (seq as u32, 0, base_ticks);
+        });
+    }
+    let without = [&stream[..parts[2].start], &stream[parts[2].end..]].concat();
+    let lane = check(&without, Way::MemoryByTime, "a block taken out").lanes.remove(0);
+    assert_eq!((lane.read, lane.missing, lane.withheld), (3, 1, 21));
+    let expected = Hole { from_ticks: 20, until_ticks: 30, absent: 1, lost: Loss::default() };
+    assert_eq!(lane.holes, [expected]);
+}
+
+/// A sync block counts the events before it: the last blocks of a lane cannot go unnoticed, nor a lane.
+#[test]
+fn last_blocks_that_are_gone() {
+    let (stream, lane) = three_blocks();
+    let all = blocks(&stream);
+    let of_lane = |block: &std::ops::Range<usize>| header(&stream[block.clone()]).thread == lane.thread;
+    let parts: Vec<_> = all.iter().filter(|block| of_lane(block)).cloned().collect();
+    for (keep, untold) in [(3, 0), (2, 2), (1, 4), (0, 6)] {
+        let rest = all.iter().filter(|block| parts.iter().skip(keep).all(|part| part != *block));
+        let cut: Vec<u8> = rest.flat_map(|block| stream[block.clone()].to_vec()).collect();
+        for way in Way::ALL {
+            let completeness = check(&cut, way, "cut");
+            let expected = if untold == 0 { vec![] } else { vec![(1, untold)] };
+            assert_eq!(completeness.untold, expected, "{way:?}, {keep} kept");
+            assert_eq!(completeness.missing(), untold, "{way:?}, {keep} kept");
+            assert_eq!(completeness.events, 6 - untold, "{way:?}, {keep} kept");
+        }
+        // A writer that does not count says nothing.
+        let mut silent = cut.clone();
+        let sync = blocks(&cut).pop().unwrap();
+        edit(&mut silent[sync], |header| header.before = 0);
+        assert_eq!(check(&silent, Way::MemoryByTime, "not said").untold, []);
     }
 }
 

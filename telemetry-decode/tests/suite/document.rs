@@ -89,7 +89,7 @@ impl Drawing<'_> {
         for cause in ["pool", "nested", "sink", "cut"] {
             self.line(8, format!("lost: {cause}"));
         }
-        self.line(8, "");
+        self.line(8, format!("withheld {}", head.withheld));
         self.line(8, "");
         self.line(8, "payload_crc, header_crc");
     }

@@ -132,7 +132,7 @@ fn impossible_headers() {
                 continue;
             }
             let extreme = [0, 1, u64::MAX, 1 << 63, random.next()][random.below(5) as usize];
-            let which = random.below(14);
+            let which = random.below(15);
             edit(&mut stream[range], |header| match which {
                 0 => header.block_type = BlockType::from_code(extreme as u8),
                 1 => header.kind = extreme as u8,
@@ -147,6 +147,7 @@ fn impossible_headers() {
                 10 => header.base_wall = extreme,
                 11 => header.end_ticks = extreme,
                 12 => header.before = extreme,
+                13 => header.withheld = extreme,
                 _ => header.lost = Loss { pool: extreme, nested: extreme, sink: extreme, cut: extreme },
             });
         }

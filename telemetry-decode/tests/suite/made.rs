@@ -22,8 +22,8 @@ pub(crate) struct Made {
     pub(crate) stream: Vec<u8>,
     /// In the order of writing.
     pub(crate) events: Vec<Read>,
-    /// By session, thread, registry and kind.
-    pub(crate) lost: BTreeMap<(u64, u32, u64, u8), Loss>,
+    /// By session, thread, registry and kind: what was lost, and the number of events withheld.
+    pub(crate) lost: BTreeMap<(u64, u32, u64, u8), (Loss, u64)>,
 }
 
 /// How a stream is made.
@@ -36,7 +36,7 @@ pub(crate) struct Plan {
     pub(crate) block_size: usize,
     /// One in so many events is followed by a flush; 0 is never.
     pub(crate) flush: u64,
-    /// One in so many events is followed by a loss; 0 is never.
+    /// One in so many events is followed by a loss, and by events that are withheld; 0 is never.
     pub(crate) lose: u64,
     pub(crate) end: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) const START: u64 = 1_700_000_000_000_000_000;
 pub(crate) fn make(registry: &Registry, plan: &Plan) -> Made {
     let mut random = Random(plan.seed);
     let mut writer = Writer::new(Vec::new()).block_size(plan.block_size);
-    let (mut events, mut lost) = (Vec::new(), BTreeMap::<_, Loss>::new());
+    let (mut events, mut lost) = (Vec::new(), BTreeMap::<_, (Loss, u64)>::new());
     let mut ticks = Vec::new();
     let mut fingerprint = 0;
     for session in 1..=plan.sessions {
@@ -98,7 +98,10 @@ pub(crate) fn make(registry: &Registry, plan: &Plan) -> Made {
             let kind = registry.kind_of(event).bit;
             let loss = Loss { pool: random.below(5), nested: random.below(2), sink: random.below(3), cut: 1 };
             writer.lose(lane, kind, loss).unwrap();
-            let sum = lost.entry((session, thread, fingerprint, kind)).or_default();
+            let events = random.below(4);
+            writer.withhold(lane, kind, events).unwrap();
+            let (sum, withheld) = lost.entry((session, thread, fingerprint, kind)).or_default();
+            *withheld += events;
             sum.pool += loss.pool;
             sum.nested += loss.nested;
             sum.sink += loss.sink;

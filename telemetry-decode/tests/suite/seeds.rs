@@ -1,11 +1,12 @@
-//! The seeds of the fuzzer, which are streams of the writer behind a byte that says how to read them.
+//! The seeds of the fuzzer: streams of the writer behind a byte that says how to read them, and memory images.
 
 use telemetry_format::BlockType;
 
 use crate::damage;
 use crate::made::{Plan, blocks, header, make, relation, shuffle};
+use crate::recover;
 
-fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+fn of_stream() -> Vec<(&'static str, Vec<u8>)> {
     let plan = Plan { events: 12, block_size: 200, ..Plan::default() };
     let every_sort = make(&relation(), &plan).stream;
     let small = damage::small(1).stream;
@@ -25,20 +26,34 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+fn of_recover() -> Vec<(&'static str, Vec<u8>)> {
+    let small = damage::small(1).stream;
+    let of_events =
+        |block: &std::ops::Range<usize>| header(&small[block.clone()]).block_type == BlockType::Events;
+    let (events, facts): (Vec<_>, Vec<_>) = blocks(&small).into_iter().partition(of_events);
+    let facts: Vec<u8> = facts.into_iter().flat_map(|block| small[block].to_vec()).collect();
+    let live = recover::sealed(&small[events[0].clone()]);
+    let live = &live[..512];
+    let both = [&facts[..], live, &small[events[0].start..]].concat();
+    vec![("image", [&facts, live].concat()), ("image-and-stream", both), ("stream", small)]
+}
+
 fn with_mode(mode: u8, stream: Vec<u8>) -> Vec<u8> {
     [vec![mode], stream].concat()
 }
 
 #[test]
 fn seeds_are_what_the_writer_writes() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/stream");
-    for (name, seed) in seeds() {
-        let path = format!("{folder}/{name}");
-        if std::env::var_os("UPDATE_SEEDS").is_some() {
-            std::fs::create_dir_all(folder).unwrap();
-            std::fs::write(&path, &seed).unwrap();
+    for (target, seeds) in [("stream", of_stream()), ("recover", of_recover())] {
+        let folder = format!("{}/../fuzz/seeds/{target}", env!("CARGO_MANIFEST_DIR"));
+        for (name, seed) in seeds {
+            let path = format!("{folder}/{name}");
+            if std::env::var_os("UPDATE_SEEDS").is_some() {
+                std::fs::create_dir_all(&folder).unwrap();
+                std::fs::write(&path, &seed).unwrap();
+            }
+            let found = std::fs::read(&path).unwrap_or_default();
+            assert!(found == seed, "{path} differs; run the test with UPDATE_SEEDS=1");
         }
-        let found = std::fs::read(&path).unwrap_or_default();
-        assert!(found == seed, "{path} differs; run the test with UPDATE_SEEDS=1");
     }
 }

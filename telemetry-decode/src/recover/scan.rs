@@ -1,0 +1,265 @@
+//! Blocks in a memory image, found by their magic number.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+
+use telemetry_format::{BlockType, HEADER_LEN, Header, MAGIC, MAX_PAYLOAD, memory, state};
+
+use super::{Refusal, Refused};
+use crate::blocks::{Block, MAX_FAILED_START, MAX_FAILED_TIMES};
+use crate::decoder::Decoder;
+use crate::session::Facts;
+use crate::source::Source;
+
+/// Bytes read at once.
+const CHUNK: usize = 1 << 20;
+
+/// Pages that hold nothing are passed over whole.
+const PAGE: usize = 4 << 10;
+
+/// Most copies of blocks of events. A copy takes some 50 bytes of memory.
+pub(super) const MAX_COPIES: usize = 4 << 20;
+
+/// What was found, apart from sessions and registries.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) scanned: u64,
+    pub(super) whole_blocks: u64,
+    pub(super) live_blocks: u64,
+    pub(super) refused: BTreeMap<Refusal, Refused>,
+    /// In the order in which they stand.
+    pub(super) copies: Vec<Copy>,
+    /// The latest sync block of each session.
+    pub(super) syncs: HashMap<u64, Header>,
+}
+
+/// A block of events, or a part of one.
+#[derive(Debug, Clone)]
+pub(super) struct Copy {
+    /// Byte offset of its header.
+    pub(super) at: u64,
+    pub(super) lane: u32,
+    pub(super) seq: u32,
+    pub(super) offset: u32,
+    /// Payload bytes; of a block of memory those that were committed.
+    pub(super) len: u32,
+    pub(super) base_ticks: u64,
+    /// In memory, without checksum of the payload.
+    pub(super) is_live: bool,
+    /// It was sealed, or is a last part.
+    pub(super) is_last: bool,
+}
+
+/// Looks through an image, and takes the sessions, registries and threads that it finds.
+pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Found> {
+    let mut scan = Scan { source, found: Found::default(), failed: 0, resume: 0 };
+    // Room for a whole header behind each place of a chunk.
+    let mut buffer = vec![0; CHUNK + memory::HEADER_LEN];
+    let mut start = 0;
+    while start < source.len() {
+        let len = source.read_all_at(start, &mut buffer)?;
+        let bytes = &buffer[..len];
+        let mut page = 0;
+        while page < len.min(CHUNK) {
+            let end = (page + PAGE).min(len).min(CHUNK);
+            // A magic number may reach into the next page.
+            let reach = (end + MAGIC.len() - 1).min(len);
+            if !is_zero(&bytes[page..end]) {
+                let mut from = page;
+                while let Some(index) = find_magic(&bytes[from..reach]) {
+                    let head = &bytes[from + index..len.min(from + index + memory::HEADER_LEN)];
+                    scan.examine(start + (from + index) as u64, head, decoder)?;
+                    from += index + 1;
+                }
+            }
+            page = end;
+        }
+        start += CHUNK as u64;
+    }
+    scan.found.scanned = source.len();
+    Ok(scan.found)
+}
+
+struct Scan<'a, 's> {
+    source: &'a Source<'s>,
+    found: Found,
+    /// Bytes whose checksums failed.
+    failed: u64,
+    /// The whole block found last ends here.
+    resume: u64,
+}
+
+impl Scan<'_, '_> {
+    /// Looks at bytes that begin with the magic number.
+    fn examine(&mut self, at: u64, head: &[u8], decoder: &mut Decoder) -> io::Result<()> {
+        if at < self.resume {
+            return Ok(());
+        }
+        if let Some(header) = live_header(head) {
+            self.take_live(at, header, head, decoder);
+            return Ok(());
+        }
+        match Header::decode(head, crc32c::crc32c) {
+            Ok(header) => self.take_whole(at, header, decoder),
+            Err(telemetry_format::HeaderError::Checksum { .. }) if looks_like_header(head) => {
+                self.refuse(Refusal::Header, at);
+                Ok(())
+            }
+            // The magic number stands in the program's own text too.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes a block of memory.
+    fn take_live(&mut self, at: u64, header: Header, head: &[u8], decoder: &mut Decoder) {
+        if header.block_type != BlockType::Events {
+            return self.refuse(Refusal::Type(header.block_type.code()), at);
+        }
+        if at + header.block_len() > self.source.len() || header.payload_len > MAX_PAYLOAD {
+            return self.refuse(Refusal::Cut, at);
+        }
+        self.found.live_blocks += 1;
+        note_thread(&header, head, decoder);
+        self.add(at, &header, true, end_ticks(head) != 0, decoder);
+    }
+
+    /// Takes a block as streams have it, if its payload is as it was written.
+    fn take_whole(&mut self, at: u64, header: Header, decoder: &mut Decoder) -> io::Result<()> {
+        let end = at + header.block_len();
+        if end > self.source.len() {
+            self.refuse(Refusal::Cut, at);
+            return Ok(());
+        }
+        // As in streams: headers that promise much in the payloads of others must not cost time.
+        let most = at.saturating_mul(MAX_FAILED_TIMES).saturating_add(MAX_FAILED_START);
+        let start = at + u64::from(header.header_len);
+        if self.failed > most || self.checksum(start, header.payload_len)? != header.payload_crc {
+            self.failed = self.failed.saturating_add(header.block_len());
+            self.refuse(Refusal::Payload, at);
+            return Ok(());
+        }
+        self.resume = end;
+        self.found.whole_blocks += 1;
+        match header.block_type {
+            BlockType::Events => {
+                let is_last = header.flags & telemetry_format::flags::LAST != 0;
+                self.add(at, &header, false, is_last, decoder);
+            }
+            BlockType::Unknown(code) => self.refuse(Refusal::Type(code), at),
+            BlockType::Session | BlockType::Registry | BlockType::Thread | BlockType::Sync => {
+                let mut payload = vec![0; header.payload_len as usize];
+                self.source.read_all_at(start, &mut payload)?;
+                if header.block_type == BlockType::Sync {
+                    let latest = self.found.syncs.entry(header.session).or_insert_with(|| header.clone());
+                    let flags = latest.flags | header.flags;
+                    if latest.end_ticks <= header.end_ticks {
+                        *latest = header.clone();
+                    }
+                    latest.flags = flags;
+                }
+                decoder.take(&Block { at, header, payload: &payload, bytes: &[] });
+            }
+        }
+        Ok(())
+    }
+
+    fn checksum(&self, start: u64, len: u32) -> io::Result<u32> {
+        let (mut sum, mut at, end) = (0, start, start + u64::from(len));
+        let mut buffer = vec![0; CHUNK.min(len as usize)];
+        while at < end {
+            let most = buffer.len().min((end - at) as usize);
+            let read = self.source.read_all_at(at, &mut buffer[..most])?;
+            if read == 0 {
+                break;
+            }
+            sum = crc32c::crc32c_append(sum, &buffer[..read]);
+            at += read as u64;
+        }
+        Ok(sum)
+    }
+
+    fn add(&mut self, at: u64, header: &Header, is_live: bool, is_last: bool, decoder: &mut Decoder) {
+        if self.found.copies.len() >= MAX_COPIES {
+            return self.refuse(Refusal::TooMany, at);
+        }
+        let lane = decoder.lane(header);
+        let Header { seq, offset, payload_len: len, base_ticks, .. } = *header;
+        self.found.copies.push(Copy { at, lane, seq, offset, len, base_ticks, is_live, is_last });
+    }
+
+    fn refuse(&mut self, why: Refusal, at: u64) {
+        refuse(&mut self.found.refused, why, at);
+    }
+}
+
+/// Counts a block that is left out.
+pub(super) fn refuse(refused: &mut BTreeMap<Refusal, Refused>, why: Refusal, at: u64) {
+    refused.entry(why).or_insert(Refused { blocks: 0, first_at: at }).blocks += 1;
+}
+
+/// The header of a block of memory, with what it has committed. Its checksum is that of a state word of 0.
+pub(super) fn live_header(bytes: &[u8]) -> Option<Header> {
+    let bytes = bytes.get(..memory::HEADER_LEN)?;
+    if usize::from(u16::from_le_bytes([bytes[10], bytes[11]])) != memory::HEADER_LEN {
+        return None;
+    }
+    let mut head: [u8; HEADER_LEN] = *bytes.first_chunk()?;
+    let word = &mut head[state::OFFSET..state::OFFSET + 8];
+    let committed = u64::from_le_bytes((&*word).try_into().ok()?);
+    word.fill(0);
+    let header = Header::decode(&head, crc32c::crc32c).ok()?;
+    let (payload_len, events) = state::unpack(committed);
+    Some(Header { payload_len, events, ..header })
+}
+
+/// Clock reading when a block of memory was sealed; 0 while it is open.
+pub(super) fn end_ticks(head: &[u8]) -> u64 {
+    word(head, memory::END_TICKS)
+}
+
+fn word(head: &[u8], at: usize) -> u64 {
+    head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// Takes what the header of a block of memory says of its thread, if no thread block says more.
+fn note_thread(header: &Header, head: &[u8], decoder: &mut Decoder) {
+    let session = decoder.known.session(header);
+    let threads = &mut decoder.known.sessions[session].threads;
+    if header.thread == 0 || threads.contains_key(&header.thread) {
+        return;
+    }
+    let name = head.get(memory::THREAD_NAME..memory::END_TICKS).unwrap_or_default();
+    let name = String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default());
+    let mut facts = Facts::default();
+    if !name.is_empty() {
+        facts.set("name", name.as_ref());
+    }
+    if let Some(tid) = i64::try_from(word(head, memory::THREAD_ID)).ok().filter(|tid| *tid != 0) {
+        facts.set("tid", tid);
+    }
+    if !facts.is_empty() {
+        threads.insert(header.thread, facts);
+    }
+}
+
+/// True if the bytes behind a magic number are those of a header, but for its checksum.
+fn looks_like_header(head: &[u8]) -> bool {
+    let lens = [HEADER_LEN, memory::HEADER_LEN];
+    let len = usize::from(u16::from_le_bytes([head[10], head[11]]));
+    lens.contains(&len) && !matches!(BlockType::from_code(head[9]), BlockType::Unknown(_))
+}
+
+fn is_zero(page: &[u8]) -> bool {
+    page.iter().fold(0, |all, byte| all | byte) == 0
+}
+
+fn find_magic(bytes: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let index = from + bytes.get(from..)?.iter().position(|byte| *byte == MAGIC[0])?;
+        if bytes[index..].starts_with(&MAGIC) {
+            return Some(index);
+        }
+        from = index + 1;
+    }
+}

@@ -1,0 +1,233 @@
+//! What was found in an image, as a stream: sessions, registries, threads, then events.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::ops::Range;
+
+use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
+
+use super::copies::{Whole, join};
+use super::scan::{Copy, Found, refuse};
+use super::{LastEvent, OpenBlock, Recovered, ThreadInFlight};
+use crate::coverage::Told;
+use crate::decoder::Decoder;
+use crate::lane::LaneKey;
+use crate::source::Source;
+use crate::writer::write_block;
+
+/// Copies of one block.
+struct Group {
+    copies: Range<usize>,
+    /// It is among the last blocks of its lane.
+    is_late: bool,
+}
+
+/// Indices of the registries that each session has lanes of.
+type SessionRegistries = BTreeMap<u32, BTreeSet<usize>>;
+
+/// The last event of each thread, and its blocks that are open, by session and number.
+type Threads = BTreeMap<(u32, u32), (Vec<OpenBlock>, Option<LastEvent>)>;
+
+pub(super) fn write(
+    source: &Source<'_>,
+    mut decoder: Decoder,
+    mut found: Found,
+    out: &mut dyn Write,
+) -> io::Result<Recovered> {
+    let starts: Vec<(u64, bool)> = found.copies.iter().map(|copy| (copy.at, copy.is_live)).collect();
+    let copies = &mut found.copies;
+    copies.sort_by_key(|copy| (copy.lane, copy.seq, copy.offset, copy.at));
+    let groups = in_order(copies, &decoder);
+    let mut registries = SessionRegistries::new();
+    for LaneKey { session, registry, .. } in decoder.lanes.iter().map(|lane| lane.key) {
+        registries.entry(session).or_default().extend(decoder.known.registry(registry));
+    }
+    let mut out = Counted { out, bytes: 0 };
+    let (mut blocks, mut events) = (0, 0);
+    let mut threads = Threads::new();
+    let mut told = BTreeMap::<u32, Told>::new();
+    let mut session = None;
+    let mut open_sessions: BTreeSet<u32> = (0..decoder.known.sessions.len() as u32).collect();
+    for group in &groups {
+        let copies = &found.copies[group.copies.clone()];
+        let Some(first) = copies.first() else { continue };
+        let (lane, key) = (first.lane, decoder.lanes[first.lane as usize].key);
+        if session != Some(key.session) {
+            if let Some(before) = session.replace(key.session) {
+                end_session(before, &decoder, &found, &mut out)?;
+            }
+            begin_session(key.session, &decoder, &registries, &mut out)?;
+            open_sessions.remove(&key.session);
+        }
+        let next_at = |copy: &Copy| taken_again(copy, &starts);
+        let refused = &mut found.refused;
+        let wholes = join(source, &decoder, copies.iter().collect(), next_at, group.is_late, |why, at| {
+            refuse(refused, why, at)
+        })?;
+        let (open, last) = threads.entry((key.session, key.thread)).or_default();
+        if let Some(block) = open_block(copies, &wholes, key) {
+            open.push(block);
+        }
+        for Whole { mut header, payload, last: candidate } in wholes {
+            if header.events == 0 && header.before == 0 && header.lost == Default::default() {
+                continue;
+            }
+            header.header_len = HEADER_LEN as u16;
+            let of_lane = told.entry(lane).or_default();
+            *of_lane = of_lane.highest(&Told { lost: header.lost, withheld: header.withheld });
+            if decoder.known.has_labels(header.registry, header.kind) {
+                header.payload_len = payload.len() as u32;
+                decoder.known.labels_block(lane, &header, &payload);
+            }
+            (blocks, events) = (blocks + 1, events + u64::from(header.events));
+            write_block(&mut out, header, &payload)?;
+            if last.as_ref().map(|last| last.ticks) <= candidate.as_ref().map(|last| last.ticks) {
+                *last = candidate;
+            }
+        }
+    }
+    if let Some(before) = session {
+        end_session(before, &decoder, &found, &mut out)?;
+    }
+    // Those without events.
+    for session in open_sessions {
+        begin_session(session, &decoder, &registries, &mut out)?;
+        end_session(session, &decoder, &found, &mut out)?;
+    }
+    out.flush()?;
+    let threads = in_flight(threads, &decoder);
+    let unreadable = decoder.known.all_unreadable();
+    let of_no_lane = found.syncs.values().map(|sync| Told { lost: sync.lost, withheld: 0 });
+    let told = told.into_values().chain(of_no_lane).fold(Told::default(), |sum, told| sum.sum(&told));
+    Ok(Recovered {
+        scanned: found.scanned,
+        whole_blocks: found.whole_blocks,
+        live_blocks: found.live_blocks,
+        refused: found.refused,
+        unreadable,
+        blocks,
+        events,
+        bytes: out.bytes,
+        lost: told.lost,
+        sessions: decoder.known.sessions,
+        threads,
+        registries: decoder.known.registries,
+    })
+}
+
+/// The groups of copies in the order of writing: by session, labels first, then by time.
+fn in_order(copies: &[Copy], decoder: &Decoder) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut start = 0;
+    for same in copies.chunk_by(|a, b| (a.lane, a.seq) == (b.lane, b.seq)) {
+        groups.push(Group { copies: start..start + same.len(), is_late: false });
+        start += same.len();
+    }
+    // The very last block of a lane may have nothing in it.
+    for index in 0..groups.len() {
+        let lane = copies[groups[index].copies.start].lane;
+        let then = groups.get(index + 2).map(|group| copies[group.copies.start].lane);
+        groups[index].is_late = then != Some(lane);
+    }
+    groups.sort_by_cached_key(|group| {
+        let first = &copies[group.copies.start];
+        let key = &decoder.lanes[first.lane as usize].key;
+        let has_labels = decoder.known.has_labels(key.registry, key.kind);
+        (key.session, !has_labels, first.base_ticks, first.lane, first.seq)
+    });
+    groups
+}
+
+/// Where another block begins inside of one of memory: one of memory anywhere, so that they share no bytes, or any
+/// other on a page, as the program's text may have whole blocks in it too.
+fn taken_again(copy: &Copy, starts: &[(u64, bool)]) -> Option<u64> {
+    const PAGE: u64 = 4096;
+    if !copy.is_live {
+        return None;
+    }
+    let next = starts.partition_point(|(start, _)| *start <= copy.at);
+    let end = copy.at + telemetry_format::memory::HEADER_LEN as u64 + u64::from(copy.len);
+    let mut inside = starts[next..].iter().take_while(|(start, _)| *start < end);
+    let taken = inside.find(|(start, is_live)| *is_live || (start - copy.at).is_multiple_of(PAGE));
+    taken.map(|(start, _)| *start)
+}
+
+/// The block that its thread was still writing, if no copy of it is sealed.
+fn open_block(copies: &[Copy], wholes: &[Whole], key: LaneKey) -> Option<OpenBlock> {
+    let is_open = copies.iter().any(|copy| copy.is_live) && copies.iter().all(|copy| !copy.is_last);
+    let whole = wholes.iter().find(|whole| whole.header.offset == 0).filter(|_| is_open)?;
+    let (events, bytes) = (whole.header.events, whole.payload.len() as u32);
+    (events > 0).then_some(OpenBlock { registry: key.registry, kind: key.kind, events, bytes })
+}
+
+/// Writes what is known of a session.
+fn begin_session(
+    session: u32,
+    decoder: &Decoder,
+    registries: &SessionRegistries,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let known = &decoder.known;
+    let Some(one) = known.sessions.get(session as usize) else { return Ok(()) };
+    let header = |block_type| Header { flags: flags::LAST, ..Header::new(block_type, one.id) };
+    if one.declared {
+        let (ticks, wall) = (one.clock.start_ticks(), one.clock.start_wall());
+        let header =
+            Header { base_ticks: ticks, base_wall: wall, end_ticks: ticks, ..header(BlockType::Session) };
+        write_block(out, header, one.facts.to_toml().as_bytes())?;
+    }
+    for registry in registries.get(&session).into_iter().flatten() {
+        let registry = &known.registries[*registry];
+        let header = Header { registry: registry.fingerprint, ..header(BlockType::Registry) };
+        write_block(out, header, registry.to_toml().as_bytes())?;
+    }
+    for (thread, facts) in &one.threads {
+        let header = Header { thread: *thread, ..header(BlockType::Thread) };
+        write_block(out, header, facts.to_toml().as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Writes what a session's latest sync block says, which is its end if it had one.
+fn end_session(session: u32, decoder: &Decoder, found: &Found, out: &mut dyn Write) -> io::Result<()> {
+    let Some(session) = decoder.known.sessions.get(session as usize) else { return Ok(()) };
+    let Some(sync) = found.syncs.get(&session.id) else { return Ok(()) };
+    let header = Header { header_len: HEADER_LEN as u16, ..sync.clone() };
+    Ok(write_block(out, header, &[])?)
+}
+
+/// By thread, how long before the end of its session each ended.
+fn in_flight(threads: Threads, decoder: &Decoder) -> Vec<ThreadInFlight> {
+    let mut newest = BTreeMap::<u32, u64>::new();
+    for (&(session, _), (_, last)) in &threads {
+        let ticks = last.as_ref().map_or(0, |last| last.ticks);
+        let newest = newest.entry(session).or_default();
+        *newest = ticks.max(*newest);
+    }
+    let threads = threads.into_iter().filter(|(_, (open, last))| last.is_some() || !open.is_empty());
+    let threads = threads.filter_map(|((session, thread), (open, last))| {
+        let clock = &decoder.known.sessions.get(session as usize)?.clock;
+        let newest = newest.get(&session).copied().unwrap_or_default();
+        let behind_ns = last.as_ref().map_or(0, |last| clock.ns(newest).saturating_sub(clock.ns(last.ticks)));
+        Some(ThreadInFlight { session: session as usize, thread, open, last, behind_ns })
+    });
+    threads.collect()
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
