@@ -47,6 +47,14 @@ impl Failure {
     pub(crate) fn new(message: impl Display) -> Failure {
         Failure::Message(message.to_string())
     }
+
+    /// Says what it is, where the command goes on.
+    #[cfg(unix)]
+    pub(crate) fn report(&self) {
+        if let Failure::Message(message) = self {
+            report(message);
+        }
+    }
 }
 
 /// The exit code of a command's result. Says why it failed.

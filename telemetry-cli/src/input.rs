@@ -62,15 +62,7 @@ impl InputArgs {
             let named = std::env::var_os("TELEMETRY_FILENAME").filter(|name| !name.is_empty());
             paths.push(named.map_or_else(|| DEFAULT_FILE.into(), PathBuf::from));
         }
-        let mut names = Vec::new();
-        let mut start = Some(0);
-        for path in paths {
-            let metadata = std::fs::metadata(&path).ok().filter(|_| path.as_os_str() != "-");
-            let len = metadata.filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
-            names.push(Named { path, start, len });
-            start = start.zip(len).map(|(start, len)| start + len);
-        }
-        Ok(Inputs { names, is_default, registries: self.registries.load()? })
+        Ok(Inputs { is_default, ..Inputs::new(paths, self.registries.load()?) })
     }
 }
 
@@ -87,6 +79,19 @@ impl RegistryArgs {
 }
 
 impl Inputs {
+    /// Files by name; `-` is standard input.
+    pub(crate) fn new(paths: Vec<PathBuf>, registries: Vec<Registry>) -> Inputs {
+        let mut names = Vec::new();
+        let mut start = Some(0);
+        for path in paths {
+            let metadata = std::fs::metadata(&path).ok().filter(|_| path.as_os_str() != "-");
+            let len = metadata.filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
+            names.push(Named { path, start, len });
+            start = start.zip(len).map(|(start, len)| start + len);
+        }
+        Inputs { names, is_default: false, registries }
+    }
+
     /// Starts to read events.
     pub(crate) fn events(&self, order: Order, filter: Filter) -> Result<Events<'static>, Failure> {
         self.reader()?.order(order).filter(filter).events().map_err(cannot_read)
@@ -120,7 +125,7 @@ impl Inputs {
         empty.map(|name| display(&name.path)).collect()
     }
 
-    fn reader(&self) -> Result<Reader<'static>, Failure> {
+    pub(crate) fn reader(&self) -> Result<Reader<'static>, Failure> {
         let paths = self.names.iter().map(|name| &name.path);
         let hint = if self.is_default { "; help: name a file, or set $TELEMETRY_FILENAME" } else { "" };
         let reader = Reader::open_all(paths).map_err(|error| Failure::new(format!("{error}{hint}")))?;

@@ -6,6 +6,8 @@ mod date;
 mod exit;
 mod input;
 mod output;
+#[cfg(unix)]
+mod process;
 mod selection;
 mod table;
 mod text;

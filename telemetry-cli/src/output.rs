@@ -10,7 +10,7 @@ use crate::exit::{Failure, report};
 /// Bytes at which the buffer is written.
 const FULL: usize = 64 << 10;
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct OutputArgs {
     /// Write to this file, which is replaced when the output is whole, and left alone if it fails
     #[arg(short, long, value_name = "FILE")]
@@ -32,12 +32,32 @@ enum Target {
 }
 
 impl OutputArgs {
+    /// True if a file is to be written.
+    pub(crate) fn is_named(&self) -> bool {
+        self.output.is_some()
+    }
+
     pub(crate) fn open(&self) -> Result<Output, Failure> {
-        let target = match &self.output {
-            None => Target::Stdout(io::stdout().lock()),
-            Some(path) => open_file(path).map_err(|error| cannot_write(path, &error))?,
-        };
-        Ok(Output { buffer: Vec::with_capacity(2 * FULL), target })
+        match &self.output {
+            None => Ok(Output::stdout()),
+            Some(path) => Output::to(path),
+        }
+    }
+}
+
+impl Output {
+    /// A file that appears when it is whole.
+    pub(crate) fn to(path: &Path) -> Result<Output, Failure> {
+        open_file(path).map(Output::new).map_err(|error| cannot_write(path, &error))
+    }
+
+    /// Standard output.
+    pub(crate) fn stdout() -> Output {
+        Output::new(Target::Stdout(io::stdout().lock()))
+    }
+
+    fn new(target: Target) -> Output {
+        Output { buffer: Vec::with_capacity(2 * FULL), target }
     }
 }
 

@@ -24,7 +24,10 @@ pub(crate) struct Verdict {
     filtered: u64,
     lost: Lost,
     missing: u64,
+    /// Recorded while their kind was not output: neither lost nor missing.
+    withheld: u64,
     losses: Vec<LaneLoss>,
+    untold: Vec<Untold>,
     damaged_ranges: u64,
     damage: Vec<Wrong>,
     undecodable_parts: u64,
@@ -41,12 +44,19 @@ pub(crate) struct Verdict {
 }
 
 /// Events lost in the program, by cause, and strings that were cut.
-#[derive(Serialize, Clone, Copy)]
-struct Lost {
+#[derive(Serialize, Clone, Copy, Default)]
+pub(crate) struct Lost {
     pool: u64,
     nested: u64,
     sink: u64,
-    cut: u64,
+    pub(crate) cut: u64,
+}
+
+impl Lost {
+    /// Whatever the cause.
+    pub(crate) fn events(&self) -> u64 {
+        self.pool.saturating_add(self.nested).saturating_add(self.sink)
+    }
 }
 
 /// What a lane lost, and when.
@@ -63,6 +73,13 @@ struct LaneLoss {
     /// All of it happened between these times; null if that is not known.
     from_ns: Option<i64>,
     until_ns: Option<i64>,
+}
+
+/// Events that a session counts, in blocks at the ends of lanes that are not in the input.
+#[derive(Serialize)]
+struct Untold {
+    session: String,
+    events: u64,
 }
 
 /// A part of the input that was not read.
@@ -87,6 +104,7 @@ impl Verdict {
         let mut undecodable: Vec<_> = completeness.undecodable.iter().collect();
         undecodable.sort_by_key(|part| part.range.start);
         let unreadable = completeness.unreadable.iter();
+        let untold = completeness.untold.iter();
         let unended = completeness.sessions.iter().filter(|(_, ended)| !ended);
         let with_loss =
             completeness.lanes.iter().filter(|lane| lane.missing > 0 || lane.lost != Default::default());
@@ -98,7 +116,11 @@ impl Verdict {
             filtered: completeness.lanes.iter().map(|lane| lane.filtered).fold(0, u64::saturating_add),
             lost: lost.into(),
             missing: completeness.missing(),
+            withheld: completeness.withheld(),
             losses: with_loss.map(|lane| LaneLoss::new(lane, sessions)).collect(),
+            untold: untold
+                .map(|(id, events)| Untold { session: format!("{id:016x}"), events: *events })
+                .collect(),
             damaged_ranges: completeness.damaged_ranges,
             damage: damage
                 .iter()
@@ -169,6 +191,13 @@ impl Verdict {
         }
         let losses = self.losses.iter().map(LaneLoss::line);
         some(&mut lines, losses, self.losses.len() as u64, "lanes with losses");
+        let untold = self.untold.iter().map(|Untold { session, events }| {
+            format!(
+                "session {session}: {} missing at the ends of lanes, whose last blocks were not found",
+                count(*events, "event")
+            )
+        });
+        some(&mut lines, untold, self.untold.len() as u64, "sessions with events that are missing");
         let unended = self.unended_sessions.iter().map(|id| {
             format!("session {id} did not end in good order: its program was killed, or is still running")
         });
@@ -189,10 +218,13 @@ impl Verdict {
         }
         let verdict = if self.complete { "complete" } else { "incomplete" };
         let mut text = format!("{verdict}: {}", count(self.events, "event"));
-        let lost = self.lost.pool.saturating_add(self.lost.nested).saturating_add(self.lost.sink);
-        for (number, what) in
-            [(self.filtered, "filtered out"), (lost, "lost in the program"), (self.missing, "missing")]
-        {
+        let numbers = [
+            (self.filtered, "filtered out"),
+            (self.lost.events(), "lost in the program"),
+            (self.missing, "missing"),
+            (self.withheld, "withheld"),
+        ];
+        for (number, what) in numbers {
             if number > 0 {
                 text += &format!(", {} {what}", grouped(number));
             }
@@ -226,7 +258,7 @@ impl LaneLoss {
         let causes = [
             (pool, "event", "lost because no memory was free"),
             (nested, "event", "lost because an emission was under way"),
-            (sink, "event", "lost because no output took them"),
+            (sink, "event", "lost because no sink took them"),
             (cut, "value", "cut to their longest length"),
             (self.unread, "event", "missing in blocks that could not be read"),
             (

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use telemetry_decode::Order;
+use telemetry_decode::{KnownRegistry, Order};
 
 use super::write_lines;
 use crate::exit::Ended;
@@ -43,10 +43,14 @@ impl Args {
         let inputs = self.input.inputs_with(&self.file)?;
         let mut events = inputs.events(Order::Stream, self.filter.filter())?;
         write_lines(&mut events, self.output.open()?, cnv::line)?;
+        let completeness = events.completeness();
         if !self.filter.chooses_registry() {
-            let registries = events.registries().iter().map(|known| &known.registry);
+            let is_read = |known: &&KnownRegistry| {
+                completeness.lanes.iter().any(|lane| lane.read > 0 && lane.registry == known.fingerprint)
+            };
+            let registries = events.registries().iter().filter(is_read).map(|known| &known.registry);
             report_shared_codes(registries, "choose one with --registry-name");
         }
-        Ok(Verdict::new(&events.completeness(), events.sessions(), &inputs).report(self.input.strict))
+        Ok(Verdict::new(&completeness, events.sessions(), &inputs).report(self.input.strict))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use telemetry_decode::{Index, KnownRegistry, Session};
+use telemetry_decode::{Index, KnownRegistry, RUNTIME_REGISTRY, Session};
 
 use crate::date;
 use crate::exit::Ended;
@@ -96,6 +96,7 @@ struct KindInfo<'a> {
     bit: u8,
     lost: u64,
     missing: u64,
+    withheld: u64,
     #[serde(flatten)]
     sum: Sum,
 }
@@ -161,6 +162,7 @@ impl<'a> SessionInfo<'a> {
         }
         let threads = threads.into_iter().filter(|(thread, sum)| *thread != 0 || sum.events > 0);
         let facts = || session.facts.iter();
+        let kinds = kinds.into_iter().map(|(key, sum)| KindInfo::new(index, session, key, sum)).collect();
         SessionInfo {
             id: format!("{:016x}", session.id),
             declared: session.declared,
@@ -175,7 +177,7 @@ impl<'a> SessionInfo<'a> {
                 .collect(),
             listed_facts: facts().map(|(key, value)| (key, fact_text(value.as_str(), value))).collect(),
             threads: threads.map(|(thread, sum)| ThreadInfo::new(session, thread, sum)).collect(),
-            kinds: kinds.into_iter().map(|(key, sum)| KindInfo::new(index, session, key, sum)).collect(),
+            kinds: with_runtimes_last(kinds),
         }
     }
 
@@ -206,12 +208,14 @@ impl<'a> SessionInfo<'a> {
         threads.append(out, 2);
         out.push(b'\n');
 
-        let head = ["kind", "registry", "events", "blocks", "bytes", "bytes/event", "lost", "missing"];
+        let head =
+            ["kind", "registry", "events", "blocks", "bytes", "bytes/event", "lost", "missing", "withheld"];
         let mut kinds = Table::new(2, &head);
         let mut total = Sum::default();
-        for KindInfo { registry, kind, lost, missing, sum, .. } in &self.kinds {
+        for KindInfo { registry, kind, lost, missing, withheld, sum, .. } in &self.kinds {
             let words = [kind.to_string(), registry.clone()];
-            kinds.row(words.into_iter().chain(sum.cells()).chain([grouped(*lost), grouped(*missing)]));
+            let not_here = [lost, missing, withheld].map(|events| grouped(*events));
+            kinds.row(words.into_iter().chain(sum.cells()).chain(not_here));
             total = Sum {
                 events: total.events + sum.events,
                 blocks: total.blocks + sum.blocks,
@@ -244,9 +248,16 @@ impl<'a> KindInfo<'a> {
             bit,
             lost: lanes().map(|lane| lane.lost.events()).fold(0, u64::saturating_add),
             missing: lanes().map(|lane| lane.missing).fold(0, u64::saturating_add),
+            withheld: lanes().map(|lane| lane.withheld).fold(0, u64::saturating_add),
             sum,
         }
     }
+}
+
+/// The kinds of the program before those of the runtime's own.
+fn with_runtimes_last(mut kinds: Vec<KindInfo<'_>>) -> Vec<KindInfo<'_>> {
+    kinds.sort_by_key(|kind| kind.registry == RUNTIME_REGISTRY);
+    kinds
 }
 
 impl Sum {

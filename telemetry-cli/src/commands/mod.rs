@@ -2,9 +2,17 @@
 
 mod check;
 mod cnv;
+#[cfg(unix)]
+mod control;
 mod info;
+#[cfg(unix)]
+mod list;
+mod listen;
 mod print;
+mod recover;
 mod stats;
+#[cfg(unix)]
+mod tail;
 mod txt;
 
 use telemetry_decode::{Event, Events};
@@ -20,7 +28,15 @@ pub(crate) enum Command {
     Txt(txt::Args),
     Info(info::Args),
     Stats(stats::Args),
+    Recover(recover::Args),
     Check(check::Args),
+    Listen(listen::Args),
+    #[cfg(unix)]
+    List(list::Args),
+    #[cfg(unix)]
+    Control(control::Args),
+    #[cfg(unix)]
+    Tail(tail::Args),
 }
 
 impl Command {
@@ -31,7 +47,15 @@ impl Command {
             Command::Txt(args) => args.run(),
             Command::Info(args) => args.run(),
             Command::Stats(args) => args.run(),
+            Command::Recover(args) => args.run(),
             Command::Check(args) => args.run(),
+            Command::Listen(args) => args.run(),
+            #[cfg(unix)]
+            Command::List(args) => args.run(),
+            #[cfg(unix)]
+            Command::Control(args) => args.run(),
+            #[cfg(unix)]
+            Command::Tail(args) => args.run(),
         }
     }
 }

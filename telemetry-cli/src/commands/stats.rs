@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 
 use serde::Serialize;
-use telemetry_decode::{Event, Events, Index, Order};
+use telemetry_decode::{Event, Events, Index, Order, RUNTIME_REGISTRY};
 
 use crate::exit::Ended;
 use crate::input::{InputArgs, cannot_read};
@@ -245,9 +245,11 @@ impl<'a> Stats<'a> {
         Stats {
             version: 1,
             all: measured(&all),
-            events: by_count(events_stats.collect(), |event| event.measured.count),
-            kinds: by_count(kinds.collect(), |kind| kind.measured.count),
-            threads: by_count(threads.collect(), |thread| thread.measured.count),
+            events: by_count(events_stats.collect(), |event| {
+                (is_runtimes(&event.registry), event.measured.count)
+            }),
+            kinds: by_count(kinds.collect(), |kind| (is_runtimes(&kind.registry), kind.measured.count)),
+            threads: by_count(threads.collect(), |thread| (false, thread.measured.count)),
             completeness,
         }
     }
@@ -255,11 +257,12 @@ impl<'a> Stats<'a> {
     fn append_text(&self, out: &mut Vec<u8>) {
         let mut events = Table::new(2, &with_measures(["event", "kind"], &[]));
         for event in &self.events {
-            events.row(
-                [event.event.clone(), event.kind.clone()]
-                    .into_iter()
-                    .chain(event.measured.cells(self.all.count)),
-            );
+            let name = match is_runtimes(&event.registry) {
+                true => format!("{}:{}", event.registry, event.event),
+                false => event.event.clone(),
+            };
+            let words = [name, event.kind.clone()];
+            events.row(words.into_iter().chain(event.measured.cells(self.all.count)));
         }
         events.row(["all".to_string(), String::new()].into_iter().chain(self.all.cells(self.all.count)));
         events.append(out, 0);
@@ -314,8 +317,16 @@ fn with_measures<'a>(words: [&'a str; 2], behind: &[&'a str]) -> Vec<&'a str> {
     [&words[..], &["count", "share", "bytes", "each", "per second", "first ns", "last ns"], behind].concat()
 }
 
-/// The most frequent first; where as many, in the order that they came in.
-fn by_count<T>(mut list: Vec<T>, count: impl Fn(&T) -> u64) -> Vec<T> {
-    list.sort_by_key(|one| std::cmp::Reverse(count(one)));
+/// The most frequent first; where as many, in the order that they came in. Those of the runtime's own behind
+/// those of the program.
+fn by_count<T>(mut list: Vec<T>, key: impl Fn(&T) -> (bool, u64)) -> Vec<T> {
+    list.sort_by_key(|one| {
+        let (is_runtimes, count) = key(one);
+        (is_runtimes, std::cmp::Reverse(count))
+    });
     list
+}
+
+fn is_runtimes(registry: &str) -> bool {
+    registry == RUNTIME_REGISTRY
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use telemetry_decode::{Event, Events, Session, Value};
+use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, Session, Value};
 use telemetry_schema::Param;
 
 use super::number::{grouped, hex_bytes_spaced, hex_lower, signed_decimal};
@@ -19,7 +19,7 @@ const EVENT_WIDTH: usize = 20;
 pub(crate) struct Printer {
     /// Several sessions (or nobody knows yet): a column says which.
     shows_session: bool,
-    /// Several registries: an event's name alone does not say which it is.
+    /// Several registries of the program: an event's name alone does not say which it is.
     shows_registry: bool,
     /// By session and thread.
     threads: HashMap<(u64, u32), ThreadColumn>,
@@ -54,7 +54,19 @@ impl Printer {
     pub(crate) fn new(events: &Events<'_>) -> Self {
         Printer {
             shows_session: events.sessions().len() != 1,
-            shows_registry: events.registries().len() > 1,
+            shows_registry: programs_registries(events.registries()).nth(1).is_some(),
+            threads: HashMap::new(),
+            styles: Vec::new(),
+            style: 0,
+        }
+    }
+
+    /// A printer for one session that has just been connected to.
+    #[cfg(unix)]
+    pub(crate) fn of_one_session(shows_registry: bool) -> Self {
+        Printer {
+            shows_session: false,
+            shows_registry,
             threads: HashMap::new(),
             styles: Vec::new(),
             style: 0,
@@ -70,7 +82,7 @@ impl Printer {
         out.extend_from_slice(&style.head);
         for (param, (before, behind)) in event.params().zip(&style.params) {
             out.extend_from_slice(before);
-            value(out, &param.value);
+            value(out, event, &param.value);
             out.extend_from_slice(behind);
         }
         out.push(b'\n');
@@ -108,6 +120,8 @@ impl Printer {
 
 impl Style {
     fn new(event: &Event<'_>, shows_registry: bool) -> Style {
+        let is_runtimes = event.registry.name == RUNTIME_REGISTRY;
+        let shows_registry = shows_registry || is_runtimes;
         let registry = if shows_registry { format!("{}:", event.registry.name) } else { String::new() };
         let name = format!("{registry}{}", event.name());
         let kinds = event.registry.kinds.iter().map(|kind| kind.name.len());
@@ -123,31 +137,58 @@ impl Style {
     }
 }
 
+/// Appends name and parameters of an event, as a line has them.
+pub(crate) fn append_event(out: &mut Vec<u8>, event: &Event<'_>) {
+    out.extend_from_slice(event.name().as_bytes());
+    for param in event.params() {
+        out.extend_from_slice(b"  ");
+        out.extend_from_slice(param.schema.name.as_bytes());
+        out.push(b':');
+        value(out, event, &param.value);
+        if !param.schema.unit.is_empty() {
+            out.push(b' ');
+            out.extend_from_slice(param.schema.unit.as_bytes());
+        }
+    }
+}
+
+/// The registries but for the runtime's own, which is in every stream.
+pub(crate) fn programs_registries(known: &[KnownRegistry]) -> impl Iterator<Item = &KnownRegistry> + Clone {
+    known.iter().filter(|known| known.name != RUNTIME_REGISTRY)
+}
+
 /// The name of a thread; its number behind that where several have the name, or alone where it has none.
+/// Labels are of no thread.
 pub(crate) fn thread_name(session: &Session, thread: u32) -> String {
+    if thread == 0 {
+        return "-".to_string();
+    }
     let name = session.thread_name(thread).unwrap_or_default();
     let same = session.threads.values().filter(|facts| facts.text("name") == Some(name)).count();
     let number = if name.is_empty() || same > 1 { format!("#{thread}") } else { String::new() };
     escaped_text(name) + &number
 }
 
-fn value(out: &mut Vec<u8>, value: &Value<'_>) {
+fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
     match *value {
         Value::Pointer(n) | Value::Addr(n) => {
             out.extend_from_slice(b"0x");
             hex_lower(out, n);
+            if let Some(number) = event.name_of(n) {
+                name_of(out, event, number);
+            }
         }
-        Value::Word(n) | Value::Label(n) | Value::Unsigned(n) => decimal(out, n),
+        Value::Label(n) => match event.label(n) {
+            Some(text) => quoted(out, text.as_bytes()),
+            None => decimal(out, n),
+        },
+        Value::Word(n) | Value::Unsigned(n) => decimal(out, n),
         Value::Signed(n) => signed_decimal(out, n),
         // With an exponent where it is very large or small.
         Value::F32(x) => out.extend_from_slice(format!("{x:?}").as_bytes()),
         Value::F64(x) => out.extend_from_slice(format!("{x:?}").as_bytes()),
         Value::Bool(b) => out.extend_from_slice(if b { b"true" } else { b"false" }),
-        Value::String(text) => {
-            out.push(b'"');
-            escaped(out, text.0);
-            out.push(b'"');
-        }
+        Value::String(text) => quoted(out, text.0),
         Value::Bytes(bytes) => {
             out.push(b'[');
             hex_bytes_spaced(out, bytes);
@@ -160,9 +201,28 @@ fn value(out: &mut Vec<u8>, value: &Value<'_>) {
                 if index > 0 {
                     out.push(b' ');
                 }
-                self::value(out, &element);
+                self::value(out, event, &element);
             }
             out.push(b']');
         }
     }
+}
+
+/// The name of an address, of which the number of its label is known.
+fn name_of(out: &mut Vec<u8>, event: &Event<'_>, number: u64) {
+    out.extend_from_slice(b" [");
+    match event.label(number) {
+        Some(text) => escaped(out, text.as_bytes()),
+        None => {
+            out.extend_from_slice(b"label ");
+            decimal(out, number);
+        }
+    }
+    out.push(b']');
+}
+
+fn quoted(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    escaped(out, text);
+    out.push(b'"');
 }

@@ -4,7 +4,7 @@ use telemetry_decode::{Event, Value};
 use telemetry_schema::{Count, Registry, Type};
 
 use super::cnv_line::{CnvLine, Wrong};
-use super::number::{hex_4, hex_16, signed_decimal};
+use super::number::{hex, hex_4, hex_16, signed_decimal};
 use super::{cnv, decimal, float, names, quoted};
 
 /// Width of the column of names.
@@ -25,14 +25,33 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
                         out.push(b',');
                     }
                     scalar(out, &value, ty);
+                    name_of(out, event, &value);
                 }
                 out.push(b']');
             }
-            value => scalar(out, &value, ty),
+            value => {
+                scalar(out, &value, ty);
+                name_of(out, event, &value);
+            }
         }
         out.push(b' ');
     }
     out.push(b'\n');
+}
+
+/// Appends the name that an address had when the event was emitted.
+fn name_of(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
+    let (Value::Pointer(address) | Value::Addr(address)) = *value else { return };
+    let Some(number) = event.name_of(address) else { return };
+    out.push(b'[');
+    match event.label(number) {
+        Some(text) => quoted::quoted(out, text.as_bytes()),
+        None => {
+            out.extend_from_slice(b"unknown label ");
+            hex(out, number);
+        }
+    }
+    out.push(b']');
 }
 
 /// Appends the same line for a line of `cnv` text. The first registry that has the code counts; a code

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::run::Folder;
-use crate::streams::{GC, blocks, events_blocks, gc};
+use crate::streams::{GC, blocks, events_blocks, gc, image};
 
 #[test]
 fn samples_are_real() {
@@ -16,6 +16,7 @@ fn samples_are_real() {
     let folder = Folder::new()
         .with("gc.tel", whole)
         .with("broken.tel", broken)
+        .with("app.ring", image(&gc(), 3))
         .with("events.toml", GC)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
@@ -37,7 +38,7 @@ fn samples_are_real() {
         samples += 1;
     }
     fresh += rest;
-    assert_eq!(samples, 8);
+    assert_eq!(samples, 9);
     if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, &fresh).unwrap();
     } else {

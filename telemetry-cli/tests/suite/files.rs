@@ -148,7 +148,9 @@ fn help_is_for_every_command() {
             "txt --help",
             "info --help",
             "stats --help",
+            "recover --help",
             "check --help",
+            "listen --help",
         ],
     );
 }

@@ -9,6 +9,15 @@ mod damage;
 mod docs;
 mod files;
 mod filters;
+mod listen;
+#[cfg(target_os = "linux")]
+mod processes;
+mod recover;
 mod relations;
 mod report;
 mod text;
+
+/// What processes under control emit.
+#[cfg(target_os = "linux")]
+#[telemetry::telemetry_event("tests/data/gc.toml")]
+pub mod gc_events {}

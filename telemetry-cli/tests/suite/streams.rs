@@ -1,7 +1,7 @@
 //! Streams to run the command on, and what can happen to them.
 
 use telemetry_decode::{Array, Blocks, Facts, Lane, Named, Piece, Text, Value, Writer};
-use telemetry_format::{BlockType, HEADER_LEN, Header, Loss};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, memory, state};
 use telemetry_schema::Registry;
 
 pub(crate) const GC: &str = include_str!("../data/gc.toml");
@@ -138,7 +138,58 @@ pub(crate) fn lossy() -> Vec<u8> {
     writer.event(lane, 0x101, 1_000, &[]).unwrap();
     writer.flush().unwrap();
     writer.lose(lane, 6, Loss { pool: 1_200, nested: 30, sink: 0, cut: 4 }).unwrap();
+    writer.withhold(lane, 6, 7_000).unwrap();
     writer.event(lane, 0x101, 5_000_000, &[]).unwrap();
+    writer.finish().unwrap()
+}
+
+const RUNTIME: &str = include_str!("../../../telemetry-runtime/telemetry.toml");
+
+/// A run with labels: strings and names of addresses, one of them changed on the way, and numbers without a
+/// string. The runtime's own events share the codes of none of the program's.
+pub(crate) fn labelled() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    writer.session(5, &facts(&[("program", "labels"), ("clock", "os")]), 0, START).unwrap();
+    let gc = writer.registry(5, &gc_registry()).unwrap();
+    let runtime = writer.registry(5, &telemetry_schema::parse_embedded(RUNTIME).unwrap()).unwrap();
+    writer.thread(5, 1, &facts_of_thread("main")).unwrap();
+    let lane = |thread, registry| Lane { session: 5, thread, registry };
+    let mut runtimes = |ticks, code, values: &[Value]| {
+        writer.event(lane(0, runtime), code, ticks, values).unwrap();
+    };
+    runtimes(10, 2, &[Value::Label(1), Value::String(Text(b"the nursery"))]);
+    runtimes(11, 3, &[Value::Addr(0x1000), Value::Label(1)]);
+    runtimes(12, 2, &[Value::Label(2), Value::String(Text(b"say \"\x1b[1m\"\n"))]);
+    runtimes(2_000, 3, &[Value::Addr(0x1000), Value::Label(2)]);
+    runtimes(2_001, 3, &[Value::Addr(0x2000), Value::Label(77)]);
+    let control = [Value::Named(Named::new(0)), Value::Named(Named::new(1)), Value::String(Text(b"Pool"))];
+    writer.event(lane(1, runtime), 1, 15, &control).unwrap();
+    for (ticks, pool, base) in [(5, 0x1000, 1), (20, 0x1000, 0x1001), (2_500, 0x2000, 0x1000)] {
+        let values = [Value::Pointer(pool), Value::Addr(base), Value::Word(0x1000), Value::Unsigned(0x1000)];
+        writer.event(lane(1, gc), 0x10, ticks, &values).unwrap();
+    }
+    let none: &[Value] = &[];
+    let arrays = [&[Value::Signed(0); 4][..], none, none, none].map(|values| Value::Array(values.into()));
+    let plain = [
+        Value::Unsigned(0),
+        Value::Unsigned(0),
+        Value::Unsigned(0),
+        Value::Signed(0),
+        Value::Signed(0),
+        Value::Signed(0),
+        Value::Signed(0),
+        Value::F32(0.0),
+        Value::Label(1),
+        Value::Bytes(b""),
+        Value::Named(Named::new(1)),
+        Value::Named(Named::new(1)),
+    ];
+    for (ticks, label) in [(30, 1), (31, 2), (32, 3), (33, 0)] {
+        let mut values = [&plain[..], &arrays].concat();
+        values[8] = Value::Label(label);
+        writer.event(lane(1, gc), 0x102, ticks, &values).unwrap();
+    }
+    writer.end(5, 3_000).unwrap();
     writer.finish().unwrap()
 }
 
@@ -178,6 +229,48 @@ fn facts(facts: &[(&str, &str)]) -> Facts {
 
 fn facts_of_thread(name: &str) -> Facts {
     facts(&[("name", name)])
+}
+
+/// What a run that was killed left in memory: its facts, and its blocks of events from number `from` on, of which
+/// the last of each lane is still open.
+pub(crate) fn image(stream: &[u8], from: usize) -> Vec<u8> {
+    let blocks = blocks(stream);
+    let mut image = vec![0xaa; 5_000];
+    let facts =
+        blocks.iter().filter(|block| !matches!(block_type(block), BlockType::Events | BlockType::Sync));
+    image.extend(facts.flatten());
+    let lane = |block: &[u8]| {
+        let header = Header::decode(block, crc32c::crc32c).unwrap();
+        (header.thread, header.kind)
+    };
+    for (number, index) in events_blocks(&blocks).into_iter().enumerate().skip(from) {
+        let block = &blocks[index];
+        let later = &blocks[index + 1..];
+        let is_open =
+            !later.iter().any(|later| lane(later) == lane(block) && block_type(later) == BlockType::Events);
+        image.resize(image.len().next_multiple_of(4096) + 4096 * (number % 3), 0);
+        image.extend(live(block, is_open));
+    }
+    image
+}
+
+/// A block as it stands in memory.
+fn live(block: &[u8], is_open: bool) -> Vec<u8> {
+    let header = Header::decode(block, crc32c::crc32c).unwrap();
+    let (state, payload) = (state::pack(header.payload_len, header.events), &block[HEADER_LEN..]);
+    let opened = Header {
+        header_len: memory::HEADER_LEN as u16,
+        flags: 0,
+        payload_len: 0,
+        events: 0,
+        payload_crc: 0,
+        ..header.clone()
+    };
+    let mut bytes = [&opened.encode(crc32c::crc32c)[..], &[0; memory::HEADER_LEN - HEADER_LEN]].concat();
+    bytes[state::OFFSET..state::OFFSET + 8].copy_from_slice(&state.to_le_bytes());
+    let end = if is_open { 0 } else { header.end_ticks };
+    bytes[memory::END_TICKS..memory::END_TICKS + 8].copy_from_slice(&end.to_le_bytes());
+    [bytes, payload.to_vec()].concat()
 }
 
 /// The blocks of a whole stream.

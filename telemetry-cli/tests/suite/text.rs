@@ -3,7 +3,11 @@
 use std::process::Command;
 
 use crate::run::{Folder, run};
-use crate::streams::{GC, gc, gc_run, gc_without_registry, lossy, two_registries};
+use telemetry_format::{BlockType, Header};
+
+use crate::streams::{
+    GC, block_type, blocks, gc, gc_run, gc_without_registry, labelled, lossy, two_registries,
+};
 
 #[test]
 fn print() {
@@ -109,6 +113,37 @@ X
     );
     let binary = folder.run("txt -l binary.txt --registry gc.toml");
     assert_eq!((binary.stdout.len(), binary.code), (0, Some(1)), "{}", binary.stderr);
+}
+
+/// Labels are shown where they are known, whatever the filter leaves out and in which order events come.
+#[test]
+fn labels() {
+    let labels = blocks(&labelled());
+    let is_label = |block: &&Vec<u8>| {
+        Header::decode(block, crc32c::crc32c).unwrap().thread == 0 && block_type(block) == BlockType::Events
+    };
+    let last: Vec<u8> = labels
+        .iter()
+        .filter(|block| !is_label(block))
+        .chain(labels.iter().filter(is_label))
+        .flatten()
+        .copied()
+        .collect();
+    let folder = Folder::new().with("labels.tel", labelled()).with("last.tel", last);
+    folder.check(
+        "labels",
+        &[
+            "print labels.tel",
+            "print --registry-name gc --event PoolInit labels.tel",
+            "print --registry-name gc --event PoolInit --order stream last.tel",
+            "print --event PoolInit --order stream - < labels.tel",
+            "print --event PoolInit --order stream - < last.tel",
+            "cnv labels.tel",
+            "txt labels.tel",
+            "stats labels.tel",
+            "info labels.tel",
+        ],
+    );
 }
 
 /// Both ways to MPS's second text give the same, however often numbers are rounded on the way.

@@ -1,0 +1,181 @@
+//! `telemetry list`: the processes that can be asked, and the ring files of those that are dead.
+
+use serde::Serialize;
+
+use crate::date;
+use crate::exit::{Ended, Failure, Outcome, report};
+use crate::output::{Output, append_json};
+use crate::process::{Counters, DeadRing, Found, Info, NotTalking, Pid, Place, Process};
+use crate::table::Table;
+use crate::text::{escaped_text, grouped};
+
+/// Most characters of a column of words.
+const MOST_WORDS: usize = 48;
+
+/// Most processes asked at once.
+const MOST_ASKED: usize = 64;
+
+const EXAMPLES: &str = "\
+A process has a socket from its first event on, or with TELEMETRY_SOCKET=on from its first call. Sockets of
+processes that have ended are removed. Root sees the processes of all users.
+
+Examples:
+  telemetry list
+  telemetry list --json | jq -r '.processes[].pid'
+  telemetry list --remove-dead           remove the ring files of processes that have ended";
+
+/// Show the processes that can be controlled, and what dead ones have left
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// As one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Remove the ring files of dead processes
+    #[arg(long)]
+    remove_dead: bool,
+}
+
+/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+#[derive(Serialize)]
+struct List {
+    version: u32,
+    processes: Vec<Listed>,
+    dead: Vec<Dead>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    started: String,
+    per_second: f64,
+    counters: Counters,
+    #[serde(flatten)]
+    info: Info,
+}
+
+#[derive(Serialize)]
+struct Dead {
+    pid: u32,
+    copy: u32,
+    ring: String,
+    removed: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Ended {
+        let mut found = Found::default();
+        for place in Place::all()? {
+            let Found { processes, rings } = place.find();
+            found.processes.extend(processes);
+            found.rings.extend(rings);
+        }
+        let mut problems = false;
+        let mut tell = |failure: Failure| {
+            problems = true;
+            failure.report();
+        };
+        let mut processes = Vec::new();
+        for info in ask_all(&found.processes) {
+            match info {
+                Ok(Some(info)) => processes.push(Listed::new(info)),
+                Ok(None) => {}
+                Err(failure) => tell(failure),
+            }
+        }
+        let mut dead = Vec::new();
+        for ring in &found.rings {
+            let removed = self.remove_dead && ring.remove().map_err(&mut tell).is_ok();
+            dead.push(Dead::new(ring, removed));
+        }
+        let list = List { version: 1, processes, dead };
+        let mut output = Output::stdout();
+        if self.json {
+            append_json(output.buffer(), &list);
+        } else {
+            list.append_text(output.buffer());
+        }
+        output.finish()?;
+        if list.processes.is_empty() && list.dead.is_empty() && !problems {
+            report("no process can be asked; help: a program with telemetry can once it records an event");
+        }
+        Ok(Outcome::problems_if(problems))
+    }
+}
+
+/// Asks many processes at once, since each may keep us waiting. Nothing of those that have ended.
+fn ask_all(processes: &[Process]) -> Vec<Result<Option<Info>, Failure>> {
+    let ask = |process: &Process| match process.info() {
+        Ok(info) => Ok(Some(info)),
+        Err(NotTalking::Stale(_)) => {
+            process.remove_stale();
+            Ok(None)
+        }
+        Err(NotTalking::Silent(failure)) => Err(failure),
+    };
+    let together = |processes: &[Process]| {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = processes.iter().map(|process| scope.spawn(move || ask(process))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
+        })
+    };
+    processes.chunks(MOST_ASKED).flat_map(together).collect()
+}
+
+impl List {
+    fn append_text(&self, out: &mut Vec<u8>) {
+        if !self.processes.is_empty() {
+            let mut table =
+                Table::new(4, &["pid", "program", "started", "output", "emitted", "per second", "lost"]);
+            for Listed { started, per_second, counters, info } in &self.processes {
+                let words = [
+                    info.called().to_string(),
+                    escaped_text(&info.program),
+                    started.clone(),
+                    short(&info.masks.output),
+                ];
+                let numbers = [counters.emitted, per_second.round() as u64, counters.lost()];
+                table.row(words.into_iter().chain(numbers.map(grouped)));
+            }
+            table.append(out, 0);
+        }
+        for Dead { pid, copy, ring, removed } in &self.dead {
+            let pid = Pid { number: *pid, copy: *copy };
+            let line = match removed {
+                true => format!("process {pid} is dead, its ring file `{ring}` is removed\n"),
+                false => {
+                    format!("process {pid} is dead, its ring file is at `{ring}`: telemetry recover {ring}\n")
+                }
+            };
+            out.extend_from_slice(line.as_bytes());
+        }
+    }
+}
+
+impl Listed {
+    fn new(info: Info) -> Listed {
+        Listed {
+            started: date::rfc_3339(info.started_ns),
+            per_second: info.per_second(),
+            counters: info.counters,
+            info,
+        }
+    }
+}
+
+impl Dead {
+    fn new(ring: &DeadRing, removed: bool) -> Dead {
+        let Pid { number: pid, copy } = ring.pid;
+        Dead { pid, copy, ring: escaped_text(&ring.ring.to_string_lossy()), removed }
+    }
+}
+
+/// The beginning of what is on.
+fn short(words: &str) -> String {
+    let words = escaped_text(words);
+    match words.char_indices().nth(MOST_WORDS) {
+        _ if words.is_empty() => "nothing".into(),
+        None => words,
+        Some((end, _)) => words[..words[..end].rfind(' ').unwrap_or(end)].to_string() + " ...",
+    }
+}

@@ -1,0 +1,378 @@
+//! What all senders share: the limits, the files, and the count of what was refused.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Read};
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use telemetry_decode::{Block, Blocks, Cause, Damage, Piece};
+use telemetry_format::HeaderError;
+
+use super::address::Bound;
+use super::connection::{READ_TIMEOUT, receive};
+use super::limits::{Bucket, Limits};
+use super::store::{Refusal, Session, Store, Stored};
+use crate::exit::report;
+use crate::table::Table;
+use crate::text::{count, grouped};
+
+/// Problems that are told, each in a line; those beyond are only counted.
+const MOST_TOLD: usize = 100;
+/// No datagram is longer.
+const MOST_DATAGRAM: usize = 1 << 16;
+
+pub(super) struct Receiver {
+    pub(super) limits: Limits,
+    /// None once all is over.
+    state: Mutex<Option<State>>,
+    stopping: AtomicBool,
+    /// Connections that are open.
+    connections: AtomicUsize,
+}
+
+struct State {
+    store: Store,
+    /// Connections that were made.
+    connections: u64,
+    refused: Refused,
+    told: usize,
+}
+
+/// What was received, in all.
+#[derive(Serialize)]
+pub(super) struct Received {
+    version: u32,
+    sessions: Vec<Session>,
+    connections: u64,
+    pub(super) refused: Refused,
+}
+
+/// What was refused, by the reason.
+#[derive(Serialize, Default, Clone)]
+pub(super) struct Refused {
+    /// Stretches of bytes that are no whole block within the limit,
+    damaged_ranges: u64,
+    /// and all their bytes.
+    damaged_bytes: u64,
+    /// Blocks beyond `--max-disk`,
+    disk_blocks: u64,
+    /// of sessions beyond `--max-sessions`,
+    session_blocks: u64,
+    /// and whose file could not be written.
+    file_blocks: u64,
+    /// Datagrams beyond `--max-rate`.
+    datagrams: u64,
+    /// Connections beyond `--max-connections`,
+    connections: u64,
+    /// and those that were closed since no block came in time, or nothing but bytes that are none.
+    closed_connections: u64,
+}
+
+impl Receiver {
+    pub(super) fn new(limits: Limits, store: Store) -> Receiver {
+        let state = State { store, connections: 0, refused: Refused::default(), told: 0 };
+        Receiver {
+            limits,
+            state: Mutex::new(Some(state)),
+            stopping: AtomicBool::new(false),
+            connections: AtomicUsize::new(0),
+        }
+    }
+
+    /// Listens on threads of its own.
+    pub(super) fn start(self: &Arc<Self>, bound: Bound) -> io::Result<()> {
+        let own = self.clone();
+        let thread = std::thread::Builder::new().name("listen".to_owned());
+        thread.spawn(move || match bound {
+            Bound::Tcp(listener) => own.accept(|| {
+                let (stream, peer) = listener.accept()?;
+                stream.set_read_timeout(Some(READ_TIMEOUT))?;
+                Ok((stream, format!("tcp:{peer}")))
+            }),
+            #[cfg(unix)]
+            Bound::Unix(listener, path) => own.accept(|| {
+                let (stream, _) = listener.accept()?;
+                stream.set_read_timeout(Some(READ_TIMEOUT))?;
+                Ok((stream, format!("unix:{}", path.display())))
+            }),
+            Bound::Udp(socket) => own.receive_datagrams(&socket),
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Connections that are open.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Acquire)
+    }
+
+    /// True if there was a connection and there is none now; or, of datagrams, if a session has ended.
+    pub(super) fn is_done(&self) -> bool {
+        let (made, ended) =
+            self.state().as_ref().map_or((0, false), |state| (state.connections, state.store.has_ended()));
+        self.connections() == 0 && (made > 0 || ended)
+    }
+
+    /// Ends it all. What comes later is not written.
+    pub(super) fn finish(&self) -> Received {
+        let state = self.state().take();
+        let (sessions, connections, refused) = state.map_or_else(Default::default, |state| {
+            (state.store.into_sessions(), state.connections, state.refused)
+        });
+        Received { version: 1, sessions, connections, refused }
+    }
+
+    /// Stores a block, or counts it as refused.
+    pub(super) fn put(&self, block: &Block<'_>, peer: &str) {
+        self.with_state(|state| match state.store.put(block) {
+            Ok(Stored::Further) => {}
+            Ok(Stored::First) => {
+                let path = state.store.path(block.header.session);
+                report(format!("{peer}: session {:016x} goes to `{}`", block.header.session, path.display()));
+            }
+            Err(refusal) => state.refuse(refusal, block.bytes.len(), &self.limits, peer),
+        });
+    }
+
+    /// Counts bytes that are no block.
+    pub(super) fn refuse_damage(&self, damage: &Damage, peer: &str) {
+        let bytes = damage.range.end - damage.range.start;
+        let most = self.limits.max_block;
+        self.with_state(|state| {
+            state.refused.damaged_ranges += 1;
+            state.refused.damaged_bytes += bytes;
+            let at = format!("bytes {}..{}", damage.range.start, damage.range.end);
+            match damage.cause {
+                Cause::Header(HeaderError::PayloadLen(len)) => state.tell(format!(
+                    "{peer}: {at} refused: a block with a payload of {} bytes, beyond --max-block {}",
+                    grouped(len.into()),
+                    grouped(most)
+                )),
+                ref cause => state.tell(format!("{peer}: {at} are damaged: {cause}")),
+            }
+        });
+    }
+
+    /// Counts what is left of a connection that is closed.
+    pub(super) fn refuse_rest(&self, bytes: u64, error: &io::Error, peer: &str) {
+        self.with_state(|state| {
+            state.refused.damaged_ranges += u64::from(bytes > 0);
+            state.refused.damaged_bytes += bytes;
+            state.refused.closed_connections += 1;
+            state.tell(format!("{peer}: the connection is closed: {error}"));
+        });
+    }
+
+    fn accept<C: Read + Send + 'static>(self: &Arc<Self>, next: impl Fn() -> io::Result<(C, String)>) {
+        while !self.is_stopping() {
+            match next() {
+                Ok((connection, peer)) => self.take(connection, peer),
+                Err(error) => {
+                    self.with_state(|state| state.tell(format!("cannot accept a connection: {error}")));
+                    // As long as there are no file descriptors, say.
+                    std::thread::sleep(READ_TIMEOUT);
+                }
+            }
+        }
+    }
+
+    /// Has a connection read by a thread of its own.
+    fn take(self: &Arc<Self>, connection: impl Read + Send + 'static, peer: String) {
+        if self.connections() >= self.limits.max_connections {
+            return self.with_state(|state| {
+                state.refused.connections += 1;
+                state.tell(format!(
+                    "{peer}: refused, beyond --max-connections {}",
+                    self.limits.max_connections
+                ));
+            });
+        }
+        let open = Open::new(self.clone());
+        let thread = std::thread::Builder::new().name("connection".to_owned());
+        let spawned = thread.spawn(move || receive(&open.0, connection, &peer));
+        if let Err(error) = spawned {
+            self.with_state(|state| {
+                state.refused.connections += 1;
+                state.tell(format!("a connection is refused: cannot start a thread: {error}"));
+            });
+        }
+    }
+
+    fn receive_datagrams(&self, socket: &UdpSocket) {
+        let mut bucket = Bucket::new(self.limits.max_rate);
+        let mut buffer = vec![0; MOST_DATAGRAM];
+        loop {
+            match socket.recv_from(&mut buffer) {
+                Ok((len, peer)) => {
+                    let peer = format!("udp:{peer}");
+                    if !bucket.take(0).is_zero() {
+                        self.with_state(|state| {
+                            state.refused.datagrams += 1;
+                            state.tell(format!("{peer}: a datagram is refused, beyond --max-rate"));
+                        });
+                        continue;
+                    }
+                    bucket.take(len);
+                    self.receive_datagram(&buffer[..len], &peer);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.with_state(|state| state.tell(format!("cannot receive a datagram: {error}")));
+                    std::thread::sleep(READ_TIMEOUT);
+                }
+            }
+        }
+    }
+
+    fn receive_datagram(&self, datagram: &[u8], peer: &str) {
+        let mut blocks = Blocks::from_slice(datagram).max_block(self.limits.max_block);
+        // Memory cannot fail to be read.
+        while let Ok(Some(piece)) = blocks.next() {
+            match piece {
+                Piece::Block(block) => self.put(&block, peer),
+                Piece::Damage(damage, _) => self.refuse_damage(&damage, peer),
+            }
+        }
+    }
+
+    fn with_state(&self, work: impl FnOnce(&mut State)) {
+        if let Some(state) = &mut *self.state() {
+            work(state);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<State>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn refuse(&mut self, refusal: Refusal, bytes: usize, limits: &Limits, peer: &str) {
+        match refusal {
+            Refusal::Disk => {
+                self.refused.disk_blocks += 1;
+                if self.refused.disk_blocks == 1 {
+                    self.tell(format!(
+                        "{peer}: a block of {} bytes is refused: the files have --max-disk {} bytes; what \
+                         comes is refused as long as it does not fit",
+                        grouped(bytes as u64),
+                        grouped(limits.max_disk)
+                    ));
+                }
+            }
+            Refusal::Sessions => {
+                self.refused.session_blocks += 1;
+                if self.refused.session_blocks == 1 {
+                    self.tell(format!(
+                        "{peer}: a session is refused, beyond --max-sessions {}",
+                        limits.max_sessions
+                    ));
+                }
+            }
+            Refusal::File(path, error) => {
+                self.refused.file_blocks += 1;
+                self.tell(format!("{peer}: a block is refused: cannot write `{}`: {error}", path.display()));
+            }
+        }
+    }
+
+    fn tell(&mut self, problem: impl Display) {
+        self.told += 1;
+        match self.told {
+            1..=MOST_TOLD => report(problem),
+            told if told == MOST_TOLD + 1 => report("further problems are only counted"),
+            _ => {}
+        }
+    }
+}
+
+/// A connection that is counted as open until this is dropped.
+struct Open(Arc<Receiver>);
+
+impl Open {
+    fn new(receiver: Arc<Receiver>) -> Open {
+        receiver.connections.fetch_add(1, Ordering::Relaxed);
+        receiver.with_state(|state| state.connections += 1);
+        Open(receiver)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // Release: with it, all that the connection sent is stored.
+        self.0.connections.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl Received {
+    /// A table of the sessions.
+    pub(super) fn append_text(&self, out: &mut Vec<u8>) {
+        let mut table =
+            Table::new(2, &["session", "ended", "events", "lost", "missing", "blocks", "bytes", "repeated"]);
+        for session in &self.sessions {
+            let ended = if session.ended { "in good order" } else { "not in good order" };
+            let Session { events, lost, missing, blocks, bytes, repeated, .. } = session;
+            let numbers = [*events, lost.events(), *missing, *blocks, *bytes, *repeated];
+            table.row([session.id.clone(), ended.to_owned()].into_iter().chain(numbers.map(grouped)));
+        }
+        if !self.sessions.is_empty() {
+            table.append(out, 0);
+        }
+    }
+
+    /// All of it in a line.
+    pub(super) fn verdict(&self) -> String {
+        let sum = |number: fn(&Session) -> u64| self.sessions.iter().map(number).sum::<u64>();
+        let absent = [
+            (sum(|session| session.lost.events()), "lost in the program"),
+            (sum(|session| session.missing), "missing"),
+        ];
+        let absent = absent.iter().filter(|(number, _)| *number > 0);
+        let absent: String = absent.map(|(number, what)| format!(", {} {what}", grouped(*number))).collect();
+        format!(
+            "received {} in {}: {}{absent}, {}, {}; refused {}",
+            count(self.sessions.len() as u64, "session"),
+            count(self.connections, "connection"),
+            count(sum(|session| session.events), "event"),
+            count(sum(|session| session.blocks), "block"),
+            count(sum(|session| session.bytes), "byte"),
+            self.refused.in_words(),
+        )
+    }
+}
+
+impl Refused {
+    /// True if anything was.
+    pub(super) fn is_any(&self) -> bool {
+        self.reasons().next().is_some()
+    }
+
+    fn in_words(&self) -> String {
+        let words: Vec<_> = self.reasons().collect();
+        if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
+    }
+
+    /// How many of what, for each reason that there was.
+    fn reasons(&self) -> impl Iterator<Item = String> {
+        let all = [
+            (self.damaged_bytes, "byte", "that are no whole block"),
+            (self.disk_blocks, "block", "beyond --max-disk"),
+            (self.session_blocks, "block", "beyond --max-sessions"),
+            (self.file_blocks, "block", "that could not be written"),
+            (self.datagrams, "datagram", "beyond --max-rate"),
+            (self.connections, "connection", "beyond --max-connections"),
+            (self.closed_connections, "connection", "without a block in time"),
+        ];
+        let some = all.into_iter().filter(|(number, ..)| *number > 0);
+        some.map(|(number, noun, why)| format!("{} {why}", count(number, noun)))
+    }
+}

@@ -1,0 +1,335 @@
+//! `telemetry recover`: what a dead program had in memory.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde::Serialize;
+use telemetry_decode::{Event, Recovered, Refusal, Session, ThreadInFlight};
+
+use crate::exit::{Ended, Failure, Outcome, report};
+use crate::input::{Inputs, RegistryArgs, cannot_read};
+use crate::output::{Output, OutputArgs, append_json};
+use crate::text::print::{append_event, thread_name};
+use crate::text::{count, escaped_text, grouped, signed_grouped};
+use crate::verdict::Lost;
+
+const EXAMPLES: &str = "\
+An image is a ring file (TELEMETRY_RING), a core dump, or any other file with the program's memory in it: blocks
+are found by their magic number. The streams that the program wrote may be given with it; each event is
+recovered once. What the program was writing when it ended is shown, and with -o everything is written as a
+stream.
+
+Examples:
+  telemetry recover app.ring                        what each thread did last
+  telemetry recover app.ring app.tel -o whole.tel   all that is left of a run
+  telemetry recover core.4711 -o run.tel --registry events.toml
+  telemetry recover --json core.4711 | jq '.sessions[].threads[].last'";
+
+/// Recover events from ring files, core dumps and other memory images
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Memory images, and streams of the same run
+    #[arg(value_name = "IMAGE", required = true)]
+    images: Vec<PathBuf>,
+
+    #[command(flatten)]
+    registries: RegistryArgs,
+
+    /// As one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Exit with 1 if any block that was found had to be left out
+    #[arg(long)]
+    strict: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Ended {
+        let inputs = Inputs::new(self.images.clone(), self.registries.load()?);
+        let reader = inputs.reader()?;
+        let mut stream = if self.output.is_named() { Some(self.output.open()?) } else { None };
+        let mut to = ToOutput { output: stream.as_mut(), failure: None };
+        let recovered = reader.recover(&mut to);
+        if let Some(failure) = to.failure {
+            return Err(failure);
+        }
+        let recovered = recovered.map_err(cannot_read)?;
+        let shown = Shown::new(&recovered, &inputs);
+        let mut output = OutputArgs::default().open()?;
+        if self.json {
+            append_json(output.buffer(), &shown);
+        } else {
+            shown.append_text(output.buffer());
+        }
+        output.finish()?;
+        let is_written = match stream {
+            // A file of nothing would only hide that there was nothing.
+            Some(stream) if recovered.has_anything() => stream.finish().map(|()| true)?,
+            _ => false,
+        };
+        shown.report(!is_written);
+        let is_short =
+            |why: &Refusal| self.strict || matches!(why, Refusal::NoRegistry(_) | Refusal::TooMany);
+        let is_broken = !recovered.has_anything()
+            || !recovered.unreadable.is_empty()
+            || recovered.refused.keys().any(is_short);
+        Ok(Outcome::problems_if(is_broken))
+    }
+}
+
+/// Takes the stream, if it is wanted, and keeps why it could not be written.
+struct ToOutput<'a> {
+    output: Option<&'a mut Output>,
+    failure: Option<Failure>,
+}
+
+impl Write for ToOutput<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(output) = &mut self.output {
+            output.buffer().extend_from_slice(bytes);
+            if let Err(failure) = output.relieve() {
+                self.failure = Some(failure);
+                return Err(io::Error::other("the output failed"));
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+#[derive(Serialize)]
+struct Shown<'a> {
+    version: u32,
+    scanned: u64,
+    whole_blocks: u64,
+    live_blocks: u64,
+    blocks: u64,
+    events: u64,
+    bytes: u64,
+    lost: Lost,
+    sessions: Vec<SessionShown<'a>>,
+    refused: Vec<RefusedShown>,
+    unreadable: Vec<UnreadableShown>,
+    #[serde(skip)]
+    inputs: String,
+    #[serde(skip)]
+    has_anything: bool,
+}
+
+#[derive(Serialize)]
+struct SessionShown<'a> {
+    id: String,
+    program: Option<&'a str>,
+    ended: bool,
+    threads: Vec<ThreadShown>,
+}
+
+#[derive(Serialize)]
+struct ThreadShown {
+    thread: u32,
+    name: String,
+    tid: Option<u64>,
+    /// Blocks that it was still writing.
+    open: Vec<OpenShown>,
+    last: Option<LastShown>,
+}
+
+#[derive(Serialize)]
+struct OpenShown {
+    registry: String,
+    kind: String,
+    events: u32,
+    bytes: u32,
+}
+
+#[derive(Serialize)]
+struct LastShown {
+    time_ns: i64,
+    /// From it to the last event of the session.
+    before_end_ns: i64,
+    registry: String,
+    kind: String,
+    event: String,
+    /// Name and parameters, as `print` shows them.
+    text: String,
+}
+
+#[derive(Serialize)]
+struct RefusedShown {
+    why: String,
+    blocks: u64,
+    /// Where the first of them is.
+    input: String,
+    at: u64,
+}
+
+#[derive(Serialize)]
+struct UnreadableShown {
+    input: String,
+    at: u64,
+    why: String,
+}
+
+impl<'a> Shown<'a> {
+    fn new(recovered: &'a Recovered, inputs: &Inputs) -> Self {
+        let refused = recovered.refused.iter().map(|(why, refused)| {
+            let (input, at) = inputs.place(refused.first_at);
+            RefusedShown { why: why.to_string(), blocks: refused.blocks, input, at }
+        });
+        let unreadable = recovered.unreadable.iter().map(|(at, why)| {
+            let (input, at) = inputs.place(*at);
+            UnreadableShown { input, at, why: why.clone() }
+        });
+        let sessions = recovered.sessions.iter().enumerate();
+        Shown {
+            version: 1,
+            scanned: recovered.scanned,
+            whole_blocks: recovered.whole_blocks,
+            live_blocks: recovered.live_blocks,
+            blocks: recovered.blocks,
+            events: recovered.events,
+            bytes: recovered.bytes,
+            lost: recovered.lost.into(),
+            sessions: sessions.map(|(index, session)| SessionShown::new(recovered, index, session)).collect(),
+            refused: refused.collect(),
+            unreadable: unreadable.collect(),
+            inputs: inputs.names(),
+            has_anything: recovered.has_anything(),
+        }
+    }
+
+    fn append_text(&self, out: &mut Vec<u8>) {
+        for (index, session) in self.sessions.iter().enumerate() {
+            if index > 0 {
+                out.push(b'\n');
+            }
+            session.append_text(out);
+        }
+    }
+
+    /// The verdict.
+    fn report(&self, is_dry: bool) {
+        for RefusedShown { why, blocks, input, at } in &self.refused {
+            report(format!(
+                "left out: {}: {why}; the first in {input} at byte {at}",
+                count(*blocks, "block")
+            ));
+        }
+        if self.refused.iter().any(|refused| refused.why.starts_with("no registry")) {
+            report("help: --registry FILE gives the relation of these events");
+        }
+        for UnreadableShown { input, at, why } in &self.unreadable {
+            report(format!("{input}: byte {at}: {why}"));
+        }
+        if !self.has_anything {
+            let bytes = count(self.scanned, "byte");
+            return report(format!("{}: nothing to recover in {bytes}", self.inputs));
+        }
+        let found = self.whole_blocks + self.live_blocks;
+        let mut text = format!(
+            "recovered: {} in {}, from {} of {}",
+            count(self.events, "event"),
+            count(self.blocks, "block"),
+            count(found, "block"),
+            count(self.scanned, "byte"),
+        );
+        if self.lost.events() > 0 {
+            text += &format!(", {} lost in the program", grouped(self.lost.events()));
+        }
+        if self.lost.cut > 0 {
+            text += &format!(", {} cut to their longest length", count(self.lost.cut, "value"));
+        }
+        if is_dry {
+            text += "; nothing is written without -o FILE";
+        }
+        report(text);
+    }
+}
+
+impl<'a> SessionShown<'a> {
+    fn new(recovered: &'a Recovered, index: usize, session: &'a Session) -> Self {
+        let threads = recovered.threads.iter().filter(|thread| thread.session == index && thread.thread != 0);
+        SessionShown {
+            id: format!("{:016x}", session.id),
+            program: session.facts.text("program"),
+            ended: session.ended,
+            threads: threads.map(|thread| ThreadShown::new(recovered, session, thread)).collect(),
+        }
+    }
+
+    fn append_text(&self, out: &mut Vec<u8>) {
+        let program = self.program.map_or_else(String::new, |program| format!(", {}", escaped_text(program)));
+        let end = if self.ended { "ended in good order" } else { "did not end in good order" };
+        out.extend_from_slice(format!("session {}{program}: {end}\n", self.id).as_bytes());
+        for thread in &self.threads {
+            thread.append_text(out);
+        }
+    }
+}
+
+impl ThreadShown {
+    fn new(recovered: &Recovered, session: &Session, thread: &ThreadInFlight) -> Self {
+        let open = thread.open.iter().map(|block| {
+            let registry = recovered.registry(block.registry);
+            let kind = registry
+                .and_then(|registry| registry.kinds.iter().find(|kind| kind.bit == block.kind))
+                .map_or_else(|| block.kind.to_string(), |kind| kind.name.clone());
+            OpenShown {
+                registry: registry
+                    .map_or_else(|| format!("{:016x}", block.registry), |known| known.name.clone()),
+                kind,
+                events: block.events,
+                bytes: block.bytes,
+            }
+        });
+        ThreadShown {
+            thread: thread.thread,
+            name: thread_name(session, thread.thread),
+            tid: session.threads.get(&thread.thread).and_then(|facts| facts.number("tid")),
+            open: open.collect(),
+            last: recovered.last_event(thread).map(|event| LastShown::new(&event, thread.behind_ns)),
+        }
+    }
+
+    fn append_text(&self, out: &mut Vec<u8>) {
+        let tid = self.tid.map_or_else(String::new, |tid| format!(" (tid {tid})"));
+        let open =
+            self.open.iter().map(|block| format!("{} {}", block.kind, count(block.events.into(), "event")));
+        let open: Vec<_> = open.collect();
+        let open =
+            if open.is_empty() { "no open block".to_string() } else { open.join(", ") + " in open blocks" };
+        out.extend_from_slice(format!("  thread {}{tid}: {open}\n", self.name).as_bytes());
+        if let Some(LastShown { time_ns, before_end_ns, text, .. }) = &self.last {
+            let before = match before_end_ns {
+                0 => "the last of the session".to_string(),
+                ns => format!("{} ns before that of the session", signed_grouped(*ns)),
+            };
+            let line = format!("    last event at {} ns, {before}: {text}\n", signed_grouped(*time_ns));
+            out.extend_from_slice(line.as_bytes());
+        }
+    }
+}
+
+impl LastShown {
+    fn new(event: &Event<'_>, before_end_ns: i64) -> Self {
+        let mut text = Vec::new();
+        append_event(&mut text, event);
+        LastShown {
+            time_ns: event.time_ns,
+            before_end_ns,
+            registry: event.registry.name.clone(),
+            kind: event.kind().name.clone(),
+            event: event.name().to_string(),
+            text: String::from_utf8_lossy(&text).into_owned(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What the standard library does not tell of processes.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+
+/// Who is at the other end of a connection.
+pub(crate) struct Peer {
+    pub(crate) user: u32,
+    /// Not all systems tell.
+    pub(crate) pid: Option<u32>,
+}
+
+/// The user that this command acts as.
+pub(crate) fn user() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// An error if there is no such process, or it belongs to another user.
+pub(crate) fn exists(pid: u32) -> io::Result<()> {
+    let not_found = || io::Error::from_raw_os_error(libc::ESRCH);
+    // Zero and negative numbers mean groups of processes.
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0).ok_or_else(not_found)?;
+    // SAFETY: signal 0 is none; nothing is sent.
+    if unsafe { libc::kill(pid, 0) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Who made the socket listen that a stream is connected to.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
+    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    option(stream, libc::SOL_SOCKET, libc::SO_PEERCRED, &mut credentials)?;
+    Ok(Peer { user: credentials.uid, pid: u32::try_from(credentials.pid).ok() })
+}
+
+/// Who made the socket listen that a stream is connected to.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
+    let (mut user, mut group) = (0, 0);
+    // SAFETY: the pointers are to values of our own.
+    if unsafe { libc::getpeereid(stream.as_raw_fd(), &mut user, &mut group) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    #[cfg(target_vendor = "apple")]
+    let pid = {
+        let mut pid: libc::pid_t = 0;
+        option(stream, libc::SOL_LOCAL, libc::LOCAL_PEERPID, &mut pid)?;
+        u32::try_from(pid).ok()
+    };
+    #[cfg(not(target_vendor = "apple"))]
+    let pid = None;
+    Ok(Peer { user, pid })
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn option<T: Copy>(stream: &UnixStream, level: i32, name: i32, value: &mut T) -> io::Result<()> {
+    let mut len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the pointers are to a value of the caller and to its length, and the options that are asked for
+    // have plain numbers as their values.
+    let failed = unsafe {
+        libc::getsockopt(stream.as_raw_fd(), level, name, core::ptr::from_mut(value).cast(), &mut len)
+    };
+    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

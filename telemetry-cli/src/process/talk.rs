@@ -1,0 +1,202 @@
+//! A request and its answer.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+
+use super::native::Peer;
+use super::{Info, Pid, Place, Process, absent, is_stopped, native};
+use crate::exit::Failure;
+use crate::text::escaped_text;
+
+/// Most bytes of a request, the line feed included.
+const MOST_ASKED: usize = 8192;
+/// Most bytes of an answer that is text.
+const MOST_ANSWERED: usize = 16 << 20;
+/// How long an answer may take. The process serves one client after the other, each for up to two seconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one may take for which the process must finish other work.
+const LONG_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why there is no answer.
+pub(crate) enum NotTalking {
+    /// Nobody listens any more.
+    Stale(Failure),
+    Silent(Failure),
+}
+
+impl From<NotTalking> for Failure {
+    fn from((NotTalking::Stale(why) | NotTalking::Silent(why)): NotTalking) -> Failure {
+        why
+    }
+}
+
+/// A connection behind the first line of the answer.
+pub(crate) struct Connection {
+    pub(crate) stream: UnixStream,
+    /// Bytes to come, where the process says so.
+    pub(crate) len: Option<u64>,
+    deadline: Instant,
+    pid: Pid,
+}
+
+impl Process {
+    /// The answer to a request.
+    pub(crate) fn ask<T: DeserializeOwned>(&self, request: &str) -> Result<T, NotTalking> {
+        let text = self.open(request)?.text().map_err(NotTalking::Silent)?;
+        toml::from_str(&text).map_err(|error| {
+            self.failure(format!("gave an answer that is not understood: {}", escaped_text(error.message())))
+        })
+    }
+
+    /// What the process is.
+    pub(crate) fn info(&self) -> Result<Info, NotTalking> {
+        // Where processes are numbered anew, in a container, it may have another number for itself.
+        self.ask("info").map(|info| Info { pid: self.pid.number, copy: self.pid.copy, ..info })
+    }
+
+    /// Sends a request, and reads the first line of the answer.
+    pub(crate) fn open(&self, request: &str) -> Result<Connection, NotTalking> {
+        // In words a line feed separates as a space does.
+        let request = request.replace(['\n', '\r'], " ") + "\n";
+        if request.len() > MOST_ASKED {
+            let why = format!("cannot be told {} bytes, at most {MOST_ASKED}", request.len());
+            return Err(self.failure(why));
+        }
+        let patience = if ["flush\n", "snapshot\n"].contains(&&*request) { LONG_PATIENCE } else { PATIENCE };
+        let mut stream = self.connect()?;
+        let deadline = Instant::now() + patience;
+        let sent =
+            stream.set_write_timeout(Some(PATIENCE)).and_then(|()| stream.write_all(request.as_bytes()));
+        sent.map_err(|error| self.silent(&error))?;
+        let mut connection = Connection { stream, len: None, deadline, pid: self.pid };
+        let line = connection.line().map_err(|error| self.silent(&error))?;
+        match line.split_once(' ').unwrap_or((&line, "")) {
+            ("ok", len) => connection.len = len.parse().ok(),
+            ("error:", why) => return Err(self.failure(format!("says: {}", escaped_text(why)))),
+            _ => return Err(self.failure("gave no answer, expected `ok` or `error: ...`".into())),
+        }
+        Ok(connection)
+    }
+
+    /// Connects to the process, and to no other.
+    fn connect(&self) -> Result<UnixStream, NotTalking> {
+        let refused = |why: String| {
+            NotTalking::Silent(Failure::new(format!("cannot trust `{}`: {why}", self.path.display())))
+        };
+        match self.distrust() {
+            Ok(None) => {}
+            Ok(Some(why)) => return Err(refused(why)),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.stale()),
+            Err(error) => return Err(refused(error.to_string())),
+        }
+        // Its socket would take the request, and nothing would come back.
+        if is_stopped(self.pid.number) {
+            return Err(self.silent(&ErrorKind::TimedOut.into()));
+        }
+        let stream = match connect_within(self.path.clone(), PATIENCE) {
+            Err(error) if [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind()) => {
+                return Err(self.stale());
+            }
+            stream => stream.map_err(|error| self.silent(&error))?,
+        };
+        let Peer { user, pid } = native::peer(&stream).map_err(|error| refused(error.to_string()))?;
+        if user != self.owner {
+            return Err(refused(format!("it is served by user {user}, expected {}", self.owner)));
+        }
+        if let Some(pid) = pid.filter(|pid| *pid != self.pid.number) {
+            let expected = self.pid.number;
+            return Err(refused(format!("it is served by process {pid}, expected {expected}")));
+        }
+        Ok(stream)
+    }
+
+    fn stale(&self) -> NotTalking {
+        NotTalking::Stale(absent(self.pid, &Place::all().unwrap_or_default()))
+    }
+
+    fn failure(&self, what: String) -> NotTalking {
+        NotTalking::Silent(Failure::new(format!("process {} {what}", self.pid)))
+    }
+
+    fn silent(&self, error: &io::Error) -> NotTalking {
+        NotTalking::Silent(silent(self.pid, error))
+    }
+}
+
+impl Connection {
+    /// The rest of an answer that is text.
+    fn text(mut self) -> Result<String, Failure> {
+        let mut text = Vec::new();
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            match self.read(&mut piece).map_err(|error| silent(self.pid, &error))? {
+                0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
+                n => text.extend_from_slice(&piece[..n]),
+            }
+            if text.len() > MOST_ANSWERED {
+                return Err(Failure::new(format!("process {} gives an answer without end", self.pid)));
+            }
+        }
+    }
+
+    /// The first line, byte by byte: what follows may be a stream.
+    fn line(&mut self) -> io::Result<String> {
+        let (mut line, mut byte) = (Vec::new(), [0]);
+        while line.len() <= MOST_ASKED + 1024 && self.read(&mut byte)? == 1 && byte != *b"\n" {
+            line.push(byte[0]);
+        }
+        Ok(String::from_utf8_lossy(&line).into_owned())
+    }
+
+    /// Reads within the time of the answer.
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let rest = self.deadline.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.set_read_timeout(Some(rest))?;
+            match self.stream.read(to) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // It closed before it read all of the request, and said why.
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(0),
+                result => return result,
+            }
+        }
+    }
+
+    /// Lets each piece of what follows take so long, or without a limit.
+    pub(crate) fn pieces(self, is_live: bool) -> Result<UnixStream, Failure> {
+        let patience = if is_live { None } else { Some(LONG_PATIENCE) };
+        self.stream.set_read_timeout(patience).map_err(|error| silent(self.pid, &error))?;
+        Ok(self.stream)
+    }
+}
+
+/// Connecting waits where many others do; the thread that still waits when the time is up ends with the command.
+fn connect_within(path: std::path::PathBuf, patience: Duration) -> io::Result<UnixStream> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::Builder::new().spawn(move || sender.send(UnixStream::connect(path)))?;
+    receiver.recv_timeout(patience).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+}
+
+/// A message for a process that cannot be talked to.
+pub(crate) fn silent(pid: Pid, error: &io::Error) -> Failure {
+    Failure::new(match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut if is_stopped(pid.number) => {
+            let number = pid.number;
+            format!("process {pid} is stopped, and cannot answer; help: `kill -CONT {number}` lets it go on")
+        }
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            format!("process {pid} does not answer; help: try again later, others may be talking to it")
+        }
+        ErrorKind::PermissionDenied => {
+            format!("process {pid} belongs to another user; help: run this as that user, or as root")
+        }
+        _ => format!("cannot talk to process {pid}: {error}"),
+    })
+}

@@ -1,0 +1,179 @@
+//! `control`, `list` and `tail` on processes: those of real programs, and a server that answers as told.
+
+mod hostile;
+mod programs;
+mod talk;
+
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::run::{Folder, Run, run};
+
+/// Names the test that a child process is to run.
+const CHILD: &str = "TELEMETRY_TEST_CHILD";
+/// What takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder with a directory of sockets.
+pub(crate) struct Sockets {
+    folder: Folder,
+}
+
+impl Sockets {
+    pub(crate) fn new() -> Sockets {
+        let sockets = Sockets { folder: Folder::new() };
+        std::fs::create_dir(sockets.dir()).unwrap();
+        std::fs::set_permissions(sockets.dir(), Permissions::from_mode(0o700)).unwrap();
+        sockets
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.folder.path("sockets")
+    }
+
+    /// Where the socket of a process is.
+    pub(crate) fn socket(&self, pid: u32) -> PathBuf {
+        self.dir().join(pid.to_string())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path(name)
+    }
+
+    /// The command, which looks into this directory only.
+    pub(crate) fn command(&self, args: &str) -> Command {
+        let mut command = self.folder.command(args);
+        command.env("TELEMETRY_SOCKET", self.dir());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &str) -> Run {
+        run(&mut self.command(args), &[])
+    }
+
+    /// What a command that succeeds prints.
+    pub(crate) fn prints(&self, args: &str) -> String {
+        let run = self.run(args);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args}");
+        String::from_utf8(run.stdout).unwrap()
+    }
+
+    /// Runs a command that says this on standard error, and ends so. Nothing is on standard output.
+    #[track_caller]
+    pub(crate) fn check(&self, args: &str, code: i32, stderr: &str) {
+        let run = self.run(args);
+        let stdout = String::from_utf8_lossy(&run.stdout);
+        assert_eq!((run.code, run.stderr.trim_end(), &*stdout), (Some(code), stderr, ""), "{args}");
+    }
+
+    /// Answers requests from this process: what the function makes of them.
+    pub(crate) fn serve(&self, answer: impl Fn(&str, &mut UnixStream) + Send + 'static) -> u32 {
+        let pid = std::process::id();
+        let listener = UnixListener::bind(self.socket(pid)).unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = String::new();
+                BufReader::new(&stream).read_line(&mut request).unwrap();
+                answer(&request, &mut stream);
+            }
+        });
+        pid
+    }
+}
+
+/// A process that emits events until it is told to end.
+pub(crate) struct Program {
+    pub(crate) pid: u32,
+    child: Child,
+}
+
+impl Program {
+    /// Runs `body` again and again in a process of its own, which is the very test that calls, `test`.
+    pub(crate) fn start(
+        sockets: &Sockets,
+        test: &str,
+        setup: &[(&str, &str)],
+        mut body: impl FnMut(),
+    ) -> Program {
+        if std::env::var(CHILD).is_ok_and(|child| child == test) {
+            // The parent may end in any way: then it holds the other end no more.
+            std::thread::spawn(|| {
+                let _ = std::io::stdin().read_to_end(&mut Vec::new());
+                std::process::exit(0);
+            });
+            loop {
+                body();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, test);
+        command.env("TELEMETRY_FILENAME", sockets.path("stream.tel")).env("TELEMETRY_SOCKET", sockets.dir());
+        command.env("TELEMETRY_CONTROL", "all").env("TELEMETRY_LATENCY", "0.02");
+        Program::spawn(command.envs(setup.iter().copied()))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Program {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        Program { pid: child.id(), child }
+    }
+
+    /// The same, once it can be asked.
+    pub(crate) fn ready(
+        sockets: &Sockets,
+        test: &str,
+        setup: &[(&str, &str)],
+        body: impl FnMut(),
+    ) -> Program {
+        let program = Program::start(sockets, test, setup, body);
+        wait("a socket", || sockets.socket(program.pid).exists());
+        program
+    }
+
+    /// Lets it end in good order.
+    pub(crate) fn end(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < PATIENCE, "{what} does not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Root only: the user that owns nothing.
+pub(crate) const NOBODY: u32 = 65534;
+
+/// True if tests can act as other users; says so if they cannot.
+pub(crate) fn is_root(sockets: &Sockets) -> bool {
+    let is_root = sockets.dir().metadata().unwrap().uid() == 0;
+    if !is_root {
+        eprintln!("SKIPPED: only root can act as another user");
+    }
+    is_root
+}

@@ -1,0 +1,347 @@
+//! Real programs under control: switched, flushed, listed, stopped, killed, forked.
+#![allow(unsafe_code)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Program, Sockets, wait};
+use crate::gc_events;
+
+fn emit() {
+    gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
+    gc_events::ref_fix!(4_u64);
+}
+
+fn emitted(sockets: &Sockets, pid: u32) -> u64 {
+    let json = sockets.prints(&format!("control {pid} --counters --json"));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    json["counters"]["emitted"].as_u64().unwrap()
+}
+
+#[test]
+fn a_program_is_switched() {
+    let sockets = Sockets::new();
+    let program = Program::ready(&sockets, "processes::programs::a_program_is_switched", &[], emit);
+    let pid = program.pid;
+    assert!(
+        sockets.prints(&format!("control {pid}")).contains("output    gc:Pool gc:Trace gc:Ref gc:User\n")
+    );
+    wait("an event", || emitted(&sockets, pid) > 0);
+    let masks = sockets.prints(&format!("control {pid} --reset all"));
+    assert!(masks.starts_with("output  nothing\n"), "{masks}");
+    // What was just being emitted is recorded by then.
+    sockets.prints(&format!("control {pid} --flush"));
+    let silent = emitted(&sockets, pid);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(emitted(&sockets, pid), silent);
+    let masks = sockets.prints(&format!("control {pid} Pool Ref -RefFix"));
+    assert!(masks.starts_with("output  gc:Pool\n"), "{masks}");
+    wait("an event", || emitted(&sockets, pid) > silent);
+    program.end();
+    assert!(!sockets.socket(pid).exists(), "removed at the end");
+    assert_eq!(std::fs::read_dir(sockets.dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_flush_writes_what_was_recorded() {
+    let sockets = Sockets::new();
+    let setup = [("TELEMETRY_LATENCY", "3600")];
+    let test = "processes::programs::a_flush_writes_what_was_recorded";
+    let program = Program::ready(&sockets, test, &setup, || {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(emit);
+    });
+    assert!(!sockets.path("stream.tel").exists());
+    wait("the last event", || {
+        sockets.prints(&format!("control {} --flush", program.pid));
+        String::from_utf8(sockets.run("print stream.tel").stdout).unwrap().contains("RefFix")
+    });
+}
+
+/// Nothing is on, nothing is recorded, and yet it can be asked.
+#[test]
+fn a_silent_program_can_be_switched_on() {
+    let sockets = Sockets::new();
+    let setup = [("TELEMETRY_CONTROL", "")];
+    let test = "processes::programs::a_silent_program_can_be_switched_on";
+    let program = Program::ready(&sockets, test, &setup, emit);
+    assert_eq!(emitted(&sockets, program.pid), 0);
+    sockets.prints(&format!("control {} Pool", program.pid));
+    wait("an event", || emitted(&sockets, program.pid) > 0);
+}
+
+#[test]
+fn unknown_words_are_told() {
+    let sockets = Sockets::new();
+    let program = Program::ready(&sockets, "processes::programs::unknown_words_are_told", &[], emit);
+    let run = sockets.run(&format!("control {} Pol nonsense", program.pid));
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.stderr,
+        "telemetry: `Pol` names no kind and no event; help: did you mean `Pool`?\n\
+         telemetry: `nonsense` names no kind and no event\n"
+    );
+    assert!(String::from_utf8(run.stdout).unwrap().starts_with("output  gc:Pool"));
+}
+
+/// What is recorded and not output can be had, and is still there afterwards.
+#[test]
+fn a_snapshot_has_what_is_in_memory() {
+    let sockets = Sockets::new();
+    let setup = [("TELEMETRY_CONTROL", "")];
+    let test = "processes::programs::a_snapshot_has_what_is_in_memory";
+    let program = Program::ready(&sockets, test, &setup, emit);
+    let pid = program.pid;
+    assert!(sockets.prints(&format!("control {pid} --record Ref")).ends_with("record  gc:Ref\n"));
+    let mut before = 0;
+    for _ in 0..2 {
+        wait("events", || emitted(&sockets, pid) > before);
+        before = emitted(&sockets, pid);
+        assert_eq!(sockets.prints(&format!("control {pid} --snapshot now.tel")), "");
+        let printed = sockets.run("print now.tel");
+        assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+        let printed = String::from_utf8(printed.stdout).unwrap();
+        assert!(printed.lines().filter(|line| line.contains("RefFix")).count() as u64 >= before);
+    }
+    assert!(!sockets.path("stream.tel").exists(), "nothing is output");
+    assert_eq!(std::fs::read_dir(sockets.dir()).unwrap().count(), 1);
+}
+
+/// Follows a kind that is not output otherwise, until it is interrupted.
+#[test]
+fn a_tail_follows_until_it_is_interrupted() {
+    let sockets = Sockets::new();
+    let setup = [("TELEMETRY_CONTROL", "Pool")];
+    let test = "processes::programs::a_tail_follows_until_it_is_interrupted";
+    let program = Program::ready(&sockets, test, &setup, emit);
+    let pid = program.pid;
+    let mut tail = sockets.command(&format!("tail {pid} Ref"));
+    let mut tail = tail.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    for _ in 0..10 {
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.contains("RefFix") && line.ends_with("at:0x4"), "{line}");
+    }
+    assert!(sockets.prints(&format!("control {pid}")).contains("output    gc:Pool\n"));
+    signal(tail.id(), libc::SIGINT);
+    assert!(lines.all(|line| line.unwrap().contains("RefFix")));
+    let output = tail.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("complete: "), "{said}");
+    // Its sink goes, and what it asked for.
+    wait("the end of the sink", || sockets.prints(&format!("control {pid} --counters")).lines().count() == 7);
+}
+
+/// Ends with the process, and all is accounted for though it begins in the middle.
+#[test]
+fn a_tail_ends_with_the_process() {
+    let sockets = Sockets::new();
+    let program = Program::ready(&sockets, "processes::programs::a_tail_ends_with_the_process", &[], emit);
+    wait("events", || emitted(&sockets, program.pid) > 10);
+    let mut tail = sockets.command(&format!("tail --strict {} all", program.pid));
+    let mut tail = tail.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    program.end();
+    assert!(lines.any(|line| line.unwrap().contains("PoolInit")));
+    let output = tail.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.starts_with("telemetry: complete: "), "{said}");
+}
+
+/// Neither the program nor its other output waits for who does not read.
+#[test]
+fn a_tail_that_nobody_reads_holds_up_nothing() {
+    let sockets = Sockets::new();
+    let setup = [("TELEMETRY_CONTROL", "")];
+    let test = "processes::programs::a_tail_that_nobody_reads_holds_up_nothing";
+    let program = Program::ready(&sockets, test, &setup, || (0..10_000).for_each(|_| emit()));
+    let pid = program.pid;
+    let mut stuck = UnixStream::connect(sockets.socket(pid)).unwrap();
+    stuck.write_all(b"tail all\n").unwrap();
+    stuck.read_exact(&mut [0; 3]).unwrap();
+    sockets.prints(&format!("control {pid} all"));
+    let size = || std::fs::metadata(sockets.path("stream.tel")).map_or(0, |metadata| metadata.len());
+    wait("more than the connection holds", || size() > 16 << 20);
+    let since = Instant::now();
+    sockets.prints(&format!("control {pid} --flush"));
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+}
+
+#[test]
+fn lists_show_what_can_be_asked() {
+    let sockets = Sockets::new();
+    let nobody =
+        "telemetry: no process can be asked; help: a program with telemetry can once it records an event";
+    sockets.check("list", 0, nobody);
+    let test = "processes::programs::lists_show_what_can_be_asked";
+    let [one, other] = [(); 2].map(|()| Program::ready(&sockets, test, &[], emit));
+    let off = Program::start(&sockets, test, &[("TELEMETRY_SOCKET", "off")], emit);
+    wait("its events", || sockets.path("stream.tel").exists());
+    let listed = || {
+        let json: Value = serde_json::from_str(&sockets.prints("list --json")).unwrap();
+        let pids =
+            json["processes"].as_array().unwrap().iter().map(|process| process["pid"].as_u64().unwrap());
+        pids.map(|pid| u32::try_from(pid).unwrap()).collect::<Vec<_>>()
+    };
+    let mut both = [one.pid, other.pid];
+    both.sort();
+    assert_eq!(listed(), both);
+    // Killed, it leaves its socket.
+    let dead = one.pid;
+    one.kill();
+    assert!(sockets.socket(dead).exists());
+    let absent = format!(
+        "telemetry: there is no process {dead}; help: `telemetry list` shows those that can be asked"
+    );
+    sockets.check(&format!("control {dead}"), 2, &absent);
+    assert_eq!(listed(), [other.pid]);
+    assert!(!sockets.socket(dead).exists(), "stale sockets are removed");
+    let without = format!(
+        "telemetry: process {} has no control socket; help: a program with telemetry has one once it records an \
+         event, or from its first call with TELEMETRY_SOCKET=on in its environment",
+        off.pid
+    );
+    sockets.check(&format!("tail {}", off.pid), 2, &without);
+}
+
+#[test]
+fn a_stopped_process_is_told_of() {
+    let sockets = Sockets::new();
+    let program = Program::ready(&sockets, "processes::programs::a_stopped_process_is_told_of", &[], emit);
+    let pid = program.pid;
+    signal(pid, libc::SIGSTOP);
+    let stopped = format!(
+        "telemetry: process {pid} is stopped, and cannot answer; help: `kill -CONT {pid}` lets it go on"
+    );
+    wait("the stop", || sockets.run(&format!("control {pid}")).stderr.contains("stopped"));
+    sockets.check(&format!("control {pid} all"), 2, &stopped);
+    sockets.check("list", 1, &stopped);
+    signal(pid, libc::SIGCONT);
+    wait("an answer", || sockets.run(&format!("control {pid}")).code == Some(0));
+}
+
+/// The child of a fork neither answers in its parent's place nor takes the parent's socket away; it has one
+/// of its own.
+#[test]
+fn forked_children_leave_the_socket_alone() {
+    let sockets = Sockets::new();
+    let file = sockets.path("child");
+    let setup = [("CHILD_FILE", file.to_str().unwrap())];
+    let test = "processes::programs::forked_children_leave_the_socket_alone";
+    let mut forked = false;
+    let program = Program::ready(&sockets, test, &setup, || {
+        emit();
+        let variable = |name| PathBuf::from(std::env::var_os(name).unwrap());
+        let socket = variable("TELEMETRY_SOCKET").join(std::process::id().to_string());
+        if !forked && socket.exists() {
+            forked = true;
+            // One ends at once, the other outlives its parent.
+            let short = fork(|| {});
+            // SAFETY: a child of ours; how it ended does not matter.
+            unsafe { libc::waitpid(short, std::ptr::null_mut(), 0) };
+            let long = fork(|| {
+                emit();
+                std::thread::sleep(Duration::from_secs(60));
+            });
+            std::fs::write(variable("CHILD_FILE"), format!("{long}\n")).unwrap();
+        }
+    });
+    let child = || std::fs::read_to_string(&file).unwrap_or_default();
+    wait("the children", || child().ends_with('\n'));
+    let (pid, long) = (program.pid, child().trim().parse().unwrap());
+    wait("an event", || emitted(&sockets, pid) > 0);
+    wait("the child's own socket", || sockets.socket(long).exists());
+    assert_eq!(emitted(&sockets, long), 2);
+    program.kill();
+    let absent =
+        format!("telemetry: there is no process {pid}; help: `telemetry list` shows those that can be asked");
+    sockets.check(&format!("control {pid}"), 2, &absent);
+    signal(long, libc::SIGKILL);
+}
+
+/// The ring of a killed process is shown until it is removed; those of others are left alone.
+#[test]
+fn rings_of_the_dead_are_found() {
+    let sockets = Sockets::new();
+    let pattern = sockets.path("%p.ring");
+    let setup = [("TELEMETRY_RING", pattern.to_str().unwrap()), ("TELEMETRY_CONTROL", "")];
+    let start = || {
+        let program =
+            Program::ready(&sockets, "processes::programs::rings_of_the_dead_are_found", &setup, emit);
+        sockets.prints(&format!("control {} --record all", program.pid));
+        wait("events", || emitted(&sockets, program.pid) > 100);
+        program
+    };
+    let (killed, ended, living) = (start(), start(), start());
+    let ring = |pid: u32| sockets.path(&format!("{pid}.ring"));
+    let link = |pid: u32| sockets.dir().join(format!("{pid}.ring"));
+    assert_eq!(link(killed.pid).read_link().unwrap(), ring(killed.pid));
+    let dead = killed.pid;
+    killed.kill();
+    // What it recorded for a flight recorder that nobody asked is still in its ring.
+    let other = ended.pid;
+    sockets.prints(&format!("control {other} --record --reset all"));
+    ended.end();
+    // Its number now belongs to another process, which has not mapped it.
+    std::fs::write(ring(1), "a ring").unwrap();
+    symlink(ring(1), link(std::process::id())).unwrap();
+    // One that somebody removed by hand.
+    symlink(sockets.path("nowhere"), link(dead - 1)).unwrap();
+
+    let printed = sockets.prints("list");
+    let gone = ring(dead).display().to_string();
+    assert!(
+        printed.contains(&format!(
+            "process {dead} is dead, its ring file is at `{gone}`: telemetry recover {gone}\n"
+        )),
+        "{printed}"
+    );
+    assert!(printed.contains(&format!("its ring file is at `{}`", ring(1).display())), "{printed}");
+    assert!(!printed.contains(&ring(living.pid).display().to_string()), "{printed}");
+    assert!(link(dead - 1).symlink_metadata().is_err(), "leads nowhere");
+    let help =
+        format!("telemetry: process {dead} is dead; help: `telemetry recover {gone}` reads what it left");
+    sockets.check(&format!("tail {dead}"), 2, &help);
+    let recovered = sockets.run(&format!("recover {gone} -o recovered.tel"));
+    assert_eq!(recovered.code, Some(0), "{}", recovered.stderr);
+    let printed = String::from_utf8(sockets.run("print recovered.tel").stdout).unwrap();
+    assert!(printed.lines().count() > 100, "{printed}");
+
+    let json: Value = serde_json::from_str(&sockets.prints("list --json --remove-dead")).unwrap();
+    let removed = json["dead"].as_array().unwrap().iter().filter(|dead| dead["removed"] == true);
+    assert!(removed.clone().count() >= 2, "{json}");
+    assert!(!ring(dead).exists() && !link(dead).exists() && !ring(1).exists());
+    assert!(ring(living.pid).exists() && link(living.pid).exists());
+    let living_pid = living.pid;
+    living.end();
+    assert!(!sockets.socket(living_pid).exists());
+    assert_eq!(link(living_pid).exists(), ring(living_pid).exists());
+}
+
+fn fork(body: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the child runs the body and exits, as programs do.
+    unsafe {
+        let child = libc::fork();
+        assert!(child >= 0);
+        if child == 0 {
+            body();
+            libc::exit(0);
+        }
+        child
+    }
+}
+
+fn signal(pid: u32, signal: libc::c_int) {
+    // SAFETY: the process is a child of ours that was not waited for.
+    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
+}

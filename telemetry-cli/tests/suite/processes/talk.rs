@@ -1,0 +1,178 @@
+//! What the command asks and shows, against a server that answers as told.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use super::Sockets;
+use crate::run::Run;
+use crate::streams::gc;
+
+const INFO: &str = "ok\n\
+program = \"gc\\u001bbench\"\n\
+pid = 1\n\
+session = \"000000000000002a\"\n\
+started_ns = 1795240051123456789\n\
+now_ns = 1795240061123456789\n\
+filename = \"telemetry.tel\"\n\
+output = \"gc:Pool gc:TraceStart\"\n\
+record = \"gc:Pool gc:Trace\"\n\
+something_new = [1, 2]\n\
+\n\
+[counters]\n\
+emitted = 20000000\n\
+lost_pool = 3000\n\
+\n\
+[[registry]]\n\
+name = \"gc\"\n\
+version = \"1.2.3\"\n\
+fingerprint = \"0111eab510ce58c2\"\n\
+kinds = [\"Pool\", \"Trace\"]\n";
+
+const COUNTERS: &str = "ok\n\
+emitted = 20000000\n\
+written = 19000000\n\
+held = 6000\n\
+recycled = 990000\n\
+lost_pool = 3000\n\
+lost_sink = 1000\n\
+cut = 7000\n\
+\n\
+[[kind]]\n\
+registry = \"gc\"\n\
+name = \"Pool\"\n\
+emitted = 20000000\n\
+written = 19000000\n\
+\n\
+[[sink]]\n\
+name = \"`telemetry.tel`\"\n\
+written = 19000000\n\
+lost = 1000\n";
+
+/// A server that answers as a process would, and remembers the requests.
+fn process(sockets: &Sockets) -> (u32, Arc<Mutex<Vec<String>>>) {
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let asked = requests.clone();
+    let pid = sockets.serve(move |request, stream| {
+        asked.lock().unwrap().push(request.trim_end().to_owned());
+        let answer = match request.split_whitespace().next().unwrap_or_default() {
+            "info" => INFO.into(),
+            "counters" => COUNTERS.into(),
+            "set" => "ok\noutput = \"gc:Pool\"\nrecord = \"gc:Pool\"\nunknown = [\"no `Pol`; did you mean `Pool`?\"]\n".into(),
+            "reset" | "record" => "ok\noutput = \"\"\nrecord = \"gc:Pool\"\n".into(),
+            "flush" => "ok\n".into(),
+            "snapshot" => [format!("ok {}\n", gc().len()).into_bytes(), gc()].concat(),
+            "tail" => [b"ok\n".to_vec(), gc()].concat(),
+            other => panic!("{other}"),
+        };
+        let answer: Vec<u8> = answer;
+        stream.write_all(&answer).unwrap();
+    });
+    (pid, requests)
+}
+
+/// Runs command lines with `PID` for the process, and compares the transcript.
+#[test]
+fn what_people_see() {
+    let sockets = Sockets::new();
+    let (pid, requests) = process(&sockets);
+    let lines = [
+        "control PID",
+        "control PID --counters",
+        "control PID Pol gc:Pool -TraceStart",
+        "control PID --reset -- -Pool",
+        "control PID --record --reset all",
+        "control --record PID -1",
+        "control PID --flush",
+        "control PID --snapshot out.tel",
+        "tail PID Pool Ref",
+        "tail --strict PID",
+        // Mistakes.
+        "control",
+        "control PID --reset",
+        "control PID Pool --flush",
+        "control me",
+    ];
+    let mut transcript = String::new();
+    let hide = |text: &str| text.replace(&format!("process     {pid}"), "process     PID");
+    for line in lines {
+        let Run { stdout, stderr, code } = sockets.run(&line.replace("PID", &pid.to_string()));
+        let stdout = hide(&String::from_utf8(stdout).unwrap());
+        let stderr: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
+        let asked: String =
+            requests.lock().unwrap().drain(..).map(|request| format!("> {request}\n")).collect();
+        transcript += &format!("$ telemetry {line}\n{asked}{stdout}{stderr}= {}\n\n", code.unwrap());
+    }
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("processes", transcript.trim_end());
+    });
+    assert_eq!(std::fs::read(sockets.path("out.tel")).unwrap(), gc());
+}
+
+#[test]
+fn what_programs_read() {
+    let sockets = Sockets::new();
+    let (pid, _) = process(&sockets);
+    let json = |args: &str| serde_json::from_str::<Value>(&sockets.prints(args)).unwrap();
+    let shown = json(&format!("control {pid} --json"));
+    assert_eq!(shown["version"], 1);
+    assert_eq!(shown["session"], "000000000000002a");
+    assert_eq!(shown["output"], "gc:Pool gc:TraceStart");
+    assert_eq!(shown["counters"]["emitted"], 20_000_000);
+    assert_eq!(shown["counters"]["lost_nested"], 0);
+    assert_eq!(shown["kinds"][0]["name"], "Pool");
+    assert_eq!(shown["kinds"][0]["written"], 19_000_000);
+    assert_eq!(shown["sinks"][0]["lost"], 1000);
+    assert_eq!(shown["registries"][0]["version"], "1.2.3");
+    let counters = json(&format!("control {pid} --counters --json"));
+    assert_eq!(counters["counters"], shown["counters"]);
+    assert_eq!(counters["output"], Value::Null);
+    let list = json("list --json");
+    assert_eq!(list["version"], 1);
+    assert_eq!(list["processes"][0]["pid"], pid);
+    assert_eq!(list["processes"][0]["program"], "gc\u{1b}bench");
+    assert_eq!(list["processes"][0]["per_second"], 2_000_000.0);
+    assert_eq!(list["processes"][0]["counters"]["lost_pool"], 3000);
+    assert_eq!(list["dead"], Value::Array(vec![]));
+}
+
+#[test]
+fn list_is_a_table() {
+    let sockets = Sockets::new();
+    let (pid, _) = process(&sockets);
+    let printed = sockets.prints("list");
+    let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
+    let head = ["pid", "program", "started", "output", "emitted", "per", "second", "lost"];
+    let row = [
+        &pid.to_string(),
+        "gc\\u{1b}bench",
+        "2026-11-21T05:47:31.123456789Z",
+        "gc:Pool",
+        "gc:TraceStart",
+        "20_000_000",
+        "2_000_000",
+        "3_000",
+    ];
+    assert_eq!(lines, [&head[..], &row]);
+}
+
+/// What a shared library's runtime answers, which is another copy in the process.
+#[test]
+fn copies_have_numbers_of_their_own() {
+    let sockets = Sockets::new();
+    let (pid, requests) = process(&sockets);
+    std::fs::rename(sockets.socket(pid), sockets.dir().join(format!("{pid}-2"))).unwrap();
+    assert!(sockets.prints("list").lines().nth(1).unwrap().starts_with(&format!("{pid}-2 ")));
+    let list: Value = serde_json::from_str(&sockets.prints("list --json")).unwrap();
+    assert_eq!(list["processes"][0]["pid"], pid);
+    assert_eq!(list["processes"][0]["copy"], 2);
+    assert!(sockets.prints(&format!("control {pid}-2")).contains(&format!("process     {pid}-2\n")));
+    requests.lock().unwrap().clear();
+    sockets.prints(&format!("control {pid}-2 --flush"));
+    assert_eq!(*requests.lock().unwrap(), ["flush"]);
+    let absent = format!(
+        "telemetry: process {pid} has no copy 3 of the runtime; help: `telemetry list` shows those that it has"
+    );
+    sockets.check(&format!("control {pid}-3"), 2, &absent);
+}
