@@ -8,6 +8,7 @@
 mod common;
 
 use std::process::Command;
+use std::time::Instant;
 
 use common::{Goal, Row, fields, floor, table, time};
 use telemetry::telemetry_event;
@@ -26,6 +27,9 @@ fn main() {
     if let Some(at) = args.iter().position(|arg| arg == "--count") {
         return counted(&args[at + 1], args[at + 2].parse().unwrap_or(EVENTS));
     }
+    if args.iter().any(|arg| arg == "--resident") {
+        return resident_child();
+    }
     let null = if cfg!(unix) { "/dev/null" } else { "NUL" };
     // Small enough for its blocks to stay in the cache, as the floor's buffer does.
     telemetry::Config::new().filename(null).buffer(1 << 20).start();
@@ -43,6 +47,8 @@ fn main() {
             (disk.0, 1.0),
             (disk.1, base),
             (disk.2, 1.0),
+            (first_event(), 1.0),
+            (resident(), 1.0),
         ];
         for (row, (figure, base)) in rows.iter_mut().zip(figures) {
             row.add(figure, base);
@@ -66,6 +72,8 @@ fn rows() -> Vec<Row> {
         Row::new("W to a file, with all headers", "bytes", Goal::AtMost(11.0)),
         Row::new("W to a file, CPU of the whole process", "F", Goal::AtMost(1.8)),
         Row::new("W to a file, lost", "percent", Goal::Less),
+        Row::new("first event of a thread", "ns", Goal::AtMost(5000.0)),
+        Row::new("memory beyond a pool of 1 MiB", "KiB", Goal::AtMost(64.0)),
     ]
 }
 
@@ -149,6 +157,53 @@ fn to_file(path: &str, n: u64) {
     let written = telemetry::counters().written as f64;
     let bytes = std::fs::metadata(path).map_or(f64::NAN, |metadata| metadata.len() as f64);
     println!("{} {} {}", bytes / written, cpu / n as f64, 100.0 * (n as f64 - written) / n as f64);
+}
+
+/// The median time of a thread's first event, of 100 threads.
+fn first_event() -> f64 {
+    telemetry::set("all");
+    let first = || {
+        let (pointer, address, size, level, _) = fields(1);
+        let since = Instant::now();
+        events::alloc!(pointer, address, size, level);
+        since.elapsed().as_nanos() as f64
+    };
+    let mut times: Vec<f64> = (0..100).filter_map(|_| std::thread::spawn(first).join().ok()).collect();
+    telemetry::reset("all");
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// KiB that a process with its whole pool in use takes beyond the pool, where the kernel says.
+fn resident() -> f64 {
+    let Ok(this) = std::env::current_exe() else { return f64::NAN };
+    let output = Command::new(this)
+        .arg("--resident")
+        .env("TELEMETRY_RECORD", "all")
+        .env("TELEMETRY_BUFFER", "1M")
+        .env_remove("TELEMETRY_CONTROL")
+        .output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.trim().parse().unwrap_or(f64::NAN)
+}
+
+/// The child of `resident`.
+fn resident_child() {
+    let anonymous = || -> Option<f64> {
+        let text = std::fs::read_to_string("/proc/self/smaps_rollup").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:"))?;
+        line.trim().trim_end_matches(" kB").parse().ok()
+    };
+    // What the measurement itself needs is there already.
+    anonymous();
+    let before = anonymous();
+    for i in 0..EVENTS {
+        let (pointer, address, size, level, _) = fields(i);
+        events::alloc!(pointer, address, size, level);
+    }
+    telemetry::flush();
+    let after = anonymous();
+    println!("{}", before.zip(after).map_or(f64::NAN, |(before, after)| after - before - 1024.0));
 }
 
 /// User and system time of all threads.

@@ -92,6 +92,11 @@ fn print_stream(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
         };
         return writeln!(out, "stream   none: {why}");
     }
+    // A pipe, a device and what a socket took cannot be read again.
+    if !path.is_file() {
+        let written = grouped(counters.written);
+        return writeln!(out, "stream   {}: {written} events; {} lost", path.display(), grouped(lost));
+    }
     let start = Instant::now();
     let (counts, history) = (Counts::read(&path)?, History::read(&path)?);
     writeln!(

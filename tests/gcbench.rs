@@ -99,7 +99,7 @@ fn sizes() -> [u64; 3] {
             _ => {}
         }
     }
-    assert_eq!(events.others(), 0, "events that are not of the relation");
+    assert_eq!(events.others(), 1, "an event that is not of the relation: the change of control");
     [objects, tables, forwarded]
 }
 

@@ -1,10 +1,13 @@
 //! How many events of which sort a stream has, and what it is that began and ended: all that can be
-//! told of any stream by the relation that travels in it, without knowing that relation.
+//! told of any stream by the relation that travels in it, without knowing more of that than its name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use telemetry::decode::{Completeness, Event, Order, Reader};
+use telemetry::decode::{Completeness, Event, Filter, Order, Reader};
+
+/// The name of the collector's registry.
+const NAME: &str = "gc";
 
 /// What a stream has.
 #[derive(Debug)]
@@ -36,9 +39,11 @@ impl Counts {
     /// If the file cannot be read; damage in it is in `completeness`.
     pub(crate) fn read(path: &Path) -> std::io::Result<Counts> {
         let mut counting = Counting::default();
+        // Not what the runtime has to say, which has a registry of its own.
+        let filter = Filter { registries: vec![NAME.into()], ..Filter::default() };
         // What begins and ends something is of one thread and kind, whose order the stream keeps:
         // that of all threads together would take longer.
-        let mut events = Reader::open(path)?.order(Order::Stream).events()?;
+        let mut events = Reader::open(path)?.order(Order::Stream).filter(filter).events()?;
         while let Some(event) = events.next()? {
             counting.take(&event);
         }
@@ -55,9 +60,16 @@ impl Counts {
             kind.events.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         }
         let index = Reader::open(path)?.index()?;
+        let known = &index.registries;
+        let is_ours = |fingerprint| {
+            known.iter().any(|known| known.fingerprint == fingerprint && known.registry.name == NAME)
+        };
         for block in &index.blocks {
-            let kind = index.lanes[block.lane as usize].kind;
-            kinds.entry(kind).or_default().bytes += u64::from(block.len);
+            let lane = &index.lanes[block.lane as usize];
+            if !is_ours(lane.registry) {
+                continue;
+            }
+            kinds.entry(lane.kind).or_default().bytes += u64::from(block.len);
         }
         let spans = counting.spans.into_iter().collect();
         Ok(Counts { kinds: kinds.into_values().collect(), spans, unpaired, completeness })

@@ -291,5 +291,55 @@ fn settings_that_are_out_of_range() {
             vec![]
         },
     );
+    assert!(run.stderr.contains("TELEMETRY_BUFFER is `lots`, expected a number of bytes"), "{}", run.stderr);
     assert_eq!(run.stream().events.len(), 100);
+}
+
+/// Words that name nothing are complained of once, with what they may have been meant for, as soon as the
+/// registries are known.
+#[test]
+fn words_that_name_nothing() {
+    let check = |control: &str, record: &str, complaints: &[&str]| {
+        let run = child(
+            "control::words_that_name_nothing",
+            |process| process.env("TELEMETRY_CONTROL", control).env("TELEMETRY_RECORD", record),
+            || {
+                work::tick!();
+                telemetry::flush();
+                vec![]
+            },
+        );
+        let said: Vec<_> = run.stderr.lines().map(|line| line.trim_start_matches("telemetry: ")).collect();
+        assert_eq!(said, complaints, "`{control}` `{record}`");
+    };
+    check("all work:Tick -Inherit 0x7 work:all", "telemetry:all", &[]);
+    check("Tik Other", "", &["`Tik`, to be output, names no kind and no event; help: did you mean `Tick`?"]);
+    check(
+        "all",
+        "-worc:Presise",
+        &["`worc:Presise`, to be recorded, names no kind and no event; help: did you mean `Precise`?"],
+    );
+    check(
+        "Quasar",
+        "",
+        &[
+            "`Quasar`, to be output, names no kind and no event; help: the kinds in use are Precise, Inherit, Other",
+        ],
+    );
+}
+
+/// Words for more than there is room to remember them.
+#[test]
+fn words_without_end() {
+    let run = child(
+        "control::words_without_end",
+        |process| process,
+        || {
+            (0..2000).for_each(|number| telemetry::set(&format!("Word{number} Tick")));
+            work::tick!();
+            vec![]
+        },
+    );
+    assert_eq!(run.stream().events.len(), 1);
+    assert!(run.stderr.contains("more than 4 kB of words of control"), "{}", run.stderr);
 }

@@ -13,10 +13,11 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("destructors", include_str!("../programs/destructors.rs")),
     ("early", include_str!("../programs/early.rs")),
     ("allocator", include_str!("../programs/allocator.rs")),
+    ("ring", include_str!("../programs/ring.rs")),
 ];
 
 /// The path of a program, built by a profile.
-fn program(profile: &str, name: &str) -> PathBuf {
+pub(crate) fn program(profile: &str, name: &str) -> PathBuf {
     static BUILT: OnceLock<Workspace> = OnceLock::new();
     let workspace = BUILT.get_or_init(|| {
         let workspace = Workspace::new("programs", &["programs"]);

@@ -1,48 +1,48 @@
-//! A forked child has the parent's memory, and must not write what is the parent's to write.
+//! A forked child has the parent's memory, and must not write what is the parent's to write: it is a session
+//! of its own, with a stream of its own.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::support::process::{Process, child};
+use crate::support::process::{Outcome, Process, child};
+use crate::support::stream::Stream;
 use crate::support::system;
 use crate::{second, work};
 
-/// What a child does with the runtime, all in vain: nobody would take what it records.
-fn try_everything() {
-    let mut evaluated = 0;
-    telemetry::set("all");
-    for _ in 0..1000 {
-        work::alloc!(
-            {
-                evaluated += 1;
-                0_u64
-            },
-            0_u64,
-            0_u64,
-            0
-        );
+/// What a child emits and does.
+fn live() {
+    for number in 0..1000_u64 {
+        work::alloc!(number, number, number, 7);
     }
-    assert_eq!(evaluated, 0, "off in a child");
-    assert_eq!(telemetry::get(), "");
     telemetry::flush();
     let panic = std::thread::spawn(|| {
         work::tick!();
         panic!("in the child");
     });
     panic.join().expect_err("a panic");
+    telemetry::reset("all");
+    work::tick!();
+    telemetry::set("all");
+    second::lonely!();
+    assert_eq!(telemetry::counters().emitted(), 1002, "{:?}", telemetry::counters());
+}
+
+/// The streams of children beside the parent's.
+fn children(run: &Outcome) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(run.dir()).expect("a directory").map(|entry| entry.expect("a file").path());
+    files.filter(|path| path != &run.path() && path.extension().is_some_and(|end| end == "tel")).collect()
 }
 
 /// Forks while other threads emit, flush and switch, so that any lock may be held just then.
 #[test]
-fn children_leave_the_stream_alone() {
+fn children_are_sessions_of_their_own() {
+    const CHILDREN: usize = 30;
     let run = child(
-        "fork::children_leave_the_stream_alone",
+        "fork::children_are_sessions_of_their_own",
         |process| process.env("TELEMETRY_BUFFER", "64M"),
         || {
             work::tick!();
-            // The drain's thread sets a panic hook when it begins. A child forked at that very moment
-            // inherits the standard library's lock of the hook, held by nobody, and could not panic.
-            std::thread::sleep(Duration::from_millis(100));
             let (over, emitted) = (AtomicBool::new(false), AtomicU64::new(1));
             let repeat = |f: &(dyn Fn() + Sync)| {
                 while !over.load(Ordering::Relaxed) {
@@ -60,9 +60,9 @@ fn children_leave_the_stream_alone() {
                         std::thread::sleep(Duration::from_micros(20));
                     })
                 });
-                for _ in 0..30 {
+                for _ in 0..CHILDREN {
                     let since = Instant::now();
-                    let status = system::fork(try_everything);
+                    let status = system::fork(live);
                     slowest = slowest.max(since.elapsed());
                     assert!(status.success(), "{status}");
                     work::tick!();
@@ -70,14 +70,49 @@ fn children_leave_the_stream_alone() {
                 }
                 over.store(true, Ordering::Relaxed);
             });
-            assert!(slowest < Duration::from_secs(5), "a child waited {slowest:?}");
+            assert!(slowest < Duration::from_secs(10), "a child took {slowest:?}");
             vec![("emitted", emitted.load(Ordering::Relaxed))]
         },
     );
     let stream = run.stream();
     assert_eq!(stream.events.len() as u64, run.number("emitted"));
-    assert_eq!(stream.by_name()["Tick"], 31);
+    assert_eq!(stream.by_name()["Tick"], CHILDREN as u64 + 1);
     assert!(stream.completeness.is_complete(), "{}", stream.completeness);
+    let children = children(&run);
+    assert_eq!(children.len(), CHILDREN, "{children:?}");
+    let mut sessions = vec![stream.completeness.sessions[0].0];
+    for path in children {
+        let stream = Stream::read(path);
+        assert!(stream.completeness.is_complete(), "{}", stream.completeness);
+        sessions.push(stream.completeness.sessions[0].0);
+        let names = stream.by_name();
+        assert_eq!((names["Alloc"], names["Tick"], names["Lonely"]), (1000, 1, 1));
+    }
+    sessions.sort_unstable();
+    sessions.dedup();
+    assert_eq!(sessions.len(), CHILDREN + 1, "every process is a session");
+}
+
+/// A child that records nothing leaves nothing, and one that forks again has a child as any.
+#[test]
+fn children_of_children() {
+    let run = child(
+        "fork::children_of_children",
+        |process| process,
+        || {
+            work::tick!();
+            let status = system::fork(|| {
+                let status = system::fork(live);
+                assert!(status.success(), "{status}");
+            });
+            assert!(status.success(), "{status}");
+            vec![]
+        },
+    );
+    assert_eq!(run.stream().events.len(), 1);
+    let children = children(&run);
+    assert_eq!(children.len(), 1, "{children:?}");
+    assert_eq!(Stream::read(&children[0]).by_name()["Alloc"], 1000);
 }
 
 /// Forks before the parent has any event.

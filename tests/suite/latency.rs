@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use telemetry_decode::Reader;
-use telemetry_format::flags;
+use telemetry_decode::{Block, Blocks, Piece, Reader};
+use telemetry_format::{BlockType, Cursor, flags};
 
 use crate::support::process::child;
 use crate::support::stream::{Owned, Stream};
@@ -81,4 +81,44 @@ fn a_flush_covers_idle_threads() {
         },
     );
     assert!(run.stream().completeness.is_complete());
+}
+
+/// Parts of a block that is being written are as late as their last event at least, and no event of a lane is
+/// earlier than the one before, whatever the processor does out of order.
+#[test]
+fn no_event_is_later_than_its_part() {
+    let run = child(
+        "latency::no_event_is_later_than_its_part",
+        |process| process.env("TELEMETRY_LATENCY", "3600"),
+        || {
+            std::thread::scope(|scope| {
+                let emitter = scope.spawn(|| (0..3_000_000).for_each(|_| work::tick!()));
+                while !emitter.is_finished() {
+                    telemetry::flush();
+                }
+            });
+            vec![]
+        },
+    );
+    let file = std::fs::File::open(run.path()).expect("a stream");
+    let (mut blocks, mut parts, mut ticks) = (Blocks::new(file), 0, 0);
+    while let Some(piece) = blocks.next().expect("a readable stream") {
+        let Piece::Block(Block { header, payload, .. }) = piece else { panic!("{piece:?}") };
+        if header.block_type != BlockType::Events || header.events == 0 {
+            continue;
+        }
+        if header.offset == 0 {
+            ticks = header.base_ticks;
+        }
+        let mut cursor = Cursor::new(payload);
+        for _ in 0..header.events {
+            cursor.unsigned().expect("a code");
+            let passed = cursor.unsigned().expect("a time");
+            assert!(passed < 1 << 60, "{passed} ticks");
+            ticks += passed;
+        }
+        assert!(ticks <= header.end_ticks, "{} ticks too late", ticks - header.end_ticks);
+        parts += 1;
+    }
+    assert!(parts > 10, "{parts} parts");
 }

@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 
 use telemetry::Counters;
 
+use crate::support::ledger::Ledger;
 use crate::support::process::{Numbers, Outcome, Process, child};
 use crate::support::stream::Counts;
 use crate::support::system;
@@ -48,10 +49,13 @@ fn emit_on_threads(threads: u64, rounds: u64) -> u64 {
 /// The counters after a flush, beside what was emitted.
 fn numbers(emitted: u64) -> Numbers {
     telemetry::flush();
-    let Counters { written, lost_pool, lost_nested, lost_sink } = telemetry::counters();
+    let counters = telemetry::counters();
+    let Counters { written, held, lost_pool, lost_nested, lost_sink, .. } = counters;
+    assert_eq!(counters.emitted(), emitted, "{counters:?}");
     vec![
         ("emitted", emitted),
         ("written", written),
+        ("held", held),
         ("pool", lost_pool),
         ("nested", lost_nested),
         ("sink", lost_sink),
@@ -66,6 +70,10 @@ fn check(run: &Outcome) -> Counts {
     assert_eq!(counts.lost.pool, run.number("pool"));
     assert_eq!(counts.lost.nested, run.number("nested"));
     assert_eq!(counts.lost.sink, run.number("sink"));
+    let ledger = Ledger::of(run.path());
+    let given = ledger.given - ledger.own;
+    assert_eq!((ledger.covered, ledger.withheld, given), (counts.decoded, 0, counts.decoded));
+    assert_eq!(ledger.emitted(), counts.emitted(), "{ledger:?}");
     counts
 }
 
@@ -77,6 +85,88 @@ fn four_threads_and_a_pool_far_too_small() {
         || numbers(emit_on_threads(4, 50_000)),
     );
     assert!(check(&run).lost.pool > 0, "a pool that is too small loses something");
+}
+
+/// Later events take the place of earlier ones, which are counted; the latest are always there.
+#[test]
+fn the_oldest_are_overwritten() {
+    /// Takes nothing before it is told to, and holds up who gives it something.
+    struct Stuck(Arc<AtomicBool>, telemetry::sinks::File);
+    impl telemetry::Sink for Stuck {
+        fn write(&mut self, blocks: &telemetry::Blocks<'_>) -> std::io::Result<()> {
+            while !self.0.load(Ordering::Relaxed) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            self.1.write(blocks)
+        }
+    }
+    let run = child(
+        "loss::the_oldest_are_overwritten",
+        |process| process.env("TELEMETRY_BUFFER", "256k").without("TELEMETRY_FILENAME"),
+        || {
+            let moves = Arc::new(AtomicBool::new(false));
+            let sink = Stuck(moves.clone(), telemetry::sinks::File::new("stream.tel"));
+            let policy = telemetry::Policy::OverwriteOldest;
+            assert!(telemetry::Config::new().sink(sink).policy(policy).start());
+            let emitted = emit_on_threads(2, 100_000);
+            let lost = telemetry::counters();
+            assert!(lost.lost_sink > 100_000 && lost.lost_pool < 1_000, "{lost:?}");
+            moves.store(true, Ordering::Relaxed);
+            numbers(emitted)
+        },
+    );
+    let lost = check(&run).lost;
+    assert!(lost.sink > 100_000, "{lost:?}");
+}
+
+/// Threads wait for memory, and nothing is lost though the pool is far too small.
+#[test]
+fn threads_wait_for_memory() {
+    let run = child(
+        "loss::threads_wait_for_memory",
+        |process| process.env("TELEMETRY_BUFFER", "64k").env("TELEMETRY_POLICY", "wait:30"),
+        || numbers(emit_on_threads(3, 20_000)),
+    );
+    assert_eq!(check(&run).lost.events(), 0);
+}
+
+/// The wait has a bound.
+#[test]
+fn threads_wait_no_longer_than_they_may() {
+    let run = child(
+        "loss::threads_wait_no_longer_than_they_may",
+        |process| process.env("TELEMETRY_BUFFER", "64k"),
+        || {
+            struct Slow;
+            impl telemetry::Sink for Slow {
+                fn write(&mut self, _: &telemetry::Blocks<'_>) -> std::io::Result<()> {
+                    std::thread::sleep(std::time::Duration::from_secs(2));
+                    Ok(())
+                }
+            }
+            let policy = telemetry::Policy::Wait(std::time::Duration::from_millis(20));
+            assert!(telemetry::Config::new().policy(policy).start());
+            telemetry::add_sink(None, Slow);
+            let since = std::time::Instant::now();
+            emit(3_000, &Cell::new(0));
+            let took = since.elapsed();
+            assert!(took > std::time::Duration::from_millis(20), "{took:?}");
+            assert!(telemetry::counters().lost_pool > 0);
+            vec![]
+        },
+    );
+    assert!(run.stderr.is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn a_policy_that_is_none() {
+    let run = child(
+        "loss::a_policy_that_is_none",
+        |process| process.env("TELEMETRY_POLICY", "waits"),
+        || numbers(emit_on_threads(1, 10)),
+    );
+    let complaint = "telemetry: TELEMETRY_POLICY is `waits`, expected `drop`, `overwrite` or `wait:SECONDS`";
+    assert_eq!(run.stderr.trim(), complaint);
 }
 
 #[test]

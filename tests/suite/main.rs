@@ -4,14 +4,24 @@
 
 mod support;
 
+mod cdylib;
 mod control;
+mod debugger;
 mod ends;
 mod facts;
+mod flight;
+mod footprint;
 mod fork;
+mod labels;
 mod latency;
 mod loss;
+mod outputs;
 mod packages;
+mod ring;
 mod signals;
+mod sinks;
+mod soak;
+mod traceback;
 mod values;
 mod varieties;
 
@@ -28,3 +38,7 @@ pub mod second {}
 /// Every sort.
 #[telemetry_event("tests/relations/sorts.toml", decode)]
 pub mod sorts {}
+
+/// Events with labels.
+#[telemetry_event("tests/relations/labels.toml")]
+pub mod labeled {}

@@ -1,7 +1,7 @@
 //! Every sort through the real runtime into a file and back: what goes in comes out.
 
-mod arbitrary;
-mod emit;
+pub(crate) mod arbitrary;
+pub(crate) mod emit;
 mod typed;
 
 use std::cell::Cell;
@@ -120,8 +120,8 @@ fn addresses_of_every_form() {
             let read: Vec<&[Owned]> = stream.events.iter().map(|event| &event.values[..3]).collect();
             let [number, other, text, list, display] = expected.map(|at| Owned::Number(at.into()));
             let [one, two, zero] = [1, 2, 0].map(Owned::Number);
-            let [top_16, top_32, top_64] =
-                [u16::MAX.into(), u32::MAX.into(), u64::MAX].map(|top| Owned::Number(top.into()));
+            let tops = [u16::MAX.into(), u32::MAX.into(), usize::MAX as u64, u64::MAX];
+            let [top_16, top_32, top_size, top_64] = tops.map(|top| Owned::Number(top.into()));
             assert_eq!(
                 read,
                 [
@@ -129,7 +129,7 @@ fn addresses_of_every_form() {
                     &[text, list.clone(), two],
                     &[display, list.clone(), top_16],
                     &[list, zero, top_32],
-                    &[top_64.clone(), top_64.clone(), top_64],
+                    &[top_size, top_64.clone(), top_64],
                 ]
             );
             vec![]

@@ -1,6 +1,8 @@
 //! What the tests stand on: processes of their own, and streams read back.
 
+pub(crate) mod ledger;
 pub(crate) mod package;
+pub(crate) mod postmortem;
 pub(crate) mod process;
 pub(crate) mod stream;
 pub(crate) mod system;

@@ -81,7 +81,23 @@ impl Process {
     }
 
     /// Runs it to its end, however that comes.
-    pub(crate) fn run(mut self) -> Outcome {
+    pub(crate) fn run(self) -> Outcome {
+        self.run_until(PATIENCE, true, |_| false)
+    }
+
+    /// Runs it for a while, then kills it.
+    pub(crate) fn killed_after(self, time: Duration) -> Outcome {
+        self.run_until(time, false, |_| false)
+    }
+
+    /// Runs it until it has printed this, then kills it.
+    pub(crate) fn killed_when(self, printed: &str) -> Outcome {
+        self.run_until(PATIENCE, true, |stdout| {
+            std::fs::read_to_string(stdout).is_ok_and(|text| text.contains(printed))
+        })
+    }
+
+    fn run_until(mut self, longest: Duration, must_end: bool, is_enough: impl Fn(&Path) -> bool) -> Outcome {
         let file = |name| {
             let path = self.dir.path().join(name);
             (File::create(&path).expect("a file in the temporary directory"), path)
@@ -96,9 +112,14 @@ impl Process {
         let status = loop {
             match child.try_wait().expect("a child of ours") {
                 Some(status) => break status,
-                None if since.elapsed() > PATIENCE => {
+                None if is_enough(&stdout) => {
                     let _ = child.kill();
-                    panic!("{:?} hangs", self.command);
+                    break child.wait().expect("a child of ours");
+                }
+                None if since.elapsed() > longest => {
+                    let _ = child.kill();
+                    assert!(!must_end, "{:?} hangs", self.command);
+                    break child.wait().expect("a child of ours");
                 }
                 None => std::thread::sleep(Duration::from_millis(2)),
             }
@@ -152,6 +173,16 @@ impl Outcome {
     /// The file of the stream.
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().join("stream.tel")
+    }
+
+    /// The file of the stream of its only forked child.
+    pub(crate) fn path_of_child(&self) -> PathBuf {
+        let entries = std::fs::read_dir(self.dir()).expect("a directory");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+        let ours = |name: &String| name.starts_with("stream.") && name != "stream.tel";
+        let found: Vec<_> = names.filter(ours).collect();
+        let [name] = &found[..] else { panic!("{found:?} instead of one child's stream\n{}", self.stderr) };
+        self.dir().join(name)
     }
 
     /// The stream, decoded.

@@ -3,9 +3,11 @@
 
 use std::ffi::CString;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// Files may not grow beyond this many bytes.
@@ -26,12 +28,26 @@ pub(crate) fn limit_memory(more: u64) {
     limit(libc::RLIMIT_AS, pages.expect("a number of pages") * 4096 + more);
 }
 
+/// Numbers in a file of one page, which keeps them when the process is killed. Zeros if the file is new.
+pub(crate) fn shared_numbers(path: &Path) -> &'static [AtomicU64; 512] {
+    let file = std::fs::File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let file = file.expect("a file");
+    file.set_len(4096).expect("room in the file");
+    // SAFETY: a new mapping of a file that nobody makes shorter, and that is never unmapped.
+    unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let at = libc::mmap(std::ptr::null_mut(), 4096, access, libc::MAP_SHARED, file.as_raw_fd(), 0);
+        assert_ne!(at, libc::MAP_FAILED, "{}", io::Error::last_os_error());
+        &*at.cast()
+    }
+}
+
 fn limit(which: libc::__rlimit_resource_t, bytes: u64) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: both calls are given a limit of our own.
     let set = unsafe {
         libc::getrlimit(which, &mut limit);
-        limit.rlim_cur = bytes.min(limit.rlim_max);
+        limit.rlim_cur = libc::rlim_t::try_from(bytes).unwrap_or(limit.rlim_max).min(limit.rlim_max);
         libc::setrlimit(which, &limit)
     };
     assert_eq!(set, 0, "{}", io::Error::last_os_error());
@@ -70,7 +86,7 @@ pub(crate) struct Alarm(libc::timer_t);
 impl Alarm {
     /// Sends `SIGALRM` every so often.
     pub(crate) fn every(interval: Duration) -> Alarm {
-        let interval = libc::timespec { tv_sec: 0, tv_nsec: interval.subsec_nanos().into() };
+        let interval = libc::timespec { tv_sec: 0, tv_nsec: interval.subsec_nanos() as libc::c_long };
         let timer = libc::itimerspec { it_interval: interval, it_value: interval };
         // SAFETY: all zeros is a valid event; what the calls are given is ours.
         unsafe {
@@ -113,7 +129,10 @@ pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
         // A child that waits for what only another thread could give fails the test, and does not hang it.
         // SAFETY: has the kernel end the child if it takes longer.
         unsafe { libc::alarm(20) };
-        body();
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
+            // SAFETY: ends the child at once: its caller's frames wait for threads that it does not have.
+            unsafe { libc::_exit(101) };
+        }
         // SAFETY: ends the child by way of its exit handlers.
         unsafe { libc::exit(0) };
     }

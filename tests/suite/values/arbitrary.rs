@@ -9,7 +9,7 @@ use telemetry_schema::{Count, Event, Param, Registry, Sort, TypeForm};
 use crate::support::stream::Owned;
 
 /// Lists of events of some kinds.
-pub(super) fn events(registry: &Registry, kinds: &[&str]) -> impl Strategy<Value = Vec<(Event, Vec<Owned>)>> {
+pub(crate) fn events(registry: &Registry, kinds: &[&str]) -> impl Strategy<Value = Vec<(Event, Vec<Owned>)>> {
     let of_kinds =
         registry.events.iter().filter(|event| kinds.contains(&registry.kind_of(event).name.as_str()));
     let events = of_kinds.map(|event| {

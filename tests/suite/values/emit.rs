@@ -6,7 +6,7 @@ use crate::sorts::{self, *};
 use crate::support::stream::Owned;
 
 /// Emits an event by name.
-pub(super) fn emit(name: &str, v: &[Owned]) {
+pub(crate) fn emit(name: &str, v: &[Owned]) {
     match name {
         "Numbers" => sorts::numbers!(
             v[0].int::<u64>(),

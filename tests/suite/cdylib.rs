@@ -1,0 +1,99 @@
+//! A shared library with a relation and a runtime of its own, loaded by a program that has both too. Neither
+//! knows of the other, and both may find the same settings.
+
+use std::sync::OnceLock;
+
+use telemetry_decode::Reader;
+
+use crate::support::package::Workspace;
+use crate::support::process::Process;
+use crate::support::stream::{Owned, Stream};
+
+/// How often each of the program's four threads uses both.
+const ROUNDS: u64 = 20_000;
+
+fn build() -> Workspace {
+    let workspace = Workspace::new("cdylib", &["host", "plugin"]);
+    workspace.package("host", "2024", "telemetry.workspace = true\nlibc.workspace = true");
+    workspace.write("host/events.toml", include_str!("../packages/app.toml"));
+    workspace.write("host/src/main.rs", include_str!("../packages/host.rs"));
+    workspace.package("plugin", "2024", "telemetry.workspace = true\n\n[lib]\ncrate-type = [\"cdylib\"]");
+    workspace.write("plugin/events.toml", include_str!("../packages/cache.toml"));
+    workspace.write("plugin/src/lib.rs", include_str!("../packages/plugin.rs"));
+    workspace.build(&[]);
+    workspace
+}
+
+/// The program, with the library and the number of rounds for arguments.
+fn host() -> Process {
+    static BUILT: OnceLock<Workspace> = OnceLock::new();
+    let workspace = BUILT.get_or_init(build);
+    let library = workspace.program("debug", "libplugin.so");
+    Process::new(workspace.program("debug", "host"))
+        .arg(&library.display().to_string())
+        .arg(&ROUNDS.to_string())
+}
+
+/// One of the streams is the program's and one the library's, each whole and with nothing of the other's.
+fn check(mut streams: [Stream; 2]) {
+    streams.sort_by(|a, b| a.versions.cmp(&b.versions));
+    let [program, library] = streams;
+    for (stream, registry, name, events) in
+        [(&program, "app 1.0.0", "Started", 1 + 4 * ROUNDS), (&library, "cache 1.0.0", "Hit", 4 * ROUNDS)]
+    {
+        assert_eq!(stream.by_name().into_iter().collect::<Vec<_>>(), [(name, events)], "{registry}");
+        assert!(stream.versions.contains(&registry.to_owned()), "{:?}", stream.versions);
+        assert_eq!(stream.completeness.sessions.len(), 1, "{registry}");
+    }
+    let mut keys: Vec<_> = library.events.iter().map(|event| event.values[0].clone()).collect();
+    keys.sort_by_key(|key| if let Owned::Number(key) = key { *key } else { -1 });
+    assert!(keys.into_iter().eq((0..4 * ROUNDS).map(|key| Owned::Number(key.into()))));
+}
+
+#[test]
+fn is_used_beside_the_program() {
+    let run = host().env("TELEMETRY_BUFFER", "64M").run().succeeded();
+    check([run.stream(), Stream::read(run.path_of_child())]);
+    // Who came second says once where its stream is.
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    assert!(run.stderr.contains("is somebody else's; this stream goes to"), "{}", run.stderr);
+}
+
+/// Its runtime goes on when the program has closed it.
+#[test]
+fn is_closed_before_the_end() {
+    let run = host().arg("close").env("TELEMETRY_BUFFER", "64M").run().succeeded();
+    check([run.stream(), Stream::read(run.path_of_child())]);
+}
+
+/// Each is at the socket of its own, and has a ring of its own.
+#[test]
+fn is_found_beside_the_program() {
+    let process = host().arg("wait").env("TELEMETRY_RING", "app.ring");
+    let sockets = process.dir().join("sockets");
+    let run = process.env("TELEMETRY_SOCKET", &sockets).killed_when("done");
+    let mut found: Vec<_> = std::fs::read_dir(&sockets)
+        .expect("a directory of sockets")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    let pid = found[0].clone();
+    assert_eq!(found, [pid.clone(), format!("{pid}-2"), format!("{pid}-2.ring"), format!("{pid}.ring")]);
+    let beside = format!("app.ring.{pid}");
+    assert!(
+        run.stderr.contains(&format!("`app.ring` is somebody else's; this ring is `{beside}`")),
+        "{}",
+        run.stderr
+    );
+    // What the drains had not written when they were killed is in the rings.
+    let images = ["app.ring", &beside].map(|name| run.dir().join(name));
+    let files = std::fs::read_dir(run.dir()).expect("a directory").map(|entry| entry.expect("a file").path());
+    let streams: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "tel")).collect();
+    let whole = run.dir().join("whole.tel");
+    let mut file = std::fs::File::create(&whole).expect("a file");
+    let recovered = Reader::open_all(images.iter().chain(&streams)).expect("images").recover(&mut file);
+    assert_eq!(recovered.expect("what is left").sessions.len(), 2);
+    let events = Stream::read(&whole);
+    let expected = [("Hit", 4 * ROUNDS), ("Started", 1 + 4 * ROUNDS)];
+    assert_eq!(events.by_name().into_iter().collect::<Vec<_>>(), expected);
+}

@@ -1,0 +1,152 @@
+//! A process that is killed leaves a ring file, in which is every event whose emitter has returned.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use telemetry_decode::Reader;
+
+use crate::ends::program;
+use crate::support::process::{Outcome, Process, child};
+use crate::support::stream::{Event, Owned, Stream};
+use crate::support::system;
+
+/// What was told by the threads of the program, and the events of each that were recovered.
+fn recovered(run: &Outcome, images: &[&str]) -> Vec<(u64, Vec<Event>)> {
+    let paths: Vec<PathBuf> = images.iter().map(|name| run.dir().join(name)).collect();
+    let out = run.dir().join("recovered.tel");
+    let mut file = std::fs::File::create(&out).expect("a file");
+    let found = Reader::open_all(&paths).expect("images").recover(&mut file).expect("what is left");
+    assert!(found.refused.is_empty(), "{:?}", found.refused);
+    let told = std::fs::read(run.dir().join("told")).expect("what the threads told");
+    let mut events = Stream::read_what_is_left(&out).events;
+    let threads = (0..4).map(|thread| {
+        let number = u64::from_le_bytes(told[thread * 8..][..8].try_into().expect("8 bytes"));
+        let is_its = |event: &Event| event.values.get(3) == Some(&Owned::Number(thread as i128));
+        let (its, rest) = std::mem::take(&mut events).into_iter().partition(is_its);
+        events = rest;
+        (number, its)
+    });
+    threads.collect()
+}
+
+/// Every event that was told of is there, and is as it was emitted; of a complete recovery from the first on.
+/// How many there are.
+fn check(threads: &[(u64, Vec<Event>)], complete: bool) -> usize {
+    for (told, events) in threads {
+        let numbers: Vec<u64> = events
+            .iter()
+            .map(|event| match event.values[..] {
+                [Owned::Number(pointer), Owned::Number(address), Owned::Number(size), _] => {
+                    let number = u64::try_from(pointer).expect("a number");
+                    assert_eq!((address, size), (i128::from(number << (number % 40)), pointer));
+                    number
+                }
+                _ => panic!("{event:?}"),
+            })
+            .collect();
+        let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
+            assert_eq!(*told, 0, "nothing of {told} events");
+            continue;
+        };
+        assert!(numbers.iter().copied().eq(first..=last), "a gap in {first}..={last}");
+        // One event may have been on its way when the process was killed.
+        assert!(last + 1 == *told || last == *told, "told {told}, last {last}");
+        assert!(!complete || first == 0, "the first is {first}");
+    }
+    threads.iter().map(|(_, events)| events.len()).sum()
+}
+
+fn run(pause: &str, millis: u64, setup: impl Fn(Process) -> Process) -> Outcome {
+    let process = Process::new(program("debug", "ring")).arg(pause).env("TELEMETRY_RING", "app.ring");
+    setup(process).killed_after(Duration::from_millis(millis))
+}
+
+/// Killed at many moments, with everything recorded and nothing output.
+#[test]
+fn killed_with_the_flight_recorder_on() {
+    let mut found = 0;
+    for millis in (10..250).step_by(20) {
+        let run = run("2000", millis, |process| {
+            process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all")
+        });
+        if run.dir().join("app.ring").exists() {
+            found += check(&recovered(&run, &["app.ring"]), true);
+        }
+    }
+    assert!(found > 1000, "{found} events are none to speak of");
+}
+
+/// The same, with a stream beside the ring: what was written and given back to the pool is in that.
+#[test]
+fn killed_while_it_writes_a_stream() {
+    let mut found = 0;
+    for millis in [30, 60, 120, 240, 480] {
+        let run = run("0", millis, |process| {
+            let process = process.env("TELEMETRY_BUFFER", "4M").env("TELEMETRY_LATENCY", "0.02");
+            process.env("TELEMETRY_POLICY", "wait:30")
+        });
+        let images: &[&str] = match run.path().exists() {
+            true => &["app.ring", "stream.tel"],
+            false => &["app.ring"],
+        };
+        found += check(&recovered(&run, images), true);
+    }
+    assert!(found > 1000, "{found} events are none to speak of");
+}
+
+/// The flight recorder keeps the latest of a long run.
+#[test]
+fn killed_after_the_ring_went_round() {
+    let run = run("0", 700, |process| {
+        process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all").env("TELEMETRY_BUFFER", "512k")
+    });
+    assert!(check(&recovered(&run, &["app.ring"]), false) > 1000);
+}
+
+/// What an earlier process has left is kept; a file that a running process has is not touched; a full disk and
+/// a path that cannot be are said, and the program goes on without.
+#[test]
+fn files_that_are_there_already() {
+    let said = |how: &str, ring: &str| {
+        let process = Process::new(program("debug", "ends")).arg(how).env("TELEMETRY_RING", ring);
+        let run = process.run();
+        let left: Vec<bool> =
+            ["app.ring", "app.ring.old"].iter().map(|name| run.dir().join(name).exists()).collect();
+        (run.stderr.clone(), left)
+    };
+    // At the end in good order everything is in the stream, so the file goes.
+    assert_eq!(said("return", "app.ring"), (String::new(), vec![false, false]));
+    let (stderr, _) = said("return", "/no/such/app.ring");
+    let complaint = "telemetry: no ring file `/no/such/app.ring`: No such file or directory (os error 2); \
+                     a killed process leaves nothing behind\n";
+    assert_eq!(stderr, complaint);
+    let (stderr, _) = said("return", "/dev/full");
+    assert!(stderr.contains("no ring file `/dev/full`: Invalid argument"), "{stderr}");
+}
+
+/// No room for a ring: that is said, and the program goes on without.
+#[test]
+fn a_disk_that_is_full() {
+    let run = child(
+        "ring::a_disk_that_is_full",
+        |process| process.env("TELEMETRY_RING", "disk/app.ring"),
+        || {
+            let disk = std::path::Path::new("disk");
+            if let Err(error) = system::mount_small_disk(disk) {
+                eprintln!("SKIPPED: cannot mount a small disk: {error}");
+                return vec![];
+            }
+            for number in 0..1000_u64 {
+                crate::work::alloc!(number, number, number, 7);
+            }
+            assert!(!disk.join("app.ring").exists());
+            vec![]
+        },
+    );
+    if run.stderr.contains("SKIPPED") {
+        eprint!("{}", run.stderr);
+        return;
+    }
+    assert_eq!(run.stream().events.len(), 1000);
+    assert!(run.stderr.contains("no room for the ring file: No space left on device"), "{}", run.stderr);
+}

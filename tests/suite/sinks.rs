@@ -1,0 +1,149 @@
+//! The runtime's sinks, chosen by their address and driven by a real program.
+
+use std::io::Read;
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+use telemetry_decode::{Order, Reader};
+
+use crate::support::process::child;
+use crate::support::stream::{Counts, Stream};
+use crate::support::system;
+use crate::work;
+
+fn emit(events: u64) {
+    (0..events).for_each(|number| work::alloc!(number, number, number, 0));
+}
+
+/// Each file can be read alone, and all together are the stream.
+#[test]
+fn rotated_files_stand_alone() {
+    let run = child(
+        "sinks::rotated_files_stand_alone",
+        |process| {
+            let address = format!("rotate:{}?size=64k&count=100", process.dir().join("s.tel").display());
+            process.env("TELEMETRY_FILENAME", address)
+        },
+        || {
+            for _ in 0..20 {
+                emit(5_000);
+                telemetry::flush();
+            }
+            vec![]
+        },
+    );
+    let files: Vec<_> =
+        (1..).map(|n| run.dir().join(format!("s.{n}.tel"))).take_while(|f| f.exists()).collect();
+    assert!(files.len() > 3, "{}", files.len());
+    for file in &files {
+        assert!(std::fs::metadata(file).expect("a file").len() < 200_000);
+        let mut alone = Reader::open(file).expect("a file").order(Order::Stream).events().expect("a stream");
+        while alone.next().expect("a readable stream").is_some() {}
+        let completeness = alone.completeness();
+        assert!(completeness.events > 0 && completeness.damaged_ranges == 0, "{completeness}");
+        assert_eq!(completeness.undecodable_parts, 0, "{}: {completeness}", file.display());
+    }
+    let mut all = Reader::open_all(&files).expect("files").events().expect("a stream");
+    while all.next().expect("a readable stream").is_some() {}
+    assert!(all.completeness().is_complete(), "{}", all.completeness());
+    assert_eq!(all.completeness().events, 100_000);
+}
+
+/// A reader that comes late and reads slowly has the whole stream in the end, its last block too.
+#[test]
+fn a_slow_reader_of_a_socket_gets_it_all() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("socket");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let reader = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        std::thread::sleep(Duration::from_millis(200));
+        let mut bytes = Vec::new();
+        let mut some = [0; 20_000];
+        while let Ok(read @ 1..) = stream.read(&mut some) {
+            bytes.extend_from_slice(&some[..read]);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        bytes
+    });
+    let run = child(
+        "sinks::a_slow_reader_of_a_socket_gets_it_all",
+        |process| process.env("TELEMETRY_FILENAME", format!("unix:{}", path.display())),
+        || {
+            emit(100_000);
+            vec![]
+        },
+    );
+    let file = run.dir().join("received.tel");
+    std::fs::write(&file, reader.join().expect("a reader")).expect("a file");
+    let counts = Counts::of(&file);
+    assert_eq!((counts.decoded, counts.lost.events()), (100_000, 0));
+    assert!(Stream::read(&file).completeness.is_complete());
+}
+
+/// A child that was forked in the middle of it all has a stream of its own beside its parent's.
+#[test]
+fn a_forked_child_has_a_file_of_its_own() {
+    let run = child(
+        "sinks::a_forked_child_has_a_file_of_its_own",
+        |process| process,
+        || {
+            emit(100);
+            let status = system::fork(|| emit(7));
+            assert!(status.success(), "{status}");
+            emit(100);
+            vec![]
+        },
+    );
+    assert_eq!(run.stream().events.len(), 200);
+    assert_eq!(Stream::read(run.path_of_child()).events.len(), 7);
+}
+
+/// What is no address is said once, and everything else goes on.
+#[test]
+fn a_wrong_address_is_told() {
+    let run = child(
+        "sinks::a_wrong_address_is_told",
+        |process| process.env("TELEMETRY_FILENAME", "tcp:nowhere"),
+        || {
+            emit(10);
+            telemetry::flush();
+            emit(10);
+            telemetry::flush();
+            vec![("lost", telemetry::counters().lost())]
+        },
+    );
+    let said =
+        "cannot write `tcp:nowhere`: `tcp:nowhere` is no address of a sink: expected a host and a port";
+    assert_eq!(run.stderr.matches(said).count(), 1, "{}", run.stderr);
+}
+
+/// A reader that is slow: threads write no faster than it reads, if they shall wait.
+#[test]
+fn threads_wait_for_a_slow_reader() {
+    child(
+        "sinks::threads_wait_for_a_slow_reader",
+        |process| {
+            let process = process.env("TELEMETRY_BUFFER", "256k").env("TELEMETRY_POLICY", "wait:30");
+            process.without("TELEMETRY_FILENAME")
+        },
+        || {
+            let (mut reader, writer) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
+            let sink = telemetry::sinks::Socket::from_unix(writer).expect("a socket").backlog(64 << 10);
+            assert!(telemetry::Config::new().sink(sink).start());
+            std::thread::spawn(move || {
+                let mut some = vec![0; 64 << 10];
+                while reader.read(&mut some).expect("a socket") > 0 {
+                    std::thread::sleep(Duration::from_millis(3));
+                }
+            });
+            for number in 0..300_000_u64 {
+                crate::work::alloc!(number, number, number, 7);
+            }
+            telemetry::flush();
+            let counters = telemetry::counters();
+            assert_eq!((counters.lost(), counters.written), (0, 300_000), "{counters:?}");
+            vec![]
+        },
+    );
+}

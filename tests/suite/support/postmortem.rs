@@ -1,0 +1,39 @@
+//! The programs that are looked at when something has happened to them.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::support::package::Workspace;
+use crate::support::process::Process;
+
+/// The programs, and which file each is.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("postmortem", include_str!("../../programs/postmortem.rs")),
+    ("standstill", include_str!("../../programs/standstill.rs")),
+];
+
+/// Their workspace.
+pub(crate) fn workspace() -> &'static Workspace {
+    static WRITTEN: OnceLock<Workspace> = OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let workspace = Workspace::new("postmortem", &["postmortem"]);
+        workspace.package("postmortem", "2024", "telemetry.workspace = true\nlibc.workspace = true");
+        workspace.write("postmortem/work.toml", include_str!("../../relations/work.toml"));
+        for (name, text) in PROGRAMS {
+            workspace.write(&format!("postmortem/src/bin/{name}.rs"), text);
+        }
+        workspace
+    })
+}
+
+/// The path of a program.
+pub(crate) fn program(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| _ = workspace().build(&[]));
+    workspace().program("debug", name)
+}
+
+/// A program, to be run.
+pub(crate) fn process(name: &str, how: &str) -> Process {
+    Process::new(program(name)).arg(how)
+}
