@@ -4,7 +4,7 @@ use crate::pool::POOL;
 use crate::record::LaneRecord;
 use crate::refill::{STRAY_NESTED, STRAY_POOL};
 use crate::registry::{self, KindState, Registry};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// What became of the events of a process, or of one kind.
 ///
@@ -131,7 +131,9 @@ fn steady<T>(read: impl Fn() -> T) -> T {
     for _ in 0..100 {
         let before = MOVING.load(Ordering::Acquire);
         let sums = read();
-        if before & 1 == 0 && MOVING.load(Ordering::Acquire) == before {
+        // What was read above was read before what comes now.
+        fence(Ordering::Acquire);
+        if before & 1 == 0 && MOVING.load(Ordering::Relaxed) == before {
             return sums;
         }
         crate::sys::yield_now();

@@ -24,9 +24,10 @@ impl<T> Open<T> {
         NonNull::new(self.0.load(Ordering::Acquire))
     }
 
-    /// The block was handed over, so it is no longer open, unless that is said already.
+    /// The block was handed over, so it is no longer open, unless that is said already. Release: who sees no
+    /// block open sees the events of this one counted.
     pub(crate) fn end(&self, block: NonNull<T>) {
-        let _ = self.0.compare_exchange(block.as_ptr(), null_mut(), Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.0.compare_exchange(block.as_ptr(), null_mut(), Ordering::Release, Ordering::Relaxed);
     }
 
     /// Forgets the block of an earlier lane.

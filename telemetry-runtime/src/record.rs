@@ -121,10 +121,12 @@ impl LaneRecord {
         }
     }
 
-    /// Events recorded so far. An estimate while the lane's thread is sealing a block.
+    /// Events recorded so far: those of sealed blocks, and what is committed in the open one. The latter counts
+    /// from what was there when it was opened, so that one which is being sealed is not counted twice.
     pub(crate) fn events(&self) -> u64 {
-        let open = if self.open.get().is_some() { STORE.committed(self) } else { 0 };
-        self.recorded.load(Ordering::Relaxed) + open
+        let open = self.open.get().and_then(|_| STORE.committed(self));
+        // Acquire, and behind the look for an open block: one that has ended is among those that are sealed.
+        open.unwrap_or_else(|| self.recorded.load(Ordering::Acquire))
     }
 }
 

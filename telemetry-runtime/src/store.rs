@@ -139,11 +139,13 @@ impl Store {
         None
     }
 
-    /// Events in the open block of a lane; none if the lock cannot be had soon.
-    pub(crate) fn committed(&self, record: &LaneRecord) -> u64 {
-        let Some(_sorting) = self.0.lock(MANY >> 8, sys::yield_now) else { return 0 };
+    /// Events of a lane up to the last one committed in its open block. None without one, or if the lock cannot
+    /// be had soon.
+    pub(crate) fn committed(&self, record: &LaneRecord) -> Option<u64> {
+        let _sorting = self.0.lock(MANY >> 8, sys::yield_now)?;
         // SAFETY: no block goes back to the pool before it is sorted, for which we have the lock.
-        record.open.get().map_or(0, |block| u64::from(unsafe { block.as_ref() }.state.committed().1))
+        let open = unsafe { record.open.get()?.as_ref() };
+        Some(open.header().before + u64::from(open.state.committed().1))
     }
 
     /// The lock, for a fork.

@@ -69,6 +69,10 @@ fn gdb_calls_them() {
         eprintln!("SKIPPED: gdb may not trace here");
         return;
     }
+    if stderr.contains("Couldn't write extended state status") {
+        eprintln!("SKIPPED: gdb cannot call functions here, it does not know all registers of this processor");
+        return;
+    }
     assert_eq!(results(&stdout), ["0", "22", "0", "0"], "{all}");
     // All that was in memory, and nothing else.
     let decoded = Stream::read(&dump);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use telemetry_decode::Reader;
+use telemetry_decode::{Reader, Refusal};
 
 use crate::ends::program;
 use crate::support::process::{Outcome, Process, child};
@@ -16,7 +16,9 @@ fn recovered(run: &Outcome, images: &[&str]) -> Vec<(u64, Vec<Event>)> {
     let out = run.dir().join("recovered.tel");
     let mut file = std::fs::File::create(&out).expect("a file");
     let found = Reader::open_all(&paths).expect("images").recover(&mut file).expect("what is left");
-    assert!(found.refused.is_empty(), "{:?}", found.refused);
+    // A write that the kill cuts short leaves the stream a block that is none; the ring still has it whole.
+    let cut = found.refused.get(&Refusal::Cut).map_or(0, |refused| refused.blocks);
+    assert!(found.refused.len() <= 1 && cut <= u64::from(images.len() > 1), "{:?}", found.refused);
     let told = std::fs::read(run.dir().join("told")).expect("what the threads told");
     let mut events = Stream::read_what_is_left(&out).events;
     let threads = (0..4).map(|thread| {
