@@ -22,7 +22,7 @@ pub const VALUE: &[&str] = &["value", "doc"];
 pub const EVENT: &[&str] = &["name", "code", "always", "used", "kind", "doc", "params"];
 
 /// Of a parameter.
-pub const PARAM: &[&str] = &["name", "sort", "max", "unit", "doc"];
+pub const PARAM: &[&str] = &["name", "sort", "max", "unit", "since", "doc"];
 
 /// Of a span.
 pub const SPAN: &[&str] = &["name", "begin", "end", "key", "doc"];

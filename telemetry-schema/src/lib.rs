@@ -11,7 +11,7 @@
 //! #:schema ./telemetry-schema/events.schema.json
 //! [registry]
 //! name = "gc"                                    # snake_case
-//! version = { major = 1, median = 0, minor = 0 }
+//! version = { major = 1, median = 0, minor = 1 }
 //! doc = "A small collector's view of itself"
 //!
 //! [kinds]                                        # up to 64, each with its own bit
@@ -42,6 +42,7 @@
 //!   { name = "comment", sort = "string", max = 80 },        # bytes; default 1024
 //!   { name = "stack", sort = "[pointer]", max = 16 },       # elements; default 64
 //!   { name = "ranks", sort = "[u32; 4]" },
+//!   { name = "pause", sort = "u64", unit = "ns", since = "1.0.1" },   # appended in that version
 //! ]
 //!
 //! [[event]]
@@ -63,9 +64,13 @@
 //! ```
 //!
 //! Left out, `clock` is `precise`, `flags` false, `always` and `used` true, `params` empty; `unit`,
-//! `max` and the docs of types, values and parameters may be left out too. Sorts ([`Sort`]) have
+//! `max`, `since` and the docs of types, values and parameters may be left out too. Sorts ([`Sort`]) have
 //! long names and, some of them, the letters of the MPS. Arrays are of any sort but strings and
 //! bytes. An event's parameters take at most 32 KiB ([`limits`]).
+//!
+//! A parameter that is appended to an event that streams in the world already have says `since` which
+//! version, so that decoders know that older streams are without it; so do all parameters behind
+//! it. Once the major rises no stream is older, and `since` is left out.
 //!
 //! Kinds, types and events share one namespace, whatever the case of their letters. Names are no
 //! keywords of Rust or Python, since they stand in generated code as they are.
@@ -113,8 +118,8 @@ pub fn parse(text: &str) -> Result<Registry, Invalid> {
 /// Reads a registry that was accepted before: one that comes out of a stream, or the framework's own.
 ///
 /// As [`parse`], except that what a later version may have added or come to refuse does no harm:
-/// unknown keys are passed over, names may be keywords or reserved or differ only in case, and spans
-/// may be of retired events. So a stream can be read whose registry is older or newer than the
+/// unknown keys are passed over, names may be keywords or reserved or differ only in case, spans may
+/// be of retired events, and `since` any version or anything else. So a stream can be read whose registry is older or newer than the
 /// reader.
 ///
 /// # Errors

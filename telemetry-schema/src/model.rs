@@ -126,6 +126,10 @@ pub struct Param {
     pub unit: String,
     /// Most bytes of a `String` or `Bytes`; longer ones are cut. 0 for other sorts.
     pub max_len: u32,
+    /// The version of the registry in which it was appended to its event: streams of older versions
+    /// do not have it. None for a parameter that the event always had. At most the registry's
+    /// version and of its major; behind a parameter that has one all have one, none of them lower.
+    pub since: Option<Version>,
 }
 
 /// How many values a parameter has.
@@ -153,6 +157,17 @@ pub struct Span {
     pub key: Option<String>,
     /// What runs between the two.
     pub doc: String,
+}
+
+impl Version {
+    /// The version of a text such as `1.2.0`, the only text that is written for it.
+    pub fn from_text(text: &str) -> Option<Version> {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        let (major, median, minor) = (parts.next()??, parts.next()??, parts.next()??);
+        let version = Version { major, median, minor };
+        // What is written otherwise, with zeros before it, a sign or a further part, is another text.
+        (version.to_string() == text).then_some(version)
+    }
 }
 
 impl Clock {

@@ -56,6 +56,11 @@ impl<'a> Fields<'a> {
         self.text(cx, key)
     }
 
+    /// The text of a key, if it has one; notes nothing.
+    pub(super) fn any_text(&self, key: &str) -> Option<&'a str> {
+        self.table.get(key)?.get_ref().as_str()
+    }
+
     pub(super) fn flag(&self, cx: &mut Check, key: &str, default: bool) -> bool {
         self.get(cx, key, "`true` or `false`", DeValue::as_bool).map_or(default, Spanned::into_inner)
     }
@@ -188,6 +193,7 @@ fn example(key: &str) -> Option<&'static str> {
         "code" => Some("`code = 0x0011`"),
         "kind" => Some("`kind = \"Pool\"`, a kind of `[kinds]`"),
         "params" => Some("`params = [{ name = \"size\", sort = \"word\" }]`"),
+        "since" => Some("`since = \"1.2.0\"`, the version of the registry that the parameter came with"),
         "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`"),
         "begin" | "end" => Some("the name of an event, `\"PoolInit\"`"),
         _ => None,

@@ -10,6 +10,7 @@ mod kinds;
 mod names;
 mod params;
 mod prose;
+mod since;
 mod spans;
 mod types;
 
@@ -34,7 +35,8 @@ pub(crate) enum Origin {
 
 /// See [`crate::parse`].
 pub(crate) fn check(text: &str, origin: Origin) -> Result<Registry, Invalid> {
-    let mut cx = Check { text, origin, diags: Diagnostics::default(), names: Names::default() };
+    let (diags, names) = (Diagnostics::default(), Names::default());
+    let mut cx = Check { text, origin, version: None, diags, names };
     let most = match origin {
         Origin::File => limits::MAX_FILE_LEN,
         Origin::Embedded => limits::MAX_EMBEDDED_LEN,
@@ -61,6 +63,8 @@ pub(crate) fn check(text: &str, origin: Origin) -> Result<Registry, Invalid> {
 struct Check<'a> {
     text: &'a str,
     origin: Origin,
+    /// The registry's, if it is what was meant.
+    version: Option<Version>,
     diags: Diagnostics,
     names: Names,
 }
@@ -104,12 +108,14 @@ fn registry(cx: &mut Check, file: &Fields) -> (String, Version, String) {
     });
     let version = registry.need_table(cx, "version").map(|table| {
         let version = Fields::new(cx, "the version", table.span(), table.get_ref(), keys::VERSION);
-        let mut part =
-            |key| version.need_int(cx, key, 0..=u32::MAX.into()).map_or(0, |part| part.into_inner() as u32);
-        Version { major: part("major"), median: part("median"), minor: part("minor") }
+        let mut part = |key| version.need_int(cx, key, 0..=u32::MAX.into());
+        let [major, median, minor] =
+            ["major", "median", "minor"].map(|key| Some(part(key)?.into_inner() as u32));
+        Some(Version { major: major?, median: median?, minor: minor? })
     });
+    cx.version = version.flatten();
     let doc = registry.need_doc(cx);
-    (name.unwrap_or_default(), version.unwrap_or(nothing.1), doc)
+    (name.unwrap_or_default(), cx.version.unwrap_or(nothing.1), doc)
 }
 
 /// The registry's name in a file that may be broken anywhere.

@@ -2,6 +2,7 @@
 
 use super::fields::Fields;
 use super::names::{Once, Style};
+use super::since::Appended;
 use super::types::Types;
 use super::{Check, Text};
 use crate::diagnostic::{one_of, quote};
@@ -18,6 +19,7 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
         cx.diags.error(tables[MAX_PARAMS].span(), message).help("put some into arrays, or split the event");
     }
     let mut names = Once::default();
+    let mut appended = Appended::default();
     let params = tables.iter().take(MAX_PARAMS).map(|table| {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
         let what = match text {
@@ -38,13 +40,14 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
         }
         let (param, fine) = param(cx, &fields, types);
         sound &= fine;
-        Param { name: name.map_or(String::new(), |name| name.into_inner().to_string()), ..param }
+        let since = appended.since(cx, &fields);
+        Param { name: name.map_or(String::new(), |name| name.into_inner().to_string()), since, ..param }
     });
     let params = params.collect();
     (params, sound)
 }
 
-/// All of a parameter but its name, and whether its size is known.
+/// All of a parameter but its name and `since`, and whether its size is known.
 fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     let sort = fields.need_text(cx, "sort").and_then(|text| sort(cx, fields, &text, types));
     let mut param = Param {
@@ -63,6 +66,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
             unit.into_inner().to_string()
         }),
         max_len: 0,
+        since: None,
     };
     let Some((sort, count)) = sort else { return (param, false) };
     let sound = !matches!(sort, Sort::Named(index) if types.unsound.contains(&types.list[index].name));

@@ -43,6 +43,7 @@ pub(crate) fn registries() -> impl Strategy<Value = Registry> {
             types.sort_by(|a, b| a.name.cmp(&b.name));
             events.iter_mut().zip(codes).for_each(|(event, code)| event.code = code);
             let version = Version { major, median, minor };
+            events.iter_mut().for_each(|event| append(event, version));
             let mut registry =
                 Registry { name, version, doc, kinds: kinds.collect(), types, events, spans: Vec::new() };
             for index in 0..registry.events.len() {
@@ -108,6 +109,14 @@ fn event(name: &str, kinds: usize, types: usize) -> impl Strategy<Value = Event>
     )
 }
 
+/// Has up to three of the last parameters appended, the last in the registry's version.
+fn append(event: &mut Event, version: Version) {
+    let appended = usize::from(event.code / 255 % 4);
+    for (age, param) in event.params.iter_mut().rev().take(appended).enumerate() {
+        param.since = Some(Version { median: version.median >> (8 * age), ..version });
+    }
+}
+
 fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
     let name = name.to_string();
     let sorts: Vec<Sort> = Sort::ALL.iter().copied().chain((0..types).map(Sort::Named)).collect();
@@ -126,6 +135,7 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
             doc,
             unit: if sort.is_number() { unit } else { String::new() },
             max_len: if sort.is_run() { max_len } else { 0 },
+            since: None,
         },
     )
 }

@@ -136,6 +136,9 @@ fn an_embedded_registry_may_be_of_another_time() {
         ("code = 0x0001", "code = 0x0001\nreplay = \"alloc\""),
         ("[[span]]", "[[message]]\nname = \"Gc\"\n[[span]]"),
         ("end = \"TraceEnd\"", "end = \"TraceFlip\""),
+        ("unit = \"bytes\"", "unit = \"bytes\", since = \"9.0.0\""),
+        ("unit = \"bytes\"", "unit = \"bytes\", since = \"the beginning\""),
+        ("unit = \"bytes\"", "unit = \"bytes\", since = 1.2"),
     ] {
         let text = with(from, to);
         invalid(&text);

@@ -35,6 +35,7 @@ const fn meaning(rule: &'static str, edits: &'static [(&'static str, &'static st
 }
 
 const EVENT: &str = "[[event]]\nname = \"PoolInit\"\n";
+const UNIT: &str = "unit = \"bytes\"";
 const WHY: &str = "{ name = \"why\", sort = \"Why\", doc = \"what asked for it\" }";
 
 /// The mistakes, each of which makes exactly one error.
@@ -189,6 +190,21 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     form("max_on_fixed_array", &[("sort = \"[u32]\"", "sort = \"[u32; 8]\"")]),
     form("unit_without_number", &[("sort = \"S\", max = 64", "sort = \"S\", unit = \"bytes\"")]),
     form("unit_not_a_word", &[("unit = \"bytes\"", "unit = \"thousands of bytes\"")]),
+    // Appended parameters.
+    form("since_not_a_version", &[(UNIT, "unit = \"bytes\", since = \"1.0\"")]),
+    form("since_with_zeros", &[(UNIT, "unit = \"bytes\", since = \"1.00.0\"")]),
+    form("wrong_type_since", &[(UNIT, "unit = \"bytes\", since = { major = 1 }")]),
+    meaning("since_above_version", &[(UNIT, "unit = \"bytes\", since = \"1.1.0\"")]),
+    meaning("since_of_older_major", &[(UNIT, "unit = \"bytes\", since = \"0.9.0\"")]),
+    meaning("no_since_behind_appended", &[("\"the pool\"", "\"the pool\", since = \"1.0.0\"")]),
+    meaning(
+        "since_below_that_before",
+        &[
+            ("minor = 0", "minor = 7"),
+            ("doc = \"what asked for it\"", "since = \"1.0.5\""),
+            (UNIT, "unit = \"bytes\", since = \"1.0.4\""),
+        ],
+    ),
     // Spans.
     meaning("span_of_unknown_event", &[("end = \"TraceEnd\"", "end = \"TraceEnds\"")]),
     meaning("span_of_retired_event", &[("end = \"TraceEnd\"", "end = \"TraceFlip\"")]),

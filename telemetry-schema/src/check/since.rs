@@ -1,0 +1,77 @@
+//! Rules about parameters that were appended to their event.
+
+use super::fields::Fields;
+use super::{Check, Origin, Text};
+use crate::Version;
+use crate::diagnostic::quote;
+
+/// What is known of an event's appended parameters, from the first to the last.
+#[derive(Default)]
+pub(super) struct Appended<'a> {
+    /// `since` of the last one, as it is written and read.
+    last: Option<(Text<'a>, Version)>,
+    /// True once one was noted: what the next ones lack may be only its consequence.
+    noted: bool,
+}
+
+impl<'a> Appended<'a> {
+    /// `since` of the next parameter.
+    pub(super) fn since(&mut self, cx: &mut Check, param: &Fields<'a>) -> Option<Version> {
+        if cx.origin == Origin::Embedded {
+            // It does not decide how bytes are read, so one that breaks a rule does no harm.
+            return Version::from_text(param.any_text("since")?);
+        }
+        let text = param.text(cx, "since");
+        let version = text.as_ref().and_then(|text| self.version(cx, param, text));
+        self.noted |= version.is_none() && param.has("since");
+        match (text, version) {
+            (Some(text), Some(version)) => self.last = Some((text, version)),
+            _ => self.need(cx, param),
+        }
+        version
+    }
+
+    /// Notes a parameter without `since` behind one that has it.
+    fn need(&mut self, cx: &mut Check, param: &Fields) {
+        let Some((last, version)) = self.last.as_ref().filter(|_| !self.noted) else { return };
+        let message = format!("{} has no `since`, but stands behind an appended parameter", param.what);
+        cx.diags.error(param.span.clone(), message).label(last.span(), "appended here").help(format!(
+            "if it was appended too, add `since = \"{version}\"`, else put it before that one"
+        ));
+        self.noted = true;
+    }
+
+    /// Reads a version that is one of this registry's, and no lower than the last.
+    fn version(&self, cx: &mut Check, param: &Fields, text: &Text) -> Option<Version> {
+        let what = format!("`since` of {}", param.what);
+        let found = Version::from_text(text.get_ref());
+        let (message, help) = match (found, cx.version) {
+            (None, _) => (
+                format!("expected major.median.minor for {what}, found {}", quote(text.get_ref())),
+                "for instance `since = \"1.2.0\"`".to_string(),
+            ),
+            (Some(version), Some(current)) if version.major < current.major => (
+                format!("{what} is {version}, of an older major than the registry's version {current}"),
+                format!("leave it out: every stream of major {} has the parameter", current.major),
+            ),
+            (Some(version), Some(current)) if version > current => (
+                format!("{what} is {version}, above the registry's version {current}"),
+                "name the version that the parameter comes with, and raise the registry's to it".to_string(),
+            ),
+            (Some(version), _) => match &self.last {
+                Some((_, last)) if version < *last => (
+                    format!("{what} is {version}, below {last} of a parameter before it"),
+                    "parameters stand in the order in which they were appended".to_string(),
+                ),
+                _ => return found,
+            },
+        };
+        let diagnostic = cx.diags.error(text.span(), message).help(help);
+        if let (Some((last, before)), Some(version)) = (&self.last, found)
+            && version < *before
+        {
+            diagnostic.label(last.span(), "appended here");
+        }
+        None
+    }
+}
