@@ -73,11 +73,7 @@ impl Registry {
             let _ = writeln!(out, "kind {} {} {}", kind.bit, kind.name, kind.clock.name());
         }
         for ty in &self.types {
-            let form = match ty.form {
-                TypeForm::Enum => "enum",
-                TypeForm::Flags => "flags",
-            };
-            let _ = writeln!(out, "type {} {} {form}", ty.name, self.sort_name(ty.repr));
+            let _ = writeln!(out, "type {} {} {}", ty.name, self.sort_name(ty.repr), ty.form.name());
             for value in &ty.values {
                 let _ = writeln!(out, "value {} {}", value.number, value.name);
             }
@@ -179,7 +175,7 @@ pub(crate) const fn default_max(sort: Sort) -> u32 {
 }
 
 /// A basic string of TOML, on one line.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for char in text.chars() {
@@ -198,7 +194,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-const fn fnv1a(bytes: &[u8]) -> u64 {
+pub(crate) const fn fnv1a(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     let mut index = 0;
     while index < bytes.len() {

@@ -92,6 +92,7 @@ mod slots;
 mod snippet;
 mod sort;
 mod syntax;
+pub mod version;
 mod words;
 
 pub use diagnostic::{Diagnostic, Invalid, Label};

@@ -36,3 +36,6 @@ pub const MAX_EMBEDDED_LEN: u64 = 2 * MAX_FILE_LEN;
 
 /// Mistakes that are kept of one file; of the rest only the number is.
 pub const MAX_DIAGNOSTICS: usize = 200;
+
+/// Bytes of an `events.lock`: what is there of an `events.toml`, and of events that are gone.
+pub const MAX_LOCK_LEN: u64 = 4 * MAX_FILE_LEN;

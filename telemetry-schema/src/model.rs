@@ -159,6 +159,21 @@ pub struct Span {
     pub doc: String,
 }
 
+impl TypeForm {
+    /// The word for it: `enum` or `flags`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TypeForm::Enum => "enum",
+            TypeForm::Flags => "flags",
+        }
+    }
+
+    /// The form of a word.
+    pub fn from_text(text: &str) -> Option<TypeForm> {
+        [TypeForm::Enum, TypeForm::Flags].into_iter().find(|form| form.name() == text)
+    }
+}
+
 impl Version {
     /// The version of a text such as `1.2.0`, the only text that is written for it.
     pub fn from_text(text: &str) -> Option<Version> {

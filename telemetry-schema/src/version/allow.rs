@@ -1,0 +1,72 @@
+//! `[[allow]]`: changes that a relation makes on purpose without the number that they demand.
+
+use std::ops::Range;
+
+use super::{Change, Rule, Thing};
+
+/// One `[[allow]]` of an `events.toml`: excuses one change from its rule. It is a note of the file
+/// about the way from the last release to the next one, so it is no part of the registry, and no
+/// stream has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allow {
+    /// The rule that the change breaks.
+    pub rule: Rule,
+    /// What changes.
+    pub target: Target,
+    /// Why it may; never empty.
+    pub reason: String,
+    /// Where it is in the file, in bytes.
+    pub span: Range<usize>,
+}
+
+/// What an [`Allow`] names: at most one of these groups, none for the registry itself. Things are
+/// called as in the new relation; those that are gone as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct Target {
+    pub kind: Option<String>,
+    pub ty: Option<String>,
+    /// Of the type.
+    pub value: Option<String>,
+    pub event: Option<String>,
+    /// Of the event.
+    pub param: Option<String>,
+    pub span: Option<String>,
+}
+
+impl Allow {
+    /// True if it excuses the change.
+    pub fn matches(&self, change: &Change) -> bool {
+        self.rule == change.rule && self.target == Target::of(change.thing())
+    }
+}
+
+impl Target {
+    /// The target that names a thing.
+    pub fn of(thing: &Thing) -> Target {
+        let nothing = Target::default();
+        let some = |text: &String| Some(text.clone());
+        match thing {
+            Thing::Registry => nothing,
+            Thing::Kind { name } => Target { kind: some(name), ..nothing },
+            Thing::Type { name } => Target { ty: some(name), ..nothing },
+            Thing::Value { ty, name } => Target { ty: some(ty), value: some(name), ..nothing },
+            Thing::Event { name, .. } => Target { event: some(name), ..nothing },
+            Thing::Param { event, name, .. } => Target { event: some(event), param: some(name), ..nothing },
+            Thing::Span { name } => Target { span: some(name), ..nothing },
+        }
+    }
+
+    /// The keys of `[[allow]]` and their values, in the order of [`crate::keys::ALLOW`].
+    pub fn keys(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let keys = [
+            ("event", &self.event),
+            ("param", &self.param),
+            ("kind", &self.kind),
+            ("type", &self.ty),
+            ("value", &self.value),
+            ("span", &self.span),
+        ];
+        keys.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
+    }
+}

@@ -1,0 +1,144 @@
+//! One difference between two relations.
+
+use std::fmt;
+
+use super::Rule;
+use crate::diagnostic::quote;
+
+/// One difference between a released relation and a newer one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What kind of difference, and so what it asks of the version.
+    pub rule: Rule,
+    /// What changed, as the old relation calls it; none if it is new.
+    pub old: Option<Thing>,
+    /// What changed, as the new relation calls it; none if it is gone.
+    pub new: Option<Thing>,
+    /// The key of `events.toml` whose value changed; empty if it is the thing as a whole.
+    pub key: &'static str,
+    /// The old value, as a relation writes it; empty if there was none.
+    pub was: String,
+    /// The new value, as a relation writes it; empty if there is none.
+    pub is: String,
+}
+
+/// A thing that a relation has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Thing {
+    /// The relation itself.
+    Registry,
+    Kind {
+        name: String,
+    },
+    Type {
+        name: String,
+    },
+    Value {
+        ty: String,
+        name: String,
+    },
+    /// The code tells it from an event that had its name before.
+    Event {
+        name: String,
+        code: u16,
+    },
+    Param {
+        event: String,
+        code: u16,
+        name: String,
+    },
+    Span {
+        name: String,
+    },
+}
+
+impl Change {
+    /// The thing as it is called now, or, if it is gone, as it was called.
+    pub fn thing(&self) -> &Thing {
+        self.new.as_ref().or(self.old.as_ref()).unwrap_or(&Thing::Registry)
+    }
+
+    /// What changed, in one line: lower case, no full stop.
+    pub fn message(&self) -> String {
+        let thing = self.thing();
+        let (was, is) = (quote(&self.was), quote(&self.is));
+        let called = |thing: &Option<Thing>| quote(thing.as_ref().map_or("", Thing::name));
+        match self.rule {
+            Rule::DocsChanged => format!("the doc of {thing} changed"),
+            Rule::EventAdded | Rule::KindAdded | Rule::TypeAdded | Rule::ValueAdded | Rule::SpanAdded => {
+                format!("{thing} is new")
+            }
+            Rule::KindRemoved | Rule::TypeRemoved | Rule::ValueRemoved | Rule::SpanRemoved => {
+                format!("{thing} is gone")
+            }
+            Rule::ParamRemoved => format!("{thing} is gone"),
+            Rule::EventRetired => format!("{thing} is retired"),
+            Rule::EventRestored => format!("{thing} is back"),
+            Rule::EventForgotten => format!("the row of {thing}, which is retired, is gone"),
+            Rule::EventRemoved => format!("{thing} is gone, but was not retired"),
+            Rule::CodeReused => format!("{thing} has the code {is}, which is {was}'s for ever"),
+            Rule::EventRenamed
+            | Rule::ParamRenamed
+            | Rule::KindRenamed
+            | Rule::TypeRenamed
+            | Rule::ValueRenamed => format!("{thing} was called {}", called(&self.old)),
+            Rule::ParamAppended => format!("{thing} is appended"),
+            Rule::SinceMissing => format!("{thing} is appended, but has no `since`"),
+            Rule::SinceWrong => format!("{thing} is appended, but since {}, not {}", self.is, self.was),
+            Rule::ParamInserted => format!("{thing} is inserted"),
+            Rule::ParamMoved => format!("{thing} has place {}, had {}", self.is, self.was),
+            Rule::VersionLowered => format!("the version is {}, below {} as released", self.is, self.was),
+            Rule::RegistryRenamed => format!("the registry is called {is}, but {was} was released"),
+            Rule::EventAlwaysChanged
+            | Rule::EventRecoded
+            | Rule::EventKindChanged
+            | Rule::SinceChanged
+            | Rule::ParamRetyped
+            | Rule::MaxChanged
+            | Rule::UnitGiven
+            | Rule::UnitChanged
+            | Rule::KindBitChanged
+            | Rule::KindClockChanged
+            | Rule::TypeReprChanged
+            | Rule::TypeFormChanged
+            | Rule::ValueRenumbered
+            | Rule::SpanChanged => match (self.was.is_empty(), self.is.is_empty()) {
+                (true, _) => format!("`{}` of {thing} is {is}, and was not there", self.key),
+                (_, true) => format!("`{}` of {thing} is not there, was {was}", self.key),
+                _ => format!("`{}` of {thing} is {is}, was {was}", self.key),
+            },
+        }
+    }
+}
+
+impl Thing {
+    /// Its own name; empty for the registry.
+    pub fn name(&self) -> &str {
+        match self {
+            Thing::Registry => "",
+            Thing::Kind { name }
+            | Thing::Type { name }
+            | Thing::Value { name, .. }
+            | Thing::Event { name, .. }
+            | Thing::Param { name, .. }
+            | Thing::Span { name } => name,
+        }
+    }
+}
+
+/// As messages name it: ``parameter `size` of event `Evicted` ``.
+impl fmt::Display for Thing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = quote(self.name());
+        match self {
+            Thing::Registry => f.write_str("the registry"),
+            Thing::Kind { .. } => write!(f, "kind {name}"),
+            Thing::Type { .. } => write!(f, "type {name}"),
+            Thing::Value { ty, .. } => write!(f, "value {name} of type {}", quote(ty)),
+            Thing::Event { .. } => write!(f, "event {name}"),
+            Thing::Param { event, .. } => write!(f, "parameter {name} of event {}", quote(event)),
+            Thing::Span { .. } => write!(f, "span {name}"),
+        }
+    }
+}

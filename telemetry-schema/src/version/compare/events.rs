@@ -1,0 +1,155 @@
+//! What differs between the events of two relations.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Changes, Names, Renamed, params};
+use crate::version::lock::{Lock, LockEvent, LockParam, State};
+use crate::version::{Rule, Thing};
+use crate::words::nearest;
+
+/// The events, of which the renamed ones are given back.
+pub(super) fn compare<'a>(
+    changes: &mut Changes,
+    old: &'a Lock,
+    new: &'a Lock,
+    renamed: &Renamed,
+) -> Names<'a> {
+    let pairs = Pairs::new(old, new);
+    let mut names = Names::new();
+    for (index, is) in new.events.iter().enumerate() {
+        let was = pairs.of_new[index].map(|index| &old.events[index]);
+        // Whoever had the code before has it for ever.
+        if let Some(owner) = old.event(is.code).filter(|owner| was.is_none_or(|was| was.code != owner.code)) {
+            let things = (Some(thing(owner)), Some(thing(is)));
+            let values = (owner.name.clone(), format!("{:#06x}", is.code));
+            changes.add(Rule::CodeReused, things, "code", values);
+            continue;
+        }
+        let Some(was) = was else {
+            changes.whole(Rule::EventAdded, (None, Some(thing(is))));
+            continue;
+        };
+        if was.name != is.name {
+            names.insert(&was.name, &is.name);
+        }
+        event(changes, was, is, renamed);
+        params::compare(changes, was, is, (old.version, new.version), renamed);
+    }
+    let known: HashSet<usize> = pairs.of_new.iter().flatten().copied().collect();
+    for (index, was) in old.events.iter().enumerate() {
+        // One whose code is another's is named there.
+        if known.contains(&index) || new.event(was.code).is_some() {
+            continue;
+        }
+        let rule = match was.state {
+            State::Used => Rule::EventRemoved,
+            State::Retired => Rule::EventForgotten,
+            State::Gone(_) => continue,
+        };
+        changes.whole(rule, (Some(thing(was)), None));
+    }
+    names
+}
+
+fn event(changes: &mut Changes, was: &LockEvent, is: &LockEvent, renamed: &Renamed) {
+    let things = (Some(thing(was)), Some(thing(is)));
+    changes.field(Rule::EventRenamed, &things, "name", &was.name, &is.name);
+    let code = |event: &LockEvent| format!("{:#06x}", event.code);
+    changes.field(Rule::EventRecoded, &things, "code", &code(was), &code(is));
+    let kind = renamed.kinds.get(was.kind.as_str()).copied().unwrap_or(&was.kind);
+    if kind != is.kind {
+        changes.field(Rule::EventKindChanged, &things, "kind", &was.kind, &is.kind);
+    }
+    let always = |event: &LockEvent| event.always.to_string();
+    changes.field(Rule::EventAlwaysChanged, &things, "always", &always(was), &always(is));
+    let used = |event: &LockEvent| event.state == State::Used;
+    match (used(was), used(is)) {
+        (true, false) => changes.field(Rule::EventRetired, &things, "used", "true", "false"),
+        (false, true) => changes.field(Rule::EventRestored, &things, "used", "false", "true"),
+        (false, false) if !was.state.is_listed() => changes.whole(Rule::EventRestored, things.clone()),
+        _ => {}
+    }
+    changes.docs(things, was.docs, is.docs);
+}
+
+/// Which event of the new relation is which of the old one.
+struct Pairs {
+    /// By index of the new one, the index of the old one.
+    of_new: Vec<Option<usize>>,
+    /// By index of the old one: it has its new one.
+    taken: Vec<bool>,
+}
+
+impl Pairs {
+    /// Events are the same by name and code; or else by name; or else by code, if they are alike; or
+    /// else if both their names and their forms are.
+    fn new(old: &Lock, new: &Lock) -> Pairs {
+        let mut pairs = Pairs { of_new: vec![None; new.events.len()], taken: vec![false; old.events.len()] };
+        let by_code = |code| old.events.binary_search_by_key(&code, |event| event.code).ok();
+        let listed = old.events.iter().enumerate().filter(|(_, event)| event.state.is_listed());
+        let by_name: HashMap<&str, usize> = listed.map(|(at, event)| (event.name.as_str(), at)).collect();
+
+        pairs.each(new, |is| by_code(is.code).filter(|&was| old.events[was].name == is.name));
+        pairs.each(new, |is| by_name.get(is.name.as_str()).copied());
+        // A code that is spent is not one that is renamed, unless its event stays as retired as it was.
+        pairs.each(new, |is| {
+            by_code(is.code).filter(|&was| {
+                let was = &old.events[was];
+                was.state.is_listed()
+                    && (was.state == State::Used || is.state == State::Retired)
+                    && are_alike(was, is)
+            })
+        });
+        let left = (0..old.events.len()).filter(|&was| !pairs.taken[was]);
+        let gone = left
+            .filter(|&was| old.events[was].state == State::Used && new.event(old.events[was].code).is_none());
+        let gone: Vec<usize> = gone.take(MAX_COMPARED).collect();
+        pairs.each(new, |is| {
+            let same =
+                |was: &LockEvent| !is.params.is_empty() && has_form_of(was, is) && has_name_like(was, is);
+            gone.iter().copied().find(|&was| old.event(is.code).is_none() && same(&old.events[was]))
+        });
+        pairs
+    }
+
+    /// Pairs every new event that has no old one yet with the one that is found, if that is free.
+    fn each(&mut self, new: &Lock, find: impl Fn(&LockEvent) -> Option<usize>) {
+        for (index, is) in new.events.iter().enumerate() {
+            if self.of_new[index].is_none()
+                && let Some(was) = find(is)
+                && !std::mem::replace(&mut self.taken[was], true)
+            {
+                self.of_new[index] = Some(was);
+            }
+        }
+    }
+}
+
+/// Bounds the work where everything is another: of more events that are gone than this, the others
+/// are not looked for under another name.
+const MAX_COMPARED: usize = 50;
+
+/// True if an event of one code may be the same by another name: its name or half of its parameters
+/// are the same.
+fn are_alike(a: &LockEvent, b: &LockEvent) -> bool {
+    let has = |param: &LockParam| {
+        b.params.iter().any(|other| (&other.name, &other.sort) == (&param.name, &param.sort))
+    };
+    let shared = a.params.iter().filter(|param| has(param)).count();
+    2 * shared >= a.params.len().max(b.params.len()) || has_name_like(a, b)
+}
+
+fn has_name_like(a: &LockEvent, b: &LockEvent) -> bool {
+    nearest(&a.name, [b.name.as_str()]).is_some()
+}
+
+fn has_form_of(a: &LockEvent, b: &LockEvent) -> bool {
+    let form = |event: &'_ LockEvent| -> Vec<(String, String)> {
+        event.params.iter().map(|param| (param.name.clone(), param.sort.clone())).collect()
+    };
+    a.params.len() == b.params.len() && form(a) == form(b)
+}
+
+fn thing(event: &LockEvent) -> Thing {
+    Thing::Event { name: event.name.clone(), code: event.code }
+}

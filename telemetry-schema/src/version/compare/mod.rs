@@ -1,0 +1,113 @@
+//! Finds what differs between two relations, thing by thing and field by field.
+
+mod events;
+mod kinds;
+mod params;
+mod types;
+
+use std::collections::HashMap;
+
+use super::lock::{Docs, Lock, LockSpan};
+use super::{Change, Rule, Thing};
+use crate::Registry;
+
+/// What differs between a released relation and a newer one: registry, kinds, types, events by code,
+/// each with its parameters, spans. Nothing where they are the same.
+///
+/// Things are the same by name, or, renamed, by what else tells them: a kind by its bit, a value by
+/// its number, an event by its code. One slip is one change: a renamed type is not also another sort
+/// of its parameters.
+pub fn compare(old: &Lock, new: &Registry) -> Vec<Change> {
+    compare_locks(old, &Lock::of(new, None))
+}
+
+/// [`compare`] where both are known as a lock has them.
+pub(crate) fn compare_locks(old: &Lock, new: &Lock) -> Vec<Change> {
+    let mut changes = Changes::default();
+    let registry = Some(Thing::Registry);
+    if old.registry != new.registry {
+        // Whatever else differs says nothing then.
+        let values = (old.registry.clone(), new.registry.clone());
+        changes.add(Rule::RegistryRenamed, (registry.clone(), registry), "name", values);
+        return changes.list;
+    }
+    if new.version < old.version {
+        let values = (old.version.to_string(), new.version.to_string());
+        changes.add(Rule::VersionLowered, (registry.clone(), registry.clone()), "version", values);
+    }
+    changes.docs((registry.clone(), registry), old.docs, new.docs);
+    let kinds = kinds::compare(&mut changes, old, new);
+    let types = types::compare(&mut changes, old, new);
+    let events = events::compare(&mut changes, old, new, &Renamed { kinds, types });
+    spans(&mut changes, old, new, &events);
+    changes.list
+}
+
+/// New names by old ones.
+type Names<'a> = HashMap<&'a str, &'a str>;
+
+/// The kinds and types that have another name.
+struct Renamed<'a> {
+    kinds: Names<'a>,
+    types: Names<'a>,
+}
+
+/// The things of a change, as they are called on both sides.
+type Things = (Option<Thing>, Option<Thing>);
+
+/// The changes found so far.
+#[derive(Default)]
+struct Changes {
+    list: Vec<Change>,
+}
+
+impl Changes {
+    fn add(&mut self, rule: Rule, (old, new): Things, key: &'static str, (was, is): (String, String)) {
+        self.list.push(Change { rule, old, new, key, was, is });
+    }
+
+    /// Something as a whole: new, gone, moved.
+    fn whole(&mut self, rule: Rule, things: Things) {
+        self.add(rule, things, "", (String::new(), String::new()));
+    }
+
+    /// A field, if its two values differ.
+    fn field(&mut self, rule: Rule, things: &Things, key: &'static str, was: &str, is: &str) {
+        if was != is {
+            self.add(rule, things.clone(), key, (was.to_string(), is.to_string()));
+        }
+    }
+
+    fn docs(&mut self, things: Things, old: Docs, new: Docs) {
+        if old != new {
+            self.add(Rule::DocsChanged, things, "doc", (String::new(), String::new()));
+        }
+    }
+}
+
+fn spans(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
+    let thing = |span: &LockSpan| Some(Thing::Span { name: span.name.clone() });
+    let named = |list: &'_ [LockSpan], name: &str| list.iter().find(|span| span.name == name).cloned();
+    for was in &old.spans {
+        let Some(is) = named(&new.spans, &was.name) else {
+            changes.whole(Rule::SpanRemoved, (thing(was), None));
+            continue;
+        };
+        let things = (thing(was), thing(&is));
+        let renamed = |name: &str| events.get(name).map_or(name.to_string(), |name| name.to_string());
+        changes.field(Rule::SpanChanged, &things, "begin", &renamed(&was.begin), &is.begin);
+        changes.field(Rule::SpanChanged, &things, "end", &renamed(&was.end), &is.end);
+        let (old_key, new_key) = (was.key.as_deref(), is.key.as_deref());
+        changes.field(
+            Rule::SpanChanged,
+            &things,
+            "key",
+            old_key.unwrap_or_default(),
+            new_key.unwrap_or_default(),
+        );
+        changes.docs(things, was.docs, is.docs);
+    }
+    for span in new.spans.iter().filter(|span| named(&old.spans, &span.name).is_none()) {
+        changes.whole(Rule::SpanAdded, (None, thing(span)));
+    }
+}

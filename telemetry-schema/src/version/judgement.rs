@@ -1,0 +1,114 @@
+//! What the changes since a release ask of the version, and whether they get it.
+
+use super::{Allow, Change, Demand, Lock, Rule, compare};
+use crate::{Registry, Version};
+
+/// All changes of a relation since a release, and what they come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// The changes, in the order in which [`compare`] finds them, each with what is said about it.
+    pub changes: Vec<Judged>,
+    /// `[[allow]]`s that excuse no change, or more than one, or one that another excuses already.
+    pub idle: Vec<Allow>,
+    /// The version that was released.
+    pub released: Version,
+    /// The version that the relation has.
+    pub version: Version,
+    /// The lowest version that the changes allow, as far as a number can.
+    pub needed: Version,
+}
+
+/// A change, and whether the version is right for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// The change.
+    pub change: Change,
+    /// Why it is excused, if it is; then it demands nothing.
+    pub allowed: Option<String>,
+    /// True if the version is as its rule demands, or it is excused.
+    pub is_met: bool,
+}
+
+/// Compares a relation with what was released, and its version with what the changes demand.
+pub fn judge(lock: &Lock, registry: &Registry, allows: &[Allow]) -> Judgement {
+    let (released, version) = (lock.version, registry.version);
+    let changes = compare(lock, registry);
+    let mut excuses: Vec<Option<&Allow>> = vec![None; changes.len()];
+    let mut idle = Vec::new();
+    for allow in allows {
+        let mut places = changes.iter().enumerate().filter(|(_, change)| allow.matches(change));
+        match (places.next(), places.next()) {
+            (Some((at, _)), None) if excuses[at].is_none() => excuses[at] = Some(allow),
+            _ => idle.push(allow.clone()),
+        }
+    }
+    let mut demand = Demand::Nothing;
+    let changes = changes.into_iter().zip(excuses).map(|(change, allow)| {
+        let asked = change.rule.demand();
+        if allow.is_none() && asked != Demand::Refused {
+            demand = demand.max(asked);
+        }
+        let is_met = allow.is_some() || asked.is_met(released, version);
+        Judged { change, allowed: allow.map(|allow| allow.reason.clone()), is_met }
+    });
+    let changes = changes.collect();
+    Judgement { changes, idle, released, version, needed: demand.lowest(released) }
+}
+
+impl Judgement {
+    /// True if the relation may be built and released as it is.
+    pub fn is_met(&self) -> bool {
+        self.idle.is_empty() && self.changes.iter().all(|judged| judged.is_met)
+    }
+
+    /// The version that the relation should have: its own if that will do, else the lowest that does.
+    pub fn target(&self) -> Version {
+        self.version.max(self.needed)
+    }
+
+    /// Changes that no number makes up for.
+    pub fn refused(&self) -> impl Iterator<Item = &Change> {
+        let unmet = self.changes.iter().filter(|judged| !judged.is_met).map(|judged| &judged.change);
+        unmet.filter(|change| change.rule.demand() == Demand::Refused)
+    }
+
+    /// True if the lock is of another registry, so that nothing could be compared.
+    pub fn is_of_another_registry(&self) -> bool {
+        self.changes.iter().any(|judged| judged.change.rule == Rule::RegistryRenamed)
+    }
+
+    /// True if all that is not met is put right by another version and by `since`s: what
+    /// [`crate::version::fixed`] does.
+    pub fn is_fixable(&self) -> bool {
+        let is_fixable = |change: &Change| {
+            matches!(change.rule, Rule::SinceMissing | Rule::SinceWrong | Rule::VersionLowered)
+        };
+        self.idle.is_empty() && self.refused().all(is_fixable)
+    }
+}
+
+impl Demand {
+    /// True if a version is high enough above a released one. Numbers may be skipped: `1.2.5` to
+    /// `1.4.1` is above it in its median number, and that is all that readers look at.
+    pub fn is_met(self, released: Version, version: Version) -> bool {
+        match self {
+            Demand::Nothing => true,
+            Demand::Minor => version > released,
+            Demand::Median => (version.major, version.median) > (released.major, released.median),
+            Demand::Refused => false,
+        }
+    }
+
+    /// The lowest version that meets it: the number is one higher, those behind it are 0. A number at
+    /// its end is 0 again, and the one before it rises.
+    pub fn lowest(self, released: Version) -> Version {
+        let Version { major, median, minor } = released;
+        let raised = match self {
+            Demand::Nothing | Demand::Refused => return released,
+            Demand::Minor => minor.checked_add(1).map(|minor| Version { minor, ..released }),
+            Demand::Median => None,
+        };
+        let median = || median.checked_add(1).map(|median| Version { major, median, minor: 0 });
+        raised.or_else(median).unwrap_or(Version { major: major.saturating_add(1), median: 0, minor: 0 })
+    }
+}

@@ -1,0 +1,216 @@
+//! The lock: what is remembered of a relation as it was released.
+
+mod read;
+mod write;
+
+use crate::{Clock, Registry, Sort, TypeForm, Version};
+
+/// What `events.lock` says: a relation as it was released, and the codes of all events that ever
+/// were. Docs are kept as hashes, everything else as it stands in the relation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lock {
+    /// Name of the registry.
+    pub registry: String,
+    /// The version that was released.
+    pub version: Version,
+    /// Hash of its doc.
+    pub docs: Docs,
+    /// Ordered by bit.
+    pub kinds: Vec<LockKind>,
+    /// Ordered by name.
+    pub types: Vec<LockType>,
+    /// Ordered by code. Those that are no longer in the relation are among them.
+    pub events: Vec<LockEvent>,
+    /// Ordered by name.
+    pub spans: Vec<LockSpan>,
+}
+
+/// A hash of a doc, by which a change is seen; 0 of an empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Docs(pub u32);
+
+/// A kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct LockKind {
+    pub bit: u8,
+    pub name: String,
+    pub clock: Clock,
+    pub docs: Docs,
+}
+
+/// A type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct LockType {
+    pub name: String,
+    /// The integer that carries it.
+    pub repr: Sort,
+    pub form: TypeForm,
+    /// Ordered by number.
+    pub values: Vec<LockValue>,
+    pub docs: Docs,
+}
+
+/// A value of a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct LockValue {
+    pub number: i128,
+    pub name: String,
+    pub docs: Docs,
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct LockEvent {
+    pub code: u16,
+    pub name: String,
+    /// Name of its kind.
+    pub kind: String,
+    pub always: bool,
+    pub state: State,
+    /// In wire order.
+    pub params: Vec<LockParam>,
+    pub docs: Docs,
+}
+
+/// Where an event is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It has an emitter.
+    Used,
+    /// `used = false`.
+    Retired,
+    /// No longer in the relation, which had it in this released version last.
+    Gone(Version),
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct LockParam {
+    pub name: String,
+    /// As [`Registry::sort_text`] writes it.
+    pub sort: String,
+    /// As [`crate::Param::max`] has it.
+    pub max: Option<u32>,
+    /// Empty where there is none.
+    pub unit: String,
+    pub since: Option<Version>,
+    pub docs: Docs,
+}
+
+/// A span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct LockSpan {
+    pub name: String,
+    /// Name of the event.
+    pub begin: String,
+    /// Name of the event.
+    pub end: String,
+    pub key: Option<String>,
+    pub docs: Docs,
+}
+
+impl Lock {
+    /// The version of the form of `events.lock` that this crate writes, and the highest it reads.
+    pub const FORMAT: u32 = 1;
+
+    /// The lock of a relation that is released now. What `previous` remembers of events that are no
+    /// longer in the relation stays remembered.
+    pub fn of(registry: &Registry, previous: Option<&Lock>) -> Lock {
+        let kinds = registry.kinds.iter().map(|kind| LockKind {
+            bit: kind.bit,
+            name: kind.name.clone(),
+            clock: kind.clock,
+            docs: Docs::of(&kind.doc),
+        });
+        let types = registry.types.iter().map(|ty| LockType {
+            name: ty.name.clone(),
+            repr: ty.repr,
+            form: ty.form,
+            values: ty.values.iter().map(value).collect(),
+            docs: Docs::of(&ty.doc),
+        });
+        let spans = registry.spans.iter().map(|span| LockSpan {
+            name: span.name.clone(),
+            begin: registry.events[span.begin].name.clone(),
+            end: registry.events[span.end].name.clone(),
+            key: span.key.clone(),
+            docs: Docs::of(&span.doc),
+        });
+        let mut events: Vec<LockEvent> =
+            registry.events.iter().map(|event| self::event(registry, event)).collect();
+        if let Some(previous) = previous {
+            let old = previous.events.iter().filter(|event| registry.event_index(event.code).is_none());
+            events.extend(old.map(|event| {
+                let state = match event.state {
+                    State::Gone(last) => State::Gone(last),
+                    State::Used | State::Retired => State::Gone(previous.version),
+                };
+                LockEvent { state, ..event.clone() }
+            }));
+            events.sort_by_key(|event| event.code);
+        }
+        Lock {
+            registry: registry.name.clone(),
+            version: registry.version,
+            docs: Docs::of(&registry.doc),
+            kinds: kinds.collect(),
+            types: types.collect(),
+            events,
+            spans: spans.collect(),
+        }
+    }
+
+    /// The event of a code, whatever its state.
+    pub fn event(&self, code: u16) -> Option<&LockEvent> {
+        self.events.binary_search_by_key(&code, |event| event.code).ok().map(|index| &self.events[index])
+    }
+}
+
+fn value(value: &crate::TypeValue) -> LockValue {
+    LockValue { number: value.number, name: value.name.clone(), docs: Docs::of(&value.doc) }
+}
+
+fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
+    let params = event.params.iter().map(|param| LockParam {
+        name: param.name.clone(),
+        sort: registry.sort_text(param),
+        max: param.max(),
+        unit: param.unit.clone(),
+        since: param.since,
+        docs: Docs::of(&param.doc),
+    });
+    LockEvent {
+        code: event.code,
+        name: event.name.clone(),
+        kind: registry.kind_of(event).name.clone(),
+        always: event.always,
+        state: if event.used { State::Used } else { State::Retired },
+        params: params.collect(),
+        docs: Docs::of(&event.doc),
+    }
+}
+
+impl Docs {
+    /// The hash of a doc: FNV-1a of 64 bits, its halves folded into one.
+    pub fn of(doc: &str) -> Docs {
+        if doc.is_empty() {
+            return Docs(0);
+        }
+        let hash = crate::canonical::fnv1a(doc.as_bytes());
+        // 0 is the empty one's.
+        Docs(((hash >> 32) as u32 ^ hash as u32).max(1))
+    }
+}
+
+impl State {
+    /// True if the event is in the relation, used or retired.
+    pub fn is_listed(self) -> bool {
+        !matches!(self, State::Gone(_))
+    }
+}

@@ -1,0 +1,338 @@
+//! Reads the text of a lock, and says what is wrong with one that is not as it was written.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use super::write::{FIRST_WORD, LAST_WORD, checksum};
+use super::{Docs, Lock, LockEvent, LockKind, LockParam, LockSpan, LockType, LockValue, State};
+use crate::diagnostic::quote;
+use crate::limits::MAX_LOCK_LEN;
+use crate::snippet::is_unprintable;
+use crate::{Clock, Diagnostic, Sort, TypeForm, Version, words};
+
+/// How lines begin that git leaves where two branches changed the same ones.
+const CONFLICT: [&str; 4] = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
+
+const RESTORE: &str =
+    "restore it from version control, or take it from the release; it is not edited by hand";
+
+impl Lock {
+    /// Reads the text of an `events.lock`. Line ends may be those of Windows.
+    ///
+    /// Never panics, whatever the text.
+    ///
+    /// # Errors
+    /// If the text is not one that [`Lock::to_text`] writes, of a format that this crate knows: why,
+    /// and where.
+    pub fn parse(text: &str) -> Result<Lock, Diagnostic> {
+        if text.len() as u64 > MAX_LOCK_LEN {
+            let message = format!("the lock has {} bytes, expected at most {MAX_LOCK_LEN}", text.len());
+            return Err(wrong(0..0, message, RESTORE));
+        }
+        let lines = whole(text)?;
+        let mut reader = Reader { text, lock: None, line: 0..0 };
+        for line in lines {
+            reader.line = line;
+            reader.read().map_err(|expected| reader.not_understood(expected))?;
+        }
+        let line = reader.line.clone();
+        let lock = reader.lock.ok_or_else(|| wrong(line, "the lock names no registry", RESTORE))?;
+        // What was read says all that the text does.
+        let written = lock.to_text();
+        if let Some(line) = first_difference(text, &written) {
+            let message = "the lock is not as `telemetry release` writes it";
+            return Err(wrong(line, message, RESTORE));
+        }
+        Ok(lock)
+    }
+}
+
+/// The lines between the first and the last, which say that the text is whole.
+fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
+    if text.trim().is_empty() {
+        return Err(wrong(0..0, "the lock is empty", RESTORE));
+    }
+    let mut lines = lines(text);
+    if let Some(line) =
+        lines.iter().find(|line| CONFLICT.iter().any(|marker| text[(*line).clone()].starts_with(marker)))
+    {
+        let help = "resolve the conflict in the relation, take the lock of one side as it is, \
+                    and let `telemetry check` compare the two";
+        return Err(wrong(line.clone(), "the lock has the conflict markers of a merge", help));
+    }
+    let first = lines.first().cloned().unwrap_or_default();
+    let format = text[first.clone()].strip_prefix(FIRST_WORD).map(str::trim);
+    match format.map(u32::from_str) {
+        Some(Ok(Lock::FORMAT)) => {}
+        Some(Ok(newer)) if newer > Lock::FORMAT => {
+            let message = format!("the lock has format {newer}, expected {}", Lock::FORMAT);
+            return Err(wrong(first, message, "it is of a newer telemetry: update this one"));
+        }
+        _ => {
+            let message =
+                format!("expected `{FIRST_WORD} {}`, found {}", Lock::FORMAT, quote(&text[first.clone()]));
+            return Err(wrong(first, message, RESTORE));
+        }
+    }
+    let last = lines.pop().unwrap_or_default();
+    let Some(found) = text[last.clone()].strip_prefix(LAST_WORD).map(str::trim) else {
+        let message = format!("the lock is cut off: expected `{LAST_WORD}` in the last line");
+        return Err(wrong(last, message, RESTORE));
+    };
+    let expected = match text.contains('\r') {
+        // All lines end as those of Windows, as version control may have it.
+        true if text.lines().count() == text.matches("\r\n").count() => {
+            checksum(&text[..last.start].replace("\r\n", "\n"))
+        }
+        _ => checksum(&text[..last.start]),
+    };
+    if found != expected {
+        let message =
+            format!("the lock was edited or damaged: its checksum is {expected}, expected {}", quote(found));
+        return Err(wrong(last, message, RESTORE));
+    }
+    let controls = |&(_, char): &(usize, char)| is_unprintable(char) && char != '\n' && char != '\r';
+    if let Some((at, char)) = text.char_indices().find(controls) {
+        let message = format!("the lock has a control character, U+{:04X}", char as u32);
+        return Err(wrong(at..at + char.len_utf8(), message, RESTORE));
+    }
+    // The first line and the note.
+    Ok(lines.split_off(lines.len().min(2)))
+}
+
+/// Where each line is, without its end.
+pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let all = text.split_inclusive('\n').map(|line| {
+        let start = at;
+        at += line.len();
+        start..start + line.trim_end_matches('\n').trim_end_matches('\r').len()
+    });
+    all.collect()
+}
+
+/// The first line of a text that differs from what is written.
+fn first_difference(text: &str, written: &str) -> Option<Range<usize>> {
+    if text.lines().eq(written.lines()) && text.ends_with('\n') {
+        return None;
+    }
+    let same = text.lines().zip(written.lines()).take_while(|(found, written)| found == written).count();
+    let lines = lines(text);
+    Some(lines.get(same).or(lines.last()).cloned().unwrap_or_default())
+}
+
+fn wrong(span: Range<usize>, message: impl Into<String>, help: &str) -> Diagnostic {
+    Diagnostic { span, message: message.into(), label: None, help: Some(help.to_string()) }
+}
+
+/// Reads line after line.
+struct Reader<'a> {
+    text: &'a str,
+    lock: Option<Lock>,
+    line: Range<usize>,
+}
+
+/// What a line should have had.
+type Expected = &'static str;
+
+impl Reader<'_> {
+    fn not_understood(&self, expected: Expected) -> Diagnostic {
+        let found = quote(self.text[self.line.clone()].trim());
+        let message =
+            format!("the lock has a line that is not understood: expected {expected}, found {found}");
+        wrong(self.line.clone(), message, RESTORE)
+    }
+
+    fn read(&mut self) -> Result<(), Expected> {
+        let mut words = Words { rest: &self.text[self.line.clone()] };
+        let first = words.next().ok_or("a word")?;
+        if first == "registry" {
+            if self.lock.is_some() {
+                return Err("one registry");
+            }
+            self.lock = Some(registry(&mut words)?);
+            return words.end();
+        }
+        let lock = self.lock.as_mut().ok_or("the registry first")?;
+        match first {
+            "kind" => ascending(&mut lock.kinds, kind(&mut words)?, |kind| kind.bit)?,
+            "type" => ascending(&mut lock.types, ty(&mut words)?, |ty| ty.name.clone())?,
+            "value" => {
+                let ty = lock.types.last_mut().ok_or("a type before its values")?;
+                ascending(&mut ty.values, value(&mut words)?, |value| value.number)?;
+            }
+            "event" => ascending(&mut lock.events, event(&mut words)?, |event| event.code)?,
+            "param" => {
+                let event = lock.events.last_mut().ok_or("an event before its parameters")?;
+                event.params.push(param(&mut words)?);
+            }
+            "span" => ascending(&mut lock.spans, span(&mut words)?, |span| span.name.clone())?,
+            _ => return Err("`kind`, `type`, `value`, `event`, `param` or `span`"),
+        }
+        words.end()
+    }
+}
+
+/// Adds what must come after what is there.
+fn ascending<T, K: PartialOrd>(list: &mut Vec<T>, next: T, key: impl Fn(&T) -> K) -> Result<(), Expected> {
+    if list.last().is_some_and(|last| key(last) >= key(&next)) {
+        return Err("lines in their order");
+    }
+    list.push(next);
+    Ok(())
+}
+
+fn registry(words: &mut Words) -> Result<Lock, Expected> {
+    Ok(Lock {
+        registry: words.name("the name of the registry", words::is_snake_case)?,
+        version: words.next().and_then(Version::from_text).ok_or("its version")?,
+        docs: words.docs()?,
+        kinds: Vec::new(),
+        types: Vec::new(),
+        events: Vec::new(),
+        spans: Vec::new(),
+    })
+}
+
+fn kind(words: &mut Words) -> Result<LockKind, Expected> {
+    Ok(LockKind {
+        bit: words.number("a bit")?,
+        name: words.camel("the name of a kind")?,
+        clock: words.next().and_then(Clock::from_text).ok_or("a clock")?,
+        docs: words.docs()?,
+    })
+}
+
+fn ty(words: &mut Words) -> Result<LockType, Expected> {
+    Ok(LockType {
+        name: words.camel("the name of a type")?,
+        repr: words.next().and_then(Sort::from_text).ok_or("a repr")?,
+        form: words.next().and_then(TypeForm::from_text).ok_or("`enum` or `flags`")?,
+        values: Vec::new(),
+        docs: words.docs()?,
+    })
+}
+
+fn value(words: &mut Words) -> Result<LockValue, Expected> {
+    Ok(LockValue {
+        number: words.number("a number")?,
+        name: words.camel("the name of a value")?,
+        docs: words.docs()?,
+    })
+}
+
+fn event(words: &mut Words) -> Result<LockEvent, Expected> {
+    let code = words.next().and_then(|word| word.strip_prefix("0x"));
+    Ok(LockEvent {
+        code: code.and_then(|code| u16::from_str_radix(code, 16).ok()).ok_or("a code")?,
+        name: words.camel("the name of an event")?,
+        kind: words.camel("the name of its kind")?,
+        always: words.take("always").is_some(),
+        state: match (words.take("retired"), words.take("gone=")) {
+            (None, None) => State::Used,
+            (Some(_), _) => State::Retired,
+            (None, Some(last)) => State::Gone(Version::from_text(last).ok_or("a version")?),
+        },
+        params: Vec::new(),
+        docs: words.docs()?,
+    })
+}
+
+fn param(words: &mut Words) -> Result<LockParam, Expected> {
+    let parsed = |text: Option<&str>| text.map(|text| text.parse().map_err(|_| "a number")).transpose();
+    Ok(LockParam {
+        name: words.name("the name of a parameter", words::is_snake_case)?,
+        sort: words.next().ok_or("a sort")?.to_string(),
+        max: parsed(words.take("max="))?,
+        unit: match words.take("unit=") {
+            None => String::new(),
+            Some(unit) => unquoted(unit).ok_or("a unit in quotes")?,
+        },
+        since: match words.take("since=") {
+            None => None,
+            Some(since) => Some(Version::from_text(since).ok_or("a version")?),
+        },
+        docs: words.docs()?,
+    })
+}
+
+fn span(words: &mut Words) -> Result<LockSpan, Expected> {
+    Ok(LockSpan {
+        name: words.camel("the name of a span")?,
+        begin: words.camel("the event that begins it")?,
+        end: words.camel("the event that ends it")?,
+        key: words.take("key=").map(str::to_string),
+        docs: words.docs()?,
+    })
+}
+
+/// What `unit` was before it was quoted. Units have no control characters.
+fn unquoted(text: &str) -> Option<String> {
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    let (mut out, mut chars) = (String::with_capacity(inner.len()), inner.chars());
+    while let Some(char) = chars.next() {
+        out.push(if char == '\\' { chars.next()? } else { char });
+    }
+    Some(out)
+}
+
+/// The words of a line. Arrays and what is in quotes are one word, spaces included.
+struct Words<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Words<'a> {
+    /// The next word, unless the line is at its end.
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.rest.trim_start_matches(' ');
+        let (mut in_quotes, mut in_brackets, mut escaped) = (false, false, false);
+        let end = text.bytes().position(|byte| {
+            let was_escaped = std::mem::replace(&mut escaped, false);
+            match byte {
+                b'\\' if in_quotes && !was_escaped => escaped = true,
+                b'"' if !was_escaped => in_quotes = !in_quotes,
+                b'[' if !in_quotes => in_brackets = true,
+                b']' if !in_quotes => in_brackets = false,
+                b' ' => return !in_quotes && !in_brackets,
+                _ => {}
+            }
+            false
+        });
+        let (word, rest) = text.split_at(end.unwrap_or(text.len()));
+        self.rest = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// The rest of the next word, if it begins so.
+    fn take(&mut self, start: &str) -> Option<&'a str> {
+        let before = self.rest;
+        let found = self.next().and_then(|word| word.strip_prefix(start));
+        if found.is_none() {
+            self.rest = before;
+        }
+        found
+    }
+
+    fn name(&mut self, what: Expected, is_name: impl Fn(&str) -> bool) -> Result<String, Expected> {
+        self.next().filter(|word| is_name(word)).map(str::to_string).ok_or(what)
+    }
+
+    fn camel(&mut self, what: Expected) -> Result<String, Expected> {
+        self.name(what, words::is_camel_case)
+    }
+
+    fn number<T: FromStr>(&mut self, what: Expected) -> Result<T, Expected> {
+        self.next().and_then(|word| word.parse().ok()).ok_or(what)
+    }
+
+    fn docs(&mut self) -> Result<Docs, Expected> {
+        match self.take("docs=") {
+            None => Ok(Docs(0)),
+            Some(hash) => u32::from_str_radix(hash, 16).map(Docs).map_err(|_| "a hash of docs"),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), Expected> {
+        self.next().map_or(Ok(()), |_| Err("the end of the line"))
+    }
+}

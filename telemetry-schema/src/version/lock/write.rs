@@ -1,0 +1,95 @@
+//! The text of a lock.
+
+use std::fmt::{self, Write};
+
+use super::{Docs, Lock, LockEvent, LockParam, State};
+use crate::canonical::{fnv1a, quoted};
+
+/// How a lock's first line begins, which ends in the number of its format.
+pub(super) const FIRST_WORD: &str = "telemetry-lock";
+
+/// How its last line begins, which ends in the checksum of everything before it.
+pub(super) const LAST_WORD: &str = "checksum";
+
+const NOTE: &str = "# Written by `telemetry release`. Not to be edited: restore or release it.";
+
+impl Lock {
+    /// The lock as the text of `events.lock`: the same text for the same lock always, with a line for
+    /// each kind, type, value, event, parameter and span, each in its order; `docs/versions.md`
+    /// describes it.
+    pub fn to_text(&self) -> String {
+        let mut out = String::with_capacity(256 + 256 * self.events.len());
+        let _ = writeln!(out, "{FIRST_WORD} {}\n{NOTE}", Lock::FORMAT);
+        let _ = writeln!(out, "registry {} {}{}", self.registry, self.version, self.docs);
+        for kind in &self.kinds {
+            let _ = writeln!(out, "kind {} {} {}{}", kind.bit, kind.name, kind.clock.name(), kind.docs);
+        }
+        for ty in &self.types {
+            let repr = ty.repr.name().unwrap_or_default();
+            let _ = writeln!(out, "type {} {repr} {}{}", ty.name, ty.form.name(), ty.docs);
+            for value in &ty.values {
+                let _ = writeln!(out, "  value {} {}{}", value.number, value.name, value.docs);
+            }
+        }
+        for event in &self.events {
+            write_event(&mut out, event);
+        }
+        for span in &self.spans {
+            let _ = write!(out, "span {} {} {}", span.name, span.begin, span.end);
+            if let Some(key) = &span.key {
+                let _ = write!(out, " key={key}");
+            }
+            let _ = writeln!(out, "{}", span.docs);
+        }
+        let checksum = checksum(&out);
+        let _ = writeln!(out, "{LAST_WORD} {checksum}");
+        out
+    }
+}
+
+fn write_event(out: &mut String, event: &LockEvent) {
+    let _ = write!(out, "event {:#06x} {} {}", event.code, event.name, event.kind);
+    if event.always {
+        out.push_str(" always");
+    }
+    match event.state {
+        State::Used => {}
+        State::Retired => out.push_str(" retired"),
+        State::Gone(last) => {
+            let _ = write!(out, " gone={last}");
+        }
+    }
+    let _ = writeln!(out, "{}", event.docs);
+    for param in &event.params {
+        write_param(out, param);
+    }
+}
+
+fn write_param(out: &mut String, param: &LockParam) {
+    let _ = write!(out, "  param {} {}", param.name, param.sort);
+    if let Some(max) = param.max {
+        let _ = write!(out, " max={max}");
+    }
+    if !param.unit.is_empty() {
+        let _ = write!(out, " unit={}", quoted(&param.unit));
+    }
+    if let Some(since) = param.since {
+        let _ = write!(out, " since={since}");
+    }
+    let _ = writeln!(out, "{}", param.docs);
+}
+
+/// The checksum of a lock's lines before the last.
+pub(super) fn checksum(lines: &str) -> String {
+    format!("{:016x}", fnv1a(lines.as_bytes()))
+}
+
+/// At the end of a line; nothing of an empty doc.
+impl fmt::Display for Docs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            hash => write!(f, " docs={hash:08x}"),
+        }
+    }
+}
