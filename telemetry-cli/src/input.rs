@@ -70,9 +70,9 @@ impl RegistryArgs {
     pub(crate) fn load(&self) -> Result<Vec<Registry>, Failure> {
         let mut registries = Vec::new();
         for path in &self.registry {
-            let (registry, _) = telemetry_schema::load(path)
+            let relation = telemetry_schema::load(path)
                 .map_err(|error| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?;
-            registries.push(registry);
+            registries.push(relation.registry);
         }
         Ok(registries)
     }

@@ -24,7 +24,10 @@ pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
     match source::read(&args.path, args.is_own()) {
         Ok(source) => {
             let doc = docs::registry(&source.registry);
-            fill(&module, &doc, &contents(&source.registry, &source.path, &module.ident, &args))
+            let contents = contents(&source.registry, &source.paths, &module.ident, &args);
+            // What the lock has against the relation is no reason for the calls of its emitters to fail, too.
+            let error = source.error.map(syn::Error::into_compile_error);
+            fill(&module, &doc, &quote!(#error #contents))
         }
         Err(failure) => {
             let error = failure.error.into_compile_error();
@@ -50,15 +53,15 @@ fn fill(module: &ItemMod, doc: &str, tokens: &TokenStream) -> TokenStream {
 }
 
 /// Everything that a relation becomes.
-pub(crate) fn contents(registry: &Registry, path: &str, module: &Ident, args: &Args) -> TokenStream {
+pub(crate) fn contents(registry: &Registry, paths: &[String], module: &Ident, args: &Args) -> TokenStream {
     let at = args.at.clone().unwrap_or_else(|| module.clone().into());
-    let watch = watch(path);
+    let watch = paths.iter().map(|path| watch(path));
     let guard = guard(&at);
     let emitters = emit::emitters(registry, &at, &args.telemetry);
     let types = types::types(registry);
     let decoders = args.decode.then(|| decode::decoders(registry, &args.telemetry));
     quote! {
-        #watch
+        #(#watch)*
         #guard
         #types
         #emitters

@@ -3,13 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use syn::LitStr;
-use telemetry_schema::{Invalid, LoadCause, Registry, load, parse_embedded};
+use telemetry_schema::version::{Report, Side, judge};
+use telemetry_schema::{Invalid, LoadCause, Registry, Relation, load, load_lock, lock_path, parse_embedded};
 
 /// A relation that was read.
 pub(crate) struct Source {
-    /// Absolute, for `include_bytes!`, which has the crate compiled anew when the file changes.
-    pub(crate) path: String,
+    /// Absolute, for `include_bytes!`, which has the crate compiled anew when a file changes: the
+    /// relation, and its lock if there is one.
+    pub(crate) paths: Vec<String>,
     pub(crate) registry: Registry,
+    /// On the path literal: what the lock has against it.
+    pub(crate) error: Option<syn::Error>,
 }
 
 /// Why there is none.
@@ -38,26 +42,54 @@ pub(crate) fn read(literal: &LitStr, own: bool) -> Result<Source, Box<Failure>> 
     }
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let path = package.join(&named);
-    let absolute = path.to_string_lossy().into_owned();
     let error = match load(Path::new(&clickable(&path))) {
-        Ok((registry, _)) => return Ok(Source { path: absolute, registry }),
+        Ok(relation) => return Ok(against_lock(&path, relation, literal)),
         Err(error) => error,
     };
     if own
         && let LoadCause::Invalid { text, .. } = &error.cause
         && let Ok(registry) = parse_embedded(text)
     {
-        return Ok(Source { path: absolute, registry });
+        let relation = Relation { registry, allows: Vec::new(), text: text.clone() };
+        return Ok(against_lock(&path, relation, literal));
     }
-    let text = error.to_string();
-    // rustc writes its own `error: ` before the first.
-    let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
-    let there = path.is_file().then_some(absolute);
+    let text = without_word(error.to_string());
+    let there = path.is_file().then(|| path.to_string_lossy().into_owned());
     Err(match error.cause {
         LoadCause::Invalid { invalid, .. } => fail(text, there, Some(*invalid)),
         LoadCause::Io(_) => fail(text + "\nhelp: the path is relative to Cargo.toml", there, None),
         _ => fail(text, there, None),
     })
+}
+
+/// The relation with what its lock has against it, if there is one. A package may come without: who
+/// builds it then cannot help it, and it was compared when it was released.
+fn against_lock(path: &Path, relation: Relation, literal: &LitStr) -> Source {
+    let lock_path = lock_path(path);
+    let (shown, shown_lock) = (clickable(path), clickable(&lock_path));
+    let mut paths = vec![path.to_string_lossy().into_owned()];
+    let text = match load_lock(Path::new(&shown_lock)) {
+        Ok(None) => None,
+        Ok(Some((lock, lock_text))) => {
+            paths.push(lock_path.to_string_lossy().into_owned());
+            let judgement = judge(&lock, &relation.registry, &relation.allows);
+            (!judgement.is_met()).then(|| {
+                let old = Side::lock(&shown_lock, &lock, &lock_text);
+                Report::new(&judgement, old, Side::relation(&shown, &relation.text)).render()
+            })
+        }
+        Err(error) => {
+            paths.extend(lock_path.is_file().then(|| lock_path.to_string_lossy().into_owned()));
+            Some(error.to_string())
+        }
+    };
+    let error = text.map(|text| syn::Error::new(literal.span(), without_word(text)));
+    Source { paths, registry: relation.registry, error }
+}
+
+/// rustc writes its own `error: ` before the first.
+fn without_word(text: String) -> String {
+    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
 }
 
 /// The path as rustc prints others: relative to where cargo runs it, the root of the workspace. Then

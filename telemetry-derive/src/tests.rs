@@ -9,7 +9,7 @@ use crate::module::{contents, ident};
 fn expand(toml: &str, args: &str) -> String {
     let registry = parse(toml).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", toml)));
     let args = Args::parse(args.parse().unwrap()).unwrap();
-    let tokens = contents(&registry, "/package/events.toml", &ident("events"), &args);
+    let tokens = contents(&registry, &["/package/events.toml".to_owned()], &ident("events"), &args);
     prettyplease::unparse(&syn::parse2(tokens).unwrap())
 }
 

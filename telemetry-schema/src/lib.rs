@@ -96,7 +96,7 @@ pub mod version;
 mod words;
 
 pub use diagnostic::{Diagnostic, Invalid, Label};
-pub use load::{LoadCause, LoadError, load};
+pub use load::{LoadCause, LoadError, Relation, load, load_lock, lock_path};
 pub use model::*;
 pub use slots::Slots;
 pub use sort::Sort;
@@ -113,7 +113,7 @@ pub const JSON_SCHEMA: &str = include_str!("../events.schema.json");
 /// # Errors
 /// Everything that is wrong with it, at once.
 pub fn parse(text: &str) -> Result<Registry, Invalid> {
-    check::check(text, check::Origin::File)
+    check::check(text, check::Origin::File).map(|(registry, _)| registry)
 }
 
 /// Reads a registry that was accepted before: one that comes out of a stream, or the framework's own.
@@ -126,5 +126,5 @@ pub fn parse(text: &str) -> Result<Registry, Invalid> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_embedded(text: &str) -> Result<Registry, Invalid> {
-    check::check(text, check::Origin::Embedded)
+    check::check(text, check::Origin::Embedded).map(|(registry, _)| registry)
 }

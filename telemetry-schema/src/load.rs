@@ -1,20 +1,34 @@
-//! Reads an `events.toml` from disk: the only I/O of this crate.
+//! Reads relations and locks from disk: the only I/O of this crate.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::limits::MAX_FILE_LEN;
-use crate::{Invalid, Registry, parse, snippet};
+use crate::limits::{MAX_FILE_LEN, MAX_LOCK_LEN};
+use crate::version::{Allow, Lock};
+use crate::{Invalid, Registry, check, snippet};
 
-/// Why a file did not become a registry.
+/// An `events.toml` that was read: what it says, and its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    /// What it describes, which travels in streams.
+    pub registry: Registry,
+    /// What it allows itself against the rules of versions, which does not.
+    pub allows: Vec<Allow>,
+    /// The file as it is, into which diagnostics of later steps point.
+    pub text: String,
+}
+
+/// Why a file did not become a registry or a lock.
 #[derive(Debug)]
 pub struct LoadError {
     /// The file, as it was named.
     pub path: PathBuf,
     /// What went wrong.
     pub cause: LoadCause,
+    /// What it should have been.
+    wanted: Wanted,
 }
 
 /// What went wrong with a file.
@@ -22,7 +36,7 @@ pub struct LoadError {
 pub enum LoadCause {
     /// It cannot be read: missing, a directory, not allowed.
     Io(io::Error),
-    /// It is larger than [`MAX_FILE_LEN`].
+    /// It is larger than [`MAX_FILE_LEN`], or, a lock, than [`MAX_LOCK_LEN`].
     TooLarge,
     /// It is no text.
     NotUtf8 {
@@ -40,25 +54,69 @@ pub enum LoadCause {
     },
 }
 
-/// Reads and checks the `events.toml` at `path`; gives the text too, which diagnostics of later
-/// steps point into.
+/// What a file should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Relation,
+    Lock,
+}
+
+impl Relation {
+    /// Reads and checks the text of an `events.toml`; see [`crate::parse`].
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(text: impl Into<String>) -> Result<Relation, Invalid> {
+        let text = text.into();
+        let (registry, allows) = check::check(&text, check::Origin::File)?;
+        Ok(Relation { registry, allows, text })
+    }
+}
+
+/// Reads and checks the `events.toml` at `path`.
 ///
 /// # Errors
 /// What keeps the file from being read, or everything that is wrong with it.
-pub fn load(path: &Path) -> Result<(Registry, String), LoadError> {
-    let fail = |cause| LoadError { path: path.to_path_buf(), cause };
-    let text = read(path).map_err(fail)?;
-    match parse(&text) {
-        Ok(registry) => Ok((registry, text)),
+pub fn load(path: &Path) -> Result<Relation, LoadError> {
+    let fail = |cause| LoadError { path: path.to_path_buf(), cause, wanted: Wanted::Relation };
+    let text = read(path, MAX_FILE_LEN).map_err(fail)?;
+    match check::check(&text, check::Origin::File) {
+        Ok((registry, allows)) => Ok(Relation { registry, allows, text }),
         Err(invalid) => Err(fail(LoadCause::Invalid { text, invalid: Box::new(invalid) })),
     }
 }
 
-fn read(path: &Path) -> Result<String, LoadCause> {
+/// Reads the `events.lock` at `path`, with its text; none if there is no such file.
+///
+/// # Errors
+/// What keeps the file from being read, or what is wrong with it.
+pub fn load_lock(path: &Path) -> Result<Option<(Lock, String)>, LoadError> {
+    let fail = |cause| LoadError { path: path.to_path_buf(), cause, wanted: Wanted::Lock };
+    let text = match read(path, MAX_LOCK_LEN) {
+        Err(LoadCause::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(fail)?,
+    };
+    match Lock::parse(&text) {
+        Ok(lock) => Ok(Some((lock, text))),
+        Err(diagnostic) => {
+            let diagnostics = vec![diagnostic];
+            let invalid = Invalid { diagnostics, omitted: 0, registry: None, emitters: Vec::new() };
+            Err(fail(LoadCause::Invalid { text, invalid: Box::new(invalid) }))
+        }
+    }
+}
+
+/// Where the lock of a relation is: beside it, with `.lock` for the end of its name. So every
+/// relation of a directory has its own.
+pub fn lock_path(relation: &Path) -> PathBuf {
+    relation.with_extension("lock")
+}
+
+fn read(path: &Path, most: u64) -> Result<String, LoadCause> {
     let file = File::open(path).map_err(LoadCause::Io)?;
     let mut bytes = Vec::new();
-    file.take(MAX_FILE_LEN + 1).read_to_end(&mut bytes).map_err(LoadCause::Io)?;
-    if bytes.len() as u64 > MAX_FILE_LEN {
+    file.take(most + 1).read_to_end(&mut bytes).map_err(LoadCause::Io)?;
+    if bytes.len() as u64 > most {
         return Err(LoadCause::TooLarge);
     }
     String::from_utf8(bytes).map_err(|error| {
@@ -68,27 +126,43 @@ fn read(path: &Path) -> Result<String, LoadCause> {
     })
 }
 
+impl Wanted {
+    fn name(self) -> &'static str {
+        match self {
+            Wanted::Relation => "an events.toml",
+            Wanted::Lock => "an events.lock",
+        }
+    }
+
+    fn most(self) -> u64 {
+        match self {
+            Wanted::Relation => MAX_FILE_LEN,
+            Wanted::Lock => MAX_LOCK_LEN,
+        }
+    }
+}
+
 /// One message, over several lines where it shows the text; ends without a line end.
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
+        let (path, wanted) = (self.path.display(), self.wanted.name());
         match &self.cause {
             LoadCause::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-                write!(f, "error: no file `{path}`, expected an events.toml")
+                write!(f, "error: no file `{path}`, expected {wanted}")
             }
             LoadCause::Io(error) if error.kind() == io::ErrorKind::IsADirectory => {
-                write!(f, "error: `{path}` is a directory, expected an events.toml")
+                write!(f, "error: `{path}` is a directory, expected {wanted}")
             }
             LoadCause::Io(error) => write!(f, "error: cannot read `{path}`: {error}"),
             LoadCause::TooLarge => {
                 write!(
                     f,
-                    "error: `{path}` is larger than {} MiB, expected an events.toml",
-                    MAX_FILE_LEN >> 20
+                    "error: `{path}` is larger than {} MiB, expected {wanted}",
+                    self.wanted.most() >> 20
                 )
             }
             LoadCause::NotUtf8 { at, position: (line, column) } => {
-                write!(f, "error: {path}:{line}:{column}: not UTF-8 at byte {at}, expected an events.toml")
+                write!(f, "error: {path}:{line}:{column}: not UTF-8 at byte {at}, expected {wanted}")
             }
             LoadCause::Invalid { text, invalid } => {
                 write!(f, "{}", invalid.render(&path.to_string(), text).trim_end())

@@ -22,26 +22,64 @@ pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
 
 /// See [`Diagnostic::render`].
 pub(crate) fn render(diagnostic: &Diagnostic, path: &str, text: &str) -> String {
-    let (line, column) = position(text, diagnostic.span.start);
-    let mut notes = vec![Note::new(text, &diagnostic.span, '^', "")];
+    let mut marks = vec![Mark { span: diagnostic.span.clone(), char: '^', label: "" }];
     if let Some(label) = &diagnostic.label {
-        notes.push(Note::new(text, &label.span, '-', &label.text));
-        notes.sort_by_key(|note| note.line);
+        marks.push(Mark { span: label.span.clone(), char: '-', label: &label.text });
     }
-    let margin = notes.iter().map(|note| note.line.to_string().len()).max().unwrap_or(1);
+    let help = diagnostic.help.as_deref().map(|help| ("help", help));
+    draw(&diagnostic.message, &[Section { path, text, marks }], help.as_slice())
+}
 
-    let mut out = diagnostic.message.clone();
-    let _ = write!(out, "\n{:margin$}--> {path}:{line}:{column}\n{:margin$} |", "", "");
-    let mut shown: Option<&Note> = None;
-    for note in &notes {
-        if shown.is_some_and(|shown| shown.line + 1 < note.line) {
-            out.push_str("\n...");
+/// A part of a file that is shown.
+pub(crate) struct Section<'a> {
+    /// Printed as it is.
+    pub(crate) path: &'a str,
+    pub(crate) text: &'a str,
+    /// At least one; the first gives the position.
+    pub(crate) marks: Vec<Mark<'a>>,
+}
+
+/// A place in a text that is underlined.
+pub(crate) struct Mark<'a> {
+    pub(crate) span: Range<usize>,
+    /// What it is underlined with.
+    pub(crate) char: char,
+    /// What stands behind the line.
+    pub(crate) label: &'a str,
+}
+
+/// Draws a message with the places that it is about, one file under the other, and what is to be said
+/// at the end: a word such as `help`, and a text.
+pub(crate) fn draw(message: &str, sections: &[Section], remarks: &[(&str, &str)]) -> String {
+    let notes = |section: &Section| -> Vec<Note> {
+        let notes =
+            section.marks.iter().map(|mark| Note::new(section.text, &mark.span, mark.char, mark.label));
+        let mut notes: Vec<Note> = notes.collect();
+        notes.sort_by_key(|note| note.line);
+        notes
+    };
+    let drawn: Vec<(&Section, Vec<Note>)> =
+        sections.iter().map(|section| (section, notes(section))).collect();
+    let lines = drawn.iter().flat_map(|(_, notes)| notes.iter().map(|note| note.line));
+    let margin = lines.max().unwrap_or(1).to_string().len();
+
+    let mut out = message.to_string();
+    let mut arrow = "-->";
+    for (section, notes) in &drawn {
+        let (line, column) = position(section.text, section.marks.first().map_or(0, |mark| mark.span.start));
+        let _ = write!(out, "\n{:margin$}{arrow} {}:{line}:{column}\n{:margin$} |", "", section.path, "");
+        let mut shown: Option<&Note> = None;
+        for note in notes {
+            if shown.is_some_and(|shown| shown.line + 1 < note.line) {
+                out.push_str("\n...");
+            }
+            let _ = write!(out, "\n{:margin$} | {}\n{:margin$} | {}", note.line, note.source, "", note.marks);
+            shown = Some(note);
         }
-        let _ = write!(out, "\n{:margin$} | {}\n{:margin$} | {}", note.line, note.source, "", note.marks);
-        shown = Some(note);
+        arrow = ":::";
     }
-    if let Some(help) = &diagnostic.help {
-        let _ = write!(out, "\n{:margin$} = help: {help}", "");
+    for (word, text) in remarks {
+        let _ = write!(out, "\n{:margin$} = {word}: {text}", "");
     }
     out
 }

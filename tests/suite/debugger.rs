@@ -70,7 +70,9 @@ fn gdb_calls_them() {
         return;
     }
     if stderr.contains("Couldn't write extended state status") {
-        eprintln!("SKIPPED: gdb cannot call functions here, it does not know all registers of this processor");
+        eprintln!(
+            "SKIPPED: gdb cannot call functions here, it does not know all registers of this processor"
+        );
         return;
     }
     assert_eq!(results(&stdout), ["0", "22", "0", "0"], "{all}");

@@ -33,8 +33,8 @@ impl Args {
         let (mut mistakes, mut unreadable) = (0, 0);
         for path in &self.files {
             match load(on_disk(path)) {
-                Ok((registry, _)) => {
-                    let line = format!("{}: {}\n", path.display(), summary(&registry));
+                Ok(relation) => {
+                    let line = format!("{}: {}\n", path.display(), summary(&relation.registry));
                     output.buffer().extend_from_slice(line.as_bytes());
                 }
                 Err(error) => {

@@ -138,7 +138,10 @@ impl<'a> Fields<'a> {
             let found = described(value.get_ref());
             let message = format!("expected {expected} for `{key}` of {}, found {found}", self.what);
             let diagnostic = cx.diags.error(value.span(), message);
-            if let Some(example) = example(key) {
+            // In an allow the keys of the file's tables are names.
+            if let Some(example) =
+                example(key).filter(|example| expected != "a string" || !example.starts_with("`["))
+            {
                 diagnostic.help(format!("for instance {example}"));
             }
         }
@@ -184,6 +187,11 @@ fn example(key: &str) -> Option<&'static str> {
         "types" => Some("`[types.Reason]` with `repr = \"u8\"` and `values = { Full = 1 }`"),
         "event" => Some("`[[event]]` before the lines of each event"),
         "span" => Some("`[[span]]` before the lines of each span"),
+        "allow" => Some("`[[allow]]` before the lines of each allow"),
+        "change" => {
+            Some("`change = \"param-retyped\"`, a rule's name as the message about the change has it")
+        }
+        "reason" => Some("`reason = \"no stream has it yet\"`"),
         "version" => Some("`version = { major = 1, median = 0, minor = 0 }`"),
         "bit" => Some("`bit = 1`; each kind has its own, from 0 to 63"),
         "doc" => Some("`doc = \"a pool was made\"`"),

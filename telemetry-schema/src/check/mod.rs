@@ -4,6 +4,7 @@
 //! replaced by a harmless one, so that everything else is checked too; what could only be a
 //! consequence of a noted mistake is not noted again.
 
+mod allows;
 mod events;
 mod fields;
 mod kinds;
@@ -22,6 +23,7 @@ use toml::de::{DeTable, DeValue};
 use self::fields::Fields;
 use self::names::{Names, Style};
 use crate::diagnostic::{Diagnostics, quote};
+use crate::version::Allow;
 use crate::{Invalid, Registry, Version, emitters, keys, limits, syntax, words};
 
 /// Where a text comes from, which decides how strict the rules are.
@@ -33,8 +35,8 @@ pub(crate) enum Origin {
     Embedded,
 }
 
-/// See [`crate::parse`].
-pub(crate) fn check(text: &str, origin: Origin) -> Result<Registry, Invalid> {
+/// See [`crate::parse`]. What the file allows comes beside the registry.
+pub(crate) fn check(text: &str, origin: Origin) -> Result<(Registry, Vec<Allow>), Invalid> {
     let (diags, names) = (Diagnostics::default(), Names::default());
     let mut cx = Check { text, origin, version: None, diags, names };
     let most = match origin {
@@ -48,9 +50,9 @@ pub(crate) fn check(text: &str, origin: Origin) -> Result<Registry, Invalid> {
         (DeTable::new(), false)
     };
     // After a syntax error anything may be missing: complaints about that would only mislead.
-    let registry = sound.then(|| file(&mut cx, &root));
-    match registry {
-        Some(registry) if cx.diags.is_empty() => Ok(registry),
+    let relation = sound.then(|| file(&mut cx, &root));
+    match relation {
+        Some(relation) if cx.diags.is_empty() => Ok(relation),
         _ => {
             let (diagnostics, omitted) = cx.diags.finish();
             let emitters = emitters::emitters(&root, (!sound).then_some(text));
@@ -77,14 +79,14 @@ impl Check<'_> {
 }
 
 /// The whole file. What it returns counts only if nothing was noted.
-fn file(cx: &mut Check, root: &DeTable) -> Registry {
+fn file(cx: &mut Check, root: &DeTable) -> (Registry, Vec<Allow>) {
     let file = Fields::new(cx, "the file", 0..0, root, keys::FILE);
     let (name, version, doc) = registry(cx, &file);
     let mut kinds = kinds::kinds(cx, &file);
     let mut types = types::types(cx, &file);
     let events = events::events(cx, &file, &mut kinds, &mut types);
     let spans = spans::spans(cx, &file, &events);
-    Registry {
+    let registry = Registry {
         name,
         version,
         doc,
@@ -92,7 +94,8 @@ fn file(cx: &mut Check, root: &DeTable) -> Registry {
         types: types.list,
         events: events.rows.into_iter().map(|row| row.event).collect(),
         spans,
-    }
+    };
+    (registry, allows::allows(cx, &file))
 }
 
 /// `[registry]`.

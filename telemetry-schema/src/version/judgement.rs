@@ -16,6 +16,8 @@ pub struct Judgement {
     pub version: Version,
     /// The lowest version that the changes allow, as far as a number can.
     pub needed: Version,
+    /// The lowest code above all that events have or ever had.
+    pub free_code: Option<u16>,
 }
 
 /// A change, and whether the version is right for it.
@@ -52,7 +54,10 @@ pub fn judge(lock: &Lock, registry: &Registry, allows: &[Allow]) -> Judgement {
         Judged { change, allowed: allow.map(|allow| allow.reason.clone()), is_met }
     });
     let changes = changes.collect();
-    Judgement { changes, idle, released, version, needed: demand.lowest(released) }
+    let codes = [lock.events.last().map(|event| event.code), registry.events.last().map(|event| event.code)];
+    let highest = codes.into_iter().flatten().max();
+    let free_code = highest.map_or(Some(0), |highest| highest.checked_add(1));
+    Judgement { changes, idle, released, version, needed: demand.lowest(released), free_code }
 }
 
 impl Judgement {

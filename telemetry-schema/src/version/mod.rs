@@ -8,13 +8,18 @@
 mod allow;
 mod change;
 mod compare;
+mod fix;
 mod judgement;
 mod lock;
+mod places;
+mod report;
 mod rule;
 
 pub use allow::{Allow, Target};
 pub use change::{Change, Thing};
 pub use compare::compare;
+pub use fix::{fixed, without_allows};
 pub use judgement::{Judged, Judgement, judge};
 pub use lock::{Docs, Lock, LockEvent, LockKind, LockParam, LockSpan, LockType, LockValue, State};
+pub use report::{Report, Side};
 pub use rule::{Demand, Effect, Row, Rule};

@@ -26,8 +26,8 @@ fn refused(path: &Path) -> String {
 #[test]
 fn a_relation_is_loaded_with_its_text() {
     let path = file("small.toml", SMALL.as_bytes());
-    let (loaded, text) = load(&path).expect("the file is a relation");
-    assert_eq!((loaded, text.as_str()), (registry(SMALL), SMALL));
+    let relation = load(&path).expect("the file is a relation");
+    assert_eq!((relation.registry, relation.text.as_str()), (registry(SMALL), SMALL));
 }
 
 #[test]

@@ -95,19 +95,24 @@ fn spans(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
         };
         let things = (thing(was), thing(&is));
         let renamed = |name: &str| events.get(name).map_or(name.to_string(), |name| name.to_string());
-        changes.field(Rule::SpanChanged, &things, "begin", &renamed(&was.begin), &is.begin);
-        changes.field(Rule::SpanChanged, &things, "end", &renamed(&was.end), &is.end);
-        let (old_key, new_key) = (was.key.as_deref(), is.key.as_deref());
-        changes.field(
-            Rule::SpanChanged,
-            &things,
-            "key",
-            old_key.unwrap_or_default(),
-            new_key.unwrap_or_default(),
-        );
+        let now = LockSpan { begin: renamed(&was.begin), end: renamed(&was.end), ..was.clone() };
+        let key = if now.begin != is.begin {
+            "begin"
+        } else if now.end != is.end {
+            "end"
+        } else {
+            "key"
+        };
+        changes.field(Rule::SpanChanged, &things, key, &span_text(&now), &span_text(&is));
         changes.docs(things, was.docs, is.docs);
     }
     for span in new.spans.iter().filter(|span| named(&old.spans, &span.name).is_none()) {
         changes.whole(Rule::SpanAdded, (None, thing(span)));
     }
+}
+
+/// What a span says, in short.
+fn span_text(span: &LockSpan) -> String {
+    let key = span.key.as_ref().map_or(String::new(), |key| format!(" by {key}"));
+    format!("{} to {}{key}", span.begin, span.end)
 }

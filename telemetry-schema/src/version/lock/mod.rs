@@ -3,6 +3,8 @@
 mod read;
 mod write;
 
+pub(super) use read::lines;
+
 use crate::{Clock, Registry, Sort, TypeForm, Version};
 
 /// What `events.lock` says: a relation as it was released, and the codes of all events that ever

@@ -101,7 +101,7 @@ fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
 }
 
 /// Where each line is, without its end.
-pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
+pub(in crate::version) fn lines(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let all = text.split_inclusive('\n').map(|line| {
         let start = at;

@@ -1,0 +1,100 @@
+//! Edits of a relation's text that keep everything else as it is: comments, layout, order.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Judgement, Rule, Thing};
+use crate::Relation;
+
+/// A piece of the text and what stands there instead.
+type Edit = (Range<usize>, String);
+
+/// The text of a relation with the version that its changes demand, and with the right `since` at
+/// every appended parameter. None if that does not change it, or does not make up for all that is not
+/// met ([`Judgement::is_fixable`]).
+pub fn fixed(relation: &Relation, judgement: &Judgement) -> Option<String> {
+    if !judgement.is_fixable() {
+        return None;
+    }
+    let root = DeTable::parse(&relation.text).ok()?;
+    let target = judgement.target();
+    let mut edits = Vec::new();
+    let version = root.get_ref().get("registry")?.get_ref().get("version")?.get_ref();
+    for (key, number) in [("major", target.major), ("median", target.median), ("minor", target.minor)] {
+        edits.push((version.get(key)?.span(), number.to_string()));
+    }
+    for judged in &judgement.changes {
+        let change = &judged.change;
+        let is_missing = change.rule == Rule::SinceMissing && !judged.is_met;
+        if change.rule != Rule::ParamAppended && !is_missing {
+            continue;
+        }
+        let Some(Thing::Param { code, name, .. }) = &change.new else { continue };
+        let param = param(root.get_ref(), *code, name)?;
+        let table = param.get_ref().as_table()?;
+        match table.get("since") {
+            Some(since) => edits.push((since.span(), format!("\"{target}\""))),
+            None if is_missing => {
+                let end = table.values().map(|value| value.span().end).max()?;
+                let is_inline = relation.text[param.span()].starts_with('{');
+                let separator = if is_inline { ", " } else { "\n" };
+                edits.push((end..end, format!("{separator}since = \"{target}\"")));
+            }
+            None => {}
+        }
+    }
+    let text = edited(&relation.text, edits);
+    (text != relation.text).then_some(text)
+}
+
+/// The text of a relation without its `[[allow]]`s, which have done their duty once it is released.
+pub fn without_allows(relation: &Relation) -> String {
+    let text = &relation.text;
+    let Ok(root) = DeTable::parse(text) else { return text.clone() };
+    let Some((key, allows)) = root.get_ref().get_key_value("allow") else { return text.clone() };
+    if !text[allows.span()].starts_with("[[") {
+        // `allow = [{ ... }]`, in one piece.
+        return edited(text, vec![(whole_lines(text, key.span().start..allows.span().end), String::new())]);
+    }
+    let elements = allows.get_ref().as_array().into_iter().flat_map(|allows| allows.iter());
+    let edits = elements.filter_map(|allow| {
+        let last = allow.get_ref().as_table()?.values().map(|value| value.span().end).max()?;
+        Some((whole_lines(text, allow.span().start..last), String::new()))
+    });
+    edited(text, edits.collect())
+}
+
+/// From the start of the first line to the end of the last one and of the empty ones behind it.
+fn whole_lines(text: &str, span: Range<usize>) -> Range<usize> {
+    let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[span.end..].find('\n').map_or(text.len(), |newline| span.end + newline + 1);
+    let blank = text[end..].split_inclusive('\n').take_while(|line| line.trim().is_empty());
+    start..end + blank.map(str::len).sum::<usize>()
+}
+
+fn param<'a>(root: &'a DeTable<'a>, code: u16, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+    let events = root.get("event")?.get_ref().as_array()?;
+    let has_code = |event: &&Spanned<DeValue>| {
+        let int = event.get_ref().get("code").and_then(|code| code.get_ref().as_integer());
+        int.and_then(|int| u16::from_str_radix(int.as_str(), int.radix()).ok()) == Some(code)
+    };
+    let params = events.iter().find(has_code)?.get_ref().get("params")?.get_ref().as_array()?;
+    params
+        .iter()
+        .find(|param| param.get_ref().get("name").and_then(|name| name.get_ref().as_str()) == Some(name))
+}
+
+fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|(span, _)| span.start);
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut at = 0;
+    for (span, new) in edits {
+        out.push_str(&text[at..span.start]);
+        out.push_str(&new);
+        at = span.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}

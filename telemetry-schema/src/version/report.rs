@@ -1,0 +1,171 @@
+//! Says what a judgement found, in the terms of the files: what changed, where, what it was, what the
+//! rule demands, what to do.
+
+use std::ops::Range;
+
+use super::places::Places;
+use super::{Allow, Change, Demand, Judged, Judgement, Lock, Rule, Target, Thing};
+use crate::snippet::{self, Mark, Section};
+
+/// One of the two files that were compared.
+pub struct Side<'a> {
+    /// Printed as it is.
+    path: &'a str,
+    text: &'a str,
+    places: Places,
+}
+
+/// Says what a [`Judgement`] found.
+pub struct Report<'a> {
+    judgement: &'a Judgement,
+    old: Side<'a>,
+    new: Side<'a>,
+}
+
+impl<'a> Side<'a> {
+    /// The text of an `events.toml`, which must be a valid one.
+    pub fn relation(path: &'a str, text: &'a str) -> Side<'a> {
+        Side { path, text, places: Places::of_relation(text) }
+    }
+
+    /// A lock with its text.
+    pub fn lock(path: &'a str, lock: &Lock, text: &'a str) -> Side<'a> {
+        Side { path, text, places: Places::of_lock(lock, text) }
+    }
+
+    fn section<'s>(&'s self, thing: &Thing, key: &'static str, char: char, label: &'s str) -> Section<'s> {
+        let span = self.places.find(thing, key);
+        Section { path: self.path, text: self.text, marks: vec![Mark { span, char, label }] }
+    }
+}
+
+impl<'a> Report<'a> {
+    /// A report on what was released and what is now, of which the judgement is.
+    pub fn new(judgement: &'a Judgement, old: Side<'a>, new: Side<'a>) -> Report<'a> {
+        Report { judgement, old, new }
+    }
+
+    /// Everything that is not met as rustc would print it, each after the word `error`, with an empty
+    /// line between two; empty if there is nothing.
+    pub fn render(&self) -> String {
+        let unmet = self.judgement.changes.iter().filter(|judged| !judged.is_met);
+        let changes = unmet.map(|judged| self.change(judged));
+        let idle = self.judgement.idle.iter().map(|allow| self.idle(allow));
+        let all: Vec<String> =
+            changes.chain(idle).chain(self.version()).map(|text| format!("error: {text}\n")).collect();
+        all.join("\n")
+    }
+
+    /// A change with where it is now and what it was, what its rule demands and why; without the word
+    /// `error`.
+    pub fn change(&self, judged: &Judged) -> String {
+        let change = &judged.change;
+        let label = format!("in {}", self.judgement.released);
+        let mut sections = Vec::new();
+        if let Some(new) = &change.new {
+            sections.push(self.new.section(new, change.key, '^', ""));
+        }
+        if let Some(old) = &change.old
+            && change.rule != Rule::DocsChanged
+        {
+            let char = if sections.is_empty() { '^' } else { '-' };
+            sections.push(self.old.section(old, change.key, char, &label));
+        }
+        let note = self.note(judged);
+        let mut remarks = vec![("note", note.as_str())];
+        let help = (!judged.is_met).then(|| self.help(change)).flatten();
+        remarks.extend(help.as_deref().map(|help| ("help", help)));
+        snippet::draw(&change.message(), &sections, &remarks)
+    }
+
+    /// Line and column, from 1, of a change in the new file; in the old one if it is only there, which
+    /// the second result says.
+    pub fn position(&self, change: &Change) -> ((usize, usize), bool) {
+        let (side, thing, is_old) = match (&change.new, &change.old) {
+            (Some(new), _) => (&self.new, new, false),
+            (None, Some(old)) => (&self.old, old, true),
+            (None, None) => (&self.new, &Thing::Registry, false),
+        };
+        (snippet::position(side.text, side.places.find(thing, change.key).start), is_old)
+    }
+
+    /// What the rule of a change demands, and why, or what excuses it.
+    pub fn note(&self, judged: &Judged) -> String {
+        let row = judged.change.rule.row();
+        match (&judged.allowed, row.demand) {
+            (Some(reason), _) => format!("`{}` is allowed: {reason}", row.name),
+            (None, Demand::Nothing) => format!("`{}` demands nothing: {}", row.name, row.why),
+            (None, Demand::Refused) => format!("`{}` is refused: {}", row.name, row.why),
+            (None, demand) => format!("`{}` demands a higher {}: {}", row.name, demand.name(), row.why),
+        }
+    }
+
+    /// What is to be done about a change that is refused; for the others the version says it.
+    pub fn help(&self, change: &Change) -> Option<String> {
+        let target = self.judgement.target();
+        Some(match change.rule {
+            Rule::EventRemoved => {
+                "keep its row, with `used = false`; once that is released, it may go".to_string()
+            }
+            Rule::CodeReused => match self.judgement.free_code {
+                Some(code) => format!("the next code that no event ever had is {code:#06x}"),
+                None => "give it a code that no event ever had".to_string(),
+            },
+            Rule::SinceMissing | Rule::SinceWrong => {
+                format!("write `since = \"{target}\"`, or run `telemetry check --fix`")
+            }
+            Rule::RegistryRenamed => {
+                "give it its name back; or, if it is another relation, take the lock away and release it"
+                    .to_string()
+            }
+            _ => return None,
+        })
+    }
+
+    /// What is said about the version, unless it is high enough.
+    pub fn version(&self) -> Option<String> {
+        let Judgement { released, version, .. } = self.judgement;
+        let target = self.judgement.target();
+        if target == *version || self.judgement.is_of_another_registry() {
+            return None;
+        }
+        let section = self.new.section(&Thing::Registry, "version", '^', "");
+        let message =
+            format!("the version is {version}, but what changed since {released} demands {target} or higher");
+        let help = format!(
+            "run `telemetry check --fix`, or write `version = {{ major = {}, median = {}, minor = {} }}`",
+            target.major, target.median, target.minor
+        );
+        Some(snippet::draw(&message, &[section], &[("help", &help)]))
+    }
+
+    /// What is said about an allow that excuses no change.
+    pub fn idle(&self, allow: &Allow) -> String {
+        let name = allow.rule.name();
+        let same = || self.judgement.changes.iter().filter(|judged| judged.change.rule == allow.rule);
+        let is_double = same().any(|judged| allow.matches(&judged.change));
+        let message = match is_double {
+            true => format!("this allow of `{name}` excuses what another one does already"),
+            false => format!("this allow of `{name}` excuses no change since {}", self.judgement.released),
+        };
+        let others: Vec<String> = same().take(MAX_PROPOSED).map(|judged| written(&judged.change)).collect();
+        let help = match is_double || others.is_empty() {
+            true => "take it out".to_string(),
+            false => format!("there is such a change with {}", others.join(", or with ")),
+        };
+        let span: Range<usize> = allow.span.clone();
+        let marks = vec![Mark { span, char: '^', label: "" }];
+        let section = Section { path: self.new.path, text: self.new.text, marks };
+        snippet::draw(&message, &[section], &[("help", &help)])
+    }
+}
+
+/// Changes that the help of an idle allow names.
+const MAX_PROPOSED: usize = 3;
+
+/// How an allow names the thing of a change.
+fn written(change: &Change) -> String {
+    let target = Target::of(change.thing());
+    let keys: Vec<String> = target.keys().map(|(key, value)| format!("`{key} = \"{value}\"`")).collect();
+    if keys.is_empty() { "no names".to_string() } else { keys.join(" and ") }
+}
