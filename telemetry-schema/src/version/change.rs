@@ -87,6 +87,7 @@ impl Change {
             Rule::SinceMissing => format!("{thing} is appended, but has no `since`"),
             Rule::SinceWrong => format!("{thing} is appended now, but has `since = \"{}\"`", self.is),
             Rule::SpanChanged => format!("{thing} goes from {is}, went from {was}"),
+            Rule::ValueRenumbered => format!("{thing} has the number {is}, had {was}"),
             Rule::ParamInserted => format!("{thing} is inserted"),
             Rule::ParamMoved => format!("{thing} has place {}, had {}", self.is, self.was),
             Rule::VersionLowered => format!("the version is {}, below {} as released", self.is, self.was),
@@ -102,8 +103,7 @@ impl Change {
             | Rule::KindBitChanged
             | Rule::KindClockChanged
             | Rule::TypeReprChanged
-            | Rule::TypeFormChanged
-            | Rule::ValueRenumbered => match (self.was.is_empty(), self.is.is_empty()) {
+            | Rule::TypeFormChanged => match (self.was.is_empty(), self.is.is_empty()) {
                 (true, _) => format!("`{}` of {thing} is {is}, and was not there", self.key),
                 (_, true) => format!("`{}` of {thing} is not there, was {was}", self.key),
                 _ => format!("`{}` of {thing} is {is}, was {was}", self.key),

@@ -16,7 +16,7 @@ pub struct Judgement {
     pub version: Version,
     /// The lowest version that the changes allow, as far as a number can.
     pub needed: Version,
-    /// The lowest code above all that events have or ever had.
+    /// A code that no event has or ever had: above all others, or the lowest if there is none above.
     pub free_code: Option<u16>,
 }
 
@@ -54,10 +54,20 @@ pub fn judge(lock: &Lock, registry: &Registry, allows: &[Allow]) -> Judgement {
         Judged { change, allowed: allow.map(|allow| allow.reason.clone()), is_met }
     });
     let changes = changes.collect();
-    let codes = [lock.events.last().map(|event| event.code), registry.events.last().map(|event| event.code)];
-    let highest = codes.into_iter().flatten().max();
-    let free_code = highest.map_or(Some(0), |highest| highest.checked_add(1));
+    let free_code = free_code(lock, registry);
     Judgement { changes, idle, released, version, needed: demand.lowest(released), free_code }
+}
+
+fn free_code(lock: &Lock, registry: &Registry) -> Option<u16> {
+    let ever = lock.events.iter().map(|event| event.code);
+    let mut codes: Vec<u16> = ever.chain(registry.events.iter().map(|event| event.code)).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    match codes.last() {
+        Some(&u16::MAX) => (0..u16::MAX).zip(&codes).find(|(free, code)| free != *code).map(|(free, _)| free),
+        Some(highest) => Some(highest + 1),
+        None => Some(0),
+    }
 }
 
 impl Judgement {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::places::Places;
 use super::{Allow, Change, Demand, Judged, Judgement, Lock, Rule, Target, Thing};
+use crate::Version;
 use crate::snippet::{self, Mark, Section};
 
 /// One of the two files that were compared.
@@ -60,7 +61,7 @@ impl<'a> Report<'a> {
     /// `error`.
     pub fn change(&self, judged: &Judged) -> String {
         let change = &judged.change;
-        let label = format!("in {}", self.judgement.released);
+        let label = format!("as of {}", self.judgement.released);
         let mut sections = Vec::new();
         if let Some(new) = &change.new {
             sections.push(self.new.section(new, change.key, '^', ""));
@@ -114,6 +115,7 @@ impl<'a> Report<'a> {
             Rule::SinceMissing | Rule::SinceWrong => {
                 format!("write `since = \"{target}\"`, or run `telemetry check --fix`")
             }
+            Rule::VersionLowered => help_to_raise(target),
             Rule::RegistryRenamed => {
                 "give it its name back; or, if it is another relation, take the lock away and release it"
                     .to_string()
@@ -126,16 +128,14 @@ impl<'a> Report<'a> {
     pub fn version(&self) -> Option<String> {
         let Judgement { released, version, .. } = self.judgement;
         let target = self.judgement.target();
-        if target == *version || self.judgement.is_of_another_registry() {
+        // A lower one is a change that says so itself.
+        if target == *version || version < released || self.judgement.is_of_another_registry() {
             return None;
         }
         let section = self.new.section(&Thing::Registry, "version", '^', "");
         let message =
             format!("the version is {version}, but what changed since {released} demands {target} or higher");
-        let help = format!(
-            "run `telemetry check --fix`, or write `version = {{ major = {}, median = {}, minor = {} }}`",
-            target.major, target.median, target.minor
-        );
+        let help = help_to_raise(target);
         Some(snippet::draw(&message, &[section], &[("help", &help)]))
     }
 
@@ -158,6 +158,14 @@ impl<'a> Report<'a> {
         let section = Section { path: self.new.path, text: self.new.text, marks };
         snippet::draw(&message, &[section], &[("help", &help)])
     }
+}
+
+fn help_to_raise(target: Version) -> String {
+    let Version { major, median, minor } = target;
+    format!(
+        "run `telemetry check --fix`, or write \
+         `version = {{ major = {major}, median = {median}, minor = {minor} }}`"
+    )
 }
 
 /// Changes that the help of an idle allow names.

@@ -101,7 +101,7 @@ rules! {
         "`used = false`", "programs lose its emitter; streams do not change",
         old Never, new Reads, generic "all of it", python "the same";
     EventRestored "event-restored" Minor,
-        "a retired event, or one that was forgotten, is used again", "as an event that is new",
+        "a retired event, or one that was forgotten, is back", "tools may not know it, as a new one",
         old Reads, new Reads, generic "all of it", python "the same, or one code more";
     EventAlwaysChanged "event-always-changed" Minor,
         "`always` of an event", "it comes from more or fewer varieties, in the same form",
@@ -220,7 +220,7 @@ rules! {
         "the version is below the released one", "what is newer must have the higher version",
         old Refused, new Refused, generic "-", python "-";
     RegistryRenamed "registry-renamed" Refused,
-        "the registry has another name", "readers know a registry by its name: it is another relation",
+        "the registry has another name", "readers know a registry by its name, so it is another relation",
         old Refused, new Refused, generic "-", python "-";
 }
 

@@ -2,6 +2,7 @@
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
+use telemetry_schema::version::Rule;
 use telemetry_schema::{Clock, JSON_SCHEMA, Sort, keys, limits};
 use toml::de::{DeTable, DeValue};
 
@@ -97,6 +98,7 @@ fn keys_are_those_that_are_read_and_all_are_described() {
         ("/$defs/event", keys::EVENT),
         ("/$defs/param", keys::PARAM),
         ("/$defs/span", keys::SPAN),
+        ("/$defs/allow", keys::ALLOW),
     ] {
         let place = format!("{place}/properties");
         same_words(&words(&schema, &place), keys.iter().copied());
@@ -143,6 +145,13 @@ fn sorts_are_those_of_the_list() {
         &words(&schema, "/$defs/kind/properties/clock/enum"),
         Clock::ALL.iter().map(|clock| clock.name()),
     );
+}
+
+#[test]
+fn changes_that_can_be_allowed_are_those_of_the_rules() {
+    let schema = schema();
+    let rules = Rule::ALL.iter().filter(|rule| rule.can_be_allowed()).map(|rule| rule.name());
+    same_words(&words(&schema, "/$defs/allow/properties/change/enum"), rules);
 }
 
 #[test]

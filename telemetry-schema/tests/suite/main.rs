@@ -9,6 +9,7 @@ mod lookup;
 mod messages;
 mod mistakes;
 mod rendering;
+mod version;
 
 /// A relation that uses everything there is.
 const GC: &str = include_str!("../valid/gc.toml");

@@ -226,4 +226,75 @@ pub(crate) const MISTAKES: &[Mistake] = &[
             ("key = \"trace\"", "key = \"time\""),
         ],
     ),
+    // Allows.
+    form(
+        "allow_without_change",
+        &[("[[span]]", "[[allow]]\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_without_reason",
+        &[("[[span]]", "[[allow]]\nchange = \"event-renamed\"\nevent = \"PoolInit\"\n[[span]]")],
+    ),
+    form(
+        "allow_with_empty_reason",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-renamed\"\nevent = \"PoolInit\"\nreason = \" \"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_unknown_change_near",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-rename\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_unknown_change_far",
+        &[("[[span]]", "[[allow]]\nchange = \"anything\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_of_reused_code",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"code-reused\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_lower_version",
+        &[("[[span]]", "[[allow]]\nchange = \"version-lowered\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_of_docs",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"docs-changed\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_parameter_without_event",
+        &[("[[span]]", "[[allow]]\nchange = \"param-moved\"\nparam = \"pool\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_of_value_without_type",
+        &[("[[span]]", "[[allow]]\nchange = \"value-added\"\nvalue = \"Full\"\nreason = \"new\"\n[[span]]")],
+    ),
+    meaning(
+        "allow_of_two_things",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-added\"\nevent = \"PoolInit\"\nkind = \"Pool\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_unknown_key",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-added\"\nevents = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_a_number",
+        &[("[[span]]", "[[allow]]\nchange = \"event-added\"\nevent = 3\nreason = \"new\"\n[[span]]")],
+    ),
 ];

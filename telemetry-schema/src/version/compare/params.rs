@@ -123,10 +123,11 @@ fn appended(
     match param.since {
         // No decoder reads both majors.
         None if version.major > released.major => {}
-        None => changes.add(Rule::SinceMissing, things, "", (version.to_string(), String::new())),
-        Some(since) => {
-            changes.field(Rule::SinceWrong, &things, "since", &version.to_string(), &since.to_string());
+        None => changes.whole(Rule::SinceMissing, things),
+        Some(since) if since != version || since <= released => {
+            changes.add(Rule::SinceWrong, things, "since", (String::new(), since.to_string()));
         }
+        Some(_) => {}
     }
 }
 

@@ -13,8 +13,7 @@ use crate::{Clock, Diagnostic, Sort, TypeForm, Version, words};
 /// How lines begin that git leaves where two branches changed the same ones.
 const CONFLICT: [&str; 4] = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
 
-const RESTORE: &str =
-    "restore it from version control, or take it from the release; it is not edited by hand";
+const RESTORE: &str = "restore it from version control: `telemetry release` alone writes it";
 
 impl Lock {
     /// Reads the text of an `events.lock`. Line ends may be those of Windows.
@@ -81,10 +80,13 @@ fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     };
     let expected = match text.contains('\r') {
         // All lines end as those of Windows, as version control may have it.
-        true if text.lines().count() == text.matches("\r\n").count() => {
+        true if text.matches('\r').count() == lines.len() + 1 => {
             checksum(&text[..last.start].replace("\r\n", "\n"))
         }
-        _ => checksum(&text[..last.start]),
+        true => {
+            return Err(wrong(0..0, "the lock has line ends of two kinds", RESTORE));
+        }
+        false => checksum(&text[..last.start]),
     };
     if found != expected {
         let message =

@@ -1,0 +1,8 @@
+use telemetry::telemetry_event;
+
+#[telemetry_event("relations/edited_lock.toml")]
+pub mod events {}
+
+fn main() {
+    events::grown!(1_usize);
+}

@@ -1,0 +1,49 @@
+//! What changes between two versions, and what it demands.
+
+mod allows;
+mod cases;
+mod fixes;
+mod locks;
+mod messages;
+mod rules;
+mod table;
+
+use telemetry_schema::version::{Judgement, Lock, Report, Side, judge};
+use telemetry_schema::{Relation, Version};
+
+use self::cases::{GONE, RELEASED};
+
+/// The lock of the released relation, which remembers an event that went before.
+pub(crate) fn lock() -> Lock {
+    let before = RELEASED.replace("minor = 5", "minor = 4") + GONE;
+    let before = Lock::of(&crate::registry(&before), None);
+    Lock::of(&crate::registry(RELEASED), Some(&before))
+}
+
+/// What a valid text says.
+#[track_caller]
+pub(crate) fn relation(text: &str) -> Relation {
+    Relation::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
+}
+
+/// What is to be said of a relation against the lock.
+pub(crate) fn judged(relation: &Relation) -> Judgement {
+    judge(&lock(), &relation.registry, &relation.allows)
+}
+
+/// The same as people see it; empty if all is well.
+pub(crate) fn rendered(relation: &Relation) -> String {
+    let (lock, judgement) = (lock(), judged(relation));
+    let text = lock.to_text();
+    let old = Side::lock("events.lock", &lock, &text);
+    Report::new(&judgement, old, Side::relation("events.toml", &relation.text)).render()
+}
+
+/// The relation with another version.
+pub(crate) fn with_version(text: &str, version: Version) -> String {
+    let start = text.find("version = {").expect("a version");
+    let end = start + text[start..].find('}').expect("its end") + 1;
+    let Version { major, median, minor } = version;
+    let new = format!("version = {{ major = {major}, median = {median}, minor = {minor} }}");
+    format!("{}{new}{}", &text[..start], &text[end..])
+}
