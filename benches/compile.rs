@@ -22,15 +22,20 @@ fn main() -> std::io::Result<()> {
         row("check of a crate with one event", Goal::Less),
         row("check of a crate with 1,000 events", Goal::Less),
         row("what 1,000 events add", Goal::AtMost(2.0)),
+        row("the same crate with a lock", Goal::Less),
+        row("what the lock adds", Goal::AtMost(0.1)),
     ];
     for _ in 0..ROUNDS {
         let dir = tempfile::tempdir()?;
         rows[0].add(cold(dir.path()), 1.0);
-        let one = check(dir.path(), 1)?;
-        let many = check(dir.path(), 1_000)?;
+        let one = check(dir.path(), 1, false)?;
+        let many = check(dir.path(), 1_000, false)?;
+        let locked = check(dir.path(), 1_000, true)?;
         rows[1].add(one, 1.0);
         rows[2].add(many, 1.0);
         rows[3].add(many - one, 1.0);
+        rows[4].add(locked, 1.0);
+        rows[5].add(locked - many, 1.0);
     }
     table(rows);
     Ok(())
@@ -54,8 +59,9 @@ fn cold(dir: &Path) -> f64 {
     seconds(cargo(dir).args(["build", "--release", "--offline"]).args(packages))
 }
 
-/// A crate with so many events of four parameters, each emitted three times, checked after all else is.
-fn check(dir: &Path, events: u32) -> std::io::Result<f64> {
+/// A crate with so many events of four parameters, each emitted three times, checked after all else is;
+/// with the lock of its relation, if that is wanted.
+fn check(dir: &Path, events: u32, locked: bool) -> std::io::Result<f64> {
     let package = dir.join(format!("events-{events}"));
     std::fs::create_dir_all(package.join("src"))?;
     let mut relation = String::from(
@@ -82,6 +88,13 @@ fn check(dir: &Path, events: u32) -> std::io::Result<f64> {
         env!("CARGO_MANIFEST_DIR")
     );
     std::fs::write(package.join("Cargo.toml"), manifest)?;
+    let lock = package.join("events.lock");
+    if locked {
+        let registry = telemetry_schema::parse(&relation).expect("a valid relation");
+        std::fs::write(lock, telemetry_schema::version::Lock::of(&registry, None).to_text())?;
+    } else if lock.exists() {
+        std::fs::remove_file(lock)?;
+    }
     std::fs::write(package.join("events.toml"), relation)?;
     std::fs::write(package.join("src/main.rs"), &source)?;
     std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"), package.join("Cargo.lock"))?;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::places::Places;
 use super::{Allow, Change, Demand, Judged, Judgement, Lock, Rule, Target, Thing};
 use crate::Version;
+use crate::limits::MAX_DIAGNOSTICS;
 use crate::snippet::{self, Mark, Section};
 
 /// One of the two files that were compared.
@@ -47,14 +48,16 @@ impl<'a> Report<'a> {
     }
 
     /// Everything that is not met as rustc would print it, each after the word `error`, with an empty
-    /// line between two; empty if there is nothing.
+    /// line between two; empty if there is nothing. Of more than [`MAX_DIAGNOSTICS`] changes the others
+    /// are counted.
     pub fn render(&self) -> String {
-        let unmet = self.judgement.changes.iter().filter(|judged| !judged.is_met);
-        let changes = unmet.map(|judged| self.change(judged));
-        let idle = self.judgement.idle.iter().map(|allow| self.idle(allow));
-        let all: Vec<String> =
-            changes.chain(idle).chain(self.version()).map(|text| format!("error: {text}\n")).collect();
-        all.join("\n")
+        let unmet = || self.judgement.changes.iter().filter(|judged| !judged.is_met);
+        let changes = unmet().take(MAX_DIAGNOSTICS).map(|judged| self.change(judged));
+        let omitted = unmet().count().saturating_sub(MAX_DIAGNOSTICS);
+        let omitted = (omitted > 0).then(|| format!("{omitted} more changes in {}", self.new.path));
+        let idle = self.judgement.idle.iter().take(MAX_DIAGNOSTICS).map(|allow| self.idle(allow));
+        let all = changes.chain(omitted).chain(idle).chain(self.version());
+        all.map(|text| format!("error: {text}\n")).collect::<Vec<_>>().join("\n")
     }
 
     /// A change with where it is now and what it was, what its rule demands and why; without the word

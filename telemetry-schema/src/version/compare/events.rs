@@ -29,6 +29,10 @@ pub(super) fn compare<'a>(
             changes.whole(Rule::EventAdded, (None, Some(thing(is))));
             continue;
         };
+        // Most are.
+        if was == is {
+            continue;
+        }
         if was.name != is.name {
             names.insert(&was.name, &is.name);
         }

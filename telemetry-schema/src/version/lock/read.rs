@@ -93,11 +93,6 @@ fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
             format!("the lock was edited or damaged: its checksum is {expected}, expected {}", quote(found));
         return Err(wrong(last, message, RESTORE));
     }
-    let controls = |&(_, char): &(usize, char)| is_unprintable(char) && char != '\n' && char != '\r';
-    if let Some((at, char)) = text.char_indices().find(controls) {
-        let message = format!("the lock has a control character, U+{:04X}", char as u32);
-        return Err(wrong(at..at + char.len_utf8(), message, RESTORE));
-    }
     // The first line and the note.
     Ok(lines.split_off(lines.len().min(2)))
 }
@@ -146,7 +141,7 @@ impl Reader<'_> {
     }
 
     fn read(&mut self) -> Result<(), Expected> {
-        let mut words = Words { rest: &self.text[self.line.clone()] };
+        let mut words = Words { rest: self.text[self.line.clone()].trim_start() };
         let first = words.next().ok_or("a word")?;
         if first == "registry" {
             if self.lock.is_some() {
@@ -244,11 +239,11 @@ fn param(words: &mut Words) -> Result<LockParam, Expected> {
     let parsed = |text: Option<&str>| text.map(|text| text.parse().map_err(|_| "a number")).transpose();
     Ok(LockParam {
         name: words.name("the name of a parameter", words::is_snake_case)?,
-        sort: words.next().ok_or("a sort")?.to_string(),
+        sort: words.name("a sort", is_printable)?,
         max: parsed(words.take("max="))?,
         unit: match words.take("unit=") {
             None => String::new(),
-            Some(unit) => unquoted(unit).ok_or("a unit in quotes")?,
+            Some(unit) => unquoted(unit).filter(|unit| is_printable(unit)).ok_or("a unit in quotes")?,
         },
         since: match words.take("since=") {
             None => None,
@@ -263,9 +258,17 @@ fn span(words: &mut Words) -> Result<LockSpan, Expected> {
         name: words.camel("the name of a span")?,
         begin: words.camel("the event that begins it")?,
         end: words.camel("the event that ends it")?,
-        key: words.take("key=").map(str::to_string),
+        key: match words.take("key=") {
+            None => None,
+            Some(key) if crate::words::is_snake_case(key) => Some(key.to_string()),
+            Some(_) => return Err("the name of a parameter"),
+        },
         docs: words.docs()?,
     })
+}
+
+fn is_printable(text: &str) -> bool {
+    !text.chars().any(is_unprintable)
 }
 
 /// What `unit` was before it was quoted. Units have no control characters.
@@ -286,20 +289,12 @@ struct Words<'a> {
 impl<'a> Words<'a> {
     /// The next word, unless the line is at its end.
     fn next(&mut self) -> Option<&'a str> {
-        let text = self.rest.trim_start_matches(' ');
-        let (mut in_quotes, mut in_brackets, mut escaped) = (false, false, false);
-        let end = text.bytes().position(|byte| {
-            let was_escaped = std::mem::replace(&mut escaped, false);
-            match byte {
-                b'\\' if in_quotes && !was_escaped => escaped = true,
-                b'"' if !was_escaped => in_quotes = !in_quotes,
-                b'[' if !in_quotes => in_brackets = true,
-                b']' if !in_quotes => in_brackets = false,
-                b' ' => return !in_quotes && !in_brackets,
-                _ => {}
-            }
-            false
-        });
+        let text = self.rest.strip_prefix(' ').unwrap_or(self.rest);
+        let space = text.find(' ');
+        // The usual word, at the cost of a macro that is not optimized.
+        let word = &text[..space.unwrap_or(text.len())];
+        let is_plain = !word.contains('"') && !word.contains('[');
+        let end = if is_plain { space } else { end_of_word(text) };
         let (word, rest) = text.split_at(end.unwrap_or(text.len()));
         self.rest = rest;
         (!word.is_empty()).then_some(word)
@@ -307,12 +302,11 @@ impl<'a> Words<'a> {
 
     /// The rest of the next word, if it begins so.
     fn take(&mut self, start: &str) -> Option<&'a str> {
-        let before = self.rest;
-        let found = self.next().and_then(|word| word.strip_prefix(start));
-        if found.is_none() {
-            self.rest = before;
+        let text = self.rest.strip_prefix(' ').unwrap_or(self.rest);
+        if !text.starts_with(start) {
+            return None;
         }
-        found
+        self.next()?.strip_prefix(start)
     }
 
     fn name(&mut self, what: Expected, is_name: impl Fn(&str) -> bool) -> Result<String, Expected> {
@@ -337,4 +331,21 @@ impl<'a> Words<'a> {
     fn end(&mut self) -> Result<(), Expected> {
         self.next().map_or(Ok(()), |_| Err("the end of the line"))
     }
+}
+
+/// Where a word ends that begins a text, and that has arrays or quotes in it.
+fn end_of_word(text: &str) -> Option<usize> {
+    let (mut in_quotes, mut in_brackets, mut escaped) = (false, false, false);
+    text.bytes().position(|byte| {
+        let was_escaped = std::mem::replace(&mut escaped, false);
+        match byte {
+            b'\\' if in_quotes && !was_escaped => escaped = true,
+            b'"' if !was_escaped => in_quotes = !in_quotes,
+            b'[' if !in_quotes => in_brackets = true,
+            b']' if !in_quotes => in_brackets = false,
+            b' ' => return !in_quotes && !in_brackets,
+            _ => {}
+        }
+        false
+    })
 }

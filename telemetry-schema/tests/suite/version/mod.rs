@@ -2,6 +2,7 @@
 
 mod allows;
 mod cases;
+mod cost;
 mod fixes;
 mod locks;
 mod messages;
