@@ -14,6 +14,7 @@ mod footprint;
 mod fork;
 mod labels;
 mod latency;
+mod locks;
 mod loss;
 mod outputs;
 mod packages;

@@ -74,7 +74,7 @@ impl Change {
             }
             Rule::ParamRemoved => format!("{thing} is gone"),
             Rule::EventRetired => format!("{thing} is retired"),
-            Rule::EventRestored => format!("{thing} is back"),
+            Rule::EventRestored => format!("{thing} is used again"),
             Rule::EventForgotten => format!("the row of {thing}, which is retired, is gone"),
             Rule::EventRemoved => format!("{thing} is gone, but was not retired"),
             Rule::CodeReused => format!("{thing} has the code {is}, which is {was}'s for ever"),
@@ -100,6 +100,7 @@ impl Change {
             | Rule::MaxChanged
             | Rule::UnitGiven
             | Rule::UnitChanged
+            | Rule::UnitRemoved
             | Rule::KindBitChanged
             | Rule::KindClockChanged
             | Rule::TypeReprChanged

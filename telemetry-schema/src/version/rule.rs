@@ -28,8 +28,11 @@ pub enum Effect {
     Unnamed,
     /// Passes over it and counts it.
     Skips,
-    /// Reads it where it has the parameter; else passes over it and counts it.
+    /// Reads it; where it lacks the parameter, only if that still has `since`, else passes over it and
+    /// counts it.
     IfThere,
+    /// Reads it if the parameter was the last, else passes over it and counts it.
+    IfLast,
     /// Never meets one.
     Never,
     /// Cannot come to be.
@@ -92,17 +95,17 @@ macro_rules! rules {
 rules! {
     DocsChanged "docs-changed" Nothing,
         "a doc is worded anew", "no decoder reads docs",
-        old Reads, new Reads, generic "its own doc", python "comments";
+        old Reads, new Reads, generic "all of it", python "its docstring at most";
 
     EventAdded "event-added" Minor,
-        "an event is new", "older tools cannot name it",
+        "an event is new, or is back whose row was gone", "older tools cannot name it",
         old Skips, new Never, generic "all of it", python "one code more";
     EventRetired "event-retired" Minor,
         "`used = false`", "programs lose its emitter; streams do not change",
         old Never, new Reads, generic "all of it", python "the same";
     EventRestored "event-restored" Minor,
-        "a retired event, or one that was forgotten, is back", "tools may not know it, as a new one",
-        old Reads, new Reads, generic "all of it", python "the same, or one code more";
+        "a retired event is used again", "programs have its emitter again; streams do not change",
+        old Reads, new Reads, generic "all of it", python "the same";
     EventAlwaysChanged "event-always-changed" Minor,
         "`always` of an event", "it comes from more or fewer varieties, in the same form",
         old Reads, new Reads, generic "all of it", python "the same";
@@ -142,7 +145,7 @@ rules! {
         old Skips, new Skips, generic "all of it", python "other parameters";
     ParamRemoved "param-removed" Median,
         "a parameter is gone", "the bytes behind it mean something else",
-        old Skips, new Skips, generic "all of it", python "other parameters";
+        old Skips, new IfLast, generic "all of it", python "other parameters";
     ParamMoved "param-moved" Median,
         "parameters have another order", "the bytes mean something else",
         old Skips, new Skips, generic "all of it", python "other parameters";
@@ -159,8 +162,11 @@ rules! {
         "a parameter without a unit has one", "it says what was so before",
         old Reads, new Reads, generic "with the unit that it had", python "the same";
     UnitChanged "unit-changed" Median,
-        "a unit is another, or none", "the same number means something else",
+        "a unit is another", "the same number means something else",
         old Skips, new Skips, generic "with the unit that it had", python "the same";
+    UnitRemoved "unit-removed" Median,
+        "a parameter has no unit any more", "nothing says what its number means",
+        old Reads, new Reads, generic "with the unit that it had", python "the same";
 
     KindAdded "kind-added" Minor,
         "a kind is new", "older tools cannot name it",
@@ -267,7 +273,8 @@ impl fmt::Display for Effect {
             Effect::Absent => "reads it, the parameter is `None`",
             Effect::Unnamed => "reads it, the number has no name",
             Effect::Skips => "skips and counts it",
-            Effect::IfThere => "reads it if the parameter is there, else skips and counts it",
+            Effect::IfThere => "reads it; skips and counts what lacks the parameter, unless that has `since`",
+            Effect::IfLast => "reads it if the parameter was the last, else skips and counts it",
             Effect::Never => "never meets it",
             Effect::Refused => "-",
         })

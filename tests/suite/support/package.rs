@@ -45,6 +45,14 @@ impl Workspace {
         std::fs::write(path, text).expect("a writable file");
     }
 
+    /// Takes a file away, if it is there.
+    pub(crate) fn remove(&self, path: &str) {
+        let path = self.dir.join(path);
+        if path.exists() {
+            std::fs::remove_file(path).expect("a writable directory");
+        }
+    }
+
     /// Writes the manifest of a package in a directory of its name.
     pub(crate) fn package(&self, name: &str, edition: &str, dependencies: &str) {
         self.write(

@@ -66,11 +66,14 @@ fn event(changes: &mut Changes, was: &LockEvent, is: &LockEvent, renamed: &Renam
     }
     let always = |event: &LockEvent| event.always.to_string();
     changes.field(Rule::EventAlwaysChanged, &things, "always", &always(was), &always(is));
-    let used = |event: &LockEvent| event.state == State::Used;
-    match (used(was), used(is)) {
-        (true, false) => changes.field(Rule::EventRetired, &things, "used", "true", "false"),
-        (false, true) => changes.field(Rule::EventRestored, &things, "used", "false", "true"),
-        (false, false) if !was.state.is_listed() => changes.whole(Rule::EventRestored, things.clone()),
+    match (was.state, is.state) {
+        (State::Gone(_), _) => changes.whole(Rule::EventAdded, things.clone()),
+        (State::Used, State::Retired) => {
+            changes.field(Rule::EventRetired, &things, "used", "true", "false");
+        }
+        (State::Retired, State::Used) => {
+            changes.field(Rule::EventRestored, &things, "used", "false", "true");
+        }
         _ => {}
     }
     changes.docs(things, was.docs, is.docs);

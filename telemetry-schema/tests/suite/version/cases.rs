@@ -78,7 +78,7 @@ pub(crate) const CASES: &[Case] = &[
         &["event-retired Miss"],
     ),
     minor("a retired event used again", &[("used = false\n", "")], &["event-restored Cleared"]),
-    Case { added: GONE, ..minor("a row that was gone", &[], &["event-restored Purged"]) },
+    Case { added: GONE, ..minor("a row that was gone", &[], &["event-added Purged"]) },
     minor("always", &[("always = false", "always = true")], &["event-always-changed Miss"]),
     median(
         "another name, the same parameters",
@@ -198,7 +198,7 @@ pub(crate) const CASES: &[Case] = &[
         &["unit-given Miss.hash"],
     ),
     median("another unit", &[("unit = \"bytes\"", "unit = \"KiB\"")], &["unit-changed Evicted.size"]),
-    median("no unit", &[(", unit = \"bytes\"", "")], &["unit-changed Evicted.size"]),
+    median("no unit", &[(", unit = \"bytes\"", "")], &["unit-removed Evicted.size"]),
     // Kinds.
     minor(
         "a new kind",
