@@ -44,10 +44,14 @@ use proc_macro::TokenStream;
 /// - `REGISTRY`, the [`Registry`](../telemetry_runtime/struct.Registry.html);
 /// - with `decode`, a struct for each event, the enum `Event` over them, and `Reader`.
 ///
-/// What the module has in its braces stays in it. Its crate is compiled anew when the file changes.
+/// What the module has in its braces stays in it. Its crate is compiled anew when the file changes, or
+/// its lock, which is beside it and called as it, with `.lock` for `.toml`. A lock that appears is
+/// looked at when the crate is compiled next.
 ///
 /// # Errors
-/// All mistakes of the relation are reported at once, each with its place in the file.
+/// All mistakes of the relation are reported at once, each with its place in the file. With a lock, so
+/// are all changes since the release that the version is not raised for, and a lock that is not as it
+/// was written. Without one nothing is compared.
 #[proc_macro_attribute]
 pub fn telemetry_event(args: TokenStream, item: TokenStream) -> TokenStream {
     module::expand(args.into(), item.into()).into()

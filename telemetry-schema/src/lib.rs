@@ -1,8 +1,9 @@
 //! The meaning of a telemetry relation.
 //!
 //! [`parse`] turns the text of an `events.toml` into a checked [`Registry`], or into everything
-//! that is wrong with it. The macro, the generators, the decoders and the tools all call it. There
-//! is no I/O but [`load`], and nothing here knows a target language.
+//! that is wrong with it. The macro, the generators, the decoders and the tools all call it.
+//! [`version`] compares it with what was released. There is no I/O but [`load`] and [`load_lock`], and
+//! nothing here knows a target language.
 //!
 //! # events.toml
 //!
@@ -58,6 +59,12 @@
 //! end = "TraceEnd"
 //! key = "trace"                                  # without one, spans nest per thread
 //! doc = "One trace from start to end"
+//!
+//! [[allow]]                                      # excuses one change since the last release
+//! change = "param-retyped"                       # its rule: [`version::Rule`]
+//! event = "TraceStart"                           # what changes: event, param of an event, kind,
+//! param = "condemned"                            # type, value of a type, or span
+//! reason = "no stream has it yet"
 //! # "#;
 //! # let registry = telemetry_schema::parse(text).unwrap();
 //! # assert_eq!(registry.events.len(), 2);
