@@ -8,6 +8,7 @@
 mod common;
 
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use common::{Goal, Row, fields, floor, table, time};
@@ -174,17 +175,33 @@ fn first_event() -> f64 {
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// KiB that a process with its whole pool in use takes beyond the pool, where the kernel says.
+/// KiB that a process with its whole pool in use takes beyond the pool, where the kernel says: the more of
+/// what it takes if the flight recorder has the pool, and if blocks wait for a sink.
 fn resident() -> f64 {
     let Ok(this) = std::env::current_exe() else { return f64::NAN };
-    let output = Command::new(this)
-        .arg("--resident")
-        .env("TELEMETRY_RECORD", "all")
-        .env("TELEMETRY_BUFFER", "1M")
-        .env_remove("TELEMETRY_CONTROL")
-        .output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    text.trim().parse().unwrap_or(f64::NAN)
+    let measure = |mask| {
+        let mut child = Command::new(&this);
+        child.arg("--resident").env("TELEMETRY_BUFFER", "1M");
+        child.env_remove("TELEMETRY_CONTROL").env_remove("TELEMETRY_FILENAME").env(mask, "all");
+        let output = child.output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        text.unwrap_or_default().trim().parse().unwrap_or(f64::NAN)
+    };
+    ["TELEMETRY_RECORD", "TELEMETRY_CONTROL"].into_iter().map(measure).fold(f64::NAN, f64::max)
+}
+
+/// A sink that takes nothing before the pool is dry, and then everything.
+struct Late;
+
+static DRY: AtomicBool = AtomicBool::new(false);
+
+impl telemetry::Sink for Late {
+    fn write(&mut self, _: &telemetry::Blocks<'_>) -> std::io::Result<()> {
+        while !DRY.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
 }
 
 /// The child of `resident`.
@@ -197,10 +214,12 @@ fn resident_child() {
     // What the measurement itself needs is there already.
     anonymous();
     let before = anonymous();
+    telemetry::Config::new().sink(Late).start();
     for i in 0..EVENTS {
         let (pointer, address, size, level, _) = fields(i);
         events::alloc!(pointer, address, size, level);
     }
+    DRY.store(true, Ordering::Relaxed);
     telemetry::flush();
     let after = anonymous();
     println!("{}", before.zip(after).map_or(f64::NAN, |(before, after)| after - before - 1024.0));

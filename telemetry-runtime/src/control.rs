@@ -15,26 +15,27 @@ pub(crate) use crate::words::Words;
 use crate::words::{is_known, sign};
 use crate::{image, start, sys};
 
-/// All that names events.
+/// All that names events. The short parts first, so that they and the first words share a page.
+#[repr(C)]
 struct Control {
-    /// What `TELEMETRY_CONTROL` and [`set`] name.
-    output: Words,
-    /// What `TELEMETRY_RECORD` and [`set_record`] name.
-    record: Words,
     /// What sinks with kinds of their own want, by their numbers.
     sinks: Vec<(u32, Box<Words>)>,
     /// The words of the environment or the configuration are in.
     begun: bool,
     /// Words that nobody knows have been looked for.
     warned: bool,
+    /// What `TELEMETRY_CONTROL` and [`set`] name.
+    output: Words,
+    /// What `TELEMETRY_RECORD` and [`set_record`] name.
+    record: Words,
 }
 
 static CONTROL: Mutex<Control> = Mutex::new(Control {
-    output: Words::NONE,
-    record: Words::NONE,
     sinks: Vec::new(),
     begun: false,
     warned: false,
+    output: Words::NONE,
+    record: Words::NONE,
 });
 
 /// How long an event waits for the lock, and a call. Who has it does little, but may map memory.

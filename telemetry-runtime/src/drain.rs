@@ -113,7 +113,7 @@ pub fn sink_counters() -> Vec<SinkCounters> {
 
 /// Starts the drain's thread if it does not run yet.
 pub(crate) fn begin() {
-    if !BEGUN.swap(true, Ordering::Relaxed) && !sys::spawn(main) {
+    if !BEGUN.swap(true, Ordering::Relaxed) && !sys::spawn(main, null_mut()) {
         sys::complain(format_args!(
             "cannot start the drain's thread; events are written by flush and at exit"
         ));
@@ -229,8 +229,8 @@ pub(crate) fn lock(patience: Duration) -> Option<Guard> {
 
 extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
     sys::stay_loaded();
-    crate::socket::begin();
     panic::begin();
+    crate::socket::begin();
     let latency = start::latency() * 3 / 4;
     let mut swept = Instant::now();
     while !start::is_over() {

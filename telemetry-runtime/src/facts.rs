@@ -8,12 +8,10 @@ use crate::{clock, pool, start, sys};
 
 /// The payload of the session block, without an allocation. The clock's rate is not known at the start.
 pub(crate) fn session(out: &mut impl Write, ticks_per_second: Option<u64>) -> fmt::Result {
-    let (mut program, mut host) = (Buffer::<1024>::new(), Buffer::<256>::new());
-    sys::program(&mut program);
+    let (program, mut host) = (program(), Buffer::<256>::new());
     sys::host(&mut host);
-    let name = program.as_str().rsplit(['/', '\\']).next().unwrap_or_default();
     for (key, value) in [
-        ("program", name),
+        ("program", program.as_str()),
         ("host", host.as_str()),
         ("os", std::env::consts::OS),
         ("arch", std::env::consts::ARCH),
@@ -30,6 +28,17 @@ pub(crate) fn session(out: &mut impl Write, ticks_per_second: Option<u64>) -> fm
     writeln!(out, "cpus = {}", sys::cpus())?;
     writeln!(out, "word_bits = {}", usize::BITS)?;
     writeln!(out, "buffer = {}", pool::POOL.bytes())
+}
+
+/// The name of the program, without its path.
+// Apart: the path would stand on the drain's stack below all that writes the text.
+#[inline(never)]
+fn program() -> Buffer<256> {
+    let (mut path, mut name) = (Buffer::<1024>::new(), Buffer::new());
+    sys::program(&mut path);
+    // Systems have names of up to 255 bytes.
+    let _ = name.write_str(path.as_str().rsplit(['/', '\\']).next().unwrap_or_default());
+    name
 }
 
 /// The payload of a thread block.

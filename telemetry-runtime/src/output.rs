@@ -122,12 +122,14 @@ impl Output {
         let bytes = parts.iter().map(|part| HEADER_LEN + part.block.1.len()).sum();
         let begun = if parts.is_empty() { Some(false) } else { self.begin(bytes) };
         if begun == Some(true) {
+            drop((parts, after));
             (parts, after) = self.plan(sources);
         }
-        let blocks: Vec<(Header, &[u8])> = parts.iter().map(|part| part.block.clone()).collect();
+        let blocks: Vec<(&Header, &[u8])> =
+            parts.iter().map(|part| (&part.block.0, part.block.1)).collect();
         let threads: Vec<&Owner> = parts.iter().map(|part| &part.source.owner).collect();
         if blocks.is_empty() || begun.is_some() && self.put(&blocks, &threads) {
-            self.lanes.append(&mut after);
+            self.lanes.extend(after);
             self.given += parts.iter().map(|part| part.new).sum::<u64>();
             if !matches!(self.selection, Selection::All) {
                 parts.iter().for_each(|part| part.source.take());
@@ -192,7 +194,7 @@ impl Output {
             withheld: lane.withheld,
             ..Header::new(BlockType::Events, start::session())
         };
-        if self.put(&[(header, &[])], &[&owner]) {
+        if self.put(&[(&header, &[])], &[&owner]) {
             self.lanes.entry(key(record)).or_default().told = lost;
         }
     }
@@ -250,7 +252,7 @@ impl Output {
             lost,
             ..Header::new(BlockType::Sync, start::session())
         };
-        if self.begin(0).is_some() && self.put(&[(header, &[])], &[]) {
+        if self.begin(0).is_some() && self.put(&[(&header, &[])], &[]) {
             self.unsynced = false;
             self.strays_told = sum(&lost);
         }
@@ -290,21 +292,23 @@ impl Output {
     }
 
     /// Gives the sink blocks, and before them what their reader needs to know.
-    fn put(&mut self, blocks: &[(Header, &[u8])], owners: &[&Owner]) -> bool {
+    fn put(&mut self, blocks: &[(&Header, &[u8])], owners: &[&Owner]) -> bool {
         let (labels, position) = self.labels();
         let own = (!labels.is_empty()).then(|| own::registry().relation());
         let (facts, told) = self.told.facts(owners, own, self.sink.max_block());
-        let facts = facts.iter().map(|(header, text)| (header, text.as_bytes()));
-        let blocks = labels.iter().chain(blocks).map(|(header, payload)| (header, *payload));
-        let (heads, payloads): (Vec<[u8; HEADER_LEN]>, Vec<&[u8]>) = facts
-            .chain(blocks)
+        let all = || {
+            let facts = facts.iter().map(|(header, text)| (header, text.as_bytes()));
+            let labels = labels.iter().map(|(header, payload)| (header, *payload));
+            facts.chain(labels).chain(blocks.iter().copied())
+        };
+        let heads: Vec<[u8; HEADER_LEN]> = all()
             .map(|(header, payload)| {
                 let header = Header { payload_crc: crc32c::crc32c(payload), ..header.clone() };
-                (header.encode(crc32c::crc32c), payload)
+                header.encode(crc32c::crc32c)
             })
-            .unzip();
+            .collect();
         let blocks: Vec<[&[u8]; 2]> =
-            heads.iter().zip(payloads).map(|(head, payload)| [&head[..], payload]).collect();
+            heads.iter().zip(all()).map(|(head, (_, payload))| [&head[..], payload]).collect();
         let result = self.write_patiently(&Blocks { blocks: &blocks });
         let taken = self.complain_of(result);
         if taken {

@@ -18,8 +18,8 @@ use crate::start;
 use crate::store::{STORE, give_back};
 use crate::sync::Ordering;
 
-/// Most blocks of one write: with large ones, a megabyte.
-const MOST: usize = 16;
+/// Most blocks of one write: with large ones, half a megabyte.
+const MOST: usize = 8;
 /// So many threads are worth forgetting.
 const MANY_THREADS: usize = 1 << 10;
 /// The share of the pool that is kept free for lanes that open blocks.
@@ -45,6 +45,8 @@ impl Outputs {
     /// Adds a sink, and returns its number.
     pub(crate) fn add(&mut self, sink: Box<dyn Sink>, selection: Selection) -> u32 {
         self.last_id += 1;
+        // Most programs have one, and a sink takes some hundred bytes.
+        self.list.reserve_exact(1);
         self.list.push(Output::new(self.last_id, sink, selection));
         self.last_id
     }
@@ -109,10 +111,7 @@ impl Outputs {
     /// Takes the sinks out that will never take anything again. They may be the program's: to be dropped without
     /// the lock.
     pub(crate) fn gone(&mut self) -> Vec<Output> {
-        let (gone, list) =
-            std::mem::take(&mut self.list).into_iter().partition(|output| output.sink.is_gone());
-        self.list = list;
-        gone
+        self.list.extract_if(.., |output| output.sink.is_gone()).collect()
     }
 
     /// What became of the events of each sink.

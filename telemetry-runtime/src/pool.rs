@@ -23,6 +23,8 @@ const CHUNK: usize = CHUNK_PAGES * PAGE;
 pub(crate) struct Pool {
     base: AtomicPtr<u8>,
     chunks: AtomicUsize,
+    /// Pages that no block has, or a few more: so that whoever finds none need not look at all chunks.
+    free: AtomicUsize,
     /// Where the search for a free record begins.
     next_record: AtomicUsize,
     /// Records of threads that have ended.
@@ -37,6 +39,7 @@ impl Pool {
         Pool {
             base: AtomicPtr::new(null_mut()),
             chunks: AtomicUsize::new(0),
+            free: AtomicUsize::new(0),
             next_record: AtomicUsize::new(0),
             closed: AtomicUsize::new(0),
         }
@@ -47,6 +50,7 @@ impl Pool {
         let chunks = bytes.div_ceil(CHUNK).max(1);
         let Some(base) = image::map(tables(chunks) + chunks * CHUNK) else { return false };
         self.base.store(base, Ordering::Relaxed);
+        self.free.store(chunks * CHUNK_PAGES, Ordering::Relaxed);
         self.chunks.store(chunks, Ordering::Release);
         true
     }
@@ -55,6 +59,7 @@ impl Pool {
     pub(crate) fn forget(&self) {
         let chunks = self.chunks.swap(0, Ordering::Relaxed);
         let base = self.base.swap(null_mut(), Ordering::Relaxed);
+        self.free.store(0, Ordering::Relaxed);
         self.next_record.store(0, Ordering::Relaxed);
         self.closed.store(0, Ordering::Relaxed);
         if chunks > 0 {
@@ -94,7 +99,7 @@ impl Pool {
             return &[];
         }
         let base = self.base.load(Ordering::Relaxed);
-        // SAFETY: as in `maps`; the table follows the bitmaps at the alignment of a page.
+        // SAFETY: as in `maps`; the table follows the bitmaps at its alignment.
         unsafe { core::slice::from_raw_parts(base.add(map_len(chunks)).cast(), chunks * CHUNK_PAGES) }
     }
 
@@ -129,9 +134,13 @@ impl Pool {
     /// Large blocks come from the low end, where returned memory is warm; small ones from the high
     /// end, so that they do not break up chunks that large ones could have.
     pub(crate) fn take(&self, pages: usize) -> Option<*mut u8> {
+        if self.free_pages() == 0 {
+            return None;
+        }
         let maps = self.maps();
         let try_chunk = |(chunk, map): (usize, &AtomicU16)| {
             let page = pages::take(map, pages)?;
+            self.free.fetch_sub(pages, Ordering::Relaxed);
             let at = tables(maps.len()) + chunk * CHUNK + page * PAGE;
             // SAFETY: the chunk and the page are inside the mapping.
             Some(unsafe { self.base.load(Ordering::Relaxed).add(at) })
@@ -142,14 +151,16 @@ impl Pool {
         }
     }
 
-    /// Pages that no block has.
+    /// Pages that no block has, or for moments more.
     pub(crate) fn free_pages(&self) -> usize {
-        self.maps().iter().map(|map| map.load(Ordering::Relaxed).count_zeros() as usize).sum()
+        self.free.load(Ordering::Relaxed)
     }
 
     /// Returns what [`Pool::take`] gave.
     pub(crate) fn give(&self, at: *mut u8, pages: usize) {
         let maps = self.maps();
+        // Before they are: never fewer than there are.
+        self.free.fetch_add(pages, Ordering::Relaxed);
         let offset = at as usize - self.base.load(Ordering::Relaxed) as usize - tables(maps.len());
         pages::give(&maps[offset / CHUNK], offset % CHUNK / PAGE, pages);
     }
@@ -170,14 +181,14 @@ pub(crate) fn take(least: usize, wish: usize) -> Option<(*mut u8, usize)> {
     }
 }
 
-/// Bytes of the bitmaps, whole pages.
+/// Bytes of the bitmaps, before the records.
 const fn map_len(chunks: usize) -> usize {
-    (chunks * size_of::<AtomicU16>()).next_multiple_of(PAGE)
+    (chunks * size_of::<AtomicU16>()).next_multiple_of(align_of::<LaneRecord>())
 }
 
 /// Bytes of everything before the first chunk, whole pages.
 const fn tables(chunks: usize) -> usize {
-    map_len(chunks) + (chunks * CHUNK_PAGES * size_of::<LaneRecord>()).next_multiple_of(PAGE)
+    (map_len(chunks) + chunks * CHUNK_PAGES * size_of::<LaneRecord>()).next_multiple_of(PAGE)
 }
 
 #[cfg(test)]

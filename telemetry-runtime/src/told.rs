@@ -1,6 +1,7 @@
 //! What the reader of a sink must know before it can make sense of events: the session, registries, threads and
 //! labels.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
@@ -25,28 +26,26 @@ impl Told {
         owners: &[&Owner],
         own: Option<&Relation>,
         max_block: usize,
-    ) -> (Vec<(Header, String)>, Told) {
+    ) -> (Vec<(Header, Cow<'static, str>)>, Told) {
         let mut new = Told::default();
         let mut facts = Vec::new();
-        let mut add = |block_type, registry, thread, text: String| {
-            for (header, text) in split(fact(block_type, registry, thread), text, max_block) {
-                facts.push((header, text));
-            }
+        let mut add = |block_type, registry, thread, text| {
+            split(fact(block_type, registry, thread), text, max_block, &mut facts);
         };
         if !self.session {
             let mut text = String::new();
             let _ = facts::session(&mut text, Some(facts::ticks_per_second()));
-            add(BlockType::Session, 0, 0, text);
+            add(BlockType::Session, 0, 0, text.into());
         }
         for relation in owners.iter().map(|owner| owner.registry.relation()).chain(own) {
             if !self.registries.contains(&relation.fingerprint) && new.registries.insert(relation.fingerprint)
             {
-                add(BlockType::Registry, relation.fingerprint, 0, relation.text.to_owned());
+                add(BlockType::Registry, relation.fingerprint, 0, relation.text.into());
             }
         }
         for owner in owners {
             if !self.threads.contains(&owner.thread) && new.threads.insert(owner.thread) {
-                add(BlockType::Thread, 0, owner.thread, facts::thread(owner));
+                add(BlockType::Thread, 0, owner.thread, facts::thread(owner).into());
             }
         }
         (facts, new)
@@ -66,26 +65,32 @@ fn fact(block_type: BlockType, registry: u64, thread: u32) -> Header {
     }
 }
 
-/// A text in blocks of at most so many bytes.
-fn split(header: Header, text: String, max_block: usize) -> Vec<(Header, String)> {
+/// Adds a text in blocks of at most so many bytes. One that fits is not copied: a registry's may be long.
+fn split(
+    header: Header,
+    text: Cow<'static, str>,
+    max_block: usize,
+    into: &mut Vec<(Header, Cow<'static, str>)>,
+) {
     let most = max_block.saturating_sub(HEADER_LEN).max(512);
-    let mut parts = Vec::new();
-    let mut rest = text.as_str();
+    let mut at = 0;
     loop {
-        let (now, later) = rest.split_at(rest.floor_char_boundary(most));
-        parts.push((
-            Header {
-                offset: (text.len() - rest.len()) as u32,
-                payload_len: now.len() as u32,
-                unpacked_len: now.len() as u32,
-                flags: if later.is_empty() { flags::LAST } else { 0 },
-                ..header.clone()
-            },
-            now.to_owned(),
-        ));
-        rest = later;
-        if rest.is_empty() {
-            return parts;
+        let end = text.floor_char_boundary(at + most);
+        let is_last = end == text.len();
+        let header = Header {
+            offset: at as u32,
+            payload_len: (end - at) as u32,
+            unpacked_len: (end - at) as u32,
+            flags: if is_last { flags::LAST } else { 0 },
+            ..header.clone()
+        };
+        if is_last && at == 0 {
+            return into.push((header, text));
         }
+        into.push((header, text[at..end].to_owned().into()));
+        if is_last {
+            return;
+        }
+        at = end;
     }
 }

@@ -8,15 +8,16 @@ use crate::registry::Registry;
 use crate::relation::EventInfo;
 
 /// Words that still matter, each behind a `+` or a `-`, separated by spaces. Of fixed size, so that
-/// nothing that is done with them allocates.
+/// nothing that is done with them allocates. The text comes last: few words take one page of it.
+#[repr(C)]
 pub(crate) struct Words {
-    text: [u8; 4096],
     len: usize,
+    text: [u8; 4096],
 }
 
 impl Words {
     /// No words.
-    pub(crate) const NONE: Words = Words { text: [0; _], len: 0 };
+    pub(crate) const NONE: Words = Words { len: 0, text: [0; _] };
 
     /// Words as they are given.
     pub(crate) fn of(words: &str) -> Words {

@@ -14,12 +14,11 @@ mod serve;
 #[cfg(test)]
 mod tests;
 
-use core::ptr::null_mut;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-use crate::image;
 use crate::sync::{AtomicBool, Ordering};
+use crate::{drain, image};
 use actions::{Actions, Process};
 use place::Place;
 use serve::Server;
@@ -33,15 +32,33 @@ static BEGUN: AtomicBool = AtomicBool::new(false);
 /// The process ends, and a socket that is made now would outlive it.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Starts the thread, once. Does not allocate.
+/// Makes the socket, and starts its thread, once. The drain's thread does it, so that the socket's own takes next
+/// to no memory until somebody asks: a thread that allocates has an arena, and deep calls leave a deep stack.
+#[inline(never)]
 pub(crate) fn begin() {
-    if !OFF.load(Ordering::Relaxed) && !BEGUN.swap(true, Ordering::Relaxed) && !crate::sys::spawn(main) {
+    if OFF.load(Ordering::Relaxed) || BEGUN.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let (place, listener) =
+        match Place::of_process().and_then(|place| place.enter().map(|listener| (place, listener))) {
+            Ok(both) => both,
+            Err(why) => return complain(&why),
+        };
+    if let Err(why) = image::ring().map_or(Ok(()), |ring| place.link(&ring)) {
+        complain(&why);
+    }
+    let is_served = native::spawn((listener, Server::new(Process, place)), serve);
+    if !is_served {
         complain("the system has no thread for it");
+    }
+    // Who ended the process meanwhile did not see the socket.
+    if !is_served || ENDED.load(Ordering::SeqCst) {
+        place::leave();
     }
 }
 
-/// Takes what the program and whoever runs it say of the socket, and starts the thread if it shall not
-/// wait until something is recorded. Does not allocate.
+/// Takes what the program and whoever runs it say of the socket, and has it made if it shall not wait until
+/// something is recorded. Does not allocate.
 pub(crate) fn prepare(configured: Option<bool>) {
     // A directory of a longer name has no room for sockets.
     let wanted = match crate::sys::env(VARIABLE, &mut [0; 256]) {
@@ -51,7 +68,7 @@ pub(crate) fn prepare(configured: Option<bool>) {
     };
     OFF.store(wanted == Some(false), Ordering::Relaxed);
     if wanted == Some(true) {
-        begin();
+        drain::begin();
     }
 }
 
@@ -69,22 +86,10 @@ pub(crate) fn in_child() {
     BEGUN.store(false, Ordering::Relaxed);
 }
 
-extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
+/// The thread of the socket.
+fn serve((listener, server): &(UnixListener, Server<Process>)) {
     native::name_thread(c"telemetry-ctl");
-    match Place::of_process().and_then(|place| Ok((place.enter()?, place))) {
-        Ok((listener, place)) => {
-            if let Err(why) = image::ring().map_or(Ok(()), |ring| place.link(&ring)) {
-                complain(&why);
-            }
-            // Who ended the process meanwhile did not see the socket.
-            if ENDED.load(Ordering::SeqCst) {
-                place::leave();
-            }
-            accept(&listener, &Server::new(Process, place));
-        }
-        Err(why) => complain(&why),
-    }
-    null_mut()
+    accept(listener, server);
 }
 
 fn accept(listener: &UnixListener, server: &Server<impl Actions>) -> ! {

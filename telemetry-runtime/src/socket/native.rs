@@ -2,6 +2,7 @@
 //! forked child must forget.
 #![allow(unsafe_code)]
 
+use core::ffi::c_void;
 use core::ptr::null_mut;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -9,6 +10,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use crate::sync::{AtomicPtr, AtomicU32, Ordering};
+use crate::sys;
 
 /// The descriptor of the listener plus 1, or 0.
 static LISTENER: AtomicU32 = AtomicU32::new(0);
@@ -46,6 +48,17 @@ pub(crate) fn forget() {
         // SAFETY: the descriptor is the listener's, whose owner was the parent's thread: there is none here.
         unsafe { libc::close(listener.cast_signed()) };
     }
+}
+
+/// Starts a thread that does `main` with a value, both of which stay.
+pub(crate) fn spawn<T: Send + Sync>(value: T, main: fn(&T)) -> bool {
+    extern "C" fn enter<T>(what: *mut c_void) -> *mut c_void {
+        // SAFETY: what is left here, below, which is of this type and never freed.
+        let (value, main) = unsafe { &*what.cast::<(T, fn(&T))>() };
+        main(value);
+        null_mut()
+    }
+    sys::spawn(enter::<T>, Box::into_raw(Box::new((value, main))).cast())
 }
 
 /// The user that the process acts as.

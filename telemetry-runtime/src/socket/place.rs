@@ -77,11 +77,11 @@ impl Place {
     }
 
     /// A lock on the directory: who looks for a free name shall not meet another copy that does. Without it if it
-    /// cannot be had soon, from a process that is stopped, say.
+    /// cannot be had soon, from a process that is stopped, say: the drain has other work.
     fn turn(&self) -> Option<File> {
         let dir = File::open(&self.dir).ok()?;
         let mut is_ours = false;
-        sys::wait(Duration::from_secs(1), || {
+        sys::wait(Duration::from_millis(100), || {
             is_ours = !matches!(dir.try_lock(), Err(TryLockError::WouldBlock));
             is_ours
         });

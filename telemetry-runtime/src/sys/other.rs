@@ -119,9 +119,13 @@ pub(crate) fn at_process_exit(at_exit: extern "C" fn()) {
     unsafe { atexit(at_exit) };
 }
 
-pub(crate) fn spawn(main: extern "C" fn(*mut core::ffi::c_void) -> *mut core::ffi::c_void) -> bool {
+pub(crate) fn spawn(
+    main: extern "C" fn(*mut core::ffi::c_void) -> *mut core::ffi::c_void,
+    what: *mut core::ffi::c_void,
+) -> bool {
+    let what = core::sync::atomic::AtomicPtr::new(what);
     let start = move || {
-        main(core::ptr::null_mut());
+        main(what.into_inner());
     };
     std::thread::Builder::new().name("telemetry".into()).spawn(start).is_ok()
 }

@@ -202,17 +202,21 @@ pub(crate) unsafe fn unmap(at: *mut u8, len: usize) {
     unsafe { libc::munmap(at.cast(), len) };
 }
 
-/// Starts a thread that nobody joins, without touching the program's allocator or thread-locals.
-pub(crate) fn spawn(main: extern "C" fn(*mut core::ffi::c_void) -> *mut core::ffi::c_void) -> bool {
+/// Starts a thread that nobody joins, without touching the program's allocator or thread-locals. `main` is
+/// given `what`.
+pub(crate) fn spawn(
+    main: extern "C" fn(*mut core::ffi::c_void) -> *mut core::ffi::c_void,
+    what: *mut core::ffi::c_void,
+) -> bool {
     // SAFETY: all signals are blocked while the thread starts, so that it, which inherits the mask,
-    // never runs a handler of the program; the mask is then put back as it was. `main` takes no
-    // argument and lives as long as the program.
+    // never runs a handler of the program; the mask is then put back as it was. `main` lives as long as
+    // the program, and knows what it is given.
     unsafe {
         let (mut all, mut before) = (core::mem::zeroed(), core::mem::zeroed());
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let mut thread = core::mem::zeroed();
-        let failed = libc::pthread_create(&mut thread, core::ptr::null(), main, core::ptr::null_mut());
+        let failed = libc::pthread_create(&mut thread, core::ptr::null(), main, what);
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, core::ptr::null_mut());
         if failed == 0 {
             libc::pthread_detach(thread);
