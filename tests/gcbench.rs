@@ -99,7 +99,11 @@ fn sizes() -> [u64; 3] {
             _ => {}
         }
     }
-    assert_eq!(events.others(), 1, "an event that is not of the relation: the change of control");
+    assert_eq!(
+        events.passed_over().total(),
+        1,
+        "an event that is not of the relation: the change of control"
+    );
     [objects, tables, forwarded]
 }
 

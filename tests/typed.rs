@@ -3,8 +3,12 @@
 
 #![allow(missing_docs)]
 
-use telemetry::decode::{Array, Facts, Lane, Named, Order, Reader, Value, Writer};
+use telemetry::decode::{
+    Array, Blocks, Facts, Filter, Lane, Name, Named, Order, OtherVersion, PassedOver, Piece, Reader,
+    TypedEvents, Value, Writer,
+};
 use telemetry::telemetry_event;
+use telemetry_format::BlockType;
 use telemetry_schema::{Count, Param, Registry, Sort, TypeForm, parse};
 
 #[telemetry_event("tests/relations/sorts.toml", decode)]
@@ -134,7 +138,7 @@ fn every_sort_is_what_it_was_written_as() {
     let mut events = Reader::from_slice(&bytes).order(Order::Stream).typed::<sorts::Decoder>().unwrap();
     events.for_each(|at| all.push((at.time_ns(), format!("{:?}", at.event)))).unwrap();
     assert!(events.completeness().is_complete(), "{}", events.completeness());
-    assert_eq!(events.others(), 0);
+    assert_eq!(events.passed_over().total(), 0);
     // One lane of a kind after the other; by time they are as they were written.
     all.sort_by_key(|(time, _)| *time);
     assert_eq!(all.iter().map(|(_, event)| event.as_str()).collect::<Vec<_>>(), expected);
@@ -151,59 +155,151 @@ fn every_sort_is_what_it_was_written_as() {
 }
 
 /// Reads a stream of another `work.toml` in every way, and says what came of it.
-fn check(relation: &str, expected: Result<(usize, u64), &str>) {
+#[track_caller]
+fn check(relation: &str, expected: &str) {
     let registry =
         parse(relation).unwrap_or_else(|invalid| panic!("{}", invalid.render("work.toml", relation)));
     let (bytes, all) = stream(&registry, 9);
     let reader = |order| Reader::from_slice(&bytes).order(order).typed::<work::Decoder>().unwrap();
-    let mut count = 0;
-    let mut at_once = reader(Order::Stream);
-    let at_once = at_once.for_each(|_| count += 1).map(|()| (count, at_once.others()));
+    let said = |read: u64, events: &TypedEvents<'_, work::Decoder>| {
+        let passed = events.passed_over();
+        assert_eq!(read + passed.total(), all.len() as u64);
+        let of_forms = events.other_forms().iter().map(|form| form.events).sum::<u64>();
+        assert_eq!(of_forms, passed.other_form);
+        let PassedOver { foreign, unknown, other_form, not_utf8: 0 } = passed else { panic!("{passed:?}") };
+        let forms = events.other_forms().iter().map(|form| format!("\n{form}"));
+        format!("{read} read, {foreign} foreign, {unknown} unknown, {other_form} of other form")
+            + &forms.collect::<String>()
+    };
+    let (mut at_once, mut count) = (reader(Order::Stream), 0);
+    let at_once = at_once.for_each(|_| count += 1).map(|()| said(count, &at_once));
     let one_by_one = |order| {
         let (mut events, mut count) = (reader(order), 0);
-        while events.next()?.is_some() {
+        while let Some(at) = events.next()? {
+            assert!(all.iter().any(|event| event.starts_with(at.event.name())));
             count += 1;
         }
-        Ok::<_, std::io::Error>((count, events.others()))
+        Ok::<_, std::io::Error>(said(count, &events))
     };
     for found in [at_once, one_by_one(Order::Stream), one_by_one(Order::Time)] {
-        match (found, expected) {
-            (Ok(found), Ok(expected)) => {
-                assert_eq!(found, expected);
-                assert_eq!(found.0 + found.1 as usize, all.len());
-            }
-            (Err(found), Err(expected)) => assert_eq!(found.to_string(), expected),
-            (found, expected) => panic!("{found:?}, expected {expected:?}"),
-        }
+        assert_eq!(found.unwrap_or_else(|error| error.to_string()), expected);
     }
+    // What is refused strictly has an event of another form, or is refused anyway.
+    let strict = reader(Order::Stream).strict().and_then(|mut events| events.for_each(|_| ()));
+    let strict = strict.err().map(|error| error.downcast::<OtherVersion>().expect("why it is refused"));
+    assert_eq!(strict.is_some(), expected.contains('`'), "{strict:?}");
+    let piped = Reader::from_read(&bytes[..]).order(Order::Stream).typed::<work::Decoder>().unwrap();
+    let piped = piped.strict().expect("nothing was read yet").for_each(|_| ());
+    assert_eq!(piped.err().map(|error| error.downcast::<OtherVersion>().expect("the same")), strict);
+}
+
+/// `work.toml` with one piece replaced.
+fn edit(from: &str, to: &str) -> String {
+    assert!(WORK.contains(from), "`{from}` is not in the relation");
+    WORK.replacen(from, to, 1)
 }
 
 #[test]
 fn streams_of_other_versions() {
-    let edit = |from: &str, to: &str| {
-        assert!(WORK.contains(from), "`{from}` is not in the relation");
-        WORK.replacen(from, to, 1)
-    };
     let added = "\n[[event]]\nname = \"New\"\ncode = 0\nkind = \"Precise\"\ndoc = \"new\"\n\
                  params = [{ name = \"p\", sort = \"P\" }]\n";
+    let other = |difference: &str| {
+        format!("27 read, 0 foreign, 0 unknown, 9 of other form\n`Alloc` (0x0001): {difference}")
+    };
+    let all = "36 read, 0 foreign, 0 unknown, 0 of other form";
     // The four events as they are; another doc is no other form.
-    check(WORK, Ok((36, 0)));
-    check(&edit("doc = \"Work W\"", "doc = \"Work\""), Ok((36, 0)));
+    check(WORK, all);
+    check(&edit("doc = \"Work W\"", "doc = \"Work\""), all);
     // A later minor version has an event that we do not know, before the others in every table.
-    check(&(edit("minor = 0", "minor = 1") + added), Ok((36, 9)));
+    check(&(edit("minor = 0", "minor = 1") + added), "36 read, 0 foreign, 9 unknown, 0 of other form");
     // A parameter was appended to `Alloc`: its first ones are as ever.
     check(
         &edit("doc = \"how deep\" },\n]", "doc = \"how deep\" },\n  { name = \"more\", sort = \"A\" },\n]"),
-        Ok((36, 0)),
+        all,
     );
-    // A parameter of `Alloc` is of another sort: the other events are as ever.
-    check(&edit("sort = \"U\"", "sort = \"u16\""), Ok((27, 9)));
-    check(&edit("unit = \"bytes\"", "unit = \"words\""), Ok((27, 9)));
-    check(&edit("name = \"Alloc\"", "name = \"Allot\""), Ok((27, 9)));
+    // `Alloc` has another form: the other events are as ever.
+    check(
+        &edit("sort = \"U\"", "sort = \"u16\""),
+        &other("parameter `level` is u16 in the stream, u32 in the program"),
+    );
+    check(
+        &edit("unit = \"bytes\"", "unit = \"words\""),
+        &other("parameter `size` is in words in the stream, in bytes in the program"),
+    );
+    check(&edit("name = \"Alloc\"", "name = \"Allot\""), &other("its code is that of `Allot` in the stream"));
+    check(
+        &edit("code = 1\n", "code = 0x77\n"),
+        &other("its code is 0x0077 in the stream, 0x0001 in the program"),
+    );
+    check(
+        &edit("  { name = \"level\", sort = \"U\", doc = \"how deep\" },\n", ""),
+        &other("parameter `level` is not in the stream"),
+    );
     // Another registry.
-    check(&edit("name = \"work\"", "name = \"play\""), Ok((0, 36)));
+    check(&edit("name = \"work\"", "name = \"play\""), "0 read, 36 foreign, 0 unknown, 0 of other form");
     // Another major version.
-    let refused = "registry `work` has version 2.0.0 in the stream, expected 1.x of this program; \
-                   decode it generically, or with a program of that version";
-    check(&edit("major = 1", "major = 2"), Err(refused));
+    check(
+        &edit("major = 1", "major = 2"),
+        "registry `work` has version 2.0.0 in the stream, 1.0.0 in this program: another major, so that no \
+         event means the same\n\
+         help: decode it generically, as `telemetry print` does, or with a program of that version",
+    );
+}
+
+/// What a reader does not ask for cannot be refused.
+#[test]
+fn strictness_is_about_wanted_events() {
+    let relation = edit("sort = \"U\"", "sort = \"u16\"");
+    let (bytes, _) = stream(&parse(&relation).unwrap(), 9);
+    let strict = |events: &[&str]| {
+        let events = events.iter().copied().map(Name::from).collect();
+        let filter = Filter { events, ..Filter::default() };
+        let mut read = 0;
+        let reader = Reader::from_slice(&bytes).filter(filter).typed::<work::Decoder>().unwrap();
+        reader.strict()?.for_each(|_| read += 1)?;
+        Ok::<_, std::io::Error>(read)
+    };
+    assert_eq!(strict(&["Named"]).unwrap(), 9);
+    assert_eq!(
+        strict(&["Named", "Alloc"]).unwrap_err().to_string(),
+        "registry `work` has version 1.0.0 in the stream, 1.0.0 in this program: some events have another form\n  \
+         `Alloc` (0x0001): parameter `level` is u16 in the stream, u32 in the program\n\
+         help: decode it generically, as `telemetry print` does, or with a program of that version; without \
+         `strict` those events are passed over, and the others decode"
+    );
+}
+
+/// A stream without its registry can be read by who has it: the program itself, if it is its own.
+#[test]
+fn a_registry_may_come_from_elsewhere() {
+    let newer = parse(&edit("minor = 0", "minor = 1")).unwrap();
+    for (registry, given, read) in [
+        (parse(WORK).unwrap(), None, 36),
+        (newer.clone(), None, 0),
+        (newer.clone(), Some(newer.clone()), 36),
+        (newer, Some(parse(&edit("minor = 0", "minor = 2")).unwrap()), 0),
+    ] {
+        let (bytes, _) = stream(&registry, 9);
+        let bytes = without_registries(&bytes);
+        let reader = Reader::from_slice(&bytes);
+        let reader = given.into_iter().fold(reader, Reader::registry);
+        let (mut events, mut count) = (reader.typed::<work::Decoder>().unwrap(), 0);
+        events.for_each(|_| count += 1).unwrap();
+        assert_eq!(count, read);
+        // What could not be decoded is told.
+        assert_eq!(events.completeness().missing(), 36 - read, "{}", events.completeness());
+    }
+}
+
+/// A stream less its registry blocks.
+fn without_registries(stream: &[u8]) -> Vec<u8> {
+    let mut blocks = Blocks::from_slice(stream);
+    let mut rest = Vec::new();
+    while let Some(piece) = blocks.next().unwrap() {
+        let Piece::Block(block) = piece else { panic!("the stream is damaged") };
+        if block.header.block_type != BlockType::Registry {
+            rest.extend_from_slice(&stream[block.at as usize..][..block.header.block_len() as usize]);
+        }
+    }
+    rest
 }

@@ -144,10 +144,12 @@ impl Known {
         self.not_understood(at, header, is_whole, wrong);
     }
 
-    /// Takes the registry of a registry block, unless it is known.
+    /// Takes the registry of a registry block, unless one was found. One that the caller added yields to it:
+    /// what is not in the fingerprint, units and docs, is then as the program had it.
     pub(crate) fn registry_block(&mut self, at: u64, header: &Header, payload: &[u8], filter: &Filter) {
         self.session(header);
-        if self.registry_ids.contains_key(&header.registry) {
+        let known = self.registry(header.registry);
+        if known.is_some_and(|index| self.registries[index].at.is_some()) {
             return;
         }
         let (text, is_whole) = match self.texts.take(at, header, payload) {
@@ -158,7 +160,11 @@ impl Known {
         match read_registry(header.registry, &text) {
             Ok(registry) => {
                 self.texts.forget(header);
-                self.add_registry(header.registry, registry, Some(at), filter);
+                let found = KnownRegistry::new(header.registry, registry, Some(at), filter);
+                match known {
+                    Some(index) => self.registries[index] = found,
+                    None => self.add(found),
+                }
             }
             Err(why) => self.not_understood(at, header, is_whole, Some(why)),
         }
@@ -178,19 +184,17 @@ impl Known {
         reader.read(registry, header, payload, labels, &mut self.label_room);
     }
 
-    /// Adds a registry, unless one of its fingerprint is known.
-    pub(crate) fn add_registry(
-        &mut self,
-        fingerprint: u64,
-        registry: Registry,
-        at: Option<u64>,
-        filter: &Filter,
-    ) {
-        let registries = &mut self.registries;
-        self.registry_ids.entry(fingerprint).or_insert_with(|| {
-            registries.push(KnownRegistry::new(fingerprint, registry, at, filter));
-            registries.len() - 1
-        });
+    /// Adds a registry that the caller has, unless one of its fingerprint is known.
+    pub(crate) fn add_registry(&mut self, registry: Registry, filter: &Filter) {
+        let fingerprint = registry.fingerprint();
+        if self.registry(fingerprint).is_none() {
+            self.add(KnownRegistry::new(fingerprint, registry, None, filter));
+        }
+    }
+
+    fn add(&mut self, registry: KnownRegistry) {
+        self.registry_ids.insert(registry.fingerprint, self.registries.len());
+        self.registries.push(registry);
     }
 
     /// Index of the registry of a fingerprint.

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-use telemetry_schema::Registry;
+use telemetry_schema::{Registry, parse_embedded};
 
 use crate::blocks::Blocks;
 use crate::decoder::Decoder;
@@ -130,12 +130,16 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// The events of one relation, as the structs that `#[telemetry_event(..., decode)]` made.
+    /// The events of one relation, as the structs that `#[telemetry_event(..., decode)]` made. A stream
+    /// of the program's own version need not have a registry.
     ///
     /// # Errors
     /// As [`Reader::events`].
     pub fn typed<D: Typed>(self) -> io::Result<TypedEvents<'s, D>> {
-        TypedEvents::new(self.events()?)
+        let own = parse_embedded(D::REGISTRY).map_err(|invalid| {
+            io::Error::new(io::ErrorKind::InvalidInput, invalid.render("the decoder's registry", D::REGISTRY))
+        })?;
+        Ok(TypedEvents::new(self.registry(own.clone()).events()?, own))
     }
 
     /// Takes the input for a memory image: a ring file, a core dump, a stream, or several of them. Finds blocks by
@@ -195,7 +199,7 @@ fn read_labels(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decod
 fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>) -> Decoder {
     let mut known = Known::new(looks_ahead);
     for registry in registries {
-        known.add_registry(registry.fingerprint(), registry, None, &filter);
+        known.add_registry(registry, &filter);
     }
     Decoder::new(known, filter)
 }

@@ -27,6 +27,9 @@ pub trait Typed {
 /// Where the parameters of an event come from, one after the other: packed bytes, or an event that
 /// was decoded generically.
 pub trait Source<'a> {
+    /// True if there is a further value: false before one that was appended later than the event was
+    /// emitted.
+    fn has_next(&self) -> bool;
     /// A pointer, address or word; `slot` counts the event's parameters of such sorts.
     ///
     /// # Errors
@@ -162,6 +165,12 @@ pub(crate) struct Packed<'a, 's> {
 }
 
 impl<'a> Source<'a> for Packed<'a, '_> {
+    /// Packed bytes are read so only where the event has the same parameters.
+    #[inline(always)]
+    fn has_next(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn delta(&mut self, slot: usize) -> Result<u64, Malformed> {
         let slot = self.slots.get_mut(slot).ok_or(Malformed::Truncated)?;
@@ -222,6 +231,11 @@ impl<'a, 'r> Decoded<'a, 'r> {
 }
 
 impl<'a> Source<'a> for Decoded<'a, '_> {
+    #[inline(always)]
+    fn has_next(&self) -> bool {
+        !self.raw.is_empty()
+    }
+
     #[inline(always)]
     fn delta(&mut self, _: usize) -> Result<u64, Malformed> {
         Ok(self.next()?.bits)

@@ -1,36 +1,60 @@
 //! The reader that generated decoders are driven by.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io;
 use std::marker::PhantomData;
 
 use telemetry_format::{Label, Malformed};
-use telemetry_schema::{Event as Form, Registry, parse_embedded};
+use telemetry_schema::Registry;
 
 use crate::completeness::Completeness;
 use crate::event::{Event, Raw};
 use crate::events::Events;
+use crate::forms::{Account, Forms, Known};
+use crate::other_version::OtherForm;
 use crate::part::{Reading, Take};
 use crate::plan::EventPlan;
-use crate::registries::KnownRegistry;
 use crate::session::Session;
 use crate::typed::{Decoded, Packed, Typed};
 
 /// The events of one relation as the structs that were generated for them.
 ///
-/// The stream's registry is compared with the program's once. An event of the same form is read by
-/// generated code, also if parameters were appended to it since; any other is passed over and
-/// counted in [`TypedEvents::others`].
+/// The stream's registry is compared with the program's once, when its first event is met. What was
+/// compared costs an event nothing:
+///
+/// - Events of the same form are read by generated code, whatever the minor and median versions.
+/// - Parameters that the stream has and the program does not are passed over; those that the program has
+///   and an older stream does not are `None` (`since` in the relation).
+/// - Events that have another form in the stream, by a change of the median version, are passed over, each
+///   counted and explained in [`TypedEvents::other_forms`]; or refused, see [`TypedEvents::strict`].
+/// - Events that the program's relation does not have, and those of other relations, are passed over and
+///   counted in [`TypedEvents::passed_over`].
+/// - Another major version is refused.
 pub struct TypedEvents<'s, D> {
     events: Events<'s>,
-    /// The program's own registry.
-    own: Registry,
-    /// By fingerprint.
-    forms: HashMap<u64, Box<[Known]>>,
-    others: u64,
+    forms: Forms,
+    account: Account,
     scratch: Vec<Raw>,
     decoder: PhantomData<D>,
+}
+
+/// Events that a typed reader passed over, by why.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PassedOver {
+    /// Of other relations.
+    pub foreign: u64,
+    /// Of the relation in another version, which the program's does not have.
+    pub unknown: u64,
+    /// In another form than the program's: [`TypedEvents::other_forms`] has them by event.
+    pub other_form: u64,
+    /// With a string that is not UTF-8.
+    pub not_utf8: u64,
+}
+
+impl PassedOver {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.foreign + self.unknown + self.other_form + self.not_utf8
+    }
 }
 
 /// An event, and where and when it was.
@@ -63,30 +87,33 @@ impl<E> At<'_, E> {
     }
 }
 
-/// What the program knows of an event of the stream, by its index in the stream's registry.
-#[derive(Debug, Clone, Copy)]
-enum Known {
-    /// Nothing, or another form.
-    No,
-    /// Its index in the program's registry.
-    Same(u32),
-    /// The same, and the stream's has more parameters.
-    Longer(u32),
-}
-
 impl<'s, D: Typed> TypedEvents<'s, D> {
-    pub(crate) fn new(events: Events<'s>) -> io::Result<Self> {
-        let own = parse_embedded(D::REGISTRY).map_err(|invalid| {
-            io::Error::new(io::ErrorKind::InvalidInput, invalid.render("the decoder's registry", D::REGISTRY))
-        })?;
-        let (forms, scratch) = (HashMap::new(), Vec::new());
-        Ok(TypedEvents { events, own, forms, others: 0, scratch, decoder: PhantomData })
+    pub(crate) fn new(events: Events<'s>, own: Registry) -> Self {
+        let (forms, account, scratch) = (Forms::new(own), Account::default(), Vec::new());
+        TypedEvents { events, forms, account, scratch, decoder: PhantomData }
+    }
+
+    /// Refuses the stream if any event that is wanted has another form in it than in the program, where
+    /// otherwise such events alone are passed over.
+    ///
+    /// # Errors
+    /// An [`OtherVersion`](crate::OtherVersion) inside an [`io::Error`]: of the registries found so far, which
+    /// are all of the stream unless a pipe is read in stream order; then [`TypedEvents::next`] has the
+    /// others'.
+    pub fn strict(mut self) -> io::Result<Self> {
+        self.forms.strict = true;
+        let in_stream = self.events.registries().iter().filter(|registry| registry.at.is_some());
+        for registry in in_stream {
+            self.forms.of(registry, &mut self.account)?;
+        }
+        Ok(self)
     }
 
     /// The next event; `None` at the end.
     ///
     /// # Errors
-    /// Those of the input, and another major version of the relation in the stream.
+    /// Those of the input, and an [`OtherVersion`](crate::OtherVersion): another major, or, after
+    /// [`TypedEvents::strict`], events of another form.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> io::Result<Option<At<'_, D::Event<'_>>>> {
         loop {
@@ -94,15 +121,16 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
                 return Ok(None);
             }
             let Some(event) = self.events.current() else { return Ok(None) };
-            if typed::<D>(&event, forms(&mut self.forms, &self.own, event.registry)?).is_some() {
+            let forms = self.forms.of(event.registry, &mut self.account)?;
+            if typed::<D>(&event, forms).is_some() {
                 break;
             }
-            self.others += 1;
+            self.account.pass_over(forms.get(event.index));
         }
         // Decoded again: what is lent in a loop cannot leave it.
         let Some(event) = self.events.current() else { return Ok(None) };
         let Event { session, ticks, thread, registry, .. } = event;
-        let event = typed::<D>(&event, forms(&mut self.forms, &self.own, registry)?);
+        let event = typed::<D>(&event, self.forms.of(registry, &mut self.account)?);
         Ok(event.map(|event| At { event, ticks, thread, session }))
     }
 
@@ -119,19 +147,24 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         }
         while let Some((decoder, part, payload)) = self.events.next_part()? {
             let (registry, thread) = decoder.origin(part);
-            let forms = forms(&mut self.forms, &self.own, registry)?;
-            let (scratch, others) = (&mut self.scratch, &mut self.others);
+            let (scratch, account) = (&mut self.scratch, &mut self.account);
+            let forms = self.forms.of(registry, account)?;
             scratch.resize(registry.plan.max_params(), Raw::default());
-            let mut taker = Taker::<D, _> { f: &mut f, forms, thread, scratch, others, read: None, kept: 0 };
+            let mut taker = Taker::<D, _> { f: &mut f, forms, thread, scratch, account, read: None, kept: 0 };
             decoder.read_all(part, payload, &mut taker);
             decoder.report.events += taker.kept;
         }
         Ok(())
     }
 
-    /// Events passed over so far: of other registries, or of a form that the program does not know.
-    pub fn others(&self) -> u64 {
-        self.others
+    /// Events passed over so far.
+    pub fn passed_over(&self) -> PassedOver {
+        self.account.passed_over
+    }
+
+    /// The events that have another form in the registries met so far, whether or not any occurred.
+    pub fn other_forms(&self) -> &[OtherForm] {
+        &self.account.other_forms
     }
 
     /// What was read so far, and what was not; the verdict once `next` has given `None`.
@@ -146,7 +179,7 @@ struct Taker<'p, 't, D: Typed, F> {
     forms: &'t [Known],
     thread: u32,
     scratch: &'t mut [Raw],
-    others: &'t mut u64,
+    account: &'t mut Account,
     read: Option<D::Event<'p>>,
     kept: u64,
 }
@@ -169,9 +202,10 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
                 self.read = (!packed.not_utf8).then_some(read);
             }
             other => {
-                event.read(&mut reading.cursor, reading.slots, reading.payload.len(), self.scratch)?;
+                let raw = self.scratch.get_mut(..event.params as usize).unwrap_or_default();
+                event.read(&mut reading.cursor, reading.slots, reading.payload.len(), raw)?;
                 self.read = match other {
-                    Some(Known::Longer(index)) => decoded::<D>(*index, self.scratch, reading.payload),
+                    Some(Known::Appended(index)) => decoded::<D>(*index, raw, reading.payload),
                     _ => None,
                 };
             }
@@ -180,11 +214,11 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
     }
 
     #[inline(always)]
-    fn keep(&mut self, _: &EventPlan, ticks: u64, _: u32, session: &Session) {
+    fn keep(&mut self, plan: &EventPlan, ticks: u64, _: u32, session: &Session) {
         self.kept += 1;
         match self.read.take() {
             Some(event) => (self.f)(At { event, ticks, thread: self.thread, session }),
-            None => *self.others += 1,
+            None => self.account.pass_over(self.forms.get(plan.index as usize)),
         }
     }
 }
@@ -192,8 +226,8 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
 /// What a generic event is in the program's terms.
 fn typed<'a, D: Typed>(event: &Event<'a>, forms: &[Known]) -> Option<D::Event<'a>> {
     match forms.get(event.index)? {
-        Known::No => None,
-        Known::Same(index) | Known::Longer(index) => decoded::<D>(*index, event.raw, event.payload),
+        Known::Same(index) | Known::Appended(index) => decoded::<D>(*index, event.raw, event.payload),
+        Known::Other(_) | Known::Unknown | Known::Foreign => None,
     }
 }
 
@@ -201,48 +235,4 @@ fn decoded<'a, D: Typed>(index: u32, raw: &[Raw], payload: &'a [u8]) -> Option<D
     let mut source = Decoded { raw, payload, not_utf8: false };
     let event = D::read(index, &mut source).ok()?;
     (!source.not_utf8).then_some(event)
-}
-
-/// What the program knows of the events of a registry.
-fn forms<'f>(
-    forms: &'f mut HashMap<u64, Box<[Known]>>,
-    own: &Registry,
-    registry: &KnownRegistry,
-) -> io::Result<&'f [Known]> {
-    let place = match forms.entry(registry.fingerprint) {
-        Entry::Occupied(known) => return Ok(known.into_mut()),
-        Entry::Vacant(place) => place,
-    };
-    if registry.name == own.name && registry.version.major != own.version.major {
-        let text = format!(
-            "registry `{}` has version {} in the stream, expected {}.x of this program; \
-             decode it generically, or with a program of that version",
-            own.name, registry.version, own.version.major
-        );
-        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
-    }
-    let known = registry.events.iter().map(|event| match registry.name == own.name {
-        true => known(own, registry, event),
-        false => Known::No,
-    });
-    Ok(place.insert(known.collect()))
-}
-
-fn known(own: &Registry, registry: &Registry, event: &Form) -> Known {
-    let Some(index) = own.event_index(event.code) else { return Known::No };
-    let mine = &own.events[index];
-    let same = mine.name == event.name
-        && mine.params.len() <= event.params.len()
-        && mine.params.iter().zip(&event.params).all(|(mine, theirs)| {
-            mine.name == theirs.name
-                && mine.count == theirs.count
-                && own.sort_name(mine.sort) == registry.sort_name(theirs.sort)
-                && own.repr(mine.sort) == registry.repr(theirs.sort)
-                && mine.unit == theirs.unit
-        });
-    match (same, mine.params.len() == event.params.len()) {
-        (false, _) => Known::No,
-        (true, true) => Known::Same(index as u32),
-        (true, false) => Known::Longer(index as u32),
-    }
 }

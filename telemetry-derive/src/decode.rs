@@ -20,6 +20,14 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
         let (index, name) = (Literal::u32_unsuffixed(index as u32), ident(&event.name));
         quote!(#index => Event::#name(#name::read(source)?),)
     });
+    let names = registry.events.iter().map(|event| {
+        let (name, text) = (ident(&event.name), &event.name);
+        quote!(Event::#name(_) => #text,)
+    });
+    let codes = registry.events.iter().map(|event| {
+        let (name, code) = (ident(&event.name), Literal::u16_unsuffixed(event.code));
+        quote!(Event::#name(_) => #code,)
+    });
     let any_lifetime = registry.events.iter().any(borrows).then(|| quote!(<'a>));
     let text = registry.to_toml();
     quote! {
@@ -30,6 +38,23 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
         #[allow(dead_code, clippy::derive_partial_eq_without_eq)]
         pub enum Event #any_lifetime {
             #(#variants)*
+        }
+
+        #[allow(dead_code)]
+        impl #any_lifetime Event #any_lifetime {
+            /// Its name in the relation.
+            pub const fn name(&self) -> &'static str {
+                match *self {
+                    #(#names)*
+                }
+            }
+
+            /// Its code in the relation.
+            pub const fn code(&self) -> u16 {
+                match *self {
+                    #(#codes)*
+                }
+            }
         }
 
         /// Reads the relation's events: `Reader::open(path)?.typed::<Decoder>()`.
@@ -69,14 +94,25 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
     let read_lifetime = lifetime.is_none().then(|| quote!(<'a>));
     let doc = docs::event(registry, event);
     let fields = event.params.iter().map(|param| {
-        let (name, ty, doc) = (ident(&param.name), ty(registry, param), docs::param(registry, param));
+        let (name, ty, doc) = (ident(&param.name), ty(registry, param), docs::field(registry, param));
+        let ty = match param.since {
+            Some(_) => quote!(::core::option::Option<#ty>),
+            None => ty,
+        };
         quote!(#[doc = #doc] pub #name: #ty,)
     });
     let mut slot = 0;
     let reads = event.params.iter().map(|param| {
         let (name, read) = (ident(&param.name), read(registry, param, slot));
         slot += usize::from(param.sort.is_delta());
-        quote!(#name: #read,)
+        match param.since {
+            Some(_) => quote!(#name: if source.has_next() {
+                ::core::option::Option::Some(#read)
+            } else {
+                ::core::option::Option::None
+            },),
+            None => quote!(#name: #read,),
+        }
     });
     quote! {
         #[doc = #doc]
@@ -98,7 +134,7 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
     }
 }
 
-/// A field's type.
+/// A field's type, where the stream has the parameter.
 fn ty(registry: &Registry, param: &Param) -> TokenStream {
     match (param.count, param.sort) {
         (Count::One, Sort::String) => quote!(&'a str),

@@ -29,7 +29,13 @@ pub(crate) fn event(registry: &Registry, event: &Event) -> String {
     text
 }
 
-/// What a parameter's field says.
+/// What a parameter's field of a decoded event says.
+pub(crate) fn field(registry: &Registry, param: &Param) -> String {
+    let since = param.since.map_or(String::new(), |since| format!("; `None` in streams before {since}"));
+    self::param(registry, param) + &since
+}
+
+/// What an emitter's docs say of a parameter.
 pub(crate) fn param(registry: &Registry, param: &Param) -> String {
     let sort = registry.sort_text(param);
     let unit = if param.unit.is_empty() { String::new() } else { format!(", in {}", param.unit) };

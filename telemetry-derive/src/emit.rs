@@ -104,7 +104,7 @@ impl<'r> Emitter<'r> {
 fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { event, name, bit, .. } = emitter;
     let (always, doc) = (event.always, crate::docs::event(registry, event));
-    let exported = format_ident!("__telemetry_{}_{}", registry.name, snake_case(&event.name));
+    let exported = exported(at, name);
     quote! {
         #[doc = #doc]
         #[cfg_attr(doc, doc(hidden))]
@@ -121,6 +121,13 @@ fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream 
         #[allow(unused_imports)]
         pub use #exported as #name;
     }
+}
+
+/// What an emitter's macro is called at the root of its crate, where all macros are: by its module, so that
+/// a crate can have several versions of one relation.
+pub(crate) fn exported(at: &Path, name: &syn::Ident) -> syn::Ident {
+    let module: Vec<String> = at.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    format_ident!("__telemetry_{}_{name}", module.join("__"))
 }
 
 /// The typed half, whose errors and signature are the user's.

@@ -2,16 +2,17 @@
 //! not one more at every call.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
+use syn::Path;
 use telemetry_schema::{Invalid, snake_case};
 
+use crate::emit::exported;
+
 /// An emitter for every event whose name could be read, which takes anything and does nothing.
-pub(crate) fn emitters(invalid: &Invalid) -> TokenStream {
-    let registry = invalid.registry.as_deref().unwrap_or("unnamed");
+pub(crate) fn emitters(invalid: &Invalid, at: &Path) -> TokenStream {
     let emitters = invalid.emitters.iter().map(|name| {
-        let name = snake_case(name);
-        let exported = format_ident!("__telemetry_{registry}_{name}");
-        let name = crate::module::ident(&name);
+        let name = crate::module::ident(&snake_case(name));
+        let exported = exported(at, &name);
         quote! {
             #[macro_export]
             macro_rules! #exported { ($($args:tt)*) => { () }; }

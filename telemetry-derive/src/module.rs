@@ -31,7 +31,8 @@ pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
         }
         Err(failure) => {
             let error = failure.error.into_compile_error();
-            let emitters = failure.invalid.as_ref().map(fallback::emitters);
+            let at = args.at.clone().unwrap_or_else(|| module.ident.clone().into());
+            let emitters = failure.invalid.as_ref().map(|invalid| fallback::emitters(invalid, &at));
             let watch = failure.path.map(|path| watch(&path));
             fill(&module, "", &quote!(#error #watch #emitters))
         }

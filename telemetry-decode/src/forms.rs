@@ -1,0 +1,142 @@
+//! What a program knows of the events of a stream whose relation may be of another version: which it
+//! reads as they are, and which have another form.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
+
+use telemetry_schema::{Event, Registry};
+
+use crate::difference::difference;
+use crate::other_version::{OtherForm, OtherVersion};
+use crate::registries::KnownRegistry;
+use crate::typed_events::PassedOver;
+
+/// What the program knows of an event of the stream, by its index in the stream's registry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Known {
+    /// Its index in the program's registry.
+    Same(u32),
+    /// The same, but one of the two has further parameters that were appended.
+    Appended(u32),
+    /// It is of another form: index into [`Account::other_forms`].
+    Other(u32),
+    /// The program's relation does not have it.
+    Unknown,
+    /// Another relation has it.
+    Foreign,
+}
+
+/// What the program knows of the events of each registry that was met.
+pub(crate) struct Forms {
+    own: Registry,
+    /// Refuses registries in which an event that is wanted has another form.
+    pub(crate) strict: bool,
+    by_fingerprint: HashMap<u64, Box<[Known]>>,
+}
+
+/// What was passed over.
+#[derive(Default)]
+pub(crate) struct Account {
+    pub(crate) passed_over: PassedOver,
+    /// Of all registries that were met.
+    pub(crate) other_forms: Vec<OtherForm>,
+}
+
+impl Account {
+    /// Counts an event that was passed over.
+    #[cold]
+    pub(crate) fn pass_over(&mut self, known: Option<&Known>) {
+        let PassedOver { foreign, unknown, other_form, not_utf8 } = &mut self.passed_over;
+        match known {
+            Some(Known::Same(_) | Known::Appended(_)) => *not_utf8 += 1,
+            Some(Known::Other(index)) => {
+                *other_form += 1;
+                if let Some(other) = self.other_forms.get_mut(*index as usize) {
+                    other.events += 1;
+                }
+            }
+            Some(Known::Unknown) => *unknown += 1,
+            Some(Known::Foreign) | None => *foreign += 1,
+        }
+    }
+}
+
+impl Forms {
+    pub(crate) fn new(own: Registry) -> Forms {
+        Forms { own, strict: false, by_fingerprint: HashMap::new() }
+    }
+
+    /// What the program knows of the events of a registry. The first time they are compared, and those of
+    /// another form noted.
+    ///
+    /// # Errors
+    /// [`OtherVersion`].
+    #[inline]
+    pub(crate) fn of(&mut self, registry: &KnownRegistry, account: &mut Account) -> io::Result<&[Known]> {
+        let place = match self.by_fingerprint.entry(registry.fingerprint) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(place) => place,
+        };
+        let known = compare(&self.own, registry, self.strict, &mut account.other_forms)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(place.insert(known))
+    }
+}
+
+/// What the program knows of a registry's events. Adds those of another form to a list.
+#[cold]
+fn compare(
+    own: &Registry,
+    registry: &KnownRegistry,
+    strict: bool,
+    noted: &mut Vec<OtherForm>,
+) -> Result<Box<[Known]>, OtherVersion> {
+    if registry.name != own.name {
+        return Ok(registry.events.iter().map(|_| Known::Foreign).collect());
+    }
+    let (stream, program) = (registry.version, own.version);
+    let refused = |events| OtherVersion { registry: own.name.clone(), stream, program, events };
+    if stream.major != program.major {
+        return Err(refused(Vec::new()));
+    }
+    let (mut others, mut refusing) = (Vec::new(), Vec::new());
+    let known = registry.events.iter().enumerate().map(|(index, theirs)| {
+        let (mine, difference) = match known(own, registry, theirs) {
+            Ok(known) => return known,
+            Err(different) => different,
+        };
+        let (event, code) = (mine.name.clone(), mine.code);
+        let other = OtherForm { event, code, stream, program, difference, events: 0 };
+        if registry.wanted.kind(registry.kind_of(theirs).bit) && registry.wanted.event(index as u32) {
+            refusing.push(other.clone());
+        }
+        others.push(other);
+        Known::Other((noted.len() + others.len() - 1) as u32)
+    });
+    let known = known.collect();
+    if strict && !refusing.is_empty() {
+        return Err(refused(refusing));
+    }
+    noted.extend(others);
+    Ok(known)
+}
+
+/// What the program knows of an event of its relation, or its own event and the first difference.
+fn known<'o>(own: &'o Registry, registry: &Registry, theirs: &Event) -> Result<Known, (&'o Event, String)> {
+    let Some(index) = own.event_index(theirs.code) else {
+        return match own.event_named(&theirs.name) {
+            None => Ok(Known::Unknown),
+            Some(mine) => {
+                let (theirs, own) = (theirs.code, mine.code);
+                Err((mine, format!("its code is {theirs:#06x} in the stream, {own:#06x} in the program")))
+            }
+        };
+    };
+    let mine = &own.events[index];
+    match difference(own, mine, registry, theirs) {
+        Some(difference) => Err((mine, difference)),
+        None if mine.params.len() == theirs.params.len() => Ok(Known::Same(index as u32)),
+        None => Ok(Known::Appended(index as u32)),
+    }
+}
