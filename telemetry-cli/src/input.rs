@@ -6,6 +6,8 @@ use telemetry_decode::{Events, Filter, Index, Order, Reader};
 use telemetry_schema::Registry;
 
 use crate::exit::{Failure, report};
+use crate::fit::version_with;
+use crate::text::count;
 
 /// The program's own default, so that what it wrote is found where it was run.
 const DEFAULT_FILE: &str = "telemetry.tel";
@@ -32,12 +34,18 @@ pub(crate) struct RegistryArgs {
     registry: Vec<PathBuf>,
 }
 
+/// A registry that the caller gave, and its file.
+pub(crate) struct Given {
+    path: PathBuf,
+    pub(crate) registry: Registry,
+}
+
 /// Streams that were named, and where each begins among the bytes of all.
 pub(crate) struct Inputs {
     names: Vec<Named>,
     /// Nobody named one.
     is_default: bool,
-    registries: Vec<Registry>,
+    registries: Vec<Given>,
 }
 
 struct Named {
@@ -67,12 +75,12 @@ impl InputArgs {
 }
 
 impl RegistryArgs {
-    pub(crate) fn load(&self) -> Result<Vec<Registry>, Failure> {
+    pub(crate) fn load(&self) -> Result<Vec<Given>, Failure> {
         let mut registries = Vec::new();
         for path in &self.registry {
             let relation = telemetry_schema::load(path)
                 .map_err(|error| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?;
-            registries.push(relation.registry);
+            registries.push(Given { path: path.clone(), registry: relation.registry });
         }
         Ok(registries)
     }
@@ -80,7 +88,7 @@ impl RegistryArgs {
 
 impl Inputs {
     /// Files by name; `-` is standard input.
-    pub(crate) fn new(paths: Vec<PathBuf>, registries: Vec<Registry>) -> Inputs {
+    pub(crate) fn new(paths: Vec<PathBuf>, registries: Vec<Given>) -> Inputs {
         let mut names = Vec::new();
         let mut start = Some(0);
         for path in paths {
@@ -125,11 +133,32 @@ impl Inputs {
         empty.map(|name| display(&name.path)).collect()
     }
 
+    /// What to say of so many blocks or events whose registry is not known: by its fingerprint, and of those
+    /// that were given instead.
+    pub(crate) fn without_registry(&self, fingerprint: u64, number: u64, what: &str) -> String {
+        let of = count(number, what);
+        let mut text = format!("registry {fingerprint:016x}, of {of}, is not in the input");
+        for Given { path, registry } in &self.registries {
+            let Registry { name, version, .. } = registry;
+            let (path, found) = (display(path), registry.fingerprint());
+            text += &format!(", and {path} is not it: {name} {version} has fingerprint {found:016x}");
+            if let Some(version) = version_with(registry, fingerprint) {
+                text += &format!(", and {name} {version} was the one");
+            }
+        }
+        text + "; help: give the relation that the program was built with, --registry FILE"
+            + if self.registries.is_empty() {
+                ""
+            } else {
+                " (`telemetry check FILE` shows the fingerprint of one)"
+            }
+    }
+
     pub(crate) fn reader(&self) -> Result<Reader<'static>, Failure> {
         let paths = self.names.iter().map(|name| &name.path);
         let hint = if self.is_default { "; help: name a file, or set $TELEMETRY_FILENAME" } else { "" };
         let reader = Reader::open_all(paths).map_err(|error| Failure::new(format!("{error}{hint}")))?;
-        Ok(self.registries.iter().cloned().fold(reader, Reader::registry))
+        Ok(self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry))
     }
 }
 

@@ -4,6 +4,7 @@
 mod commands;
 mod date;
 mod exit;
+mod fit;
 mod input;
 mod output;
 #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Serialize;
-use telemetry_decode::{Completeness, LaneReport, Session};
+use telemetry_decode::{Completeness, LaneReport, Reason, Session};
 
 use crate::exit::{Outcome, report};
 use crate::input::Inputs;
@@ -37,6 +37,9 @@ pub(crate) struct Verdict {
     unknown_blocks: BTreeMap<u8, u64>,
     unended_sessions: Vec<String>,
     unmatched: Vec<String>,
+    /// What is said of registries that were not found.
+    #[serde(skip)]
+    without_registry: Vec<String>,
     #[serde(skip)]
     inputs: String,
     #[serde(skip)]
@@ -103,6 +106,12 @@ impl Verdict {
         damage.sort_by_key(|part| part.range.start);
         let mut undecodable: Vec<_> = completeness.undecodable.iter().collect();
         undecodable.sort_by_key(|part| part.range.start);
+        let mut without_registry = BTreeMap::<u64, u64>::new();
+        for part in &undecodable {
+            if let Reason::NoRegistry(fingerprint) = part.reason {
+                *without_registry.entry(fingerprint).or_default() += u64::from(part.events);
+            }
+        }
         let unreadable = completeness.unreadable.iter();
         let untold = completeness.untold.iter();
         let unended = completeness.sessions.iter().filter(|(_, ended)| !ended);
@@ -135,6 +144,10 @@ impl Verdict {
             unknown_blocks: completeness.unknown_blocks.clone(),
             unended_sessions: unended.map(|(id, _)| format!("{id:016x}")).collect(),
             unmatched: completeness.unmatched.clone(),
+            without_registry: without_registry
+                .iter()
+                .map(|(fingerprint, events)| inputs.without_registry(*fingerprint, *events, "event"))
+                .collect(),
             inputs: inputs.names(),
             empty_files: inputs.empty_files(),
         }
@@ -180,6 +193,13 @@ impl Verdict {
         some(&mut lines, damage, self.damaged_ranges, "damaged ranges");
         let undecodable = self.undecodable.iter().map(|part| place(part, "cannot be decoded"));
         some(&mut lines, undecodable, self.undecodable_parts, "parts that cannot be decoded");
+        let without_registry = self.without_registry.iter().cloned();
+        some(
+            &mut lines,
+            without_registry,
+            self.without_registry.len() as u64,
+            "registries that are not there",
+        );
         let unreadable = self.unreadable.iter();
         let unreadable = unreadable.map(|part| format!("{}: byte {}: {}", part.input, part.from, part.why));
         some(&mut lines, unreadable, self.unreadable.len() as u64, "blocks that are not understood");

@@ -119,6 +119,9 @@ struct Shown<'a> {
     sessions: Vec<SessionShown<'a>>,
     refused: Vec<RefusedShown>,
     unreadable: Vec<UnreadableShown>,
+    /// What is said of registries that were not found.
+    #[serde(skip)]
+    without_registry: Vec<String>,
     #[serde(skip)]
     inputs: String,
     #[serde(skip)]
@@ -185,6 +188,12 @@ impl<'a> Shown<'a> {
             let (input, at) = inputs.place(refused.first_at);
             RefusedShown { why: why.to_string(), blocks: refused.blocks, input, at }
         });
+        let without_registry = recovered.refused.iter().filter_map(|(why, refused)| match why {
+            Refusal::NoRegistry(fingerprint) => {
+                Some(inputs.without_registry(*fingerprint, refused.blocks, "block"))
+            }
+            _ => None,
+        });
         let unreadable = recovered.unreadable.iter().map(|(at, why)| {
             let (input, at) = inputs.place(*at);
             UnreadableShown { input, at, why: why.clone() }
@@ -202,6 +211,7 @@ impl<'a> Shown<'a> {
             sessions: sessions.map(|(index, session)| SessionShown::new(recovered, index, session)).collect(),
             refused: refused.collect(),
             unreadable: unreadable.collect(),
+            without_registry: without_registry.collect(),
             inputs: inputs.names(),
             has_anything: recovered.has_anything(),
         }
@@ -224,9 +234,7 @@ impl<'a> Shown<'a> {
                 count(*blocks, "block")
             ));
         }
-        if self.refused.iter().any(|refused| refused.why.starts_with("no registry")) {
-            report("help: --registry FILE gives the relation of these events");
-        }
+        self.without_registry.iter().for_each(report);
         for UnreadableShown { input, at, why } in &self.unreadable {
             report(format!("{input}: byte {at}: {why}"));
         }

@@ -62,7 +62,8 @@ impl Args {
         if self.filter.filter() != Filter::default() {
             return Err(Failure::new("cnv text cannot be filtered: filter the stream that it is made from"));
         }
-        let registries = self.input.registries.load()?;
+        let registries: Vec<_> =
+            self.input.registries.load()?.into_iter().map(|given| given.registry).collect();
         if registries.is_empty() {
             return Err(Failure::new(
                 "cnv text names events by code alone: say which relation they are from with --registry FILE; \

@@ -162,14 +162,44 @@ fn sorted_cnv_text_becomes_the_text_of_the_stream() {
 
 #[test]
 fn a_registry_can_come_from_a_file() {
-    let folder =
-        Folder::new().with("gc.tel", gc_without_registry()).with("gc.toml", GC).with("bad.toml", "[registry");
+    let folder = Folder::new()
+        .with("gc.tel", gc_without_registry())
+        .with("gc.toml", GC)
+        .with("newer.toml", GC.replacen("minor = 3", "minor = 4", 1))
+        .with("bad.toml", "[registry");
     folder.check(
         "a_registry_can_come_from_a_file",
         &[
             "print --kind Pool gc.tel",
             "print --kind Pool gc.tel --registry gc.toml",
             "print --kind Pool gc.tel --registry bad.toml",
+            // Of another version: it decodes nothing, and both are named.
+            "print --kind Pool gc.tel --registry newer.toml",
+            "recover gc.tel --registry newer.toml",
+            // Of several, the one that fits.
+            "print --kind Pool gc.tel --registry newer.toml --registry gc.toml",
         ],
     );
+}
+
+/// Whatever reads streams reads those without a registry, if it is given.
+#[test]
+fn all_commands_take_a_registry() {
+    let folder = Folder::new().with("gc.toml", GC);
+    for command in ["print", "cnv", "txt", "stats", "stats --json"] {
+        // Under one name, since they may show it.
+        std::fs::write(folder.path("gc.tel"), gc()).unwrap();
+        let whole = folder.run(&format!("{command} gc.tel"));
+        std::fs::write(folder.path("gc.tel"), gc_without_registry()).unwrap();
+        let given = folder.run(&format!("{command} gc.tel --registry gc.toml"));
+        assert_eq!((whole.code, given.code), (Some(0), Some(0)), "{command}: {}", given.stderr);
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            // The registry's own block is not there.
+            let lines =
+                text.lines().filter(|line| !line.contains("\"blocks\"") && !line.contains("\"bytes\""));
+            lines.map(|line| format!("{line}\n")).collect::<String>()
+        };
+        assert_eq!(text(&given.stdout), text(&whole.stdout), "{command}");
+    }
 }
