@@ -226,7 +226,10 @@ fn streams_of_other_versions() {
         &edit("unit = \"bytes\"", "unit = \"words\""),
         &other("parameter `size` is in words in the stream, in bytes in the program"),
     );
-    check(&edit("name = \"Alloc\"", "name = \"Allot\""), &other("its code is that of `Allot` in the stream"));
+    check(
+        &edit("name = \"Alloc\"", "name = \"Allot\""),
+        &other("its name is `Allot` in the stream, `Alloc` in the program"),
+    );
     check(
         &edit("code = 1\n", "code = 0x77\n"),
         &other("its code is 0x0077 in the stream, 0x0001 in the program"),

@@ -14,7 +14,7 @@ pub(crate) fn difference(
     theirs: &Event,
 ) -> Option<String> {
     if mine.name != theirs.name {
-        return Some(format!("its code is that of `{}` in the stream", theirs.name));
+        return Some(said("its name", &format!("`{}`", theirs.name), &format!("`{}`", mine.name)));
     }
     let both = mine.params.iter().zip(&theirs.params).enumerate();
     let mut of_both =

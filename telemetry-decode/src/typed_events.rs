@@ -150,7 +150,8 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
             let (scratch, account) = (&mut self.scratch, &mut self.account);
             let forms = self.forms.of(registry, account)?;
             scratch.resize(registry.plan.max_params(), Raw::default());
-            let mut taker = Taker::<D, _> { f: &mut f, forms, thread, scratch, account, read: None, kept: 0 };
+            let mut taker =
+                Taker::<D, _> { f: &mut f, forms, thread, scratch, account, read: None, unread: 0, kept: 0 };
             decoder.read_all(part, payload, &mut taker);
             decoder.report.events += taker.kept;
         }
@@ -181,6 +182,8 @@ struct Taker<'p, 't, D: Typed, F> {
     scratch: &'t mut [Raw],
     account: &'t mut Account,
     read: Option<D::Event<'p>>,
+    /// Index of the event that was not read. Noted only then, so that the others cost nothing.
+    unread: u32,
     kept: u64,
 }
 
@@ -200,6 +203,9 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
                 let read = D::read(*index, &mut packed)?;
                 reading.cursor = packed.cursor;
                 self.read = (!packed.not_utf8).then_some(read);
+                if packed.not_utf8 {
+                    self.note_unread(event.index);
+                }
             }
             other => {
                 let raw = self.scratch.get_mut(..event.params as usize).unwrap_or_default();
@@ -208,18 +214,26 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
                     Some(Known::Appended(index)) => decoded::<D>(*index, raw, reading.payload),
                     _ => None,
                 };
+                self.note_unread(event.index);
             }
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn keep(&mut self, plan: &EventPlan, ticks: u64, _: u32, session: &Session) {
+    fn keep(&mut self, _: &EventPlan, ticks: u64, _: u32, session: &Session) {
         self.kept += 1;
         match self.read.take() {
             Some(event) => (self.f)(At { event, ticks, thread: self.thread, session }),
-            None => self.account.pass_over(self.forms.get(plan.index as usize)),
+            None => self.account.pass_over(self.forms.get(self.unread as usize)),
         }
+    }
+}
+
+impl<D: Typed, F> Taker<'_, '_, D, F> {
+    #[cold]
+    fn note_unread(&mut self, event: u32) {
+        self.unread = event;
     }
 }
 
