@@ -9,6 +9,7 @@ mod damage;
 mod docs;
 mod files;
 mod filters;
+pub mod golden;
 mod listen;
 #[cfg(target_os = "linux")]
 mod processes;

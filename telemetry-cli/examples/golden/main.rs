@@ -1,0 +1,86 @@
+//! Adds the streams that the archive lacks: `cargo run -p telemetry-cli --example golden`.
+//!
+//! For every relation in `tests/golden/relations` that has no stream of the present format there, a process
+//! of its own emits its events, on two threads and with labels, as any program does. Two sessions of the
+//! reference writer follow, with losses, parts of blocks and no end. What is there is never written again:
+//! a stream of the archive is what was written when its versions were new.
+#![allow(missing_docs)]
+
+mod program;
+mod writer;
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use telemetry_format::FORMAT_VERSION;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(version) = std::env::var_os(CHILD) {
+        return program::run(&version.to_string_lossy());
+    }
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
+    let streams = archive.join(format!("streams/{FORMAT_VERSION}"));
+    fs::create_dir_all(&streams)?;
+    for relation in files(&archive.join("relations"))? {
+        let name = relation.file_stem().ok_or("a file without a name")?.to_string_lossy().into_owned();
+        let path = streams.join(format!("{name}.tel"));
+        if path.exists() {
+            continue;
+        }
+        let (registry, _) = telemetry_schema::load(&relation)?;
+        let mut stream = emitted(&registry.version.to_string())?;
+        stream.extend(writer::sessions(&registry)?);
+        File::create_new(&path)?.write_all(&stream)?;
+        println!("{}: {} bytes", path.display(), stream.len());
+    }
+    list(&archive)
+}
+
+/// Names the version that a child process is a program of.
+const CHILD: &str = "GOLDEN_VERSION";
+
+/// What a program of a version writes.
+fn emitted(version: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("stream.tel");
+    let status = Command::new(std::env::current_exe()?)
+        .env(CHILD, version)
+        .env("TELEMETRY_FILENAME", &file)
+        .env("TELEMETRY_RECORD", "all")
+        .env("TELEMETRY_CONTROL", "all -Ref")
+        .status()?;
+    if !status.success() {
+        return Err(format!("the program of version {version} failed: {status}").into());
+    }
+    Ok(fs::read(file)?)
+}
+
+/// Adds the lines of new files to the list of all.
+fn list(archive: &Path) -> Result<(), Box<dyn Error>> {
+    let path = archive.join("SHA256SUMS");
+    let mut sums = fs::read_to_string(&path).unwrap_or_default();
+    let mut all = files(&archive.join("relations"))?;
+    all.extend(files(&archive.join(format!("streams/{FORMAT_VERSION}")))?);
+    for file in all {
+        let name = file.strip_prefix(archive)?.to_string_lossy().into_owned();
+        if !sums.lines().any(|line| line.ends_with(&format!("  {name}"))) {
+            let digest = Sha256::digest(fs::read(&file)?);
+            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            sums += &format!("{digest}  {name}\n");
+        }
+    }
+    fs::write(path, sums)?;
+    Ok(())
+}
+
+/// The files of a directory by name.
+fn files(dir: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    files.sort();
+    Ok(files)
+}
