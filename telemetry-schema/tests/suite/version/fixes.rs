@@ -1,9 +1,12 @@
 //! What `telemetry check --fix` and `telemetry release` write into a relation.
 
-use telemetry_schema::version::{fixed, without_allows};
+use proptest::prelude::*;
+use telemetry_schema::version::{Lock, fixed, judge, without_allows};
+use telemetry_schema::{Registry, Relation};
 
 use super::cases::{CASES, RELEASED};
 use super::{judged, relation, rendered};
+use crate::arbitrary::registries;
 
 #[test]
 fn what_a_number_makes_good_is_made_good() {
@@ -97,4 +100,34 @@ fn allows_go_and_nothing_else() {
     ));
     check(format!("{RELEASED}{}", entry("\"new\"").trim_end()));
     check(format!("allow = [\n  {{ change = \"max-changed\", reason = \"new\" }}, # so\n]\n{RELEASED}"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Events and last parameters that came since the release, whatever else there is.
+    #[test]
+    fn additions_can_always_be_put_right(after in registries(), keep in any::<u64>()) {
+        let mut after = Registry { spans: Vec::new(), ..after };
+        after.version.minor = after.version.minor.min(u32::MAX - 1);
+        let mut before = after.clone();
+        let mut bits = (0..64).map(|bit| keep >> bit & 1 == 1).cycle();
+        before.events.retain(|_| bits.next() == Some(true) || bits.next() == Some(true));
+        for event in &mut before.events {
+            let gone = usize::from(bits.next() == Some(true));
+            event.params.truncate(event.params.len().saturating_sub(gone));
+        }
+        let lock = Lock::of(&before, None);
+        let now = relation(&after.to_toml());
+        let judgement = judge(&lock, &now.registry, &now.allows);
+        prop_assert!(judgement.is_fixable(), "{:#?}", judgement);
+        prop_assert_eq!(judgement.is_met(), before == after);
+        if let Some(text) = fixed(&now, &judgement) {
+            let again = Relation::parse(text.as_str());
+            prop_assert!(again.is_ok(), "{}", again.unwrap_err().render("events.toml", &text));
+            let again = again.unwrap();
+            let judgement = judge(&lock, &again.registry, &again.allows);
+            prop_assert!(judgement.is_met(), "{:#?}", judgement);
+        }
+    }
 }

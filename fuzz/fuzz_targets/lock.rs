@@ -1,0 +1,36 @@
+//! Arbitrary text as an `events.lock`, its checksum put right: the same lock again, or a mistake that can be
+//! shown. Against a relation, if there is one behind a NUL: changes that can be told, and put right.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use telemetry_schema::Relation;
+use telemetry_schema::version::{Lock, Report, Side, fixed, judge};
+
+fuzz_target!(|text: &str| {
+    let (lines, relation) = text.split_once('\0').unwrap_or((text, ""));
+    let lines = format!("telemetry-lock 1\n# Written by `telemetry release`. Not to be edited: restore or release it.\n{lines}\n");
+    let hash = lines.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    for text in [text.to_string(), format!("{lines}checksum {hash:016x}\n")] {
+        let lock = match Lock::parse(&text) {
+            Ok(lock) => lock,
+            Err(wrong) => {
+                let _ = wrong.render("events.lock", &text);
+                continue;
+            }
+        };
+        assert_eq!(lock.to_text(), text.replace("\r\n", "\n"));
+        let Ok(relation) = Relation::parse(relation) else { continue };
+        let judgement = judge(&lock, &relation.registry, &relation.allows);
+        let old = Side::lock("events.lock", &lock, &text);
+        let report = Report::new(&judgement, old, Side::relation("events.toml", &relation.text)).render();
+        assert_eq!(report.is_empty(), judgement.is_met(), "{report}");
+        if let Some(text) = fixed(&relation, &judgement) {
+            // Where one appended parameter has no `since`, those behind it may break a rule.
+            if let Ok(again) = Relation::parse(text) {
+                assert!(judge(&lock, &again.registry, &again.allows).is_met());
+            }
+        }
+    }
+});
