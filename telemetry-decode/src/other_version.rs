@@ -30,7 +30,7 @@ impl fmt::Display for OtherForm {
 }
 
 /// A relation of a version that the program does not read: of another major, or, where that was asked
-/// for, with events of another form. In the [`io::Error`] of a typed reader.
+/// for, with events of another form. In the [`std::io::Error`] of a typed reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherVersion {
     /// The registry's name.

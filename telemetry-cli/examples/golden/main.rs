@@ -31,11 +31,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         if path.exists() {
             continue;
         }
-        let (registry, _) = telemetry_schema::load(&relation)?;
+        let registry = telemetry_schema::load(&relation)?.registry;
         let mut stream = emitted(&registry.version.to_string())?;
         stream.extend(writer::sessions(&registry)?);
         File::create_new(&path)?.write_all(&stream)?;
-        println!("{}: {} bytes", path.display(), stream.len());
+        eprintln!("{}: {} bytes", path.display(), stream.len());
     }
     list(&archive)
 }

@@ -100,7 +100,6 @@ impl Change {
             | Rule::MaxChanged
             | Rule::UnitGiven
             | Rule::UnitChanged
-            | Rule::UnitRemoved
             | Rule::KindBitChanged
             | Rule::KindClockChanged
             | Rule::TypeReprChanged

@@ -28,11 +28,9 @@ pub enum Effect {
     Unnamed,
     /// Passes over it and counts it.
     Skips,
-    /// Reads it; where it lacks the parameter, only if that still has `since`, else passes over it and
-    /// counts it.
+    /// Reads it; one without the parameter only in streams of versions below its `since`, else passes
+    /// over it and counts it.
     IfThere,
-    /// Reads it if the parameter was the last, else passes over it and counts it.
-    IfLast,
     /// Never meets one.
     Never,
     /// Cannot come to be.
@@ -145,7 +143,7 @@ rules! {
         old Skips, new Skips, generic "all of it", python "other parameters";
     ParamRemoved "param-removed" Median,
         "a parameter is gone", "the bytes behind it mean something else",
-        old Skips, new IfLast, generic "all of it", python "other parameters";
+        old Skips, new Skips, generic "all of it", python "other parameters";
     ParamMoved "param-moved" Median,
         "parameters have another order", "the bytes mean something else",
         old Skips, new Skips, generic "all of it", python "other parameters";
@@ -162,11 +160,8 @@ rules! {
         "a parameter without a unit has one", "it says what was so before",
         old Reads, new Reads, generic "with the unit that it had", python "the same";
     UnitChanged "unit-changed" Median,
-        "a unit is another", "the same number means something else",
+        "a unit is another, or none", "the same number means something else",
         old Skips, new Skips, generic "with the unit that it had", python "the same";
-    UnitRemoved "unit-removed" Median,
-        "a parameter has no unit any more", "nothing says what its number means",
-        old Reads, new Reads, generic "with the unit that it had", python "the same";
 
     KindAdded "kind-added" Minor,
         "a kind is new", "older tools cannot name it",
@@ -273,8 +268,9 @@ impl fmt::Display for Effect {
             Effect::Absent => "reads it, the parameter is `None`",
             Effect::Unnamed => "reads it, the number has no name",
             Effect::Skips => "skips and counts it",
-            Effect::IfThere => "reads it; skips and counts what lacks the parameter, unless that has `since`",
-            Effect::IfLast => "reads it if the parameter was the last, else skips and counts it",
+            Effect::IfThere => {
+                "reads it; without the parameter only below its `since`, else skips and counts it"
+            }
             Effect::Never => "never meets it",
             Effect::Refused => "-",
         })

@@ -99,11 +99,7 @@ fn field_by_field(
         let max = |param: &LockParam| param.max.map_or(String::new(), |max| max.to_string());
         changes.field(Rule::MaxChanged, things, "max", &max(was), &max(is));
     }
-    let rule = match (was.unit.is_empty(), is.unit.is_empty()) {
-        (true, _) => Rule::UnitGiven,
-        (_, true) => Rule::UnitRemoved,
-        _ => Rule::UnitChanged,
-    };
+    let rule = if was.unit.is_empty() { Rule::UnitGiven } else { Rule::UnitChanged };
     changes.field(rule, things, "unit", &was.unit, &is.unit);
     // Every stream of this major has what came with an older one, whose `since` is left out then.
     let was_since = was.since.filter(|since| since.major == version.major || is.since.is_some());

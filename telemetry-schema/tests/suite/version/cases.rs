@@ -198,7 +198,7 @@ pub(crate) const CASES: &[Case] = &[
         &["unit-given Miss.hash"],
     ),
     median("another unit", &[("unit = \"bytes\"", "unit = \"KiB\"")], &["unit-changed Evicted.size"]),
-    median("no unit", &[(", unit = \"bytes\"", "")], &["unit-removed Evicted.size"]),
+    median("no unit", &[(", unit = \"bytes\"", "")], &["unit-changed Evicted.size"]),
     // Kinds.
     minor(
         "a new kind",
