@@ -8,9 +8,9 @@ use std::process::ExitCode;
 pub(crate) const HELP: &str = "\
 Exit codes:
   0  done
-  1  problems were found: a damaged or unreadable part of a stream, a mistake in a relation, a name
-     in a filter that nothing has; with --strict also events that were lost or are missing, and
-     sessions that did not end in good order
+  1  problems were found: a damaged or unreadable part of a stream, a mistake in a relation, a version
+     that is too low for what changed, a name in a filter that nothing has; with --strict also events
+     that were lost or are missing, and sessions that did not end in good order
   2  not done: wrong usage, an input that cannot be opened or read, an output that cannot be written
 
 Each command that reads streams ends with a verdict on their completeness on standard error.";
@@ -53,6 +53,15 @@ impl Failure {
     pub(crate) fn report(&self) {
         if let Failure::Message(message) = self {
             report(message);
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Message(message) => f.write_str(message),
+            Failure::OutputClosed => f.write_str("the output is closed"),
         }
     }
 }

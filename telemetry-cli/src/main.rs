@@ -1,18 +1,23 @@
 //! The `telemetry` command: one file per subcommand in `commands`; inputs, filters, output, verdict and
 //! exit codes each in one place that all of them share.
 
+mod change;
 mod commands;
 mod date;
 mod exit;
 mod fit;
+mod git;
 mod input;
 mod output;
 #[cfg(unix)]
 mod process;
+mod relation;
+mod released;
 mod selection;
 mod table;
 mod text;
 mod verdict;
+mod witness;
 
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use crate::exit::{Failure, report};
 
@@ -175,6 +175,11 @@ fn temporary_beside(path: &Path) -> io::Result<File> {
 }
 
 fn remove_when_interrupted() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(set_handler);
+}
+
+fn set_handler() {
     let handler = || {
         remove_unfinished();
         // As a shell names a program that an interrupt ended.

@@ -4,12 +4,14 @@ mod check;
 mod cnv;
 #[cfg(unix)]
 mod control;
+mod history;
 mod info;
 #[cfg(unix)]
 mod list;
 mod listen;
 mod print;
 mod recover;
+mod release;
 mod stats;
 #[cfg(unix)]
 mod tail;
@@ -30,6 +32,8 @@ pub(crate) enum Command {
     Stats(stats::Args),
     Recover(recover::Args),
     Check(check::Args),
+    Release(release::Args),
+    History(history::Args),
     Listen(listen::Args),
     #[cfg(unix)]
     List(list::Args),
@@ -49,6 +53,8 @@ impl Command {
             Command::Stats(args) => args.run(),
             Command::Recover(args) => args.run(),
             Command::Check(args) => args.run(),
+            Command::Release(args) => args.run(),
+            Command::History(args) => args.run(),
             Command::Listen(args) => args.run(),
             #[cfg(unix)]
             Command::List(args) => args.run(),

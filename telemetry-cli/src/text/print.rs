@@ -144,11 +144,16 @@ pub(crate) fn append_event(out: &mut Vec<u8>, event: &Event<'_>) {
         out.extend_from_slice(b"  ");
         out.extend_from_slice(param.schema.name.as_bytes());
         out.push(b':');
-        value(out, event, &param.value);
-        if !param.schema.unit.is_empty() {
-            out.push(b' ');
-            out.extend_from_slice(param.schema.unit.as_bytes());
-        }
+        append_value(out, event, &param);
+    }
+}
+
+/// Appends a value with its unit, as a line has it.
+pub(crate) fn append_value(out: &mut Vec<u8>, event: &Event<'_>, param: &telemetry_decode::Param<'_>) {
+    value(out, event, &param.value);
+    if !param.schema.unit.is_empty() {
+        out.push(b' ');
+        out.extend_from_slice(param.schema.unit.as_bytes());
     }
 }
 

@@ -93,6 +93,11 @@ impl<'a> Report<'a> {
         (snippet::position(side.text, side.places.find(thing, change.key).start), is_old)
     }
 
+    /// Line and column of the version in the new file, from 1.
+    pub fn version_position(&self) -> (usize, usize) {
+        snippet::position(self.new.text, self.new.places.find(&Thing::Registry, "version").start)
+    }
+
     /// What the rule of a change demands, and why, or what excuses it.
     pub fn note(&self, judged: &Judged) -> String {
         let row = judged.change.rule.row();

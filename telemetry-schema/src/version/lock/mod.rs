@@ -168,6 +168,11 @@ impl Lock {
         }
     }
 
+    /// True if a text is meant for a lock, and not for an `events.toml`.
+    pub fn is_meant_by(text: &str) -> bool {
+        text.starts_with(write::FIRST_WORD)
+    }
+
     /// The event of a code, whatever its state.
     pub fn event(&self, code: u16) -> Option<&LockEvent> {
         self.events.binary_search_by_key(&code, |event| event.code).ok().map(|index| &self.events[index])

@@ -1,0 +1,70 @@
+//! A change of a relation, as commands print it for programs.
+
+use serde::Serialize;
+use telemetry_schema::version::{Change, Rule, Target};
+
+/// The JSON form of a change, described in docs/cli.md.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ChangeReport {
+    /// Name of the rule, as `[[allow]]` and docs/versions.md have it.
+    rule: &'static str,
+    /// The number that has to rise: `none`, `minor`, `median`, or `refused`.
+    demand: &'static str,
+    #[serde(flatten)]
+    thing: ThingReport,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    key: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    was: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    is: String,
+    pub(crate) message: String,
+}
+
+/// What changed, by the keys that `[[allow]]` has for it; none of the registry itself.
+#[derive(Debug, Clone, Serialize)]
+struct ThingReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    ty: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<String>,
+}
+
+impl ChangeReport {
+    /// The change as a line of a list.
+    pub(crate) fn line(&self, allowed: Option<&str>) -> String {
+        let allowed = allowed.map_or(String::new(), |reason| format!("; allowed: {reason}"));
+        format!("  {:7}  {}{allowed}\n", self.demand, self.message)
+    }
+
+    /// True if nothing but a doc is another.
+    pub(crate) fn is_of_docs(&self) -> bool {
+        self.rule == Rule::DocsChanged.name()
+    }
+
+    /// True if an event had the name until then.
+    pub(crate) fn was_named(&self, name: &str) -> bool {
+        self.rule == Rule::EventRenamed.name() && self.was == name
+    }
+
+    pub(crate) fn new(change: &Change) -> ChangeReport {
+        let Target { kind, ty, value, event, param, span } = Target::of(change.thing());
+        ChangeReport {
+            rule: change.rule.name(),
+            demand: change.rule.demand().name(),
+            thing: ThingReport { event, param, kind, ty, value, span },
+            key: change.key,
+            was: change.was.clone(),
+            is: change.is.clone(),
+            message: change.message(),
+        }
+    }
+}

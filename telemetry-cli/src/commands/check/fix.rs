@@ -1,0 +1,81 @@
+//! `--fix`: the version raised, and `since` added, in the file itself.
+
+use std::path::Path;
+
+use serde::Serialize;
+use telemetry_schema::Relation;
+use telemetry_schema::version::fixed;
+
+use super::{Compared, Found};
+use crate::exit::{Failure, report};
+use crate::output::Output;
+
+/// A line of the file that is another now.
+#[derive(Serialize)]
+pub(super) struct Fix {
+    /// Its number, from 1, as the file is now.
+    line: usize,
+    /// None if the line is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    was: Option<String>,
+    is: String,
+}
+
+impl Fix {
+    pub(super) fn text(&self, file: &str) -> String {
+        let was = self.was.as_ref().map_or(String::new(), |was| format!("- {was}\n"));
+        format!("{file}:{}: fixed\n{was}+ {}\n", self.line, self.is)
+    }
+}
+
+/// Puts a file right, as far as a number can, or says why not. What was found is found anew.
+///
+/// # Errors
+/// If the file cannot be written; it is as it was then.
+pub(super) fn fix(path: &Path, found: &mut Found) -> Result<Vec<Fix>, Failure> {
+    let Found::Compared(compared) = found else { return Ok(Vec::new()) };
+    if compared.judgement.is_met() {
+        return Ok(Vec::new());
+    }
+    let shown = path.display();
+    let Some(new) = right(compared) else {
+        report(format!(
+            "`{shown}` is left as it is: a higher version does not make up for all that is wrong"
+        ));
+        return Ok(Vec::new());
+    };
+    let mut output = Output::to(path)?;
+    output.buffer().extend_from_slice(new.relation.text.as_bytes());
+    output.finish()?;
+    let fixes = difference(&compared.relation.text, &new.relation.text);
+    **compared = new;
+    Ok(fixes)
+}
+
+/// The relation as it should be, if its version and `since`s are all that is wrong.
+fn right(compared: &Compared) -> Option<Compared> {
+    let Compared { relation, released, judgement } = compared;
+    let text = fixed(relation, judgement)?;
+    let relation = Relation::parse(text).ok()?;
+    let judgement = released.judge(&relation);
+    judgement.is_met().then(|| Compared { relation, released: released.clone(), judgement })
+}
+
+/// The lines that differ between a text and one in which some lines were changed and some added.
+fn difference(old: &str, new: &str) -> Vec<Fix> {
+    let new: Vec<&str> = new.lines().collect();
+    let mut old = old.lines().peekable();
+    let mut added = new.len().saturating_sub(old.clone().count());
+    let mut fixes = Vec::new();
+    for (index, line) in new.iter().enumerate() {
+        if old.next_if_eq(line).is_some() {
+            continue;
+        }
+        // A line before one that is as it was is new.
+        let is_added = added > 0 && new.get(index + 1) == old.peek();
+        added -= usize::from(is_added);
+        let was = if is_added { None } else { old.next() };
+        fixes.push(Fix { line: index + 1, was: was.map(str::to_string), is: line.to_string() });
+    }
+    fixes
+}

@@ -1,0 +1,159 @@
+//! `telemetry release`: the lock that the next changes of a relation are held against.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use telemetry_schema::version::{Lock, without_allows};
+use telemetry_schema::{LoadCause, lock_path};
+
+use crate::change::ChangeReport;
+use crate::exit::{Ended, Failure, Outcome};
+use crate::git::GitFile;
+use crate::output::Output;
+use crate::relation::{RelationArgs, summary};
+use crate::released::{Released, incomparable, without_word};
+use crate::text::count;
+
+const EXAMPLES: &str = "\
+Writes `events.lock` beside `events.toml`; commit both. The lock remembers the form of every event and the
+codes of all that ever were, so that the compiler and `telemetry check` see what changes. It is written only
+if the version is right for what changed since the last release; what `[[allow]]` excused is then part of
+the release, and the `[[allow]]`s are taken out. A lock that cannot be understood is never overwritten.
+
+Exit codes: 0 released, or nothing has changed; 1 a mistake in the relation, or a number that should have
+risen; 2 a file that cannot be read or written, a lock that is damaged, newer, or another registry's.
+
+Examples:
+  telemetry release                     the events.toml of this directory
+  telemetry release --dry-run           what would be released";
+
+/// Release a relation: write the lock that changes are held against
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Relations
+    #[arg(value_name = "FILE", default_value = "events.toml")]
+    files: Vec<PathBuf>,
+
+    /// Write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    relation: RelationArgs,
+}
+
+/// Why a relation is not released.
+enum Refusal {
+    /// It has mistakes, or its version is too low: what is said of that.
+    Problems(String),
+    Failed(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Refusal::Failed(failure)
+    }
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Ended {
+        let (mut problems, mut failed) = (0, 0);
+        for path in &self.files {
+            let mut output = Output::stdout();
+            match self.release(path) {
+                Ok(said) => output.buffer().extend_from_slice(said.as_bytes()),
+                Err(Refusal::Problems(text)) => {
+                    problems += 1;
+                    say(&text);
+                }
+                Err(Refusal::Failed(Failure::Message(message))) => {
+                    failed += 1;
+                    say(&format!("error: {message}"));
+                }
+                Err(Refusal::Failed(failure)) => return Err(failure),
+            }
+            output.finish()?;
+        }
+        if failed > 0 {
+            return Err(Failure::new(format!("{} could not be released", count(failed, "file"))));
+        }
+        Ok(Outcome::problems_if(problems > 0))
+    }
+
+    /// Releases a relation: what is to be said of it.
+    fn release(&self, path: &Path) -> Result<String, Refusal> {
+        let relation = self.relation.load(path).map_err(|error| match error.cause {
+            LoadCause::Io(_) => Refusal::Failed(Failure::new(without_word(&error))),
+            _ => Refusal::Problems(error.to_string()),
+        })?;
+        let place = lock_path(path);
+        let shown = place.display();
+        let Some(released) = Released::lock(&place)? else {
+            not_deleted(&place)?;
+            self.write(&place, &Lock::of(&relation.registry, None).to_text())?;
+            let done = self.done();
+            return Ok(format!("{shown}: {}, {done} for the first time\n", summary(&relation.registry)));
+        };
+        let judgement = released.judge(&relation);
+        let named = path.display().to_string();
+        let report = released.report(&judgement, &named, &relation);
+        if let Some(judged) = incomparable(&judgement) {
+            return Err(Failure::new(report.change(judged)).into());
+        }
+        if !judgement.is_met() {
+            return Err(Refusal::Problems(report.render()));
+        }
+        let version = judgement.version;
+        let text = Lock::of(&relation.registry, Some(&released.lock)).to_text();
+        if released.has_text(&text) {
+            return Ok(format!("{shown}: {} {version} is released already\n", relation.registry.name));
+        }
+        self.write(&place, &text)?;
+        let mut taken_out = String::new();
+        if !relation.allows.is_empty() {
+            self.write(path, &without_allows(&relation))?;
+            taken_out =
+                format!("{named}: what was allowed is released, and its `[[allow]]`s are taken out\n");
+        }
+        let changes = count(judgement.changes.len() as u64, "change");
+        let (name, since) = (&relation.registry.name, judgement.released);
+        let mut said = format!("{shown}: {name} {version} {}, {changes} since {since}\n", self.done());
+        for judged in &judgement.changes {
+            said += &ChangeReport::new(&judged.change).line(judged.allowed.as_deref());
+        }
+        Ok(said + &taken_out)
+    }
+
+    fn done(&self) -> &'static str {
+        if self.dry_run { "would be released" } else { "is released" }
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
+        if self.dry_run {
+            return Ok(());
+        }
+        let mut output = Output::to(path)?;
+        output.buffer().extend_from_slice(text.as_bytes());
+        output.finish()
+    }
+}
+
+/// A lock that git has and that is gone is not made anew: what it remembers would be lost.
+fn not_deleted(place: &Path) -> Result<(), Failure> {
+    let in_git = GitFile::find(place).and_then(|file| file.at("HEAD"));
+    match in_git {
+        // No git, no repository, no revision: nobody has it.
+        Err(_) => Ok(()),
+        Ok(_) => Err(Failure::new(format!(
+            "`{}` is missing, but git has it; help: git restore {}, or commit that it is gone",
+            place.display(),
+            place.display()
+        ))),
+    }
+}
+
+/// As rustc does: without the program's name before it.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}\n", text.trim_end());
+}

@@ -1,0 +1,102 @@
+//! Reads objects by one `git cat-file --batch`, however many they are.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use telemetry_schema::limits::MAX_LOCK_LEN;
+
+use super::command::{cannot_run, command};
+use crate::exit::Failure;
+
+/// The process that is asked.
+pub(super) struct Objects {
+    child: Child,
+    requests: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+/// What git has of an id.
+pub(super) enum Object {
+    Text(String),
+    NotUtf8 {
+        at: usize,
+    },
+    TooLarge,
+    /// A commit, tag, or directory.
+    NoFile,
+    /// What the id is of is not in this clone.
+    Missing,
+}
+
+impl Object {
+    /// The text of a file; none of anything that is not a file or not there.
+    ///
+    /// # Errors
+    /// Why it is no relation, in a few words.
+    pub(super) fn text(self) -> Result<Option<String>, String> {
+        match self {
+            Object::Text(text) => Ok(Some(text)),
+            Object::NotUtf8 { at } => Err(format!("not UTF-8 at byte {at}")),
+            Object::TooLarge => Err(format!("larger than {} MiB", MAX_LOCK_LEN >> 20)),
+            Object::NoFile | Object::Missing => Ok(None),
+        }
+    }
+}
+
+impl Objects {
+    pub(super) fn open(dir: &Path) -> Result<Objects, Failure> {
+        let mut command = command(dir);
+        command.args(["cat-file", "--batch"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| cannot_run(&error))?;
+        let requests = child.stdin.take();
+        let Some(answers) = child.stdout.take() else {
+            return Err(Failure::new("cannot talk to `git cat-file`"));
+        };
+        Ok(Objects { child, requests, answers: BufReader::new(answers) })
+    }
+
+    /// The object of an id.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub(super) fn get(&mut self, id: &str) -> Result<Object, Failure> {
+        self.ask(id).map_err(|error| Failure::new(format!("cannot read object {id} from git: {error}")))
+    }
+
+    /// One answer after the other, so that neither side waits for the other with a full pipe.
+    fn ask(&mut self, id: &str) -> io::Result<Object> {
+        let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        requests.write_all(format!("{id}\n").as_bytes())?;
+        requests.flush()?;
+        let mut head = String::new();
+        self.answers.read_line(&mut head)?;
+        let mut words = head.split_whitespace().skip(1);
+        let (is_file, len) = match (words.next(), words.next().map(str::parse::<u64>)) {
+            (Some("missing"), _) => return Ok(Object::Missing),
+            (Some(word), Some(Ok(len))) => (word == "blob", len),
+            _ => return Err(io::Error::other(format!("it says `{}`", head.trim()))),
+        };
+        if !is_file || len > MAX_LOCK_LEN {
+            // Passed over with the line end behind it.
+            io::copy(&mut (&mut self.answers).take(len.saturating_add(1)), &mut io::sink())?;
+            return Ok(if is_file { Object::TooLarge } else { Object::NoFile });
+        }
+        let mut bytes = vec![0; len as usize + 1];
+        self.answers.read_exact(&mut bytes)?;
+        bytes.pop();
+        Ok(match String::from_utf8(bytes) {
+            Ok(text) => Object::Text(text),
+            Err(error) => Object::NotUtf8 { at: error.utf8_error().valid_up_to() },
+        })
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        // It ends with its input.
+        self.requests = None;
+        let _ = self.child.wait();
+    }
+}

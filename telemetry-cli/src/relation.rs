@@ -1,0 +1,55 @@
+//! Relations as commands are given them.
+
+use std::path::Path;
+
+use telemetry_schema::{LoadCause, LoadError, Registry, Relation, load, parse_embedded};
+
+use crate::text::count;
+
+#[derive(clap::Args)]
+pub(crate) struct RelationArgs {
+    /// Accept names that are reserved: the relation is the framework's own
+    #[arg(long, hide = true)]
+    own: bool,
+}
+
+impl RelationArgs {
+    /// Reads and checks a relation.
+    ///
+    /// # Errors
+    /// What keeps it from being read, or everything that is wrong with it.
+    pub(crate) fn load(&self, path: &Path) -> Result<Relation, LoadError> {
+        let error = match load(on_disk(path)) {
+            Ok(relation) => return Ok(relation),
+            Err(error) => error,
+        };
+        if self.own
+            && let LoadCause::Invalid { text, .. } = &error.cause
+            && let Ok(registry) = parse_embedded(text)
+        {
+            return Ok(Relation { registry, allows: Vec::new(), text: text.clone() });
+        }
+        Err(error)
+    }
+}
+
+/// The system's name for standard input, which is read as any file.
+pub(crate) fn on_disk(path: &Path) -> &Path {
+    if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path }
+}
+
+/// A registry in a few words: `gc 1.2.3: 4 kinds, 7 events`.
+pub(crate) fn summary(registry: &Registry) -> String {
+    let Registry { name, version, kinds, types, events, spans, .. } = registry;
+    let retired = events.iter().filter(|event| !event.used).count();
+    let numbers = [
+        (kinds.len(), "kind"),
+        (types.len(), "type"),
+        (events.len(), "event"),
+        (retired, "retired event"),
+        (spans.len(), "span"),
+    ];
+    let numbers = numbers.iter().filter(|(number, _)| *number > 0);
+    let numbers: Vec<_> = numbers.map(|(number, noun)| count(*number as u64, noun)).collect();
+    format!("{name} {version}: {}", numbers.join(", "))
+}
