@@ -3,8 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::relations::released;
 use crate::run::Folder;
 use crate::streams::{GC, blocks, events_blocks, gc, image};
+use crate::versions::CACHE;
 
 #[test]
 fn samples_are_real() {
@@ -18,6 +20,10 @@ fn samples_are_real() {
         .with("broken.tel", broken)
         .with("app.ring", image(&gc(), 3))
         .with("events.toml", GC)
+        .with("events.lock", released(GC))
+        .with("cache.toml", CACHE.replace("unit = \"bytes\"", "unit = \"pages\""))
+        .with("cache.lock", released(CACHE))
+        .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
     let docs = std::fs::read_to_string(&path).unwrap();
@@ -38,7 +44,7 @@ fn samples_are_real() {
         samples += 1;
     }
     fresh += rest;
-    assert_eq!(samples, 9);
+    assert_eq!(samples, 13);
     if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, &fresh).unwrap();
     } else {

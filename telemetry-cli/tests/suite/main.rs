@@ -17,6 +17,7 @@ mod recover;
 mod relations;
 mod report;
 mod text;
+mod versions;
 
 /// What processes under control emit.
 #[cfg(target_os = "linux")]

@@ -1,12 +1,20 @@
-//! `check`.
+//! `check` of relations, whatever was released. What was is in `versions`.
+
+use telemetry_schema::version::Lock;
 
 use crate::run::Folder;
 use crate::streams::GC;
+
+/// The lock of a relation that was never released before.
+pub(crate) fn released(relation: &str) -> String {
+    Lock::of(&telemetry_schema::parse(relation).unwrap(), None).to_text()
+}
 
 #[test]
 fn check() {
     let folder = Folder::new()
         .with("events.toml", GC)
+        .with("events.lock", released(GC))
         .with(
             "broken.toml",
             GC.replace("sort = \"P\"", "sort = \"Q\"").replace("code = 0x0021", "code = 0x0020"),

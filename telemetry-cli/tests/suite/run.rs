@@ -52,28 +52,35 @@ impl Folder {
     /// standard input.
     #[track_caller]
     pub(crate) fn check(&self, name: &str, lines: &[&str]) {
-        let mut transcript = String::new();
-        for line in lines {
-            let (args, input) = line.split_once('<').unwrap_or((line, ""));
-            let input = match input.trim() {
-                "" => Vec::new(),
-                file => std::fs::read(self.path(file)).unwrap(),
-            };
-            let Run { stdout, stderr, code } = self.run_on(args, &input);
-            let stdout = String::from_utf8_lossy(&stdout);
-            let code = code.map_or("a signal".to_string(), |code| code.to_string());
-            // Lines of `txt` end in a space, which a snapshot shall show.
-            let stdout = stdout.replace(" \n", "·\n");
-            write!(transcript, "$ telemetry {line}\n{stdout}").unwrap();
-            for line in stderr.lines() {
-                writeln!(transcript, "! {line}").unwrap();
-            }
-            writeln!(transcript, "= {code}\n").unwrap();
-        }
-        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!(name, transcript.trim_end());
-        });
+        let transcript: String = lines.iter().map(|line| self.transcript(line)).collect();
+        snapshot(name, &transcript);
     }
+
+    /// Runs a command line: what a transcript has of it.
+    pub(crate) fn transcript(&self, line: &str) -> String {
+        let (args, input) = line.split_once('<').unwrap_or((line, ""));
+        let input = match input.trim() {
+            "" => Vec::new(),
+            file => std::fs::read(self.path(file)).unwrap(),
+        };
+        let Run { stdout, stderr, code } = self.run_on(args, &input);
+        let stdout = String::from_utf8_lossy(&stdout);
+        let code = code.map_or("a signal".to_string(), |code| code.to_string());
+        // Lines of `txt` end in a space, which a snapshot shall show.
+        let mut transcript = format!("$ telemetry {line}\n{}", stdout.replace(" \n", "·\n"));
+        for line in stderr.lines() {
+            writeln!(transcript, "! {line}").unwrap();
+        }
+        writeln!(transcript, "= {code}\n").unwrap();
+        transcript
+    }
+}
+
+#[track_caller]
+pub(crate) fn snapshot(name: &str, transcript: &str) {
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(name, transcript.trim_end());
+    });
 }
 
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> Run {
