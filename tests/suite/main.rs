@@ -8,6 +8,8 @@ mod cdylib;
 mod control;
 mod debugger;
 mod ends;
+#[cfg(unix)]
+mod evolution;
 mod facts;
 mod flight;
 mod footprint;

@@ -27,12 +27,38 @@ impl Workspace {
                  [profile.abort]\ninherits = \"dev\"\npanic = \"abort\"\n"
             ),
         );
-        // The same versions of everything, so that nothing needs to be looked up.
-        let lock = std::fs::read_to_string(Path::new(ROOT).join("Cargo.lock")).expect("the lock file");
-        if !workspace.dir.join("Cargo.lock").exists() {
-            workspace.write("Cargo.lock", &lock);
+        workspace.lock();
+        workspace
+    }
+
+    /// A package that is a workspace of its own, with the dependency that the README names, and the target
+    /// directory of all workspaces for its own.
+    #[cfg(unix)]
+    pub(crate) fn alone(name: &str) -> Workspace {
+        let workspace = Workspace { dir: Path::new(KEPT).join(name) };
+        workspace.write(
+            "Cargo.toml",
+            &format!(
+                "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+                 [dependencies]\ntelemetry = {{ path = {ROOT:?}, features = [\"decode\"] }}\n\n\
+                 [profile.dev]\ndebug = false\n"
+            ),
+        );
+        workspace.lock();
+        let link = workspace.dir.join("target");
+        if !link.exists() {
+            std::fs::create_dir_all(target_dir("target")).expect("a writable directory");
+            std::os::unix::fs::symlink(target_dir("target"), link).expect("a writable directory");
         }
         workspace
+    }
+
+    /// The same versions of everything, so that nothing needs to be looked up.
+    fn lock(&self) {
+        let lock = std::fs::read_to_string(Path::new(ROOT).join("Cargo.lock")).expect("the lock file");
+        if !self.dir.join("Cargo.lock").exists() {
+            self.write("Cargo.lock", &lock);
+        }
     }
 
     /// Writes a file unless it is there with the same text: cargo goes by the time of the last change.
@@ -43,6 +69,12 @@ impl Workspace {
         }
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a writable directory");
         std::fs::write(path, text).expect("a writable file");
+    }
+
+    /// What a file holds.
+    #[cfg(unix)]
+    pub(crate) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.dir.join(path)).expect("a file")
     }
 
     /// Takes a file away, if it is there.
@@ -66,18 +98,45 @@ impl Workspace {
 
     /// A command of cargo, with the target directory `target` of all workspaces.
     pub(crate) fn cargo(&self, command: &str, target: &str) -> Command {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        let mut cargo = self.command(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args([command, "--offline", "--color=never", "--target-dir"]);
+        cargo.arg(target_dir(target));
+        cargo
+    }
+
+    /// A line of a shell, in which `telemetry` is the command of this workspace, and cargo is offline.
+    #[cfg(unix)]
+    pub(crate) fn shell(&self, line: &str) -> Output {
+        let mut shell = self.command("sh");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}", target_dir("command").join("debug").display());
+        shell.args(["-c", line]).env("PATH", path);
+        shell.env("CARGO_NET_OFFLINE", "true").env("CARGO_TERM_COLOR", "never");
+        shell.output().expect("a shell")
+    }
+
+    /// Builds the command `telemetry`, for [`Workspace::shell`].
+    #[cfg(unix)]
+    pub(crate) fn build_command(&self) {
+        let mut cargo = self.cargo("build", "command");
+        cargo.current_dir(ROOT).args(["--quiet", "-p", "telemetry-cli", "--bin", "telemetry"]);
+        let output = cargo.env("CARGO_PROFILE_DEV_DEBUG", "false").output().expect("cargo runs");
+        assert!(output.status.success(), "{}", said(&output));
+    }
+
+    /// A program in this directory, with nothing of what cargo and the user set for this test.
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if ["CARGO_", "RUST", "TELEMETRY_"].iter().any(|start| text.starts_with(start))
                 && !["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"].contains(&&*text)
             {
-                cargo.env_remove(&name);
+                command.env_remove(&name);
             }
         }
-        cargo.current_dir(&self.dir).args([command, "--offline", "--color=never", "--target-dir"]);
-        cargo.arg(target_dir(target));
-        cargo
+        command.current_dir(&self.dir);
+        command
     }
 
     /// Builds what the arguments say, all without any, which must succeed. What cargo says.

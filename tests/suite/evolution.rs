@@ -1,0 +1,211 @@
+//! The README's walk through versions, as it stands there: in a package outside of this workspace, with real
+//! cargo, real programs, and the command. Then on, where the README ends.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::support::package::Workspace;
+
+/// Where the walk is.
+const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+
+/// Parts of a document in fences, and what is between them.
+enum Part<'a> {
+    Text(&'a str),
+    /// What stands behind the fence's backticks, and in the fence.
+    Fence(&'a str, &'a str),
+}
+
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    for (index, part) in text.split("```").enumerate() {
+        parts.push(match part.split_once('\n').filter(|_| index % 2 == 1) {
+            Some((language, content)) => Part::Fence(language, content),
+            None => Part::Text(part),
+        });
+    }
+    parts
+}
+
+/// A package that is taken from version to version.
+struct Walk {
+    package: Workspace,
+    relation: String,
+    program: String,
+}
+
+impl Walk {
+    fn new(relation: &str) -> Walk {
+        let package = Workspace::alone("cache");
+        for left in ["events.lock", "cache-1.0.0", "1.0.0.tel", "1.0.1.tel", "1.1.0.tel"] {
+            package.remove(left);
+        }
+        package.write("events.toml", relation);
+        package.build_command();
+        Walk { package, relation: relation.to_string(), program: String::new() }
+    }
+
+    /// Adds to the relation.
+    fn append(&mut self, text: &str) {
+        self.relation = self.package.read("events.toml") + "\n" + text;
+        self.package.write("events.toml", &self.relation);
+    }
+
+    /// Writes the program, or puts a line before its `return`.
+    fn program(&mut self, text: &str) {
+        self.program = match text.contains("fn main") {
+            true => text.to_string(),
+            false => {
+                let end = "        return Ok(());\n";
+                self.program.replacen(end, &format!("{text}{end}"), 1)
+            }
+        };
+        self.package.write("src/main.rs", &self.program);
+    }
+
+    /// What a command line prints.
+    fn run(&self, line: &str) -> (String, bool) {
+        let Output { stdout, stderr, status } = self.package.shell(line);
+        let text = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
+        (text, status.success())
+    }
+
+    /// What a command line prints, which must succeed, or must not.
+    #[track_caller]
+    fn says(&self, line: &str, succeeds: bool) -> String {
+        let (text, success) = self.run(line);
+        assert_eq!(success, succeeds, "{line}: {text}");
+        text
+    }
+}
+
+/// Every command and every line that it prints, but for times.
+#[test]
+fn the_walk_of_the_readme() {
+    let readme = std::fs::read_to_string(README).unwrap();
+    let (before, section) = readme.split_once("## Versions\n").unwrap();
+    let (section, behind) = section.split_once("\n## ").unwrap();
+    let relation = parts(before).into_iter().find_map(|part| match part {
+        Part::Fence("toml", text) if text.starts_with("[registry]") => Some(text),
+        _ => None,
+    });
+    let mut walk = Walk::new(relation.unwrap());
+
+    let mut fresh = format!("{before}## Versions\n");
+    let mut lines = 0;
+    for part in parts(section) {
+        let (language, content) = match part {
+            Part::Text(text) => {
+                fresh += text;
+                continue;
+            }
+            Part::Fence(language, content) => (language, content),
+        };
+        fresh += &format!("```{language}\n");
+        match language {
+            "toml" => walk.append(content),
+            "rust,ignore" => walk.program(content),
+            "console" => {
+                for line in content.lines().filter_map(|line| line.strip_prefix("$ ")) {
+                    let (said, _) = walk.run(line);
+                    let said =
+                        said.lines().map(|line| with_times_of(content, line) + "\n").collect::<String>();
+                    fresh += &format!("$ {line}\n{}", said.replace(" \n", "\n"));
+                    lines += 1;
+                }
+                fresh += "```";
+                continue;
+            }
+            other => panic!("what is `{other}`?"),
+        }
+        fresh += &format!("{content}```");
+    }
+    fresh += &format!("\n## {behind}");
+    assert!(lines >= 10, "{lines} lines of commands");
+    if readme != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(Path::new(README), &fresh).unwrap();
+    } else {
+        assert!(readme == fresh, "README.md is out of date: run the test with UPDATE_DOCS=1\n{fresh}");
+    }
+    assert!(walk.package.read("events.lock").contains("registry cache 1.0.1"));
+    further(&mut walk);
+}
+
+/// A line of `print` as the document has it, which was made at another time.
+fn with_times_of(content: &str, line: &str) -> String {
+    let is_time = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let without_time = |line: &str| {
+        let (time, rest) = line.trim_start().split_once(' ')?;
+        (line.starts_with("   ") && is_time(time)).then(|| rest.to_string())
+    };
+    let same = |known: &&str| without_time(known).is_some_and(|known| Some(known) == without_time(line));
+    content.lines().find(same).unwrap_or(line).to_string()
+}
+
+/// Where the README ends: an appended parameter, a median change, and what is refused whatever the version.
+fn further(walk: &mut Walk) {
+    let released = walk.package.read("events.lock");
+    let edit = |walk: &Walk, old: &str, new: &str| {
+        let relation = walk.package.read("events.toml");
+        assert_eq!(relation.matches(old).count(), 1, "{old}");
+        walk.package.write("events.toml", &relation.replace(old, new));
+    };
+    walk.says("cp target/debug/cache cache-1.0.1", true);
+
+    // A parameter is appended, and the meaning of another event changes.
+    edit(
+        walk,
+        "doc = \"hash of the key\" }",
+        "doc = \"hash of the key\" }, { name = \"depth\", sort = \"u8\" }",
+    );
+    edit(walk, "unit = \"bytes\", doc = \"what it frees\"", "unit = \"pages\", doc = \"what it frees\"");
+    walk.program = walk.program.replace("miss!(17)", "miss!(17, 3)");
+    walk.package.write("src/main.rs", &walk.program);
+    let refused = walk.says("cargo build -q", false);
+    for part in [
+        "has no `since`",
+        "`unit` of parameter `size` of event `Evicted` is `pages`, was `bytes`",
+        "demands 1.1.0",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    assert!(walk.says("telemetry check --fix", true).contains("since = \"1.1.0\""));
+    walk.says(
+        "cargo build -q && TELEMETRY_CONTROL=all TELEMETRY_FILENAME=1.1.0.tel target/debug/cache",
+        true,
+    );
+
+    let new_on_old = walk.says("target/debug/cache 1.0.1.tel", true);
+    assert!(new_on_old.contains("Miss(Miss { hash: 17, depth: None })"), "{new_on_old}");
+    assert!(!new_on_old.contains("Evicted(") && new_on_old.contains("other_form: 1"), "{new_on_old}");
+    let old_on_new = walk.says("./cache-1.0.1 1.1.0.tel", true);
+    assert!(old_on_new.contains("Miss(Miss { hash: 17 })"), "{old_on_new}");
+    assert!(old_on_new.contains("Refused(") && old_on_new.contains("other_form: 1"), "{old_on_new}");
+    let new_on_new = walk.says("target/debug/cache 1.1.0.tel", true);
+    assert!(new_on_new.contains("depth: Some(3)") && new_on_new.contains("Evicted("), "{new_on_new}");
+    for stream in ["1.0.0", "1.0.1", "1.1.0"] {
+        let text = walk.says(&format!("telemetry print {stream}.tel"), true);
+        assert!(text.contains("Evicted") && text.contains("telemetry: complete"), "{text}");
+    }
+    // The reviewer of the median change sees what would break.
+    let witness = walk.says("telemetry check --witness witness.tel", true);
+    assert!(witness.contains("1.1.0 wrote") && witness.contains("1.0.1 would read"), "{witness}");
+    let decoded = walk.says("./cache-1.0.1 witness.tel", true);
+    assert!(decoded.contains("other_form: 2"), "{decoded}");
+
+    // A code that another event had: no version makes up for it, here and in the command.
+    edit(walk, "name = \"Refused\"", "name = \"Grown\"");
+    edit(
+        walk,
+        "{ name = \"size\", sort = \"W\", unit = \"bytes\", doc = \"how much was wanted\" }",
+        "{ name = \"by\", sort = \"u64\" }",
+    );
+    walk.program = walk.program.replace("refused!(4096_u64)", "grown!(1)");
+    walk.package.write("src/main.rs", &walk.program);
+    let expected = "event `Grown` has the code `0x0003`, which is `Refused`'s for ever";
+    for line in ["cargo build -q", "telemetry check --fix", "telemetry release"] {
+        let text = walk.says(line, false);
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+    assert_eq!(walk.package.read("events.lock"), released);
+}
