@@ -125,8 +125,7 @@ impl Output {
             drop((parts, after));
             (parts, after) = self.plan(sources);
         }
-        let blocks: Vec<(&Header, &[u8])> =
-            parts.iter().map(|part| (&part.block.0, part.block.1)).collect();
+        let blocks: Vec<(&Header, &[u8])> = parts.iter().map(|part| (&part.block.0, part.block.1)).collect();
         let threads: Vec<&Owner> = parts.iter().map(|part| &part.source.owner).collect();
         if blocks.is_empty() || begun.is_some() && self.put(&blocks, &threads) {
             self.lanes.extend(after);
