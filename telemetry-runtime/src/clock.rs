@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::sync::{AtomicBool, Ordering};
-use crate::sys;
+use crate::{start, sys};
 
 /// Set by [`init`] on machines whose cycle counter changes its rate, or on request. A program's first events may
 /// be timed before; their blocks are opened after.
@@ -62,8 +62,8 @@ pub(crate) fn counter() -> u64 {
 /// Chooses the clock. Called once, before anything that reads it matters. `TELEMETRY_CLOCK=os` is for
 /// machines whose counter says that it can be relied on and cannot.
 pub(crate) fn init() {
-    let wished = sys::env(c"TELEMETRY_CLOCK", &mut [0; 64]).map(|name| name.trim() == "os");
-    OS_CLOCK.store(wished == Some(true) || !counter_is_invariant(), Ordering::Relaxed);
+    let is_wished = start::setting(c"TELEMETRY_CLOCK", "`os`", |text| (text == "os").then_some(()));
+    OS_CLOCK.store(is_wished.is_some() || !counter_is_invariant(), Ordering::Relaxed);
 }
 
 /// The name of the clock, as session blocks have it.

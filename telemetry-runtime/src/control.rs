@@ -7,7 +7,7 @@
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use crate::own::{self, ControlAction, ControlMask as Mask};
+use crate::own::{self, ControlAction, ControlMask};
 use crate::registry::{self, Registry};
 use crate::sync::{AtomicBool, Ordering};
 use crate::thread::Inside;
@@ -48,34 +48,34 @@ const FOREVER: Duration = Duration::from_secs(60);
 /// telemetry_runtime::set("Arena Pool -PoolAlloc gc:Trace");
 /// ```
 pub fn set(words: &str) {
-    change(Mask::Output, words, true);
+    change(ControlMask::Output, words, true);
 }
 
 /// Switches off what the words name; `reset("all")` is silence. A leading `-` switches on.
 pub fn reset(words: &str) {
-    change(Mask::Output, words, false);
+    change(ControlMask::Output, words, false);
 }
 
 /// What is output, in words that [`set`] takes: `registry:Kind` for a kind that is wholly on, else
 /// `registry:Event`. Empty if nothing is on.
 pub fn get() -> String {
-    in_words(Mask::Output)
+    in_words(ControlMask::Output)
 }
 
 /// Has the flight recorder record what the words name, whether or not it is output, see [`crate::snapshot`].
 /// A kind of which an event is output, too, goes to the sinks with all its recorded events.
 pub fn set_record(words: &str) {
-    change(Mask::Record, words, true);
+    change(ControlMask::Record, words, true);
 }
 
 /// Takes from the flight recorder what the words name. What is output is recorded all the same.
 pub fn reset_record(words: &str) {
-    change(Mask::Record, words, false);
+    change(ControlMask::Record, words, false);
 }
 
 /// What is recorded for the flight recorder, in words as of [`get`].
 pub fn get_record() -> String {
-    in_words(Mask::Record)
+    in_words(ControlMask::Record)
 }
 
 /// Puts a registry into use with the words so far, unless it is already. False if that cannot be
@@ -205,14 +205,14 @@ fn distance(from: &str, to: &str) -> usize {
     row.pop().unwrap_or_default()
 }
 
-fn change(mask: Mask, words: &str, set: bool) {
+fn change(mask: ControlMask, words: &str, set: bool) {
     if !start::ensure() {
         return;
     }
     let Some((inside, mut control)) = lock(FOREVER) else { return };
     let all = match mask {
-        Mask::Output => &mut control.output,
-        Mask::Record => &mut control.record,
+        ControlMask::Output => &mut control.output,
+        ControlMask::Record => &mut control.record,
     };
     let fits = all.change(words, set);
     control.warned = false;
@@ -235,7 +235,7 @@ fn too_many() {
     ));
 }
 
-fn in_words(mask: Mask) -> String {
+fn in_words(mask: ControlMask) -> String {
     if !start::ensure() {
         return String::new();
     }
@@ -244,8 +244,8 @@ fn in_words(mask: Mask) -> String {
     for registry in registry::all().filter(|registry| !registry.is_own()) {
         let relation = registry.relation();
         let named = match mask {
-            Mask::Output => &control.output,
-            Mask::Record => &control.record,
+            ControlMask::Output => &control.output,
+            ControlMask::Record => &control.record,
         };
         for (index, kind) in relation.kinds.iter().enumerate() {
             let events = || relation.events.iter().filter(|event| usize::from(event.kind) == index);

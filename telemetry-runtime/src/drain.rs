@@ -78,20 +78,22 @@ pub fn snapshot_to(sink: impl Sink + 'static) -> io::Result<()> {
 ///
 /// Blocks that are open now come along from their beginning. What a sink of a kind gets, it gets whole,
 /// whichever of the kind's events are on for other reasons.
-pub fn add_sink(words: Option<&str>, sink: impl Sink + 'static) -> SinkId {
+///
+/// `None` if nothing was added: the runtime is over, or a sink that hangs has held up a pass for ten seconds.
+pub fn add_sink(words: Option<&str>, sink: impl Sink + 'static) -> Option<SinkId> {
     start::ensure();
     let selection = match words {
         None => Selection::Control,
         Some(words) => Selection::Own(Box::new(control::Words::of(words))),
     };
-    let Some(mut outputs) = lock(PATIENCE) else { return SinkId(0) };
+    let mut outputs = lock(PATIENCE)?;
     let id = outputs.add(Box::new(sink), selection);
     drop(outputs);
     if let Some(words) = words {
         control::add(id, words);
     }
     begin();
-    SinkId(id)
+    Some(SinkId(id))
 }
 
 /// Takes a sink out of use, after a last pass. It is dropped.

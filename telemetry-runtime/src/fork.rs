@@ -15,7 +15,7 @@ use crate::pool::POOL;
 use crate::sorter::Sorting;
 use crate::start::{self, Config};
 use crate::store::STORE;
-use crate::{control, labels, panic, refill, registry, socket, sys, thread, traceback};
+use crate::{control, image, labels, panic, refill, registry, socket, sys, thread, traceback};
 
 /// How long a fork waits for a pass to end: sinks may be slow.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -71,6 +71,8 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
+    // First: with a ring file, what this process has of the parent's is the same memory.
+    image::forget();
     panic::after_fork();
     traceback::begin_anew();
     let held = take();

@@ -10,7 +10,7 @@ use core::fmt::Write;
 use core::ptr::null_mut;
 use std::io::ErrorKind;
 
-use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
 use crate::block::PAGE;
 use crate::relation::Relation;
@@ -129,7 +129,7 @@ fn keep(header: &Header, text: &str) {
     let header = Header {
         payload_len: text.len() as u32,
         unpacked_len: text.len() as u32,
-        flags: flags::LAST,
+        flags: header.flags | flags::LAST,
         base_ticks: moment.ticks,
         base_wall: moment.wall,
         end_ticks: moment.ticks,
@@ -150,13 +150,20 @@ pub(crate) fn ring() -> Option<String> {
     FILE.path()
 }
 
-/// The end of the process: the file goes if nobody needs it any more.
-pub(crate) fn end(is_needed: bool) {
+/// The end of the process: the file goes if nobody needs it any more. If somebody does, it tells that the session
+/// ended in good order, and what was lost of no lane. The caller has the lock of control.
+pub(crate) fn end(is_needed: bool, lost: Loss) {
+    if is_needed && FILE.is_open() {
+        let end = Header { flags: flags::END, lost, ..Header::new(BlockType::Sync, start::session()) };
+        keep(&end, "");
+    }
     FILE.close(!is_needed);
 }
 
-/// In the child of a fork: the file is the parent's.
+/// In the child of a fork: file and memory are the parent's. The child keeps a copy, for the emission that
+/// the fork may have interrupted.
 pub(crate) fn forget() {
+    FILE.part();
     FILE.close(false);
 }
 

@@ -198,7 +198,7 @@ pub(crate) fn snapshot(sink: Box<dyn Sink>) -> io::Result<()> {
 }
 
 /// Losses of no lane.
-fn strays() -> Loss {
+pub(crate) fn strays() -> Loss {
     Loss {
         pool: STRAY_POOL.load(Ordering::Relaxed),
         nested: STRAY_NESTED.load(Ordering::Relaxed),

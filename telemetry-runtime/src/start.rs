@@ -1,5 +1,6 @@
 //! The runtime's beginning, at the first event or call, and its end.
 
+use core::ffi::CStr;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::sink::Sink;
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::text::Buffer;
 use crate::thread::Inside;
-use crate::{control, debugger, drain, fork, image, labels, panic, sinks, socket, sys};
+use crate::{control, debugger, drain, fork, image, labels, outputs, panic, sinks, socket, sys};
 
 /// How a program wants its telemetry, where the environment does not say otherwise.
 ///
@@ -167,6 +168,7 @@ static CONFIG: Mutex<Option<Config>> = Mutex::new(None);
 
 /// The file that the stream goes to if nobody says otherwise.
 const DEFAULT_FILENAME: &str = "telemetry.tel";
+const DEFAULT_LATENCY: Duration = Duration::from_secs(1);
 const DEFAULT_BUFFER: usize = 16 << 20;
 /// A terabyte, or a gigabyte where addresses have 32 bits.
 const MAX_BUFFER: usize = match 1_usize.checked_shl(40) {
@@ -204,19 +206,18 @@ fn start() {
     START_TICKS.store(moment.ticks, Ordering::Relaxed);
     START_WALL.store(moment.wall, Ordering::Relaxed);
     SESSION.store(sys::random(), Ordering::Relaxed);
-    let mut text = [0; 64];
     let mut config = CONFIG.try_lock().ok();
     let config = config.as_mut().and_then(|config| config.as_mut());
-    let policy = sys::env(c"TELEMETRY_POLICY", &mut text).and_then(policy_of);
+    let policy = setting(c"TELEMETRY_POLICY", "`drop`, `overwrite` or `wait:SECONDS`", policy_of);
     set_policy(policy.or(config.as_ref().and_then(|config| config.policy)).unwrap_or_default());
-    let traceback = sys::env(c"TELEMETRY_TRACEBACK", &mut text).and_then(|text| text.trim().parse().ok());
+    let latency = setting(c"TELEMETRY_LATENCY", "a number of seconds, 0.001 to 3600", seconds);
+    set_latency(latency.or(config.as_ref().and_then(|config| config.latency)));
+    let traceback = setting(c"TELEMETRY_TRACEBACK", "a number of events", |text| text.parse().ok());
     panic::set_traceback(traceback.or(config.as_ref().and_then(|config| config.traceback)).unwrap_or(0));
     debugger::keep();
-    let buffer = sys::env(c"TELEMETRY_BUFFER", &mut text).and_then(buffer_of);
-    let (mut pattern, mut path) = ([0; 1024], Buffer::new());
-    let ring = sys::env(c"TELEMETRY_RING", &mut pattern).filter(|path| !path.is_empty());
-    let ring = ring.or(config.as_ref().and_then(|config| config.ring.as_deref()));
-    image::begin(ring.and_then(|ring| image::path(ring, &mut path)));
+    let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
+    let buffer = setting(c"TELEMETRY_BUFFER", sizes, bytes);
+    begin_image(config.as_ref().and_then(|config| config.ring.as_deref()));
     labels::begin();
     // What cannot be had in full may be had in part; without any memory all events are counted lost.
     let mut buffer =
@@ -236,6 +237,42 @@ fn start() {
         fork::begin();
     }
     socket::prepare(words.and_then(|config| config.socket));
+}
+
+/// What a variable of the environment says, if it is set to anything. What cannot be understood is reported, by
+/// the first process of a family. Does not allocate.
+pub(crate) fn setting<T>(name: &CStr, expected: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    sys::with_env(name, |text| {
+        let text = text.trim();
+        let found = if text.is_empty() { None } else { read(text) };
+        if found.is_none() && !text.is_empty() && !HANDLERS.load(Ordering::Relaxed) {
+            sys::complain(format_args!("{} is `{text}`, expected {expected}", name.to_string_lossy()));
+        }
+        found
+    })?
+}
+
+/// Has memory be of the ring file, if there shall be one.
+// Apart: paths take much of a stack.
+#[inline(never)]
+fn begin_image(configured: Option<&str>) {
+    let begin = |pattern: &str| {
+        if pattern.is_empty() {
+            return false;
+        }
+        let mut path = Buffer::new();
+        let path = image::path(pattern, &mut path);
+        if path.is_none() {
+            let len = pattern.len();
+            sys::complain(format_args!("a path of {len} bytes for the ring file, expected at most 1023"));
+        }
+        image::begin(path);
+        true
+    };
+    let has_begun = sys::with_env(c"TELEMETRY_RING", begin).unwrap_or(false) || configured.is_some_and(begin);
+    if !has_begun {
+        image::begin(None);
+    }
 }
 
 /// Handlers of the end and of forks are set.
@@ -265,32 +302,17 @@ fn set_policy(policy: Policy) {
 }
 
 fn policy_of(text: &str) -> Option<Policy> {
-    let found = match text.trim().split_once(':') {
-        None if text.trim() == "drop" => Some(Policy::DropNewest),
-        None if text.trim() == "overwrite" => Some(Policy::OverwriteOldest),
-        Some(("wait", seconds)) => seconds
-            .parse()
-            .ok()
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-            .map(Policy::Wait),
+    match text.split_once(':') {
+        None if text == "drop" => Some(Policy::DropNewest),
+        None if text == "overwrite" => Some(Policy::OverwriteOldest),
+        Some(("wait", longest)) => seconds(longest).map(Policy::Wait),
         _ => None,
-    };
-    if found.is_none() {
-        sys::complain(format_args!(
-            "TELEMETRY_POLICY is `{text}`, expected `drop`, `overwrite` or `wait:SECONDS`"
-        ));
     }
-    found
 }
 
-fn buffer_of(text: &str) -> Option<usize> {
-    let found = bytes(text);
-    if found.is_none() && !text.is_empty() {
-        sys::complain(format_args!(
-            "TELEMETRY_BUFFER is `{text}`, expected a number of bytes, such as `65536`, `64k` or `16M`"
-        ));
-    }
-    found
+/// A number of seconds.
+fn seconds(text: &str) -> Option<Duration> {
+    text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
 /// A number of bytes with an optional suffix.
@@ -344,12 +366,21 @@ pub fn filename() -> PathBuf {
     set.or_else(|| config(|config| config.filename.clone())).unwrap_or_else(|| DEFAULT_FILENAME.into())
 }
 
+/// Nanoseconds that an event may stay in memory; 0 before the start.
+static LATENCY: AtomicU64 = AtomicU64::new(0);
+
+fn set_latency(latency: Option<Duration>) {
+    let latency = latency.unwrap_or(DEFAULT_LATENCY);
+    let latency = latency.clamp(Duration::from_millis(1), Duration::from_secs(3600));
+    LATENCY.store(latency.as_nanos() as u64, Ordering::Relaxed);
+}
+
 /// How long an event may stay in memory.
 pub(crate) fn latency() -> Duration {
-    let set = std::env::var("TELEMETRY_LATENCY").ok().and_then(|text| text.trim().parse::<f64>().ok());
-    let set = set.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let latency = set.or_else(|| config(|config| config.latency)).unwrap_or(Duration::from_secs(1));
-    latency.clamp(Duration::from_millis(1), Duration::from_secs(3600))
+    match LATENCY.load(Ordering::Relaxed) {
+        0 => DEFAULT_LATENCY,
+        latency => Duration::from_nanos(latency),
+    }
 }
 
 pub(crate) fn config<T>(get: impl Fn(&Config) -> Option<T>) -> Option<T> {
@@ -361,7 +392,8 @@ extern "C" fn at_exit() {
     control::warn();
     control::end();
     drain::finish();
-    image::end(counters().held > 0);
+    let _control = control::hold();
+    image::end(counters().held > 0, outputs::strays());
     socket::end();
 }
 
@@ -377,7 +409,6 @@ pub(crate) fn hold() -> Option<MutexGuard<'static, Option<Config>>> {
 
 /// In the child of a fork: as before the first event.
 pub(crate) fn begin_anew() {
-    image::forget();
     STATE.store(NEW, Ordering::Release);
 }
 

@@ -282,7 +282,7 @@ fn events_stand_where_expressions_do() {
 fn settings_that_are_out_of_range() {
     let run = child(
         "control::settings_that_are_out_of_range",
-        |process| process.env("TELEMETRY_LATENCY", "-3").env("TELEMETRY_BUFFER", "lots"),
+        |process| SETTINGS.iter().fold(process, |process, (name, value, _)| process.env(name, value)),
         || {
             assert!(Config::new().latency(Duration::ZERO).buffer(0).start());
             for number in 0..100_u64 {
@@ -291,9 +291,22 @@ fn settings_that_are_out_of_range() {
             vec![]
         },
     );
-    assert!(run.stderr.contains("TELEMETRY_BUFFER is `lots`, expected a number of bytes"), "{}", run.stderr);
+    let said: Vec<&str> = run.stderr.lines().collect();
+    let expected = SETTINGS.map(|(name, value, expected)| {
+        format!("telemetry: {name} is `{}`, expected {expected}", value.trim())
+    });
+    assert_eq!(said, expected);
     assert_eq!(run.stream().events.len(), 100);
 }
+
+/// Variables with values that none of them can have, and what is expected, in the order in which they are read.
+const SETTINGS: [(&str, &str, &str); 5] = [
+    ("TELEMETRY_CLOCK", "sundial", "`os`"),
+    ("TELEMETRY_POLICY", "sometimes", "`drop`, `overwrite` or `wait:SECONDS`"),
+    ("TELEMETRY_LATENCY", " -3 ", "a number of seconds, 0.001 to 3600"),
+    ("TELEMETRY_TRACEBACK", "many", "a number of events"),
+    ("TELEMETRY_BUFFER", "lots", "a number of bytes, such as `65536`, `64k` or `16M`"),
+];
 
 /// Words that name nothing are complained of once, with what they may have been meant for, as soon as the
 /// registries are known.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::process::{Outcome, Process, child};
-use crate::support::stream::Stream;
-use crate::support::system;
+use crate::support::stream::{Owned, Stream};
+use crate::support::system::{self, Alarm};
 use crate::{second, work};
 
 /// What a child emits and does.
@@ -132,4 +132,56 @@ fn a_child_of_a_parent_without_events() {
     );
     // The runtime had not begun: to it the child is a process like any other.
     assert_eq!(run.stream().events.len(), 1);
+}
+
+/// Children forked by a signal handler, most of them amid an emission, which they then end: into the ring that was
+/// their parent's, who has gone on meanwhile.
+#[test]
+fn children_leave_their_parents_ring_alone() {
+    const CHILDREN: u64 = 60;
+    static FORKED: AtomicU64 = AtomicU64::new(0);
+    static IS_CHILD: AtomicBool = AtomicBool::new(false);
+    extern "C" fn handler(_: std::ffi::c_int) {
+        if FORKED.load(Ordering::Relaxed) < CHILDREN && !IS_CHILD.load(Ordering::Relaxed) {
+            match system::fork_alone() {
+                true => IS_CHILD.store(true, Ordering::Relaxed),
+                false => _ = FORKED.fetch_add(1, Ordering::Relaxed),
+            }
+        }
+    }
+    let run = child(
+        "fork::children_leave_their_parents_ring_alone",
+        |process| process.env("TELEMETRY_RING", "app.ring").env("TELEMETRY_BUFFER", "64M"),
+        || {
+            work::tick!();
+            system::on_signal(libc::SIGALRM, handler);
+            let alarm = Alarm::every(Duration::from_millis(2));
+            let since = Instant::now();
+            let mut emitted = 0;
+            while FORKED.load(Ordering::Relaxed) < CHILDREN && since.elapsed() < Duration::from_secs(40) {
+                for _ in 0..100 {
+                    work::alloc!(emitted, emitted << 20, emitted, 0);
+                    emitted += 1;
+                    if IS_CHILD.load(Ordering::Relaxed) {
+                        system::exit_at_once();
+                    }
+                }
+                std::hint::black_box(
+                    (0..20_000).fold(0_u64, |sum, number| sum ^ std::hint::black_box(number)),
+                );
+            }
+            drop(alarm);
+            assert!(std::path::Path::new("app.ring").exists(), "the ring is the parent's to remove");
+            let counters = telemetry::counters();
+            assert_eq!((counters.emitted(), counters.lost()), (emitted + 1, 0), "{counters:?}");
+            vec![("emitted", emitted), ("forked", FORKED.load(Ordering::Relaxed))]
+        },
+    );
+    assert!(run.number("forked") > 0);
+    let stream = run.stream();
+    assert!(stream.completeness.is_complete(), "{}", stream.completeness);
+    let numbers = stream.events.iter().filter(|event| event.name == "Alloc").map(|event| &event.values[0]);
+    assert!(numbers.eq(
+        (0..run.number("emitted")).map(|number| Owned::Number(number.into())).collect::<Vec<_>>().iter()
+    ));
 }

@@ -64,7 +64,7 @@ fn each_with_its_own_kinds() {
             emit(100);
             telemetry::add_sink(Some("Other"), ticks.clone());
             emit(100);
-            let id = telemetry::add_sink(Some("all"), all.clone());
+            let id = telemetry::add_sink(Some("all"), all.clone()).expect("a sink");
             emit(100);
             emit_elsewhere(100);
             telemetry::remove_sink(id);

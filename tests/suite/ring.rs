@@ -152,3 +152,22 @@ fn a_disk_that_is_full() {
     assert_eq!(run.stream().events.len(), 1000);
     assert!(run.stderr.contains("no room for the ring file: No space left on device"), "{}", run.stderr);
 }
+
+/// What the flight recorder has outlives the process, and says how that ended.
+#[test]
+fn a_process_that_ends_in_good_order() {
+    for end in ["return", "panic and abort"] {
+        let process = Process::new(program("debug", "ends")).arg(end).env("TELEMETRY_RING", "app.ring");
+        let run = process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all").run();
+        let image = run.dir().join("app.ring");
+        let mut stream = Vec::new();
+        let found = Reader::open(&image).expect("an image").recover(&mut stream).expect("what is left");
+        assert!(found.events > 0, "{end}");
+        let [session] = &found.sessions[..] else { panic!("{:?}", found.sessions) };
+        assert_eq!(session.ended, end == "return", "{end}");
+        // So does the stream that is made of it.
+        let mut events = Reader::from_slice(&stream).events().expect("a readable stream");
+        while events.next().expect("a readable stream").is_some() {}
+        assert_eq!(events.completeness().sessions[0].1, end == "return", "{end}");
+    }
+}

@@ -204,7 +204,7 @@ fn disturb(life: Life, over: &AtomicBool) {
             2 if sinks.len() < 3 => {
                 let words = if random.below(2) == 0 { None } else { Some(words) };
                 let path = format!("side-{}.tel", random.below(1 << 40));
-                sinks.push(telemetry::add_sink(words, telemetry::sinks::File::new(path)));
+                sinks.extend(telemetry::add_sink(words, telemetry::sinks::File::new(path)));
             }
             3 if !sinks.is_empty() => {
                 telemetry::remove_sink(sinks.swap_remove(random.below(sinks.len() as u64) as usize));

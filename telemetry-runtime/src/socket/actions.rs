@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
 
-use super::request::Mask;
 use crate::counters::Counters;
 use crate::facts::{self, Quoted};
+use crate::own::ControlMask;
 use crate::registry::{self, Registry};
 use crate::relation::Relation;
 use crate::sinks::{Socket, Writer};
@@ -18,9 +18,9 @@ pub(crate) type Numbers = Vec<(&'static str, u64)>;
 /// What can be asked of a process; its tests have one of their own.
 pub(crate) trait Actions {
     /// What a mask has switched on, in words.
-    fn get(&self, mask: Mask) -> String;
+    fn get(&self, mask: ControlMask) -> String;
     /// Switches words of a mask on or off.
-    fn change(&self, mask: Mask, on: bool, words: &str);
+    fn change(&self, mask: ControlMask, on: bool, words: &str);
     /// A message for each word that names nothing.
     fn unknown(&self, words: &str) -> Vec<String>;
     /// Has everything written to the sinks.
@@ -46,19 +46,19 @@ pub(crate) trait Actions {
 pub(crate) struct Process;
 
 impl Actions for Process {
-    fn get(&self, mask: Mask) -> String {
+    fn get(&self, mask: ControlMask) -> String {
         match mask {
-            Mask::Output => control::get(),
-            Mask::Record => control::get_record(),
+            ControlMask::Output => control::get(),
+            ControlMask::Record => control::get_record(),
         }
     }
 
-    fn change(&self, mask: Mask, on: bool, words: &str) {
+    fn change(&self, mask: ControlMask, on: bool, words: &str) {
         match (mask, on) {
-            (Mask::Output, true) => control::set(words),
-            (Mask::Output, false) => control::reset(words),
-            (Mask::Record, true) => control::set_record(words),
-            (Mask::Record, false) => control::reset_record(words),
+            (ControlMask::Output, true) => control::set(words),
+            (ControlMask::Output, false) => control::reset(words),
+            (ControlMask::Record, true) => control::set_record(words),
+            (ControlMask::Record, false) => control::reset_record(words),
         }
     }
 

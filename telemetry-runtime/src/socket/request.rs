@@ -1,5 +1,7 @@
 //! A request: one line of text.
 
+use crate::own::ControlMask;
+
 /// Most bytes of a request, the line feed included.
 pub(crate) const LIMIT: usize = 8192;
 
@@ -8,7 +10,7 @@ pub(crate) const LIMIT: usize = 8192;
 pub(crate) enum Request<'l> {
     Get,
     Change {
-        mask: Mask,
+        mask: ControlMask,
         on: bool,
         words: &'l str,
     },
@@ -18,13 +20,6 @@ pub(crate) enum Request<'l> {
     /// What the words name, or what is output.
     Tail(Option<&'l str>),
     Info,
-}
-
-/// What is switched: what is recorded, or what of that is output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mask {
-    Output,
-    Record,
 }
 
 impl<'l> Request<'l> {
@@ -44,9 +39,9 @@ impl<'l> Request<'l> {
             ("snapshot", "") => Ok(Request::Snapshot),
             ("info", "") => Ok(Request::Info),
             ("tail", words) => Ok(Request::Tail((!words.is_empty()).then_some(words))),
-            ("set" | "reset", words) => change(Mask::Output, verb, words),
+            ("set" | "reset", words) => change(ControlMask::Output, verb, words),
             ("record", rest) => match split(rest) {
-                (verb @ ("set" | "reset"), words) => change(Mask::Record, verb, words),
+                (verb @ ("set" | "reset"), words) => change(ControlMask::Record, verb, words),
                 (verb, _) => Err(format!("`record {verb}`, expected `record set` or `record reset`")),
             },
             ("get" | "flush" | "counters" | "snapshot" | "info", rest) => {
@@ -60,7 +55,7 @@ impl<'l> Request<'l> {
     }
 }
 
-fn change<'l>(mask: Mask, verb: &str, words: &'l str) -> Result<Request<'l>, String> {
+fn change<'l>(mask: ControlMask, verb: &str, words: &'l str) -> Result<Request<'l>, String> {
     if words.is_empty() {
         return Err(format!("`{verb}` without words; help: `{verb} all` means everything"));
     }

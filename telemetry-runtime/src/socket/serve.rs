@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use super::actions::{Actions, Numbers};
 use super::native;
 use super::place::Place;
-use super::request::{LIMIT, Mask, Request};
+use super::request::{LIMIT, Request};
 use crate::facts::Quoted;
+use crate::own::ControlMask;
 use crate::sync::{AtomicUsize, Ordering};
 
 /// How long a request may take to come, and then its answer to be taken; of a snapshot, each piece.
@@ -86,8 +87,8 @@ impl<A: Actions> Server<A> {
     }
 
     fn masks(&self) -> String {
-        let [output, record] =
-            [Mask::Output, Mask::Record].map(|mask| Quoted(self.actions.get(mask).as_bytes()).to_string());
+        let [output, record] = [ControlMask::Output, ControlMask::Record]
+            .map(|mask| Quoted(self.actions.get(mask).as_bytes()).to_string());
         format!("output = {output}\nrecord = {record}\n")
     }
 

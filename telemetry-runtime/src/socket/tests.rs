@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::actions::{Actions, Numbers};
 use super::place::Place;
-use super::request::{LIMIT, Mask};
+use super::request::LIMIT;
 use super::serve::{PATIENCE, Server, admit};
+use crate::own::ControlMask;
 use crate::relation::{Kind, Relation};
 
 /// Answers with what it was asked.
@@ -37,11 +38,11 @@ static RELATION: Relation = Relation {
 };
 
 impl Actions for Fake {
-    fn get(&self, mask: Mask) -> String {
+    fn get(&self, mask: ControlMask) -> String {
         format!("{mask:?}{}", self.changes.lock().unwrap())
     }
 
-    fn change(&self, mask: Mask, on: bool, words: &str) {
+    fn change(&self, mask: ControlMask, on: bool, words: &str) {
         *self.changes.lock().unwrap() += &format!(" {mask:?} {on} {words}");
     }
 

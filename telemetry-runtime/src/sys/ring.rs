@@ -4,16 +4,35 @@
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::fmt::Write;
+use core::ptr::null_mut;
 use std::io;
 
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::text::Buffer;
+
+/// Most mappings of the file: the pool, some for registries, and all blocks of labels.
+const MOST_MAPPINGS: usize = 1 << 11;
 
 /// The file that is mapped for a post-mortem.
 pub(crate) struct RingFile {
     /// Its descriptor, plus 1; 0 is none.
     fd: AtomicUsize,
     path: RingPath,
+    /// How many mappings there are, and which.
+    mapped: AtomicUsize,
+    mappings: [Mapping; MOST_MAPPINGS],
+}
+
+/// A part of the file in memory. Without an address it is none yet.
+struct Mapping {
+    at: AtomicPtr<u8>,
+    len: AtomicUsize,
+    offset: AtomicU64,
+}
+
+impl Mapping {
+    const NONE: Mapping =
+        Mapping { at: AtomicPtr::new(null_mut()), len: AtomicUsize::new(0), offset: AtomicU64::new(0) };
 }
 
 /// Where it is. Written once, before the descriptor.
@@ -25,7 +44,12 @@ unsafe impl Sync for RingPath {}
 impl RingFile {
     /// No file.
     pub(crate) const fn new() -> RingFile {
-        RingFile { fd: AtomicUsize::new(0), path: RingPath(UnsafeCell::new([0; 1024])) }
+        RingFile {
+            fd: AtomicUsize::new(0),
+            path: RingPath(UnsafeCell::new([0; 1024])),
+            mapped: AtomicUsize::new(0),
+            mappings: [const { Mapping::NONE }; MOST_MAPPINGS],
+        }
     }
 
     /// Opens a file that no other process has open as its ring. What an earlier process has left in it is kept
@@ -90,6 +114,9 @@ impl RingFile {
     /// Reserves room in the file from `at` on and maps it.
     pub(crate) fn map(&self, at: u64, len: usize) -> io::Result<*mut u8> {
         let fd = self.fd.load(Ordering::Acquire) as libc::c_int - 1;
+        let Some(mapping) = self.mappings.get(self.mapped.fetch_add(1, Ordering::Relaxed)) else {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
         #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
         // SAFETY: touches no memory.
         let failed = unsafe { libc::posix_fallocate(fd, at as libc::off_t, len as libc::off_t) };
@@ -121,7 +148,37 @@ impl RingFile {
                 at as libc::off_t,
             )
         };
-        if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(memory.cast()) }
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        mapping.len.store(len, Ordering::Relaxed);
+        mapping.offset.store(at, Ordering::Relaxed);
+        mapping.at.store(memory.cast(), Ordering::Release);
+        Ok(memory.cast())
+    }
+
+    /// In the child of a fork: puts a copy of the child's own in the place of all that is mapped, so that whatever
+    /// it may yet write is not the parent's. Safe wherever a signal handler is.
+    pub(crate) fn part(&self) {
+        let fd = self.fd.load(Ordering::Acquire) as libc::c_int - 1;
+        for mapping in self.mappings.iter().take(self.mapped.load(Ordering::Relaxed)) {
+            let at = mapping.at.load(Ordering::Acquire);
+            let len = mapping.len.load(Ordering::Relaxed);
+            if at.is_null() || fd < 0 {
+                continue;
+            }
+            let replace = |flags, fd, offset| {
+                let access = libc::PROT_READ | libc::PROT_WRITE;
+                // SAFETY: the range is one that `map` made. Only this thread is in the process, and finds the same
+                // bytes, or at worst zeros, where it goes on.
+                let found =
+                    unsafe { libc::mmap(at.cast(), len, access, libc::MAP_FIXED | flags, fd, offset) };
+                found != libc::MAP_FAILED
+            };
+            // Zeros, where the system refuses: what is committed there is nobody's.
+            let _ = replace(libc::MAP_PRIVATE, fd, mapping.offset.load(Ordering::Relaxed) as libc::off_t)
+                || replace(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        }
     }
 
     /// The path, while the file is open.
@@ -137,6 +194,8 @@ impl RingFile {
         if fd == 0 {
             return;
         }
+        let mapped = self.mapped.swap(0, Ordering::Relaxed);
+        self.mappings.iter().take(mapped).for_each(|mapping| mapping.at.store(null_mut(), Ordering::Relaxed));
         // SAFETY: the descriptor was ours, and the path ends in NUL.
         unsafe {
             if remove {
