@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::{Events, Filter, Index, Order, Reader};
-use telemetry_schema::Registry;
+use telemetry_decode::{Events, Filter, Index, Order, RUNTIME_REGISTRY, Reader};
+use telemetry_schema::{LoadCause, LoadError, Registry, parse_embedded};
 
 use crate::exit::{Failure, report};
 use crate::fit::version_with;
@@ -78,12 +78,21 @@ impl RegistryArgs {
     pub(crate) fn load(&self) -> Result<Vec<Given>, Failure> {
         let mut registries = Vec::new();
         for path in &self.registry {
-            let relation = telemetry_schema::load(path)
-                .map_err(|error| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?;
-            registries.push(Given { path: path.clone(), registry: relation.registry });
+            let registry = match telemetry_schema::load(path) {
+                Ok(relation) => relation.registry,
+                Err(error) => own(&error)
+                    .ok_or_else(|| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?,
+            };
+            registries.push(Given { path: path.clone(), registry });
         }
         Ok(registries)
     }
+}
+
+/// The runtime's own registry, whose name no other may have.
+fn own(error: &LoadError) -> Option<Registry> {
+    let LoadCause::Invalid { text, .. } = &error.cause else { return None };
+    parse_embedded(text).ok().filter(|registry| registry.name == RUNTIME_REGISTRY)
 }
 
 impl Inputs {

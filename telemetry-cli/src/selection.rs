@@ -5,11 +5,11 @@ use telemetry_decode::{Filter, Name};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArgs {
-    /// Only events of this kind: name or bit number (repeatable)
+    /// Only events of this kind: name or bit number, `registry:KIND` for one registry's (repeatable)
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
 
-    /// Only this event: name or code, `0x` for hexadecimal (repeatable)
+    /// Only this event: name or code, `0x` for hexadecimal, `registry:EVENT` for one registry's (repeatable)
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
 

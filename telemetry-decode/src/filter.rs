@@ -8,9 +8,9 @@
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Kinds by name or bit number.
+    /// Kinds by name or bit number; with `registry:` before it, those of one registry.
     pub kinds: Vec<Name>,
-    /// Events by name or code.
+    /// Events by name or code; with `registry:` before it, those of one registry.
     pub events: Vec<Name>,
     /// Threads by name or the session's number for them.
     pub threads: Vec<Name>,
@@ -60,6 +60,17 @@ impl std::fmt::Display for Name {
 }
 
 impl Name {
+    /// True if this is the number or the name of something in a registry, alone or behind `registry:`.
+    pub(crate) fn is_of(&self, registry: &str, number: u64, name: &str) -> bool {
+        let rest = match self {
+            Name::Text(wanted) => {
+                wanted.split_once(':').filter(|(of, _)| *of == registry).map(|(_, rest)| rest)
+            }
+            Name::Number(_) => None,
+        };
+        self.is(number, name) || rest.is_some_and(|rest| Name::from(rest).is(number, name))
+    }
+
     /// True if this is the number or the name of something.
     pub(crate) fn is(&self, number: u64, name: &str) -> bool {
         match self {

@@ -50,8 +50,10 @@ impl Wanted {
         if !matches_any(&filter.registries, fingerprint, &registry.name) {
             return Wanted { kinds: 0, events: None };
         }
-        let kinds =
-            registry.kinds.iter().filter(|kind| matches_any(&filter.kinds, kind.bit.into(), &kind.name));
+        let is_any = |list: &[Name], number, name: &str| {
+            list.is_empty() || list.iter().any(|wanted| wanted.is_of(&registry.name, number, name))
+        };
+        let kinds = registry.kinds.iter().filter(|kind| is_any(&filter.kinds, kind.bit.into(), &kind.name));
         let kinds = match filter.kinds.is_empty() {
             true => u64::MAX,
             false => kinds.fold(0, |mask, kind| mask | bit(kind.bit)),
@@ -61,7 +63,7 @@ impl Wanted {
         }
         let events = registry.events.iter();
         let events: Vec<bool> =
-            events.map(|event| matches_any(&filter.events, event.code.into(), &event.name)).collect();
+            events.map(|event| is_any(&filter.events, event.code.into(), &event.name)).collect();
         let of_events = registry.events.iter().zip(&events).filter(|(_, wanted)| **wanted);
         let of_events = of_events.fold(0, |mask, (event, _)| mask | bit(registry.kind_of(event).bit));
         Wanted { kinds: kinds & of_events, events: Some(events) }

@@ -88,8 +88,6 @@ impl Decoder {
     /// Names of the filter that nothing in the stream has.
     fn unmatched(&self) -> Vec<String> {
         let Known { sessions, registries, .. } = &self.known;
-        let kinds = || registries.iter().flat_map(|registry| &registry.kinds);
-        let events = || registries.iter().flat_map(|registry| &registry.events);
         let threads = || {
             let named = sessions.iter().flat_map(|session| &session.threads);
             let named = named.map(|(number, facts)| (*number, facts.text("name").unwrap_or_default()));
@@ -101,8 +99,16 @@ impl Decoder {
             let missing = names.iter().filter(|name| !has(name));
             unmatched.extend(missing.map(|name| format!("{what} `{name}`")));
         };
-        check("kind", &filter.kinds, &|name| kinds().any(|kind| name.is(kind.bit.into(), &kind.name)));
-        check("event", &filter.events, &|name| events().any(|event| name.is(event.code.into(), &event.name)));
+        check("kind", &filter.kinds, &|name| {
+            registries.iter().any(|registry| {
+                registry.kinds.iter().any(|kind| name.is_of(&registry.name, kind.bit.into(), &kind.name))
+            })
+        });
+        check("event", &filter.events, &|name| {
+            registries.iter().any(|registry| {
+                registry.events.iter().any(|event| name.is_of(&registry.name, event.code.into(), &event.name))
+            })
+        });
         check("thread", &filter.threads, &|name| {
             threads().any(|(number, text)| name.is(number.into(), text))
         });

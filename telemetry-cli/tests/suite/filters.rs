@@ -13,6 +13,8 @@ fn filters() {
             "print gc.tel --kind 1 --kind Ref",
             "print gc.tel --event TraceEnd --event 0x101",
             "print gc.tel --event 257",
+            "print gc.tel --kind gc:Pool --kind telemetry:Ref",
+            "print gc.tel --event gc:0x101 --event app:TraceEnd",
             "print gc.tel --thread main --kind User",
             "print gc.tel --thread worker --event TraceStart",
             "print gc.tel --thread 2 --thread 4",

@@ -86,6 +86,8 @@ X
     let folder = Folder::new()
         .with("gc.toml", GC)
         .with("two.toml", two)
+        .with("telemetry.toml", include_str!("../../../telemetry-runtime/telemetry.toml"))
+        .with("own.txt", "000000000000000A 1 1 1 \"all\"\n")
         .with("good.txt", lines.split_inclusive('\n').take(5).collect::<String>())
         .with("bad.txt", lines)
         .with(
@@ -100,6 +102,7 @@ X
             "txt --registry gc.toml < good.txt",
             "txt -l good.txt --registry gc.toml",
             "txt -l good.txt --registry gc.toml --registry two.toml",
+            "txt -l own.txt --registry telemetry.toml",
             "txt -l bad.txt --registry gc.toml",
             "txt -l long.txt --registry gc.toml",
             "txt -l empty.txt --registry gc.toml",

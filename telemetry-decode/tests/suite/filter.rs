@@ -18,7 +18,9 @@ fn wants(filter: &Filter, event: &Read) -> bool {
     let any = |names: &[Name], number: u64, text: &str| {
         names.is_empty()
             || names.contains(&Name::Number(number))
-            || names.contains(&Name::Text(text.to_string()))
+            || [text.to_string(), format!("all_sorts:{text}"), format!("all_sorts:{number}")]
+                .into_iter()
+                .any(|text| names.contains(&Name::Text(text)))
     };
     any(&filter.kinds, kind.bit.into(), &kind.name)
         && any(&filter.events, event.code.into(), &described.name)
@@ -51,8 +53,8 @@ fn names(all: &'static [&'static str]) -> impl Strategy<Value = Vec<Name>> {
 fn filters() -> impl Strategy<Value = Filter> {
     let window = || prop::option::of(-100..1500_i64);
     (
-        names(&["Space", "7", "Cell", "Nowhere"]),
-        names(&["Nothing", "0x100", "Numbers", "65535"]),
+        names(&["Space", "7", "all_sorts:Cell", "other:7", "Nowhere"]),
+        names(&["Nothing", "0x100", "Numbers", "all_sorts:65535", "other:Nothing"]),
         names(&["worker-1", "2", "nobody"]),
         names(&["program1", "2"]),
         names(&["all_sorts", "other"]),
