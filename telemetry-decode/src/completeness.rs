@@ -67,7 +67,7 @@ impl Bytes {
 }
 
 /// What became of the events of one lane, as far as its blocks' headers tell:
-/// `read + filtered + missing + withheld + lost.events()` events were emitted.
+/// `read + filtered + earlier + missing + withheld + lost.events()` events were emitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneReport {
     /// Session id.
@@ -84,6 +84,8 @@ pub struct LaneReport {
     pub read: u64,
     /// Events that the filter does not want.
     pub filtered: u64,
+    /// Events that earlier readers had, whom this one goes on from ([`crate::Reader::after`]).
+    pub earlier: u64,
     /// Lost in the program, by cause. (Cut strings are counted here too; their events are not lost.)
     pub lost: Loss,
     /// Recorded and written, but not read: their blocks are damaged, undecodable or not there.

@@ -74,6 +74,11 @@ impl Coverage {
         sum
     }
 
+    /// Every run: its events, and the first and last clock reading that they can have.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<u64>, u64, u64)> {
+        self.runs.iter().map(|(start, run)| (*start..run.end, run.base_ticks, run.end_ticks))
+    }
+
     /// Stretches between the runs, and before the first: the number of their events, and the runs on
     /// both sides.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = (Range<u64>, Option<&Run>, &Run)> {
@@ -151,6 +156,11 @@ impl Losses {
     /// All that was lost and withheld.
     pub(crate) fn total(&self) -> Told {
         self.marks.values().fold(Told::default(), |sum, mark| sum.highest(&mark.told))
+    }
+
+    /// All that was told: events before the block, sums, and the ends of the first and the last block that tell it.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (u64, &Told, u64, u64)> {
+        self.marks.iter().map(|((before, _), mark)| (*before, &mark.told, mark.first_end, mark.last_end))
     }
 
     /// What was lost and withheld when, in the order of the lane.

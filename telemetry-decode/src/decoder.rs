@@ -10,6 +10,7 @@ use crate::filter::Filter;
 use crate::known::Known;
 use crate::lane::{Lane, LaneKey, Stretch};
 use crate::part::Part;
+use crate::read_lane::Earlier;
 use crate::registries::matches_any;
 use crate::report::Report;
 
@@ -22,6 +23,8 @@ pub(crate) struct Decoder {
     pub(crate) filter: Filter,
     pub(crate) lanes: Vec<Lane>,
     lane_ids: HashMap<LaneKey, u32>,
+    /// What earlier readers have read of lanes that are not met yet.
+    pub(crate) earlier: Earlier,
     /// Slots of all lanes.
     slots: usize,
     /// Those of the lane that is read, as they were before.
@@ -45,6 +48,7 @@ impl Decoder {
             filter,
             lanes: Vec::new(),
             lane_ids: HashMap::new(),
+            earlier: Earlier::default(),
             slots: 0,
             slots_before: Vec::new(),
             report: Report::default(),
@@ -105,7 +109,9 @@ impl Decoder {
             kind: header.kind,
         };
         *self.lane_ids.entry(key).or_insert_with(|| {
-            self.lanes.push(Lane::new(key));
+            let mut lane = Lane::new(key);
+            self.earlier.restore(&mut lane, header.session);
+            self.lanes.push(lane);
             self.lanes.len() as u32 - 1
         })
     }

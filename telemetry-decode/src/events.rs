@@ -14,6 +14,7 @@ use crate::lane::Stretch;
 use crate::load::Loader;
 use crate::merge::Merge;
 use crate::part::Part;
+use crate::read_lane::ReadLane;
 use crate::registries::KnownRegistry;
 use crate::session::Session;
 use crate::source::Source;
@@ -112,6 +113,12 @@ impl<'s> Events<'s> {
     /// The sessions found so far; all of them, from the start, unless a pipe is read in stream order.
     pub fn sessions(&self) -> &[Session] {
         &self.decoder.known.sessions
+    }
+
+    /// What was read so far of every lane, by earlier readers too, for a later one ([`crate::Reader::after`]).
+    pub fn read_lanes(&self) -> Vec<ReadLane> {
+        let id = |session: u32| self.decoder.known.sessions[session as usize].id;
+        self.decoder.lanes.iter().map(|lane| ReadLane::of(lane, id(lane.key.session))).collect()
     }
 
     /// The registries that the caller added and those found so far.

@@ -30,13 +30,15 @@ pub(crate) struct Lane {
     pub(crate) read: u64,
     /// Events that the filter does not want.
     pub(crate) filtered: u64,
-    /// Events given out or not wanted.
-    covered: Coverage,
+    /// Events that earlier readers gave out or did not want.
+    pub(crate) earlier: u64,
+    /// Events given out or not wanted, by earlier readers too.
+    pub(crate) covered: Coverage,
     /// Events whose blocks stand in the stream, damaged or undecodable.
     unread: Coverage,
-    losses: Losses,
+    pub(crate) losses: Losses,
     /// Events recorded, as far as is known, and the end of the block that says so.
-    recorded: (u64, u64),
+    pub(crate) recorded: (u64, u64),
 }
 
 /// Where a part ended whose block goes on.
@@ -77,6 +79,7 @@ impl Lane {
             slots: Vec::new(),
             read: 0,
             filtered: 0,
+            earlier: 0,
             covered: Coverage::default(),
             unread: Coverage::default(),
             losses: Losses::default(),
@@ -147,6 +150,7 @@ impl Lane {
             kind_name: kind_name.map(str::to_string),
             read: self.read,
             filtered: self.filtered,
+            earlier: self.earlier,
             lost,
             missing: absent.saturating_sub(withheld).saturating_sub(lost.sink),
             unread: self.unread.len_without(&self.covered),

@@ -14,6 +14,7 @@ use crate::filter::Filter;
 use crate::index::{Index, IndexedBlock, scan};
 use crate::known::Known;
 use crate::load::Loader;
+use crate::read_lane::ReadLane;
 use crate::recover::{Recovered, recover};
 use crate::source::{Files, Source};
 use crate::typed::Typed;
@@ -25,6 +26,7 @@ pub struct Reader<'s> {
     order: Order,
     filter: Filter,
     registries: Vec<Registry>,
+    earlier: Vec<ReadLane>,
 }
 
 /// The order of events.
@@ -87,7 +89,13 @@ impl<'s> Reader<'s> {
     }
 
     fn new(input: Input<'s>) -> Self {
-        Reader { input, order: Order::default(), filter: Filter::default(), registries: Vec::new() }
+        Reader {
+            input,
+            order: Order::default(),
+            filter: Filter::default(),
+            registries: Vec::new(),
+            earlier: Vec::new(),
+        }
     }
 
     /// Sets the order of events; by default that of time.
@@ -106,6 +114,13 @@ impl<'s> Reader<'s> {
         self
     }
 
+    /// Goes on from earlier readers, of this stream when it was shorter, of its other segments, of a snapshot: events
+    /// that they had are passed over as repetitions, and are not missing.
+    pub fn after(mut self, read: impl IntoIterator<Item = ReadLane>) -> Self {
+        self.earlier.extend(read);
+        self
+    }
+
     /// Starts reading.
     ///
     /// Of a file or of memory, all block headers are read first, so that sessions and registries are
@@ -114,14 +129,14 @@ impl<'s> Reader<'s> {
     /// # Errors
     /// Those of the input.
     pub fn events(self) -> io::Result<Events<'s>> {
-        let Reader { input, order, filter, registries } = self;
+        let Reader { input, order, filter, registries, earlier } = self;
+        let looks_ahead = !matches!((&input, order), (Input::Once(_), Order::Stream));
+        let mut decoder = decoder(looks_ahead, filter, registries);
+        earlier.into_iter().for_each(|lane| decoder.earlier.add(lane));
         let source = match (input, order) {
-            (Input::Once(pipe), Order::Stream) => {
-                return Ok(Events::once(decoder(false, filter, registries), Blocks::new(pipe)));
-            }
+            (Input::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
             (input, _) => input.into_source()?,
         };
-        let mut decoder = decoder(true, filter, registries);
         let blocks = scan(&source, &mut decoder)?;
         read_labels(&source, &blocks, &mut decoder)?;
         Ok(match order {

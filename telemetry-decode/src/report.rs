@@ -75,7 +75,8 @@ impl Decoder {
 
     /// Events of each session that its sync blocks count and no lane tells of.
     fn untold(&self) -> Vec<(u64, u64)> {
-        let mut told = vec![0_u64; self.known.sessions.len()];
+        let sessions = self.known.sessions.iter();
+        let mut told: Vec<u64> = sessions.map(|session| self.earlier.given(session.id)).collect();
         for lane in &self.lanes {
             let told = &mut told[lane.key.session as usize];
             *told = told.saturating_add(lane.given());

@@ -6,6 +6,7 @@ mod made;
 mod read;
 
 mod account;
+mod after;
 mod clock;
 mod damage;
 mod document;

@@ -1,0 +1,82 @@
+//! Readers that go on where others stopped.
+
+use proptest::prelude::*;
+use telemetry_decode::{Completeness, Order, ReadLane, Reader};
+use telemetry_format::BlockType;
+
+use crate::made::{Plan, Random, blocks, header, make, relation};
+use crate::read::{Read, collect};
+
+/// Reads a stream after others. What was read of all lanes is then what the last readers of each say.
+fn go_on(lanes: &mut Vec<ReadLane>, stream: &[u8], order: Order) -> (Vec<Read>, Completeness) {
+    let reader = || Reader::from_slice(stream).order(order).after(lanes.clone()).events().unwrap();
+    let mut events = reader();
+    while events.next().unwrap().is_some() {}
+    let read = events.read_lanes();
+    let found = collect(reader());
+    let key = |lane: &ReadLane| (lane.session, lane.thread, lane.registry, lane.kind);
+    lanes.retain(|old| read.iter().all(|new| key(new) != key(old)));
+    lanes.extend(read);
+    found
+}
+
+fn sorted(mut events: Vec<Read>) -> Vec<Read> {
+    events
+        .sort_by(|a, b| (a.lane(), a.ticks, a.code, &a.values).cmp(&(b.lane(), b.ticks, b.code, &b.values)));
+    events
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    /// However a stream is dealt out to pieces, with copies: each event comes once, and in the end nothing is missing.
+    #[test]
+    fn pieces_are_read_as_the_whole(seed in any::<u64>(), pieces in 1..6_usize, lose in 0..9_u64, by_time: bool) {
+        // No parts: a block that is dealt out in parts may lose its beginning.
+        let plan = Plan { seed, lose, threads: 3, events: 150, flush: 0, sessions: 2, ..Plan::default() };
+        let made = make(&relation(), &plan);
+        let order = if by_time { Order::Time } else { Order::Stream };
+        let mut random = Random(seed);
+        let mut dealt = vec![Vec::new(); pieces];
+        for block in blocks(&made.stream) {
+            let bytes = &made.stream[block];
+            let is_events = header(bytes).block_type == BlockType::Events;
+            let mut takers: Vec<bool> = (0..pieces).map(|_| random.below(3) == 0).collect();
+            takers[random.below(pieces as u64) as usize] = true;
+            for (piece, takes) in dealt.iter_mut().zip(takers) {
+                if takes || !is_events {
+                    piece.extend_from_slice(bytes);
+                }
+            }
+        }
+        let mut lanes = Vec::new();
+        let (mut events, mut last) = (Vec::new(), Completeness::default());
+        for piece in &dealt {
+            let (new, completeness) = go_on(&mut lanes, piece, order);
+            prop_assert_eq!(completeness.events, new.len() as u64);
+            events.extend(new);
+            last = completeness;
+        }
+        prop_assert_eq!(sorted(events), sorted(made.events.clone()));
+        prop_assert_eq!(last.untold, vec![]);
+        let read: u64 = lanes.iter().map(ReadLane::events).sum();
+        prop_assert_eq!(read, made.events.len() as u64);
+
+        // Nothing is left of the whole, and its account is that of a reader who saw it at once.
+        let (again, completeness) = go_on(&mut lanes, &made.stream, order);
+        prop_assert_eq!(again, vec![]);
+        prop_assert_eq!(completeness.missing(), 0);
+        let (_, at_once) = collect_whole(&made.stream, order);
+        for (lane, whole) in completeness.lanes.iter().zip(&at_once.lanes) {
+            prop_assert_eq!((lane.read, lane.earlier, lane.lost, lane.withheld), (0, whole.read, whole.lost, whole.withheld));
+            let absent = |holes: &[telemetry_decode::Hole]| holes.iter().map(|hole| hole.absent).sum::<u64>();
+            prop_assert_eq!(absent(&lane.holes), absent(&whole.holes));
+        }
+        // Two who read the same have read no more than one.
+        let (one, other) = (&lanes[0], &lanes[0].clone());
+        prop_assert_eq!(one.join(other).events(), one.events());
+    }
+}
+
+fn collect_whole(stream: &[u8], order: Order) -> (Vec<Read>, Completeness) {
+    collect(Reader::from_slice(stream).order(order).events().unwrap())
+}
