@@ -32,12 +32,19 @@ pub(crate) enum Failure {
     Message(String),
     /// Whoever reads our output has read enough.
     OutputClosed,
+    /// Somebody wants it to end, and nothing is left of it.
+    Interrupted,
 }
 
 /// The result of a command.
 pub(crate) type Ended = Result<Outcome, Failure>;
 
 impl Outcome {
+    /// Problems, if one of two has some.
+    pub(crate) fn and(self, other: Outcome) -> Outcome {
+        Outcome::problems_if(self == Outcome::Problems || other == Outcome::Problems)
+    }
+
     pub(crate) fn problems_if(found: bool) -> Outcome {
         if found { Outcome::Problems } else { Outcome::Clean }
     }
@@ -65,12 +72,15 @@ impl std::fmt::Display for Failure {
         }
     }
 }
+/// The exit code of a command that was interrupted, as a shell names it.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The exit code of a command's result. Says why it failed.
 pub(crate) fn code(ended: Ended) -> ExitCode {
     match ended {
         Ok(Outcome::Clean) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
+        Err(Failure::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(Failure::Message(message)) => {
             report(message);
             ExitCode::from(2)

@@ -2,6 +2,7 @@
 //! exit codes each in one place that all of them share.
 
 mod change;
+mod cnv_input;
 mod commands;
 mod date;
 mod exit;
@@ -14,6 +15,7 @@ mod process;
 mod relation;
 mod released;
 mod selection;
+mod sql;
 mod table;
 mod text;
 mod verdict;

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use crate::exit::{Failure, report};
+use crate::exit::{self, Failure, report};
 
 /// Bytes at which the buffer is written.
 const FULL: usize = 64 << 10;
@@ -182,8 +182,7 @@ fn remove_when_interrupted() {
 fn set_handler() {
     let handler = || {
         remove_unfinished();
-        // As a shell names a program that an interrupt ended.
-        std::process::exit(130);
+        std::process::exit(exit::INTERRUPTED.into());
     };
     if let Err(error) = ctrlc::set_handler(handler) {
         report(format!("warning: an interrupt will leave a temporary file: {error}"));

@@ -12,6 +12,7 @@ mod listen;
 mod print;
 mod recover;
 mod release;
+mod sql;
 mod stats;
 #[cfg(unix)]
 mod tail;
@@ -28,6 +29,7 @@ pub(crate) enum Command {
     Print(print::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),
+    Sql(sql::Args),
     Info(info::Args),
     Stats(stats::Args),
     Recover(recover::Args),
@@ -49,6 +51,7 @@ impl Command {
             Command::Print(args) => args.run(),
             Command::Cnv(args) => args.run(),
             Command::Txt(args) => args.run(),
+            Command::Sql(args) => args.run(),
             Command::Info(args) => args.run(),
             Command::Stats(args) => args.run(),
             Command::Recover(args) => args.run(),

@@ -1,0 +1,114 @@
+//! Input that is `cnv` text: its lines, and what is wrong with them.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use telemetry_schema::Registry;
+
+use crate::exit::{Failure, Outcome, report};
+use crate::input::{display, report_shared_codes};
+use crate::text::{count, grouped};
+
+/// The relations of the events in cnv text, of which there must be one. The first that has a code counts.
+pub(crate) fn check_registries(registries: &[Registry], command: &str) -> Result<(), Failure> {
+    if registries.is_empty() {
+        return Err(Failure::new(format!(
+            "cnv text names events by code alone: say which relation they are from with --registry FILE; \
+             for a stream, name it: `telemetry {command} telemetry.tel`"
+        )));
+    }
+    report_shared_codes(registries.iter(), "the first one counts");
+    Ok(())
+}
+
+/// Bytes of a line: more than any event takes.
+const MAX_LINE: u64 = 1 << 20;
+
+/// Lines of text, one after the other.
+pub(crate) struct Lines {
+    input: Box<dyn BufRead>,
+    name: String,
+    line: Vec<u8>,
+    /// Of the line given out last, from 1.
+    pub(crate) number: u64,
+}
+
+/// A line without its line end.
+pub(crate) enum Line<'a> {
+    Whole(&'a [u8]),
+    TooLong,
+}
+
+impl Lines {
+    pub(crate) fn open(path: &Path) -> Result<Lines, Failure> {
+        let name = display(path);
+        let input: Box<dyn BufRead> = if path.as_os_str() == "-" {
+            Box::new(io::stdin().lock())
+        } else {
+            let file =
+                File::open(path).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
+            Box::new(BufReader::with_capacity(64 << 10, file))
+        };
+        Ok(Lines { input, name, line: Vec::new(), number: 0 })
+    }
+
+    /// The next line without its line end.
+    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
+        let failed = |error| Failure::new(format!("cannot read {}: {error}", self.name));
+        self.line.clear();
+        let mut limited = (&mut self.input).take(MAX_LINE + 1);
+        if limited.read_until(b'\n', &mut self.line).map_err(failed)? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        } else if self.line.len() as u64 > MAX_LINE {
+            self.input.skip_until(b'\n').map_err(failed)?;
+            return Ok(Some(Line::TooLong));
+        }
+        Ok(Some(Line::Whole(&self.line)))
+    }
+}
+
+/// What is wrong with a line that is too long.
+pub(crate) fn too_long() -> String {
+    format!("longer than {} bytes, no line of cnv text", grouped(MAX_LINE))
+}
+
+/// Lines that could not be read: some are shown, all are counted.
+pub(crate) struct Wrongs {
+    name: String,
+    number: u64,
+}
+
+impl Wrongs {
+    const SHOWN: u64 = 10;
+
+    pub(crate) fn new(name: String) -> Wrongs {
+        Wrongs { name, number: 0 }
+    }
+
+    pub(crate) fn add(&mut self, line: u64, why: &str) {
+        self.number += 1;
+        if self.number <= Wrongs::SHOWN {
+            report(format!("{}: line {line}: {why}", self.name));
+        }
+    }
+
+    pub(crate) fn end(&self, events: u64) -> Outcome {
+        let Wrongs { name, number } = self;
+        let verdict = if *number == 0 { "read" } else { "incomplete" };
+        let left_out =
+            if *number == 0 { String::new() } else { format!(", {} left out", count(*number, "line")) };
+        let empty = events == 0 && *number == 0;
+        report(if empty {
+            format!("{name} is empty, expected cnv text")
+        } else {
+            // The stream may have lost some: `cnv` told.
+            format!("{verdict}: {}{left_out}; cnv text does not say what was lost", count(events, "event"))
+        });
+        Outcome::problems_if(*number > 0 || empty)
+    }
+}

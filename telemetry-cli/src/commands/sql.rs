@@ -1,0 +1,184 @@
+//! `telemetry sql`: the database of MPS's `mpseventsql`, and more.
+
+use std::path::{Path, PathBuf};
+
+use telemetry_decode::Order;
+
+use crate::cnv_input::check_registries;
+use crate::exit::{Ended, Failure, Outcome, report};
+use crate::input::{InputArgs, Inputs, cannot_read, display};
+use crate::sql::{Database, Load, Loaded, Log, Progress, Schema, TextLog, Transaction};
+use crate::text::count;
+use crate::verdict::Verdict;
+
+/// Where events go if nobody says it.
+const DEFAULT_DATABASE: &str = "telemetry.db";
+
+const EXAMPLES: &str = "\
+Every event has a table EVENT_<Name> with a column for each parameter; NAMED_<Name> is the same with labels
+and names of enums; `event` has all events. What is in the database already is not loaded again, even from
+another file. Each FILE is loaded whole or not at all. Without FILE, cnv text is read from standard input, as
+mpseventsql does; it names events by code alone, so it takes --registry. See docs/sql.md.
+
+Examples:
+  telemetry sql gcbench.tel
+  telemetry sql -d -o gcbench.db gcbench.tel.*
+  telemetry cnv gcbench.tel | LC_ALL=C sort | telemetry sql --registry events.toml
+  sqlite3 telemetry.db 'SELECT event, count(*) FROM event GROUP BY event'";
+
+/// Load events into an SQLite database, as mpseventsql does
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// cnv text instead of a stream; `-` is standard input
+    #[arg(short, value_name = "FILE", conflicts_with = "files")]
+    input_text: Option<PathBuf>,
+
+    /// The database, made if it is not there [default: $TELEMETRY_DATABASE, else telemetry.db]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Delete everything in the database before; if the load fails, everything stays
+    #[arg(short)]
+    delete: bool,
+
+    /// Load events even if the database has them already
+    #[arg(short)]
+    force: bool,
+
+    /// Rebuild what describes events (event_kind, event_type, event_param, the views) from the registries of the input
+    #[arg(short)]
+    rebuild: bool,
+
+    /// Show progress by a dot on standard output for every 100,000 events
+    #[arg(short)]
+    progress: bool,
+
+    /// Say what is made: -v registries, -vv rows, -vvv indexes. Implies -p
+    #[arg(short, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Ended {
+        let path = self.database();
+        let database = Database::open(&path)?;
+        let mut outcome = Outcome::Clean;
+        if let Some(text) = self.text() {
+            let transaction = self.begin(&database)?;
+            let outcome = self.load_text(text, &path, transaction)?;
+            database.shrink();
+            return Ok(outcome);
+        }
+        // What is deleted is replaced by all logs at once.
+        let mut replacing = None;
+        for file in &self.input.files {
+            let transaction = match replacing.take() {
+                Some(transaction) => transaction,
+                None => self.begin(&database)?,
+            };
+            let (loaded, log_outcome) = self.load_stream(file, &path, &transaction)?;
+            outcome = outcome.and(log_outcome);
+            if self.delete {
+                replacing = Some(transaction);
+            } else if loaded {
+                transaction.commit()?;
+            }
+        }
+        if let Some(transaction) = replacing {
+            transaction.commit()?;
+            database.shrink();
+        }
+        Ok(outcome)
+    }
+
+    fn database(&self) -> PathBuf {
+        let named =
+            || std::env::var_os("TELEMETRY_DATABASE").filter(|name| !name.is_empty()).map(PathBuf::from);
+        self.output.clone().or_else(named).unwrap_or_else(|| DEFAULT_DATABASE.into())
+    }
+
+    /// The text to be read, if it is to be text.
+    fn text(&self) -> Option<&Path> {
+        match &self.input_text {
+            Some(text) => Some(text),
+            None if self.input.files.is_empty() => Some(Path::new("-")),
+            None => None,
+        }
+    }
+
+    fn begin<'d>(&self, database: &'d Database) -> Result<Transaction<'d>, Failure> {
+        let transaction = database.begin()?;
+        if self.delete {
+            transaction.clear().map_err(|error| transaction.failed(&error))?;
+        }
+        Ok(transaction)
+    }
+
+    /// Loads a stream. True if there is something to commit.
+    fn load_stream(
+        &self,
+        file: &Path,
+        database: &Path,
+        transaction: &Transaction<'_>,
+    ) -> Result<(bool, Outcome), Failure> {
+        let inputs = Inputs::new(vec![file.to_path_buf()], self.input.registries.load()?);
+        let mut schema = self.schema(transaction)?;
+        let load = Load::new(transaction, &mut schema, self.verbose)?;
+        let earlier = if self.force { Vec::new() } else { load.read_lanes()? };
+        let reader = inputs.reader()?.order(Order::Stream).after(earlier);
+        let mut events = reader.events().map_err(cannot_read)?;
+        let mut progress = self.shown_progress();
+        let loaded =
+            load.events(&Log::new(file), &mut events, self.rebuild, |events| progress.show(events))?;
+        drop(progress);
+        let completeness = events.completeness();
+        let is_known = completeness.lanes.iter().any(|lane| lane.earlier > 0);
+        if loaded.serial.is_some() || is_known {
+            say(&loaded, file, database);
+        }
+        let verdict = Verdict::new(&completeness, events.sessions(), &inputs);
+        Ok((completeness.blocks > 0, verdict.report(self.input.strict)))
+    }
+
+    fn load_text(&self, file: &Path, database: &Path, transaction: Transaction<'_>) -> Ended {
+        let registries: Vec<_> =
+            self.input.registries.load()?.into_iter().map(|given| given.registry).collect();
+        check_registries(&registries, "sql")?;
+        let log = TextLog::open(file, &registries)?;
+        let mut schema = self.schema(&transaction)?;
+        let load = Load::new(&transaction, &mut schema, self.verbose)?;
+        let mut progress = self.shown_progress();
+        let (loaded, outcome) = log.load(load, self.rebuild, self.force, |events| progress.show(events))?;
+        drop(progress);
+        if let Some(loaded) = loaded {
+            if loaded.serial.is_some() {
+                transaction.commit()?;
+            }
+            say(&loaded, file, database);
+        }
+        Ok(outcome)
+    }
+
+    fn schema(&self, transaction: &Transaction<'_>) -> Result<Schema, Failure> {
+        Schema::read(transaction.connection()).map_err(|error| transaction.failed(&error))
+    }
+
+    fn shown_progress(&self) -> Progress {
+        Progress::new(self.progress || self.verbose > 0)
+    }
+}
+
+/// Says what became of a log.
+fn say(loaded: &Loaded, file: &Path, database: &Path) {
+    let (file, database) = (display(file), display(database));
+    report(match loaded.serial {
+        Some(serial) => {
+            format!("loaded {} of {file} into {database} as log {serial}", count(loaded.events, "event"))
+        }
+        None => format!("{database} has all events of {file} already; help: -f loads them again"),
+    });
+}

@@ -1,0 +1,239 @@
+//! The file: opened, told from others, and never left half written.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::interrupt;
+use crate::exit::Failure;
+
+/// `PRAGMA application_id` of our databases: `tele`.
+const APPLICATION_ID: i32 = 0x7465_6c65;
+
+/// What a file of SQLite begins with.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// `PRAGMA user_version`: of the tables that are the same in every database.
+const VERSION: i32 = 1;
+
+/// How long to wait for somebody else who writes to the database.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Kibibytes of pages that SQLite keeps in memory.
+const CACHE: i64 = 64 << 10;
+
+/// A database of ours, open for writing.
+pub(crate) struct Database {
+    connection: Option<Connection>,
+    path: PathBuf,
+}
+
+impl Database {
+    /// Opens a database of ours, or makes one where there is nothing.
+    pub(crate) fn open(path: &Path) -> Result<Database, Failure> {
+        let is_there = match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => return Err(cannot("open", path, "is a directory")),
+            Ok(metadata) if !metadata.is_file() => return Err(cannot("open", path, "is no regular file")),
+            Ok(metadata) if metadata.len() > 0 => {
+                // SQLite takes a file that is too short to be one of its own for an empty one.
+                // One that was never finished has a journal by which SQLite empties it.
+                let begins_as_one = is_sqlite(path).map_err(|error| cannot("open", path, error))?;
+                if !begins_as_one && !interrupt::journal(path).exists() {
+                    return Err(cannot(
+                        "use",
+                        path,
+                        "it is no SQLite database; help: name another file with -o",
+                    ));
+                }
+                true
+            }
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(cannot("open", path, error)),
+        };
+        // Not taken for a URI or for the name of a database in memory, whatever it is called.
+        let absolute = std::path::absolute(path).map_err(|error| cannot("open", path, error))?;
+        if !is_there {
+            interrupt::unfinished(&absolute);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&absolute, flags);
+        let mut database = Database { connection: None, path: path.to_path_buf() };
+        let connection = connection.map_err(|error| database.failed("open", &error))?;
+        interrupt::watch(connection.get_interrupt_handle());
+        database.connection = Some(connection);
+        database.check()?;
+        database.set_up().map_err(|error| database.failed("open", &error))?;
+        Ok(database)
+    }
+
+    /// Begins to write. Until it is committed, nothing has happened.
+    pub(crate) fn begin(&self) -> Result<Transaction<'_>, Failure> {
+        let connection = self.connection();
+        let begin = || -> rusqlite::Result<()> {
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            if number(connection, "application_id")? != i64::from(APPLICATION_ID) {
+                connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+                connection.pragma_update(None, "user_version", VERSION)?;
+                connection.execute_batch(super::tables::FIXED)?;
+            }
+            Ok(())
+        };
+        let transaction = Transaction { database: self, is_open: true };
+        begin().map_err(|error| self.failed("write", &error))?;
+        Ok(transaction)
+    }
+
+    /// Gives back the room of what was deleted, if that is most of the file. If it cannot be, the file stays large.
+    pub(crate) fn shrink(&self) {
+        let connection = self.connection();
+        let pages = |pragma| number(connection, pragma).unwrap_or(0);
+        if pages("freelist_count") > pages("page_count") / 2 {
+            let _ = connection.execute_batch("VACUUM");
+        }
+    }
+
+    /// A message for something that the database did not do.
+    pub(crate) fn failed(&self, what: &str, error: &rusqlite::Error) -> Failure {
+        let code = error.sqlite_error_code();
+        if code == Some(ErrorCode::OperationInterrupted) {
+            return Failure::Interrupted;
+        }
+        let why = match code {
+            Some(ErrorCode::DiskFull) => "the disk is full".to_string(),
+            Some(ErrorCode::ReadOnly) => "it is read-only".to_string(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                "another program is using it; help: try again when that is done".to_string()
+            }
+            Some(ErrorCode::DatabaseCorrupt) => {
+                "it is damaged; help: move it away, and load the streams again".to_string()
+            }
+            Some(ErrorCode::NotADatabase) => "it is no SQLite database".to_string(),
+            Some(ErrorCode::CannotOpen) => fs::OpenOptions::new()
+                .write(true)
+                .open(&self.path)
+                .err()
+                .map_or_else(|| error.to_string(), |error| error.to_string()),
+            _ => error.to_string(),
+        };
+        cannot(what, &self.path, why)
+    }
+
+    fn connection(&self) -> &Connection {
+        // Taken out only by `drop`.
+        self.connection.as_ref().expect("a database has a connection until it is dropped")
+    }
+
+    /// Refuses what is not ours.
+    fn check(&self) -> Result<(), Failure> {
+        let connection = self.connection();
+        let read = || -> rusqlite::Result<(i64, i64, bool)> {
+            let is_empty =
+                connection.query_row("SELECT count(*) = 0 FROM sqlite_master", [], |row| row.get(0))?;
+            Ok((number(connection, "application_id")?, number(connection, "user_version")?, is_empty))
+        };
+        let (application, version, is_empty) = read().map_err(|error| self.failed("open", &error))?;
+        let is_ours = application == i64::from(APPLICATION_ID);
+        if is_ours && version == i64::from(VERSION) || is_empty && application == 0 && version == 0 {
+            return Ok(());
+        }
+        Err(cannot(
+            "use",
+            &self.path,
+            match is_ours {
+                true if version > i64::from(VERSION) => {
+                    format!("a newer telemetry made it: version {version} of its tables, expected {VERSION}")
+                }
+                true => format!(
+                    "version {version} of its tables, expected {VERSION}; help: load the streams again"
+                ),
+                false => "it is a database of something else; help: name another file with -o".to_string(),
+            },
+        ))
+    }
+
+    fn set_up(&self) -> rusqlite::Result<()> {
+        let connection = self.connection();
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "cache_size", -CACHE)?;
+        // The tables say what they refer to, as MPS's do. Nothing is to be checked row by row.
+        connection.pragma_update(None, "foreign_keys", false)?;
+        // Indexes are sorted beside the reading.
+        connection.pragma_update(None, "threads", 2)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // Closed before a file that never came to be is removed.
+        drop(self.connection.take());
+        interrupt::remove_unfinished();
+    }
+}
+
+/// Everything that is written at once, or not at all.
+pub(crate) struct Transaction<'d> {
+    database: &'d Database,
+    is_open: bool,
+}
+
+impl<'d> Transaction<'d> {
+    pub(crate) fn connection(&self) -> &'d Connection {
+        self.database.connection()
+    }
+
+    /// Has it all happen.
+    pub(crate) fn commit(mut self) -> Result<(), Failure> {
+        let committed = interrupt::finish(|| self.connection().execute_batch("COMMIT"));
+        self.is_open = committed.is_err();
+        committed.map_err(|error| self.failed(&error))
+    }
+
+    /// A message for something that was not written.
+    pub(crate) fn failed(&self, error: &rusqlite::Error) -> Failure {
+        self.database.failed("write", error)
+    }
+
+    /// Removes everything.
+    pub(crate) fn clear(&self) -> rusqlite::Result<()> {
+        let connection = self.connection();
+        let mut names = connection.prepare(
+            "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        )?;
+        let names = names.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        for (what, name) in names.collect::<rusqlite::Result<Vec<_>>>()? {
+            connection.execute_batch(&format!("DROP {what} {}", super::tables::quoted(&name)))?;
+        }
+        connection.execute_batch("DELETE FROM sqlite_sequence")?;
+        connection.execute_batch(super::tables::FIXED)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            // If even that fails, the journal that stays has the next one who opens the file roll back.
+            let _ = self.connection().execute_batch("ROLLBACK");
+        }
+    }
+}
+
+/// True if a file begins as those of SQLite.
+fn is_sqlite(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    Ok(start == MAGIC)
+}
+
+fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, pragma, |row| row.get(0))
+}
+
+fn cannot(what: &str, path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::new(format!("cannot {what} `{}`: {why}", path.display()))
+}

@@ -1,0 +1,316 @@
+//! One log on its way into the database.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, ReadLane};
+use telemetry_schema::Registry;
+
+use super::database::Transaction;
+use super::insert::Insert;
+use super::schema::Schema;
+use super::tables::{COMMON, quoted};
+use super::{interrupt, record, value};
+use crate::exit::{Failure, report};
+use crate::input::cannot_read;
+use crate::text::count;
+
+/// Events between two looks at whether somebody wants this to end.
+const OFTEN: u64 = 4096;
+
+/// What a log is called, and what tells it from others.
+pub(crate) struct Log {
+    name: String,
+    size: Option<u64>,
+    /// Seconds since 1970.
+    modified: Option<i64>,
+}
+
+/// What became of a log.
+pub(crate) struct Loaded {
+    pub(crate) events: u64,
+    /// Its number in the database; none if it had nothing that is new there.
+    pub(crate) serial: Option<i64>,
+}
+
+/// The way of a log's events into the tables.
+pub(crate) struct Load<'t, 'd> {
+    transaction: &'t Transaction<'d>,
+    connection: &'d Connection,
+    schema: &'t mut Schema,
+    serial: i64,
+    /// By registry and event.
+    inserts: Vec<Vec<Option<Box<Insert<'d>>>>>,
+    /// Fingerprint and index of the registry of the last event; id and serial number of its session.
+    registry: Option<(u64, usize)>,
+    session: Option<(u64, i64)>,
+    events: u64,
+    /// How much is to be told: 0 to 3.
+    verbosity: u8,
+}
+
+impl Log {
+    /// A file, or standard input.
+    pub(crate) fn new(path: &Path) -> Log {
+        let is_stdin = path.as_os_str() == "-";
+        let metadata = std::fs::metadata(path).ok().filter(|metadata| !is_stdin && metadata.is_file());
+        let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
+        let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        Log {
+            name: if is_stdin { "<stdin>".to_string() } else { path.display().to_string() },
+            size: metadata.map(|metadata| metadata.len()),
+            modified: modified.map(|since| since.as_secs() as i64),
+        }
+    }
+
+    /// The size of what was read, where nobody could know before.
+    pub(super) fn read(&mut self, size: u64) {
+        self.size = Some(size);
+    }
+}
+
+impl<'t, 'd> Load<'t, 'd> {
+    pub(crate) fn new(
+        transaction: &'t Transaction<'d>,
+        schema: &'t mut Schema,
+        verbosity: u8,
+    ) -> Result<Self, Failure> {
+        let connection = transaction.connection();
+        let last = connection
+            .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'event_log'", [], |row| row.get(0))
+            .optional()
+            .map_err(|error| transaction.failed(&error))?;
+        Ok(Load {
+            transaction,
+            connection,
+            schema,
+            serial: last.unwrap_or(0) + 1,
+            inserts: Vec::new(),
+            registry: None,
+            session: None,
+            events: 0,
+            verbosity,
+        })
+    }
+
+    /// What earlier logs had of the sessions in it.
+    pub(crate) fn read_lanes(&self) -> Result<Vec<ReadLane>, Failure> {
+        record::read_lanes(self.connection).map_err(|error| self.failed(&error))
+    }
+
+    /// Loads all events of a source. `after` says that those of earlier logs are not among them. `tick` is called
+    /// with every so many events.
+    pub(crate) fn events(
+        mut self,
+        log: &Log,
+        events: &mut Events<'_>,
+        refresh: bool,
+        mut tick: impl FnMut(u64),
+    ) -> Result<Loaded, Failure> {
+        self.add_registries(events.registries(), refresh)?;
+        loop {
+            match events.next() {
+                Ok(Some(event)) => self.event(&event).map_err(|error| self.failed(&error))?,
+                Ok(None) => break,
+                Err(error) => return Err(cannot_read(error)),
+            }
+            if self.events % OFTEN == 0 {
+                self.look_up(&mut tick)?;
+            }
+        }
+        self.add_registries(events.registries(), refresh)?;
+        let completeness = events.completeness();
+        if completeness.blocks == 0 {
+            // No stream: nothing happened.
+            return Ok(Loaded { events: 0, serial: None });
+        }
+        let written = record::record(self.connection, self.schema, events, &completeness);
+        written.map_err(|error| self.failed(&error))?;
+        self.finish(log, None)
+    }
+
+    /// Makes the tables of registries, in the order in which they stand, the runtime's own last.
+    pub(super) fn add_registries(
+        &mut self,
+        registries: &[KnownRegistry],
+        refresh: bool,
+    ) -> Result<(), Failure> {
+        for is_runtimes in [false, true] {
+            for known in registries.iter().filter(|known| (known.name == RUNTIME_REGISTRY) == is_runtimes) {
+                self.add_registry(known.fingerprint, known, refresh)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_registry(
+        &mut self,
+        fingerprint: u64,
+        registry: &Registry,
+        refresh: bool,
+    ) -> Result<(), Failure> {
+        let before = self.schema.tables.list.len();
+        let is_new = self.schema.index(fingerprint).is_none();
+        let added = self.schema.add(self.connection, fingerprint, registry);
+        let index = added.map_err(|error| self.failed(&error))?;
+        if refresh && !is_new {
+            let refreshed = self.schema.refresh(self.connection, fingerprint, registry);
+            refreshed.map_err(|error| self.failed(&error))?;
+        }
+        if self.inserts.len() <= index {
+            self.inserts.resize_with(index + 1, Vec::new);
+        }
+        if is_new && self.verbosity > 0 {
+            let tables = count((self.schema.tables.list.len() - before) as u64, "new table");
+            report(format!("registry {} {}: {tables}", registry.name, registry.version));
+        }
+        let versions = self.schema.changed_versions(&registry.name);
+        if is_new && !versions.is_empty() {
+            let versions: Vec<_> = versions.iter().map(ToString::to_string).collect();
+            report(format!(
+                "warning: the database has events of {} {}, between which existing events changed; help: docs/sql.md, \
+                 \"Versions\"",
+                registry.name,
+                versions.join(" and ")
+            ));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event<'_>) -> rusqlite::Result<()> {
+        let fingerprint = event.registry.fingerprint;
+        let registry = match self.registry {
+            Some((last, index)) if last == fingerprint => index,
+            _ => self.registry_of(event.registry)?,
+        };
+        let session = match self.session {
+            Some((last, serial)) if last == event.session.id => serial,
+            _ => self.session_of(event.session.id)?,
+        };
+        let Some(index) = event.registry.event_index(event.schema.code) else { return Ok(()) };
+        let row = self.row(registry, index)?;
+        for value in event.values() {
+            value::push(row, &value);
+        }
+        row.integer(event.ticks as i64);
+        row.integer(session);
+        row.integer(event.thread.into());
+        row.integer(event.time_ns);
+        row.end_row()?;
+        self.events += 1;
+        Ok(())
+    }
+
+    /// The way into the table of an event. A row is its parameters, and then `time`, `session`, `thread`, `time_ns`.
+    #[inline]
+    pub(super) fn row(&mut self, registry: usize, event: usize) -> rusqlite::Result<&mut Insert<'d>> {
+        let inserts = &mut self.inserts[registry];
+        if inserts.is_empty() {
+            inserts.resize_with(self.schema.registries[registry].places.len(), || None);
+        }
+        let insert = &mut inserts[event];
+        if let Some(insert) = insert {
+            return Ok(insert);
+        }
+        let place = &self.schema.registries[registry].places[event];
+        let table = &self.schema.tables.list[place.table];
+        let columns: Vec<_> =
+            place.columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
+        let common = COMMON.iter().copied().filter(|name| *name != "log_serial");
+        let columns: Vec<_> = columns.into_iter().chain(common).collect();
+        let made = Insert::new(self.connection, &table.name, &columns, &[("log_serial", self.serial)])?;
+        Ok(insert.insert(Box::new(made)))
+    }
+
+    /// Counts an event that a row was made of.
+    pub(super) fn counted(&mut self, tick: &mut impl FnMut(u64)) -> Result<(), Failure> {
+        self.events += 1;
+        if self.events % OFTEN == 0 { self.look_up(tick) } else { Ok(()) }
+    }
+
+    /// Index of a registry that was added.
+    pub(super) fn registry_index(&self, fingerprint: u64) -> usize {
+        self.schema.index(fingerprint).unwrap_or_default()
+    }
+
+    pub(super) fn connection(&self) -> &'d Connection {
+        self.connection
+    }
+
+    pub(super) fn failed(&self, error: &rusqlite::Error) -> Failure {
+        self.transaction.failed(error)
+    }
+
+    #[cold]
+    fn look_up(&self, tick: &mut impl FnMut(u64)) -> Result<(), Failure> {
+        tick(self.events);
+        if interrupt::is_wanted() { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn registry_of(&mut self, known: &KnownRegistry) -> rusqlite::Result<usize> {
+        let index = self.schema.add(self.connection, known.fingerprint, known)?;
+        if self.inserts.len() <= index {
+            self.inserts.resize_with(index + 1, Vec::new);
+        }
+        self.registry = Some((known.fingerprint, index));
+        Ok(index)
+    }
+
+    #[cold]
+    fn session_of(&mut self, id: u64) -> rusqlite::Result<i64> {
+        let serial = record::session(self.connection, id)?;
+        self.session = Some((id, serial));
+        Ok(serial)
+    }
+
+    /// Inserts what waits, makes indexes and views, and writes the log down, if it had anything.
+    pub(super) fn finish(mut self, log: &Log, content: Option<&str>) -> Result<Loaded, Failure> {
+        let finished = self.write_rest(log, content);
+        finished.map_err(|error| self.failed(&error))?;
+        Ok(Loaded { events: self.events, serial: (self.events > 0).then_some(self.serial) })
+    }
+
+    fn write_rest(&mut self, log: &Log, content: Option<&str>) -> rusqlite::Result<()> {
+        let mut rows = vec![0; self.schema.tables.list.len()];
+        for (registry, inserts) in self.inserts.iter_mut().enumerate() {
+            for (event, insert) in inserts.iter_mut().enumerate() {
+                let Some(insert) = insert else { continue };
+                insert.flush()?;
+                rows[self.schema.registries[registry].places[event].table] += insert.rows;
+            }
+        }
+        self.inserts.clear();
+        // Where there is no time, there is the clock.
+        let by = if content.is_some() { "time" } else { "time_ns" };
+        for (table, rows) in self.schema.tables.list.iter().zip(rows).filter(|(_, rows)| *rows > 0) {
+            if self.verbosity > 1 {
+                report(format!("{}: {}", table.name, count(rows, "row")));
+            }
+            if self.verbosity > 2 {
+                report(format!("{}: index by {by}", table.name));
+            }
+            let (index, table) = (quoted(&format!("{}_{by}", table.name)), quoted(&table.name));
+            self.connection
+                .execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} ({by})"))?;
+        }
+        self.schema.settle(self.connection)?;
+        if self.events > 0 {
+            self.connection.execute(
+                "INSERT INTO event_log (name, size, modtime, completed, serial, events, content)
+                 VALUES (?, ?, ?, 1, ?, ?, ?)",
+                params![
+                    log.name,
+                    log.size.map(|size| size as i64),
+                    log.modified,
+                    self.serial,
+                    self.events as i64,
+                    content
+                ],
+            )?;
+        }
+        Ok(())
+    }
+}

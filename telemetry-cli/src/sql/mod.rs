@@ -1,0 +1,23 @@
+//! Events in an SQLite database, with the tables that MPS's `mpseventsql` makes and more: docs/sql.md.
+//!
+//! [`Database`] is the file, [`Schema`] what its tables are for the registries in it, [`Load`] one log on its way in.
+
+mod database;
+mod glue;
+mod insert;
+mod interrupt;
+mod labels;
+mod load;
+mod progress;
+mod record;
+mod schema;
+mod tables;
+mod text_log;
+mod value;
+mod views;
+
+pub(crate) use database::{Database, Transaction};
+pub(crate) use load::{Load, Loaded, Log};
+pub(crate) use progress::Progress;
+pub(crate) use schema::Schema;
+pub(crate) use text_log::TextLog;

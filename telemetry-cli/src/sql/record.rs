@@ -1,0 +1,159 @@
+//! What a log tells beside its events: sessions, threads, lanes, losses.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Map, Value};
+use telemetry_decode::{Completeness, Events, Facts, LaneReport, ReadLane, Session};
+
+use super::schema::Schema;
+
+/// The serial number of a session, which gets one if it has none.
+pub(super) fn session(connection: &Connection, id: u64) -> rusqlite::Result<i64> {
+    let id = format!("{id:016x}");
+    let found = connection
+        .query_row("SELECT serial FROM session WHERE id = ?", [&id], |row| row.get(0))
+        .optional()?;
+    if let Some(serial) = found {
+        return Ok(serial);
+    }
+    connection.execute("INSERT INTO session (id) VALUES (?)", [&id])?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// The serial number of a new session of which nothing is known.
+pub(super) fn nameless_session(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.execute("INSERT INTO session (id) VALUES (NULL)", [])?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// What was read of all lanes, by earlier logs.
+pub(super) fn read_lanes(connection: &Connection) -> rusqlite::Result<Vec<ReadLane>> {
+    let mut states = connection.prepare("SELECT state FROM lane")?;
+    let states = states.query_map([], |row| row.get::<_, String>(0))?;
+    states
+        .map(|state| {
+            serde_json::from_str(&state?)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+        })
+        .collect()
+}
+
+/// Writes down what is known at the end of a log.
+pub(super) fn record(
+    connection: &Connection,
+    schema: &Schema,
+    events: &Events<'_>,
+    completeness: &Completeness,
+) -> rusqlite::Result<()> {
+    for session in events.sessions() {
+        record_session(connection, session)?;
+    }
+    let read = events.read_lanes();
+    for (lane, read) in completeness.lanes.iter().zip(&read) {
+        let session = events.sessions().iter().find(|session| session.id == lane.session);
+        record_lane(connection, schema, session, lane, read)?;
+    }
+    Ok(())
+}
+
+fn record_session(connection: &Connection, session: &Session) -> rusqlite::Result<()> {
+    let serial = self::session(connection, session.id)?;
+    // What an earlier log told stays, where this one does not know it.
+    if session.declared {
+        let clock = &session.clock;
+        connection.execute(
+            "UPDATE session SET program = ?, started_ns = ?, start_ticks = ?, ticks_per_second = ?, facts = ?
+             WHERE serial = ?",
+            params![
+                session.facts.text("program"),
+                clock.start_wall() as i64,
+                clock.start_ticks() as i64,
+                clock.ticks_per_second(),
+                facts(&session.facts),
+                serial
+            ],
+        )?;
+    }
+    connection.execute(
+        "UPDATE session SET ended = max(coalesce(ended, 0), ?) WHERE serial = ?",
+        params![session.ended, serial],
+    )?;
+    for (thread, told) in &session.threads {
+        connection.execute(
+            "INSERT OR REPLACE INTO thread (session, thread, name, tid, facts) VALUES (?, ?, ?, ?, ?)",
+            params![serial, thread, told.text("name"), told.number("tid").map(|tid| tid as i64), facts(told)],
+        )?;
+    }
+    Ok(())
+}
+
+fn record_lane(
+    connection: &Connection,
+    schema: &Schema,
+    session: Option<&Session>,
+    lane: &LaneReport,
+    read: &ReadLane,
+) -> rusqlite::Result<()> {
+    let serial = self::session(connection, lane.session)?;
+    let fingerprint = format!("{:016x}", lane.registry);
+    let kind = schema.index(lane.registry).map(|index| schema.registries[index].kind(lane.kind));
+    let key = params![serial, lane.thread, fingerprint, lane.kind];
+    let of_lane = "WHERE session = ? AND thread = ? AND fingerprint = ? AND bit = ?";
+    let known: Option<String> = connection
+        .query_row(&format!("SELECT state FROM lane {of_lane}"), key, |row| row.get(0))
+        .optional()?;
+    // With `-f` the log was read as if nothing had been before.
+    let known = known.and_then(|known| serde_json::from_str::<ReadLane>(&known).ok());
+    let read = known.map_or_else(|| read.clone(), |known| known.join(read));
+    let state = serde_json::to_string(&read)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    let lost = lane.lost;
+    connection.execute(
+        "INSERT OR REPLACE INTO lane (session, thread, fingerprint, bit, kind, events, missing, withheld, lost_pool,
+         lost_nested, lost_sink, cut, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            serial,
+            lane.thread,
+            fingerprint,
+            lane.kind,
+            kind,
+            read.events() as i64,
+            lane.missing as i64,
+            lane.withheld as i64,
+            lost.pool as i64,
+            lost.nested as i64,
+            lost.sink as i64,
+            lost.cut as i64,
+            state
+        ],
+    )?;
+    connection.execute(&format!("DELETE FROM loss {of_lane}"), key)?;
+    for hole in &lane.holes {
+        let ns = |ticks| session.map(|session| session.clock.ns(ticks));
+        connection.execute(
+            "INSERT INTO loss (session, thread, kind, from_ns, until_ns, missing, lost_pool, lost_nested, lost_sink,
+             cut, fingerprint, bit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                serial,
+                lane.thread,
+                kind,
+                ns(hole.from_ticks),
+                ns(hole.until_ticks),
+                hole.absent.saturating_sub(hole.lost.sink) as i64,
+                hole.lost.pool as i64,
+                hole.lost.nested as i64,
+                hole.lost.sink as i64,
+                hole.lost.cut as i64,
+                fingerprint,
+                lane.kind
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+/// Facts as a JSON object.
+fn facts(facts: &Facts) -> String {
+    let all =
+        facts.iter().map(|(key, value)| (key.to_string(), serde_json::to_value(value).unwrap_or_default()));
+    Value::Object(all.collect::<Map<_, _>>()).to_string()
+}

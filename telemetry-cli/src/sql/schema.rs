@@ -1,0 +1,164 @@
+//! The registries of a database, and what follows from them: tables, descriptions, views.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, params};
+use telemetry_decode::RUNTIME_REGISTRY;
+use telemetry_schema::{Registry, Version, parse_embedded};
+
+use super::tables::{Place, Tables, quoted};
+use super::{glue, views};
+
+/// The registries of a database, in the order in which they came.
+pub(crate) struct Schema {
+    pub(super) registries: Vec<Known>,
+    pub(super) tables: Tables,
+    by_fingerprint: HashMap<u64, usize>,
+    /// By name.
+    numbers: HashMap<String, i64>,
+    /// Something follows from registries that is not in the database yet.
+    is_behind: bool,
+}
+
+/// A registry of a database.
+pub(super) struct Known {
+    pub(super) registry: Registry,
+    /// The same for all versions, so that codes and kinds of several registries can be told apart.
+    pub(super) number: i64,
+    /// Where its events go, by index.
+    pub(super) places: Vec<Place>,
+}
+
+/// The number of the runtime's own registry, so that the first one of a program has 0: its codes and kinds are then
+/// what they are in the relation.
+const RUNTIMES_NUMBER: i64 = 1;
+
+impl Known {
+    /// `event_kind.enum` of a kind.
+    pub(super) fn kind(&self, bit: u8) -> i64 {
+        self.number * 64 + i64::from(bit)
+    }
+
+    /// `event_type.code` of an event.
+    pub(super) fn code(&self, code: u16) -> i64 {
+        self.number * 0x1_0000 + i64::from(code)
+    }
+}
+
+impl Schema {
+    /// That of a database.
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Schema> {
+        let mut schema = Schema {
+            registries: Vec::new(),
+            tables: Tables::new(),
+            by_fingerprint: HashMap::new(),
+            numbers: HashMap::new(),
+            is_behind: false,
+        };
+        let mut rows = connection.prepare("SELECT text FROM registry ORDER BY serial")?;
+        for text in rows.query_map([], |row| row.get::<_, String>(0))? {
+            let text = text?;
+            let registry = parse_embedded(&text).map_err(|invalid| {
+                rusqlite::Error::ToSqlConversionFailure(invalid.render("table registry", &text).into())
+            })?;
+            schema.note(registry.fingerprint(), registry);
+        }
+        Ok(schema)
+    }
+
+    /// Index of the registry of a fingerprint.
+    pub(super) fn index(&self, fingerprint: u64) -> Option<usize> {
+        self.by_fingerprint.get(&fingerprint).copied()
+    }
+
+    /// Adds a registry with the tables of its events, unless it is there.
+    pub(super) fn add(
+        &mut self,
+        connection: &Connection,
+        fingerprint: u64,
+        registry: &Registry,
+    ) -> rusqlite::Result<usize> {
+        if let Some(index) = self.index(fingerprint) {
+            return Ok(index);
+        }
+        let (tables, columns) = (self.tables.list.len(), self.columns());
+        self.note(fingerprint, registry.clone());
+        for (table, had) in self.tables.list[..tables].iter().zip(columns) {
+            for column in &table.columns[had..] {
+                let (table, column) = (quoted(&table.name), column.declared());
+                connection.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {column}"))?;
+            }
+        }
+        for table in &self.tables.list[tables..] {
+            connection.execute_batch(&table.create())?;
+        }
+        let Version { major, median, minor } = registry.version;
+        connection.execute(
+            "INSERT INTO registry (name, major, median, minor, fingerprint, text) VALUES (?, ?, ?, ?, ?, ?)",
+            params![registry.name, major, median, minor, format!("{fingerprint:016x}"), registry.to_toml()],
+        )?;
+        self.is_behind = true;
+        Ok(self.registries.len() - 1)
+    }
+
+    /// Takes the docs, units and spans of a registry that is there: they may have changed, and are not in its
+    /// fingerprint.
+    pub(super) fn refresh(
+        &mut self,
+        connection: &Connection,
+        fingerprint: u64,
+        registry: &Registry,
+    ) -> rusqlite::Result<()> {
+        if let Some(index) = self.index(fingerprint) {
+            let text = (registry.to_toml(), format!("{fingerprint:016x}"));
+            connection.execute("UPDATE registry SET text = ? WHERE fingerprint = ?", text)?;
+            self.registries[index].registry = registry.clone();
+            self.is_behind = true;
+        }
+        Ok(())
+    }
+
+    /// Brings up to date what follows from the registries and from which tables have rows.
+    pub(super) fn settle(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.is_behind {
+            glue::fill(connection, self)?;
+            views::name(connection, self)?;
+            self.is_behind = false;
+        }
+        views::all(connection, self)
+    }
+
+    /// Versions of a registry that the database has and between which existing events changed, if this is one of
+    /// several.
+    pub(super) fn changed_versions(&self, name: &str) -> Vec<Version> {
+        let versions = self.registries.iter().filter(|known| known.registry.name == name);
+        let mut versions: Vec<_> = versions.map(|known| known.registry.version).collect();
+        versions.sort();
+        versions.dedup_by_key(|version| (version.major, version.median));
+        if versions.len() > 1 { versions } else { Vec::new() }
+    }
+
+    /// The registries of the highest versions first, so that of what has changed the latest word counts.
+    pub(super) fn latest_first(&self) -> Vec<&Known> {
+        let mut all: Vec<_> = self.registries.iter().collect();
+        all.sort_by_key(|known| (known.number, std::cmp::Reverse(known.registry.version)));
+        all
+    }
+
+    fn note(&mut self, fingerprint: u64, registry: Registry) {
+        let next = match self.numbers.values().filter(|number| **number != RUNTIMES_NUMBER).max() {
+            None => 0,
+            Some(0) => RUNTIMES_NUMBER + 1,
+            Some(last) => last + 1,
+        };
+        let next = if registry.name == RUNTIME_REGISTRY { RUNTIMES_NUMBER } else { next };
+        let number = *self.numbers.entry(registry.name.clone()).or_insert(next);
+        let places = self.tables.add(&registry);
+        self.by_fingerprint.insert(fingerprint, self.registries.len());
+        self.registries.push(Known { registry, number, places });
+    }
+
+    fn columns(&self) -> Vec<usize> {
+        self.tables.list.iter().map(|table| table.columns.len()).collect()
+    }
+}

@@ -1,0 +1,164 @@
+//! A log that is `cnv` text.
+
+use std::path::Path;
+
+use rusqlite::OptionalExtension;
+use telemetry_schema::{Count, Registry};
+
+use super::insert::Insert;
+use super::load::{Load, Loaded, Log};
+use super::{record, value};
+use crate::cnv_input::{Line, Lines, Wrongs, too_long};
+use crate::exit::{Failure, Outcome};
+use crate::input::display;
+use crate::text::cnv_line::{CnvLine, Wrong};
+
+/// A log that is `cnv` text. It has no sessions, threads and times: all events are of one session of its own.
+pub(crate) struct TextLog<'r> {
+    log: Log,
+    lines: Lines,
+    wrongs: Wrongs,
+    registries: &'r [Registry],
+}
+
+impl<'r> TextLog<'r> {
+    /// Text of the events of some registries, the first of which that has a code counts.
+    pub(crate) fn open(path: &Path, registries: &'r [Registry]) -> Result<Self, Failure> {
+        let lines = Lines::open(path)?;
+        Ok(TextLog { log: Log::new(path), lines, wrongs: Wrongs::new(display(path)), registries })
+    }
+
+    /// Loads all events; none if there are none. Without a serial number, the database has the same text already, and
+    /// nothing must be committed.
+    pub(crate) fn load(
+        mut self,
+        mut load: Load<'_, '_>,
+        refresh: bool,
+        again: bool,
+        mut tick: impl FnMut(u64),
+    ) -> Result<(Option<Loaded>, Outcome), Failure> {
+        let mut places = Vec::new();
+        for registry in self.registries {
+            let fingerprint = registry.fingerprint();
+            load.add_registry(fingerprint, registry, refresh)?;
+            places.push(load.registry_index(fingerprint));
+        }
+        let session = record::nameless_session(load.connection()).map_err(|error| load.failed(&error))?;
+        let (mut number, mut size, mut checksum, mut events) = (0, 0, 0, 0);
+        let (mut scratch, mut json) = (Vec::new(), Vec::new());
+        while let Some(line) = self.lines.next()? {
+            number += 1;
+            let text = match line {
+                Line::Whole(text) => text,
+                Line::TooLong => {
+                    self.wrongs.add(number, &too_long());
+                    continue;
+                }
+            };
+            size += text.len() as u64 + 1;
+            checksum = crc32c::crc32c_append(checksum, text);
+            checksum = crc32c::crc32c_append(checksum, b"\n");
+            let taken = match head(text, self.registries) {
+                Ok(head) => take(&mut load, head, &places, self.registries, session, &mut scratch, &mut json),
+                Err(why) => Ok(Err(why)),
+            };
+            match taken.map_err(|error| load.failed(&error))? {
+                Ok(()) => {
+                    load.counted(&mut tick)?;
+                    events += 1;
+                }
+                Err(why) => self.wrongs.add(number, &why),
+            }
+        }
+        let outcome = self.wrongs.end(events);
+        if events == 0 {
+            return Ok((None, outcome));
+        }
+        let content = format!("{size}-{checksum:08x}");
+        let find = "SELECT serial FROM event_log WHERE content = ?";
+        let known: Option<i64> = load
+            .connection()
+            .query_row(find, [&content], |row| row.get(0))
+            .optional()
+            .map_err(|error| load.failed(&error))?;
+        if known.is_some() && !again {
+            return Ok((Some(Loaded { events: 0, serial: None }), outcome));
+        }
+        self.log.read(size);
+        Ok((Some(load.finish(&self.log, Some(&content))?), outcome))
+    }
+}
+
+/// The beginning of a line, and the rest of it.
+struct Head<'l> {
+    ticks: u64,
+    /// Index of the registry.
+    registry: usize,
+    /// Index of the event in it.
+    event: usize,
+    rest: CnvLine<'l>,
+}
+
+fn head<'l>(text: &'l [u8], registries: &[Registry]) -> Result<Head<'l>, Wrong> {
+    let mut line = CnvLine::new(text);
+    let ticks = line.clock()?;
+    let code = line.code()?;
+    let mut found = registries.iter().enumerate();
+    match found.find_map(|(which, registry)| Some((which, registry.event_index(code)?))) {
+        Some((registry, event)) => Ok(Head { ticks, registry, event, rest: line }),
+        None => Err(format!("code {code:X} is of no event of the relation")),
+    }
+}
+
+/// Makes a row of a line.
+fn take(
+    load: &mut Load<'_, '_>,
+    head: Head<'_>,
+    places: &[usize],
+    registries: &[Registry],
+    session: i64,
+    scratch: &mut Vec<u8>,
+    json: &mut Vec<u8>,
+) -> rusqlite::Result<Result<(), Wrong>> {
+    let row = load.row(places[head.registry], head.event)?;
+    if let Err(why) = values(head.rest, &registries[head.registry], head.event, row, scratch, json) {
+        row.undo_row();
+        return Ok(Err(why));
+    }
+    row.integer(head.ticks as i64);
+    row.integer(session);
+    row.null();
+    row.null();
+    row.end_row()?;
+    Ok(Ok(()))
+}
+
+/// Reads the values of a line into a row.
+fn values(
+    mut line: CnvLine<'_>,
+    registry: &Registry,
+    event: usize,
+    row: &mut Insert<'_>,
+    scratch: &mut Vec<u8>,
+    json: &mut Vec<u8>,
+) -> Result<(), Wrong> {
+    let event = &registry.events[event];
+    for param in &event.params {
+        line.space(&param.name)?;
+        let repr = registry.repr(param.sort);
+        if param.count == Count::One {
+            value::push(row, &line.value(param.sort, repr, scratch)?);
+            continue;
+        }
+        json.clear();
+        json.push(b'[');
+        let mut index = 0;
+        while line.has_element(index)? {
+            value::element(json, index, &line.value(param.sort, repr, scratch)?);
+            index += 1;
+        }
+        json.push(b']');
+        row.text(|all| all.extend_from_slice(json));
+    }
+    line.end(&event.name)
+}

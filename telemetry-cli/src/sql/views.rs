@@ -1,0 +1,169 @@
+//! Views: labels and names beside numbers, and the events of all tables.
+
+use rusqlite::Connection;
+use telemetry_decode::RUNTIME_REGISTRY;
+use telemetry_schema::{Count, Sort, Type, TypeForm};
+
+use super::schema::{Known, Schema};
+use super::tables::{COMMON, Column, Table, literal, quoted};
+
+/// Selects that one compound may have, well below SQLite's own limit of 500.
+const TERMS: usize = 250;
+
+/// Makes `label`, and a view `NAMED_…` of every table of events.
+pub(super) fn name(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!("DROP VIEW IF EXISTS label; {}", label(schema)))?;
+    for (index, table) in schema.tables.list.iter().enumerate() {
+        let view = named_view(&table.name);
+        connection
+            .execute_batch(&format!("DROP VIEW IF EXISTS {view}; {}", named(schema, index, table, &view)))?;
+    }
+    Ok(())
+}
+
+/// Makes `event`, of all tables that have rows.
+pub(super) fn all(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
+    let mut selects = Vec::new();
+    for (index, table) in schema.tables.list.iter().enumerate() {
+        let has_rows = format!("SELECT EXISTS (SELECT 1 FROM {})", quoted(&table.name));
+        if !connection.query_row(&has_rows, [], |row| row.get(0))? {
+            continue;
+        }
+        // The latest form tells what the event is called now. Of labels, several registries may have some.
+        let forms = schema.latest_first();
+        let described = forms.iter().find_map(|known| Some((known, event_in(known, index)?)));
+        let Some((known, event)) = described else { continue };
+        let (registry, event) = (&known.registry, &known.registry.events[event]);
+        let (registry_name, event_name) = (literal(&registry.name), literal(&event.name));
+        let (kind, table) = (literal(&registry.kind_of(event).name), quoted(&table.name));
+        selects.push(format!(
+            "SELECT time_ns, session, thread, {kind} AS kind, {event_name} AS event, {registry_name} AS registry, \
+             time, log_serial FROM {table}"
+        ));
+    }
+    while selects.len() > TERMS {
+        let nested =
+            selects.chunks(TERMS).map(|some| format!("SELECT * FROM ({})", some.join(" UNION ALL ")));
+        selects = nested.collect();
+    }
+    if selects.is_empty() {
+        selects.push(
+            "SELECT NULL AS time_ns, NULL AS session, NULL AS thread, NULL AS kind, NULL AS event, \
+             NULL AS registry, NULL AS time, NULL AS log_serial WHERE 0"
+                .to_string(),
+        );
+    }
+    let view = format!("CREATE VIEW event AS {}", selects.join(" UNION ALL "));
+    connection.execute_batch(&format!("DROP VIEW IF EXISTS event; {view}"))
+}
+
+/// The names of addresses, from whichever table has them.
+fn label(schema: &Schema) -> String {
+    let mut of =
+        vec!["SELECT session, address, \"stringId\", time, time_ns, log_serial FROM EVENT_Label".to_string()];
+    // The MPS keeps pointers apart.
+    for table in schema.tables.list.iter().filter(|table| table.name == "EVENT_LabelPointer") {
+        if let [pointer, number] = &table.columns[..] {
+            let (pointer, number) = (quoted(&pointer.name), quoted(&number.name));
+            of.push(format!(
+                "SELECT session, {pointer}, {number}, time, time_ns, log_serial FROM EVENT_LabelPointer"
+            ));
+        }
+    }
+    format!(
+        "CREATE VIEW label AS SELECT L.session, L.address, L.\"stringId\", (SELECT I.string FROM EVENT_Intern AS I \
+         WHERE I.session IS L.session AND I.\"stringId\" = L.\"stringId\" ORDER BY I.rowid DESC LIMIT 1) AS string, \
+         L.time, L.time_ns, L.log_serial FROM ({}) AS L",
+        of.join(" UNION ALL ")
+    )
+}
+
+/// The view of a table: `NAMED_PoolInit` of `EVENT_PoolInit`.
+fn named_view(table: &str) -> String {
+    quoted(&table.replacen("EVENT_", "NAMED_", 1))
+}
+
+fn named(schema: &Schema, index: usize, table: &Table, view: &str) -> String {
+    let mut columns = vec!["E.time_ns".to_string()];
+    columns.push("coalesce(T.name, '#' || E.thread) AS thread_name".to_string());
+    for (number, column) in table.columns.iter().enumerate() {
+        columns.extend(named_column(schema, index, number, column));
+    }
+    columns.extend(COMMON.iter().filter(|name| **name != "time_ns").map(|name| format!("E.{name}")));
+    format!(
+        "CREATE VIEW {view} AS SELECT {} FROM {} AS E LEFT JOIN thread AS T ON T.session = E.session AND \
+         T.thread = E.thread",
+        columns.join(", "),
+        quoted(&table.name)
+    )
+}
+
+/// A column as a person reads it, and the label of an address.
+fn named_column(schema: &Schema, table: usize, number: usize, column: &Column) -> Vec<String> {
+    let name = quoted(&column.name);
+    let value = format!("E.{name}");
+    let plain = vec![value.clone()];
+    let forms = schema.latest_first();
+    let param = forms.iter().find_map(|known| {
+        let event = event_in(known, table)?;
+        let place = known.places[event].columns.iter().position(|column| *column == number)?;
+        Some((known, &known.registry.events[event].params[place]))
+    });
+    let Some((known, param)) = param.filter(|(_, param)| param.count == Count::One) else { return plain };
+    match param.sort {
+        Sort::Pointer | Sort::Addr => {
+            let label = quoted(&format!("{}__label", column.name));
+            vec![
+                format!("printf('0x%x', {value}) AS {name}"),
+                format!(
+                    "(SELECT string FROM label AS L WHERE L.session IS E.session AND L.address = {value} AND \
+                     L.time <= E.time ORDER BY L.time DESC LIMIT 1) AS {label}"
+                ),
+            ]
+        }
+        Sort::Word | Sort::U64 => {
+            vec![format!("CASE WHEN {value} < 0 THEN printf('%u', {value}) ELSE {value} END AS {name}")]
+        }
+        // A label of the runtime's own tables is what gives the name.
+        Sort::Label if known.registry.name != RUNTIME_REGISTRY => vec![format!(
+            "coalesce((SELECT I.string FROM EVENT_Intern AS I WHERE I.session IS E.session AND \
+             I.\"stringId\" = {value} ORDER BY I.rowid DESC LIMIT 1), {value}) AS {name}"
+        )],
+        sort => match known.registry.ty(sort) {
+            Some(ty) => vec![format!("{} AS {name}", named_value(ty, &value))],
+            None => plain,
+        },
+    }
+}
+
+/// The name of a value of an enum or flags, where it has one.
+fn named_value(ty: &Type, value: &str) -> String {
+    if ty.values.is_empty() {
+        return value.to_string();
+    }
+    let names =
+        ty.values.iter().map(|named| format!("WHEN {} THEN {}", named.number as i64, literal(&named.name)));
+    let names = names.collect::<Vec<_>>().join(" ");
+    if ty.form == TypeForm::Enum {
+        return format!("CASE {value} {names} ELSE {value} END");
+    }
+    let masks: Vec<_> = ty.values.iter().map(|named| (named.number as i64, &named.name)).collect();
+    let masks = masks.iter().filter(|(mask, _)| *mask != 0);
+    let has = |mask: i64| format!("CASE WHEN {value} & {mask} = {mask} THEN");
+    let words: Vec<_> = masks
+        .clone()
+        .map(|(mask, name)| format!("{} {} ELSE '' END", has(*mask), literal(&format!("|{name}"))))
+        .collect();
+    let known: Vec<_> = masks.map(|(mask, _)| format!("({} {mask} ELSE 0 END)", has(*mask))).collect();
+    let rest = format!("({value} & ~({}))", known.join(" | "));
+    format!(
+        "CASE {value} {names} WHEN 0 THEN 0 ELSE substr({} || CASE WHEN {rest} <> 0 THEN printf('|0x%x', {rest}) \
+         ELSE '' END, 2) END",
+        words.join(" || ")
+    )
+}
+
+/// Index of the event of a registry that goes to a table.
+fn event_in(known: &Known, table: usize) -> Option<usize> {
+    known.places.iter().position(|place| place.table == table)
+}
