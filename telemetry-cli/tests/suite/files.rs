@@ -146,6 +146,7 @@ fn help_is_for_every_command() {
             "print --help",
             "cnv --help",
             "txt --help",
+            "sql --help",
             "info --help",
             "stats --help",
             "recover --help",

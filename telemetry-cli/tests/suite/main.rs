@@ -16,6 +16,7 @@ mod processes;
 mod recover;
 mod relations;
 mod report;
+mod sql;
 mod text;
 mod versions;
 

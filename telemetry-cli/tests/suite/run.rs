@@ -35,7 +35,7 @@ impl Folder {
     pub(crate) fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry"));
         command.args(args.split_whitespace()).current_dir(self.0.path());
-        command.env_remove("TELEMETRY_FILENAME").stdin(Stdio::null());
+        command.env_remove("TELEMETRY_FILENAME").env_remove("TELEMETRY_DATABASE").stdin(Stdio::null());
         command
     }
 

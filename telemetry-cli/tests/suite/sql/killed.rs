@@ -1,0 +1,133 @@
+//! Ended in the middle, in the ways that programs end.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+
+use super::{loaded, rows};
+use crate::run::Folder;
+use crate::streams::{gc, gc_registry};
+
+/// More than SQLite keeps in memory, so that some of it is in the file before it is committed.
+const KIB: u64 = 80 << 10;
+
+/// A stream of so many KiB.
+pub(super) fn big() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).block_size(64 << 10);
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    writer.session(0xb16, &facts, 0, 1).unwrap();
+    let registry = writer.registry(0xb16, &gc_registry()).unwrap();
+    let text = "x".repeat(1000);
+    for number in 0..KIB {
+        let lane = Lane { session: 0xb16, thread: 1, registry };
+        writer.event(lane, 0xffff, number, &[Value::String(Text(text.as_bytes()))]).unwrap();
+    }
+    writer.end(0xb16, KIB).unwrap();
+    writer.finish().unwrap()
+}
+
+/// The command with all but the last bytes of a big stream given to it, when it has written some of that to a file.
+fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Child {
+    let mut child = folder.command(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let stream = big();
+    let mut stdin = child.stdin.take().unwrap();
+    let before = fs::metadata(folder.path(database)).map_or(0, |metadata| metadata.len());
+    stdin.write_all(&stream[..stream.len() - 100]).unwrap();
+    let start = Instant::now();
+    let written = || fs::metadata(folder.path(database)).map_or(0, |metadata| metadata.len());
+    while written() <= before + (1 << 20) {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing is written before the end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // Open, so that the command waits for more.
+    std::mem::forget(stdin);
+    child
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Names of what is in a folder.
+fn files(folder: &Folder) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder.path(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn an_interrupted_new_database_is_removed() {
+    for name in ["-INT", "-TERM"] {
+        let folder = Folder::new();
+        let mut child = in_the_middle(&folder, "sql -o new.db -", "new.db");
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
+        assert_eq!(files(&folder), [""; 0], "{name}");
+    }
+}
+
+/// Also where the command does not wait for input, but is at work.
+#[test]
+fn an_interrupt_at_work() {
+    let folder = loaded(&[("gc.tel", gc())]).with("big.tel", big());
+    let before = fs::read(folder.path("telemetry.db")).unwrap();
+    let mut child = folder.command("sql big.tel").stderr(Stdio::null()).spawn().unwrap();
+    let journal = folder.path("telemetry.db-journal");
+    while !journal.exists() {
+        assert_eq!(child.try_wait().unwrap(), None, "it was done too soon");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!journal.exists(), "rolled back by the command itself");
+    assert!(fs::read(folder.path("telemetry.db")).unwrap() == before);
+}
+
+/// What was there before is there after, and can be added to.
+#[test]
+fn an_old_database_stays() {
+    for name in ["-INT", "-KILL"] {
+        for args in ["sql -", "sql -d -"] {
+            let folder = loaded(&[("gc.tel", gc())]);
+            let mut child = in_the_middle(&folder, args, "telemetry.db");
+            signal(&child, name);
+            let code = if name == "-INT" { Some(130) } else { None };
+            assert_eq!(child.wait().unwrap().code(), code, "{args} {name}");
+            let database = folder.path("telemetry.db");
+            assert_eq!(rows(&database, "PRAGMA integrity_check"), ["ok"], "{args} {name}");
+            assert_eq!(rows(&database, "SELECT count(*) FROM event"), ["23"], "{args} {name}");
+            assert_eq!(rows(&database, "SELECT name FROM event_log"), ["gc.tel"], "{args} {name}");
+            assert_eq!(files(&folder), ["gc.tel", "telemetry.db"], "{args} {name}");
+            let folder = folder.with("big.tel", big());
+            let run = folder.run("sql big.tel");
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            assert_eq!(
+                rows(&database, "SELECT count(*) FROM event"),
+                [(KIB + 23).to_string()],
+                "{args} {name}"
+            );
+        }
+    }
+}
+
+/// A new database that was killed is begun anew.
+#[test]
+fn a_killed_new_database_is_begun_anew() {
+    let folder = Folder::new().with("gc.tel", gc());
+    let mut child = in_the_middle(&folder, "sql -", "telemetry.db");
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let run = folder.run("sql gc.tel");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(rows(&folder.path("telemetry.db"), "SELECT count(*) FROM event"), ["23"]);
+    assert_eq!(rows(&folder.path("telemetry.db"), "PRAGMA integrity_check"), ["ok"]);
+}

@@ -1,0 +1,121 @@
+//! Several versions of a registry in one database.
+
+use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+
+use super::{check, loaded, rows};
+
+/// A relation of a version, with the parameters of its event.
+fn relation(version: [u32; 3], params: &str, doc: &str) -> String {
+    let [major, median, minor] = version;
+    format!(
+        r#"
+        [registry]
+        name = "app"
+        version = {{ major = {major}, median = {median}, minor = {minor} }}
+        doc = "An application"
+        [kinds]
+        Any = {{ bit = 0, doc = "everything" }}
+        [[event]]
+        name = "Request"
+        code = 1
+        kind = "Any"
+        doc = "{doc}"
+        params = [{params}]
+    "#
+    )
+}
+
+fn run(session: u64, relation: &str, values: &[Value]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new());
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    writer.session(session, &facts, 0, session).unwrap();
+    let relation =
+        telemetry_schema::parse(relation).unwrap_or_else(|error| panic!("{}", error.render("", relation)));
+    let registry = writer.registry(session, &relation).unwrap();
+    writer.event(Lane { session, thread: 1, registry }, 1, session, values).unwrap();
+    writer.end(session, session + 1).unwrap();
+    writer.finish().unwrap()
+}
+
+const ID: &str = r#"{ name = "id", sort = "W", doc = "which" }"#;
+const SIZE: &str = r#"{ name = "size", sort = "U", unit = "bytes", doc = "how much" }"#;
+const WIDE: &str = r#"{ name = "size", sort = "u64", unit = "bytes", doc = "how much" }"#;
+const NAMED: &str = r#"{ name = "size", sort = "S", doc = "small or large" }"#;
+
+fn old() -> Vec<u8> {
+    run(1, &relation([1, 0, 0], ID, "A request"), &[Value::Word(7)])
+}
+
+fn appended() -> Vec<u8> {
+    let params = format!("{ID}, {SIZE}");
+    run(2, &relation([1, 0, 1], &params, "A request came"), &[Value::Word(8), Value::Unsigned(100)])
+}
+
+/// Old rows have no value of a parameter that was appended, whichever stream is loaded first.
+#[test]
+fn appended_parameters_are_null_on_old_events() {
+    for streams in
+        [[("old.tel", old()), ("new.tel", appended())], [("new.tel", appended()), ("old.tel", old())]]
+    {
+        let folder = loaded(&streams);
+        check(
+            &folder.path("telemetry.db"),
+            &[
+                ("SELECT id, size, size IS NULL FROM EVENT_Request ORDER BY id", &["7||1", "8|100|0"]),
+                ("SELECT id, size FROM NAMED_Request ORDER BY id", &["7|", "8|100"]),
+                // The latest version describes it.
+                ("SELECT doc FROM event_type WHERE name = 'Request'", &["A request came"]),
+                ("SELECT count(*) FROM event_param", &["2"]),
+                ("SELECT minor FROM registry ORDER BY minor", &["0", "1"]),
+            ],
+        );
+    }
+}
+
+/// A parameter that became wider stays one column; one that became something else gets one of its own.
+#[test]
+fn changed_parameters_do_not_mix() {
+    let wide = relation([1, 1, 0], &format!("{WIDE}, {ID}"), "A request");
+    let wide = run(3, &wide, &[Value::Unsigned(1 << 40), Value::Word(9)]);
+    let named = relation([1, 2, 0], &format!("{ID}, {NAMED}"), "A request");
+    let named = run(4, &named, &[Value::Word(10), Value::String(Text(b"large"))]);
+    let folder = loaded(&[("b.tel", appended())]).with("c.tel", &wide).with("d.tel", &named);
+    folder.check("sql_versions", &["sql c.tel", "sql d.tel"]);
+    check(
+        &folder.path("telemetry.db"),
+        &[
+            (
+                "SELECT id, size, size__text FROM EVENT_Request ORDER BY id",
+                &["8|100|", "9|1099511627776|", "10||large"],
+            ),
+            // Which rows are of which version.
+            (
+                "SELECT E.id, R.major || '.' || R.median || '.' || R.minor FROM EVENT_Request AS E
+                 JOIN lane AS L ON L.session = E.session AND L.thread = E.thread
+                 JOIN registry AS R ON R.fingerprint = L.fingerprint ORDER BY 1",
+                &["8|1.0.1", "9|1.1.0", "10|1.2.0"],
+            ),
+            (
+                "SELECT ident, column_name FROM event_param ORDER BY param_index",
+                &["id|id", "size|size__text"],
+            ),
+        ],
+    );
+}
+
+/// Docs may change without a version: `-r` takes those of the input.
+#[test]
+fn descriptions_are_rebuilt() {
+    let params = format!("{ID}, {SIZE}");
+    let reworded =
+        run(5, &relation([1, 0, 1], &params, "Somebody asks"), &[Value::Word(1), Value::Unsigned(2)]);
+    let folder = loaded(&[("a.tel", appended())]).with("b.tel", reworded);
+    let doc = || rows(&folder.path("telemetry.db"), "SELECT doc FROM event_type WHERE name = 'Request'");
+    assert_eq!(folder.run("sql b.tel").code, Some(0));
+    assert_eq!(doc(), ["A request came"]);
+    assert_eq!(folder.run("sql -r b.tel").code, Some(0));
+    assert_eq!(doc(), ["Somebody asks"]);
+    // A second load does not multiply descriptions, as mpseventsql's does.
+    assert_eq!(rows(&folder.path("telemetry.db"), "SELECT count(*) FROM event_param"), ["2"]);
+}
