@@ -93,7 +93,7 @@ impl Registry {
 
     /// A number that differs, as good as always, between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. Docs, units, spans,
-    /// `always`, `used` and `since` are not in it: the last says what *older* streams lack.
+    /// `always`, `used`, `replay` and `since` are not in it: the last says what *older* streams lack.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -145,6 +145,13 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
     }
     let _ = writeln!(out, "kind = {}", quoted(&registry.kind_of(event).name));
     let _ = writeln!(out, "doc = {}", quoted(&event.doc));
+    if let Some(replay) = &event.replay {
+        let _ = write!(out, "replay = {{ action = {}", quoted(replay.action.name()));
+        for (role, param) in &replay.roles {
+            let _ = write!(out, ", {} = {}", role.name(), quoted(&event.params[*param].name));
+        }
+        out.push_str(" }\n");
+    }
     if event.params.is_empty() {
         return;
     }

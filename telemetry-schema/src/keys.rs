@@ -19,7 +19,10 @@ pub const TYPE: &[&str] = &["repr", "flags", "doc", "values"];
 pub const VALUE: &[&str] = &["value", "doc"];
 
 /// Of an event.
-pub const EVENT: &[&str] = &["name", "code", "always", "used", "kind", "doc", "params"];
+pub const EVENT: &[&str] = &["name", "code", "always", "used", "kind", "doc", "replay", "params"];
+
+/// Of the mark `replay`.
+pub const REPLAY: &[&str] = &["action", "old", "pointer", "size", "align"];
 
 /// Of a parameter.
 pub const PARAM: &[&str] = &["name", "sort", "max", "unit", "since", "doc"];

@@ -46,6 +46,18 @@
 //!   { name = "pause", sort = "u64", unit = "ns", since = "1.0.1" },   # appended in that version
 //! ]
 //!
+//! [[event]]                                      # a replayer does such an event again
+//! name = "Resized"
+//! code = 0x0020
+//! kind = "Trace"
+//! doc = "A block was given another size, and perhaps another place"
+//! replay = { action = "realloc", old = "before", pointer = "after", size = "size" }
+//! params = [
+//!   { name = "before", sort = "A" },
+//!   { name = "after", sort = "A" },
+//!   { name = "size", sort = "W", unit = "bytes" },
+//! ]
+//!
 //! [[event]]
 //! name = "TraceEnd"
 //! code = 0x0012
@@ -67,7 +79,7 @@
 //! reason = "no stream has it yet"
 //! # "#;
 //! # let registry = telemetry_schema::parse(text).unwrap();
-//! # assert_eq!(registry.events.len(), 2);
+//! # assert_eq!(registry.events.len(), 3);
 //! ```
 //!
 //! Left out, `clock` is `precise`, `flags` false, `always` and `used` true, `params` empty; `unit`,
@@ -78,6 +90,12 @@
 //! A parameter that is appended to an event that streams in the world already have says `since` which
 //! version, so that decoders know that older streams are without it; so do all parameters behind
 //! it. Once the major rises no stream is older, and `since` is left out.
+//!
+//! What `replay` says is for replayers ([`Replay`]): the action is `alloc`, `free`, `realloc` or
+//! `custom`, and the other keys name the parameters that say with what. `alloc` needs `pointer` and
+//! `size`, `free` `pointer`, `realloc` `old`, `pointer` and `size`; the first and the last may have
+//! `align`, and `free` `size`. Pointers are of sort `pointer` or `addr`, the others `word` or unsigned
+//! integers, in bytes.
 //!
 //! Kinds, types and events share one namespace, whatever the case of their letters. Names are no
 //! keywords of Rust or Python, since they stand in generated code as they are.
@@ -94,6 +112,7 @@ pub mod keys;
 pub mod limits;
 mod load;
 mod model;
+mod replay;
 mod size;
 mod slots;
 mod snippet;
@@ -105,6 +124,7 @@ mod words;
 pub use diagnostic::{Diagnostic, Invalid, Label};
 pub use load::{LoadCause, LoadError, Relation, load, load_lock, lock_path};
 pub use model::*;
+pub use replay::{Replay, ReplayAction, ReplayRole};
 pub use slots::Slots;
 pub use sort::Sort;
 pub use words::{RESERVED, snake_case};

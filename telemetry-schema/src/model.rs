@@ -1,7 +1,7 @@
 //! The checked relation. What [`crate::parse`] returns keeps every rule, so that generators and
 //! decoders need none of their own.
 
-use crate::Sort;
+use crate::{Replay, Sort};
 
 /// One `events.toml`: a named, versioned set of kinds, types and events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +107,8 @@ pub struct Event {
     pub kind: usize,
     /// What happened.
     pub doc: String,
+    /// What a replayer does for it.
+    pub replay: Option<Replay>,
     /// In wire order.
     pub params: Vec<Param>,
 }

@@ -7,7 +7,7 @@ use super::fields::{Fields, integer};
 use super::kinds::Kinds;
 use super::names::Style;
 use super::types::Types;
-use super::{Check, params};
+use super::{Check, params, replay};
 use crate::diagnostic::quote;
 use crate::limits::MAX_EVENT_LEN;
 use crate::{Diagnostic, Event, Registry, Version, keys};
@@ -53,6 +53,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
             used: fields.flag(cx, "used", true),
             kind: kinds.of_event(cx, &fields),
             doc: fields.need_doc(cx),
+            replay: replay::replay(cx, &fields, &params, sound),
             params,
         };
         if sound {

@@ -203,6 +203,9 @@ fn example(key: &str) -> Option<&'static str> {
         "params" => Some("`params = [{ name = \"size\", sort = \"word\" }]`"),
         "since" => Some("`since = \"1.2.0\"`, the version of the registry that the parameter came with"),
         "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`"),
+        "replay" => Some("`replay = { action = \"alloc\", pointer = \"block\", size = \"size\" }`"),
+        "action" => Some("`action = \"alloc\"`"),
+        "pointer" | "old" | "size" | "align" => Some("the name of a parameter, `\"size\"`"),
         "begin" | "end" => Some("the name of an event, `\"PoolInit\"`"),
         _ => None,
     }

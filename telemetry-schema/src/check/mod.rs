@@ -11,6 +11,7 @@ mod kinds;
 mod names;
 mod params;
 mod prose;
+mod replay;
 mod since;
 mod spans;
 mod types;

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
-    Clock, Count, Event, Kind, Param, Registry, Sort, Span, Type, TypeForm, TypeValue, Version,
+    Clock, Count, Event, Kind, Param, Registry, Replay, ReplayAction, ReplayRole, Sort, Span, Type, TypeForm,
+    TypeValue, Version,
 };
 
 /// Kinds, types and events are called so: acronyms, digits, single letters.
@@ -104,6 +105,7 @@ fn event(name: &str, kinds: usize, types: usize) -> impl Strategy<Value = Event>
             used,
             kind,
             doc,
+            replay: replay(&params, always),
             params,
         },
     )
@@ -115,6 +117,34 @@ fn append(event: &mut Event, version: Version) {
     for (age, param) in event.params.iter_mut().rev().take(appended).enumerate() {
         param.since = Some(Version { median: version.median >> (8 * age), ..version });
     }
+}
+
+/// A mark of the first action whose roles the parameters can have.
+fn replay(params: &[Param], custom: bool) -> Option<Replay> {
+    let custom = custom.then(|| Replay { action: ReplayAction::Custom, roles: Vec::new() });
+    let mut actions = [ReplayAction::Realloc, ReplayAction::Alloc, ReplayAction::Free].into_iter();
+    actions.find_map(|action| roles(params, action)).or(custom)
+}
+
+fn roles(params: &[Param], action: ReplayAction) -> Option<Replay> {
+    let mut left: Vec<usize> = (0..params.len()).collect();
+    let mut roles = Vec::new();
+    for role in ReplayRole::ALL {
+        let fits = |index: &usize| {
+            let Param { sort, count, unit, .. } = &params[*index];
+            *count == Count::One && role.takes(*sort) && matches!(unit.as_str(), "" | "bytes")
+        };
+        let needed = action.needs().contains(role);
+        if !needed && !action.allows().contains(role) {
+            continue;
+        }
+        match left.iter().position(fits) {
+            Some(at) => roles.push((*role, left.remove(at))),
+            None if needed => return None,
+            None => {}
+        }
+    }
+    Some(Replay { action, roles })
 }
 
 fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {

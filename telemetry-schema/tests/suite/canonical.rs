@@ -59,6 +59,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("since", true, |r| r.events[2].params[2].since = Some(r.version));
     compare("always", true, |r| r.events[1].always = false);
     compare("used", true, |r| r.events[1].used = false);
+    compare("a replay", true, |r| r.events[0].replay = None);
     compare("a span", true, |r| r.spans.clear());
 }
 

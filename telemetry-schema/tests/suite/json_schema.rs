@@ -96,6 +96,7 @@ fn keys_are_those_that_are_read_and_all_are_described() {
         ("/$defs/type", keys::TYPE),
         ("/$defs/value/anyOf/1", keys::VALUE),
         ("/$defs/event", keys::EVENT),
+        ("/$defs/replay", keys::REPLAY),
         ("/$defs/param", keys::PARAM),
         ("/$defs/span", keys::SPAN),
         ("/$defs/allow", keys::ALLOW),

@@ -168,6 +168,72 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     form("empty_doc", &[("\"A pool was made\"", "\" \"")]),
     form("empty_optional_doc", &[("\"the pool\"", "\"\"")]),
     form("control_character_in_doc", &[("\"the pool\"", "\"the \\u001b[31mpool\"")]),
+    // Replays.
+    form("wrong_type_replay", &[("code = 0x0011", "code = 0x0011\nreplay = \"alloc\"")]),
+    form("replay_without_action", &[("code = 0x0011", "code = 0x0011\nreplay = { pointer = \"trace\" }")]),
+    form(
+        "unknown_action_near",
+        &[("code = 0x0011", "code = 0x0011\nreplay = { action = \"aloc\", pointer = \"trace\" }")],
+    ),
+    form("unknown_action_far", &[("code = 0x0011", "code = 0x0011\nreplay = { action = \"copy\" }")]),
+    form(
+        "missing_role",
+        &[("code = 0x0011", "code = 0x0011\nreplay = { action = \"alloc\", pointer = \"trace\" }")],
+    ),
+    form(
+        "unknown_role",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\nreplay = { action = \"free\", pointer = \"trace\", siz = \"condemned\" }",
+        )],
+    ),
+    form(
+        "role_of_another_action",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\nreplay = { action = \"free\", pointer = \"trace\", old = \"trace\" }",
+        )],
+    ),
+    form(
+        "role_of_no_action",
+        &[("code = 0x0011", "code = 0x0011\nreplay = { action = \"custom\", pointer = \"trace\" }")],
+    ),
+    meaning(
+        "role_of_unknown_param_near",
+        &[("code = 0x0011", "code = 0x0011\nreplay = { action = \"free\", pointer = \"tracer\" }")],
+    ),
+    meaning(
+        "role_of_unknown_param_far",
+        &[("code = 0x0011", "code = 0x0011\nreplay = { action = \"free\", pointer = \"block\" }")],
+    ),
+    meaning(
+        "role_of_another_sort",
+        &[("code = 0x0011", "code = 0x0011\nreplay = { action = \"free\", pointer = \"condemned\" }")],
+    ),
+    meaning(
+        "role_of_array",
+        &[(
+            "code = 0x0012",
+            "code = 0x0012\nreplay = { action = \"free\", pointer = \"trace\", size = \"ranks\" }",
+        )],
+    ),
+    meaning(
+        "role_in_another_unit",
+        &[
+            (
+                "code = 0x0011",
+                "code = 0x0011\nreplay = { action = \"free\", pointer = \"trace\", size = \"condemned\" }",
+            ),
+            ("unit = \"bytes\"", "unit = \"pages\""),
+        ],
+    ),
+    meaning(
+        "param_of_two_roles",
+        &[(
+            "code = 0x0011",
+            "code = 0x0011\nreplay = { action = \"realloc\", old = \"trace\", pointer = \"trace\", size = \"condemned\" }",
+        )],
+    ),
     // Types.
     form("unknown_repr", &[("repr = \"u8\"", "repr = \"f32\"")]),
     form("signed_flags", &[("repr = \"u16\"", "repr = \"i16\"")]),
