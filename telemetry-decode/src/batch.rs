@@ -33,6 +33,8 @@ pub(crate) struct Head {
     pub(crate) event: u32,
     /// Bytes that it takes in its block.
     pub(crate) len: u32,
+    /// Where in the payload it begins.
+    pub(crate) at: u32,
     /// Its parameters.
     first: u32,
 }
@@ -94,8 +96,9 @@ impl Take<'_> for Batch {
     }
 
     #[inline(always)]
-    fn keep(&mut self, event: &EventPlan, time: u64, len: u32, _: &Session) {
-        self.heads.push(Head { time, event: event.index, len, first: self.used as u32 });
+    fn keep(&mut self, event: &EventPlan, time: u64, bytes: Range<u32>, _: &Session) {
+        let Range { start: at, end } = bytes;
+        self.heads.push(Head { time, event: event.index, len: end - at, at, first: self.used as u32 });
         self.used += event.params as usize;
     }
 }

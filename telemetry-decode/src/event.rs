@@ -25,6 +25,9 @@ pub struct Event<'a> {
     pub schema: &'a schema::Event,
     /// Bytes that the event takes in its block: code, time and parameters, without compression.
     pub packed_len: u32,
+    /// Where it begins, in bytes of the input; several inputs count as one. Of the last event of a recovered
+    /// thread it is not known, and 0.
+    pub offset: u64,
     /// Its index in the registry.
     pub(crate) index: usize,
     pub(crate) payload: &'a [u8],

@@ -39,6 +39,7 @@ mod read_lane;
 mod reader;
 mod recover;
 mod registries;
+pub mod replay;
 mod report;
 mod session;
 mod source;
@@ -73,5 +74,7 @@ pub use writer::{Lane, WriteError, Writer};
 /// For generated code. Not public API.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::reader::Reader;
+    pub use crate::replay::{Pace, Place, ReplayError, Replayed, replay};
     pub use crate::typed::*;
 }

@@ -63,6 +63,11 @@ impl Part {
         Part { give, ..self }
     }
 
+    /// Where in the input the payload stands.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
     /// Where in the payload the next event begins.
     pub(crate) fn pos(&self) -> usize {
         self.pos
@@ -186,8 +191,9 @@ impl Decoder {
                         && self.filter.until_ns.is_none_or(|until| ns < until)
                 };
             if passes {
-                let len = before.rest().len() - reading.cursor.rest().len();
-                taker.keep(event, reading.time, len as u32, session);
+                let end = window.at + payload.len();
+                let bytes = (end - before.rest().len()) as u32..(end - reading.cursor.rest().len()) as u32;
+                taker.keep(event, reading.time, bytes, session);
             } else {
                 part.filtered += 1;
             }
@@ -218,6 +224,7 @@ impl Decoder {
             schema: registry.registry.events.get(head.event as usize)?,
             index: head.event as usize,
             packed_len: head.len,
+            offset: part.at + u64::from(head.at),
             payload,
             raw,
         })
@@ -315,7 +322,7 @@ impl Take<'_> for Raws {
         event.read(&mut reading.cursor, reading.slots, reading.payload.len(), &mut self.0)
     }
 
-    fn keep(&mut self, _: &EventPlan, _: u64, _: u32, _: &Session) {}
+    fn keep(&mut self, _: &EventPlan, _: u64, _: Range<u32>, _: &Session) {}
 }
 
 /// Who takes the events of a part.
@@ -324,8 +331,8 @@ pub(crate) trait Take<'p> {
     fn is_full(&self) -> bool;
     /// Reads the parameters of an event.
     fn read(&mut self, event: &EventPlan, reading: &mut Reading<'p, '_>) -> Result<(), Malformed>;
-    /// Takes the event read last, of so many bytes. Not called if nobody wants it.
-    fn keep(&mut self, event: &EventPlan, time: u64, len: u32, session: &Session);
+    /// Takes the event read last, which stands in these bytes of the payload. Not called if nobody wants it.
+    fn keep(&mut self, event: &EventPlan, time: u64, bytes: Range<u32>, session: &Session);
 }
 
 /// Where the events of a part are read.

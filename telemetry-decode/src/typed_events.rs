@@ -2,6 +2,7 @@
 
 use std::io;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use telemetry_format::{Label, Malformed};
 use telemetry_schema::Registry;
@@ -68,6 +69,8 @@ pub struct At<'a, E> {
     pub thread: u32,
     /// The run that it is of.
     pub session: &'a Session,
+    /// Where it begins, in bytes of the input.
+    pub offset: u64,
 }
 
 impl<E> At<'_, E> {
@@ -129,9 +132,9 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         }
         // Decoded again: what is lent in a loop cannot leave it.
         let Some(event) = self.events.current() else { return Ok(None) };
-        let Event { session, ticks, thread, registry, .. } = event;
+        let Event { session, ticks, thread, registry, offset, .. } = event;
         let event = typed::<D>(&event, self.forms.of(registry, &mut self.account)?);
-        Ok(event.map(|event| At { event, ticks, thread, session }))
+        Ok(event.map(|event| At { event, ticks, thread, session, offset }))
     }
 
     /// Calls a function with every event that is left. In stream order this is the fastest way.
@@ -146,12 +149,21 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
             return Ok(());
         }
         while let Some((decoder, part, payload)) = self.events.next_part()? {
-            let (registry, thread) = decoder.origin(part);
+            let ((registry, thread), at) = (decoder.origin(part), part.at());
             let (scratch, account) = (&mut self.scratch, &mut self.account);
             let forms = self.forms.of(registry, account)?;
             scratch.resize(registry.plan.max_params(), Raw::default());
-            let mut taker =
-                Taker::<D, _> { f: &mut f, forms, thread, scratch, account, read: None, unread: 0, kept: 0 };
+            let mut taker = Taker::<D, _> {
+                f: &mut f,
+                forms,
+                thread,
+                at,
+                scratch,
+                account,
+                read: None,
+                unread: 0,
+                kept: 0,
+            };
             decoder.read_all(part, payload, &mut taker);
             decoder.report.events += taker.kept;
         }
@@ -179,6 +191,8 @@ struct Taker<'p, 't, D: Typed, F> {
     f: &'t mut F,
     forms: &'t [Known],
     thread: u32,
+    /// Where in the input the part's payload stands.
+    at: u64,
     scratch: &'t mut [Raw],
     account: &'t mut Account,
     read: Option<D::Event<'p>>,
@@ -221,10 +235,13 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
     }
 
     #[inline(always)]
-    fn keep(&mut self, _: &EventPlan, ticks: u64, _: u32, session: &Session) {
+    fn keep(&mut self, _: &EventPlan, ticks: u64, bytes: Range<u32>, session: &Session) {
         self.kept += 1;
         match self.read.take() {
-            Some(event) => (self.f)(At { event, ticks, thread: self.thread, session }),
+            Some(event) => {
+                let offset = self.at + u64::from(bytes.start);
+                (self.f)(At { event, ticks, thread: self.thread, session, offset });
+            }
             None => self.account.pass_over(self.forms.get(self.unread as usize)),
         }
     }

@@ -29,6 +29,7 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
         quote!(Event::#name(_) => #code,)
     });
     let any_lifetime = registry.events.iter().any(borrows).then(|| quote!(<'a>));
+    let replay = crate::replay::trait_(registry);
     let text = registry.to_toml();
     quote! {
         #(#structs)*
@@ -70,6 +71,8 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
         }
 
         #(#elements)*
+
+        #replay
 
         impl __decode::rt::Typed for Decoder {
             type Event<'a> = Event #any_lifetime;
@@ -232,6 +235,7 @@ fn borrows(event: &Event) -> bool {
     event.params.iter().any(|param| param.count != Count::One || param.sort.is_run())
 }
 
-fn lifetime(event: &Event) -> Option<TokenStream> {
+/// Of the event's struct, if it has one.
+pub(crate) fn lifetime(event: &Event) -> Option<TokenStream> {
     borrows(event).then(|| quote!(<'a>))
 }

@@ -12,6 +12,7 @@ mod emit;
 mod fallback;
 mod module;
 mod relation;
+mod replay;
 mod sorts;
 mod source;
 #[cfg(test)]
@@ -42,7 +43,8 @@ use proc_macro::TokenStream;
 ///   They are evaluated only if the event is on, and type-checked also if it is compiled out;
 /// - for each type of the relation an enum, or a struct for flags;
 /// - `REGISTRY`, the [`Registry`](../telemetry_runtime/struct.Registry.html);
-/// - with `decode`, a struct for each event, the enum `Event` over them, and `Reader`.
+/// - with `decode`, a struct for each event, the enum `Event` over them, and `Decoder`; if events
+///   are marked `replay`, the trait `Replay` with a method for each.
 ///
 /// What the module has in its braces stays in it. Its crate is compiled anew when the file changes, or
 /// its lock, which is beside it and called as it, with `.lock` for `.toml`. A lock that appears is

@@ -31,6 +31,11 @@ fn typed_decoders() {
     insta::assert_snapshot!(expand(include_str!("../tests/typed.toml"), "\"events.toml\", decode"));
 }
 
+#[test]
+fn a_replay_of_marked_events() {
+    insta::assert_snapshot!(expand(include_str!("../tests/replay.toml"), "\"events.toml\", decode"));
+}
+
 /// Only the runtime itself is told from users' crates.
 #[test]
 fn the_runtime_is_told_by_its_path() {

@@ -131,6 +131,7 @@ impl Recovered {
             schema: registry.registry.events.get(last.index as usize)?,
             index: last.index as usize,
             packed_len: last.payload.len() as u32,
+            offset: 0,
             payload: &last.payload,
             raw: &last.raw,
         })

@@ -1,0 +1,141 @@
+//! Events of a relation, given by time to the program's own replayer.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::completeness::Completeness;
+use crate::reader::{Order, Reader};
+use crate::typed::Typed;
+use crate::typed_events::At;
+
+/// How fast events follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Pace {
+    /// Without a pause.
+    #[default]
+    Fast,
+    /// As they were recorded, so many times faster: 1 is as fast as the program was. Numbers that are not
+    /// above 0 are taken for 1.
+    Recorded(f64),
+}
+
+/// Waits for the time of events.
+#[derive(Debug)]
+pub struct Timer {
+    /// None without pauses.
+    speed: Option<f64>,
+    /// When the first event was replayed, and when it was recorded.
+    start: Option<(Instant, i64)>,
+}
+
+/// Where and when an event was.
+pub type Place<'a> = At<'a, ()>;
+
+/// What became of a stream.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// Events that were replayed.
+    pub events: u64,
+    /// Events without a mark, of other registries, or of forms that the program does not know.
+    pub others: u64,
+    /// What was read of the stream, and what was not.
+    pub completeness: Completeness,
+}
+
+/// Why a replay ended before its stream.
+#[derive(Debug)]
+pub enum ReplayError<E> {
+    /// The stream cannot be read.
+    Io(io::Error),
+    /// The replayer could not do as an event says.
+    Event {
+        /// The event's name.
+        event: &'static str,
+        /// Its number among the events of the stream that the program knows, from 1.
+        number: u64,
+        /// Where it begins, in bytes of the input.
+        offset: u64,
+        /// Nanoseconds since its session began.
+        time_ns: i64,
+        /// The session's number for its thread.
+        thread: u32,
+        /// What the replayer says.
+        cause: E,
+    },
+}
+
+impl Timer {
+    /// A timer that has not begun.
+    pub fn new(pace: Pace) -> Timer {
+        let speed = match pace {
+            Pace::Fast => None,
+            Pace::Recorded(speed) if speed > 0.0 && speed.is_finite() => Some(speed),
+            Pace::Recorded(_) => Some(1.0),
+        };
+        Timer { speed, start: None }
+    }
+
+    /// Waits until it is time for an event that was recorded at this wall-clock time. The first is at once.
+    pub fn wait(&mut self, wall_ns: i64) {
+        let Some(speed) = self.speed else { return };
+        let (start, first_ns) = *self.start.get_or_insert_with(|| (Instant::now(), wall_ns));
+        let since_ns = wall_ns.saturating_sub(first_ns) as f64 / speed;
+        let due = Duration::try_from_secs_f64(since_ns / 1e9).unwrap_or_default();
+        let pause = due.saturating_sub(start.elapsed());
+        if !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
+    }
+}
+
+/// Gives the events of a stream by time to a function, which replays those that it has a use for and says
+/// what they are. What the macro's `Replay::replay` calls.
+///
+/// # Errors
+/// Those of the input, and the first of the function's.
+pub fn replay<D: Typed, E>(
+    reader: Reader<'_>,
+    pace: Pace,
+    mut step: impl FnMut(D::Event<'_>, &Place<'_>) -> Option<(&'static str, Result<(), E>)>,
+) -> Result<Replayed, ReplayError<E>> {
+    let mut events = reader.order(Order::Time).typed::<D>()?;
+    let mut timer = Timer::new(pace);
+    let (mut replayed, mut number) = (0, 0);
+    while let Some(at) = events.next()? {
+        number += 1;
+        let At { event, ticks, thread, session, offset } = at;
+        let place = Place { event: (), ticks, thread, session, offset };
+        timer.wait(session.clock.wall_ns(ticks));
+        match step(event, &place) {
+            None => {}
+            Some((_, Ok(()))) => replayed += 1,
+            Some((event, Err(cause))) => {
+                let time_ns = place.time_ns();
+                return Err(ReplayError::Event { event, number, offset, time_ns, thread, cause });
+            }
+        }
+    }
+    let others = events.others() + number - replayed;
+    Ok(Replayed { events: replayed, others, completeness: events.completeness() })
+}
+
+impl<E> From<io::Error> for ReplayError<E> {
+    fn from(error: io::Error) -> Self {
+        ReplayError::Io(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for ReplayError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::Io(error) => write!(f, "cannot read the stream: {error}"),
+            ReplayError::Event { event, number, offset, time_ns, thread, cause } => write!(
+                f,
+                "event {number}, `{event}` of thread {thread} at {time_ns} ns, byte {offset}: {cause}"
+            ),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for ReplayError<E> {}
