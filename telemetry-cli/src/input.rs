@@ -1,5 +1,7 @@
 //! Which streams a command reads, and how they are opened.
 
+use std::fs::File;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 use telemetry_decode::{Events, Filter, Index, Order, RUNTIME_REGISTRY, Reader};
@@ -116,7 +118,7 @@ impl Inputs {
 
     /// Reads block headers. None if an input is a pipe, which can be read only once.
     pub(crate) fn index_again(&self) -> Result<Option<Index>, Failure> {
-        if self.names.iter().all(|name| name.len.is_some()) { self.index().map(Some) } else { Ok(None) }
+        if self.are_files() { self.index().map(Some) } else { Ok(None) }
     }
 
     /// Reads block headers.
@@ -163,11 +165,47 @@ impl Inputs {
             }
     }
 
+    /// True if all can be read again.
+    pub(crate) fn are_files(&self) -> bool {
+        self.names.iter().all(|name| name.len.is_some())
+    }
+
+    /// The same, whose bytes another process has put together on standard input.
+    pub(crate) fn on_stdin(self) -> Inputs {
+        Inputs { names: vec![Named { path: "-".into(), start: Some(0), len: None }], ..self }
+    }
+
+    /// Copies all to a file without a name, so that they can be read again.
+    pub(crate) fn spool(&self) -> Result<File, Failure> {
+        let failed =
+            |error: io::Error| Failure::new(format!("cannot copy the stream to a temporary file: {error}"));
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        for Named { path, .. } in &self.names {
+            let copied = match path.as_os_str() == "-" {
+                true => io::copy(&mut io::stdin().lock(), &mut file),
+                false => File::open(path).and_then(|mut input| io::copy(&mut input, &mut file)),
+            };
+            copied.map_err(|error| Failure::new(format!("cannot read {}: {error}", display(path))))?;
+        }
+        Ok(file)
+    }
+
+    /// Reads what was spooled.
+    pub(crate) fn reader_of(&self, mut spooled: &File) -> Result<Reader<'static>, Failure> {
+        spooled.rewind().map_err(cannot_read)?;
+        let again = spooled.try_clone().map_err(cannot_read)?;
+        Ok(self.with_registries(Reader::from_read(again)))
+    }
+
     pub(crate) fn reader(&self) -> Result<Reader<'static>, Failure> {
         let paths = self.names.iter().map(|name| &name.path);
         let hint = if self.is_default { "; help: name a file, or set $TELEMETRY_FILENAME" } else { "" };
         let reader = Reader::open_all(paths).map_err(|error| Failure::new(format!("{error}{hint}")))?;
-        Ok(self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry))
+        Ok(self.with_registries(reader))
+    }
+
+    fn with_registries(&self, reader: Reader<'static>) -> Reader<'static> {
+        self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }
 }
 

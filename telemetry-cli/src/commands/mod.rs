@@ -12,6 +12,7 @@ mod listen;
 mod print;
 mod recover;
 mod release;
+mod replay;
 mod sql;
 mod stats;
 #[cfg(unix)]
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Info(info::Args),
     Stats(stats::Args),
     Recover(recover::Args),
+    Replay(replay::Args),
     Check(check::Args),
     Release(release::Args),
     History(history::Args),
@@ -55,6 +57,7 @@ impl Command {
             Command::Info(args) => args.run(),
             Command::Stats(args) => args.run(),
             Command::Recover(args) => args.run(),
+            Command::Replay(args) => args.run(),
             Command::Check(args) => args.run(),
             Command::Release(args) => args.run(),
             Command::History(args) => args.run(),

@@ -18,6 +18,7 @@ fn samples_are_real() {
     let folder = Folder::new()
         .with("gc.tel", whole)
         .with("broken.tel", broken)
+        .with("alloc.tel", crate::replay::sound())
         .with("app.ring", image(&gc(), 3))
         .with("events.toml", GC)
         .with("events.lock", released(GC))

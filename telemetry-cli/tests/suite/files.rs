@@ -150,6 +150,7 @@ fn help_is_for_every_command() {
             "info --help",
             "stats --help",
             "recover --help",
+            "replay --help",
             "check --help",
             "listen --help",
         ],

@@ -15,6 +15,7 @@ mod listen;
 mod processes;
 mod recover;
 mod relations;
+mod replay;
 mod report;
 mod sql;
 mod text;

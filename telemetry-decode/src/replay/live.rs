@@ -57,6 +57,10 @@ pub struct Totals {
     pub peak_blocks: u64,
     /// Events that do not fit what came before them, listed or not.
     pub faults: u64,
+    /// Of these, those that give up memory that no event has allocated.
+    pub not_live: u64,
+    /// Of these, those that no event that is lost or missing can be the reason of.
+    pub inexcusable: u64,
 }
 
 /// The memory that is live.
@@ -102,8 +106,14 @@ impl Live {
 
     /// The same with room for so many pieces of memory, so that no tables grow.
     pub fn with_capacity(blocks: usize) -> Live {
-        let (blocks, free_slots) = (HashMap::with_capacity(blocks), Vec::with_capacity(blocks));
-        Live { blocks, free_slots, ..Live::default() }
+        let mut live = Live { free_slots: vec![0; blocks], ..Live::default() };
+        live.free_slots.clear();
+        // Touched, so that what is resident grows no more.
+        live.blocks = (0..blocks as u64)
+            .map(|n| ((n, n), Block { slot: 0, size: 0, since: 0, displaced_by: None }))
+            .collect();
+        live.blocks.clear();
+        live
     }
 
     /// Takes the next event, and says what to do again; none if there is nothing to do.
@@ -142,17 +152,18 @@ impl Live {
         self.totals
     }
 
-    /// Ends the recording, and gives what was wrong with it in the order of events: the first thousand,
-    /// [`Totals::faults`] has their number. What is live then is not wrong.
-    pub fn finish(&mut self) -> Vec<Fault> {
+    /// Ends the recording, and gives what was wrong with it, in the order of events: the first thousand that
+    /// were found. What is live at the end is not wrong.
+    pub fn finish(mut self) -> (Vec<Fault>, Totals) {
         let displaced = std::mem::take(&mut self.displaced).into_iter();
         let displaced = displaced.flat_map(|(key, blocks)| blocks.into_iter().map(move |block| (key, block)));
-        let all = displaced.chain(self.blocks.drain());
+        let blocks = std::mem::take(&mut self.blocks);
+        let all = displaced.chain(blocks);
         let mut left: Vec<_> = all.filter_map(|(key, block)| double(key, &block)).collect();
         left.sort_by_key(|fault| fault.origin.number);
         left.into_iter().for_each(|fault| self.fault(fault));
         self.faults.sort_by_key(|fault| fault.origin.number);
-        std::mem::take(&mut self.faults)
+        (self.faults, self.totals)
     }
 
     fn alloc(&mut self, key: Key, size: u64, align: u64, origin: &Origin) -> Option<Op> {
@@ -243,6 +254,8 @@ impl Live {
 
     fn fault(&mut self, fault: Fault) {
         self.totals.faults += 1;
+        self.totals.not_live += u64::from(matches!(fault.cause, FaultCause::NotLive { .. }));
+        self.totals.inexcusable += u64::from(!fault.cause.is_excused_by_loss());
         if self.faults.len() < MAX_LISTED {
             self.faults.push(fault);
         }

@@ -1,0 +1,40 @@
+//! Every allocation of a program, recorded by its global allocator, for `telemetry replay`.
+//!
+//! ```sh
+//! TELEMETRY_CONTROL=all TELEMETRY_FILENAME=alloc.tel cargo run --release --example alloc_trace
+//! telemetry replay --compare alloc.tel
+//! ```
+//!
+//! With `TELEMETRY_CONTROL` in its environment a program is recorded from its first allocation on, which is
+//! before `main`.
+
+#[path = "alloc_trace/tracing.rs"]
+mod tracing;
+#[path = "alloc_trace/work.rs"]
+mod work;
+
+use telemetry::telemetry_event;
+use tracing::Tracing;
+
+#[telemetry_event("examples/alloc_trace/events.toml")]
+pub mod events {}
+
+#[global_allocator]
+static ALLOCATOR: Tracing = Tracing::new();
+
+fn main() {
+    let words = work::work(2, 2_000);
+    // What comes behind is not recorded: so the account is exact.
+    telemetry::reset("all");
+    telemetry::flush();
+    let counters = telemetry::counters();
+    let lost = counters.lost_pool + counters.lost_nested + counters.lost_sink;
+    println!(
+        "{words} words; {} events written, {lost} lost; {} bytes asked for",
+        counters.written,
+        ALLOCATOR.asked_bytes()
+    );
+    if counters.emitted() == 0 {
+        eprintln!("alloc_trace: nothing is on; help: TELEMETRY_CONTROL=all records every allocation");
+    }
+}

@@ -1,0 +1,94 @@
+//! What a recording holds: read once before it is replayed.
+
+use serde::{Deserialize, Serialize};
+use telemetry_decode::replay::{Live, Origin, Totals};
+use telemetry_decode::{Events, Order, Reader};
+
+use super::batch::Batch;
+use crate::exit::Failure;
+use crate::input::{Inputs, cannot_read};
+use crate::text::print::thread_name;
+use crate::verdict::Verdict;
+
+/// What a recording holds.
+pub(super) struct Survey {
+    pub(super) totals: Totals,
+    /// The first of those that [`Totals::faults`] counts.
+    pub(super) faults: Vec<Wrong>,
+    /// Of all faults, those that events which are lost or missing can have brought about.
+    pub(super) faults_of_loss: u64,
+    /// Events with a mark that only the program's own replayer understands.
+    pub(super) custom: u64,
+    /// Events without a mark.
+    pub(super) unmarked: u64,
+    /// False if the relation marks none.
+    pub(super) is_marked: bool,
+    /// False if events may be missing that others rest on.
+    pub(super) is_whole: bool,
+    pub(super) verdict: Verdict,
+}
+
+/// Something that is wrong with an event.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Wrong {
+    /// The event's number among all, from 1.
+    pub(super) number: u64,
+    pub(super) event: String,
+    pub(super) session: String,
+    pub(super) thread: u32,
+    pub(super) thread_name: String,
+    pub(super) time_ns: i64,
+    /// In bytes of the input.
+    pub(super) offset: u64,
+    pub(super) input: String,
+    pub(super) why: String,
+}
+
+impl Survey {
+    pub(super) fn of(reader: Reader<'_>, inputs: &Inputs) -> Result<Survey, Failure> {
+        let mut events = reader.order(Order::Time).events().map_err(cannot_read)?;
+        let (mut live, mut batch) = (Live::new(), Batch::default());
+        let (mut custom, mut unmarked) = (0, 0);
+        while batch.fill(&mut events, &mut live, |event| match event.schema.replay {
+            Some(_) => custom += 1,
+            None => unmarked += 1,
+        })? {}
+        let (faults, totals) = live.finish();
+        let (completeness, registries) = (events.completeness(), events.registries());
+        let filtered: u64 = completeness.lanes.iter().map(|lane| lane.filtered).sum();
+        Ok(Survey {
+            totals,
+            faults: faults
+                .iter()
+                .map(|fault| Wrong::new(&fault.origin, fault.cause.to_string(), &events, inputs))
+                .collect(),
+            faults_of_loss: totals.faults - totals.inexcusable,
+            custom,
+            unmarked,
+            is_marked: registries.iter().flat_map(|known| &known.events).any(|event| event.replay.is_some()),
+            is_whole: completeness.is_complete() && completeness.withheld() == 0 && filtered == 0,
+            verdict: Verdict::new(&completeness, events.sessions(), inputs),
+        })
+    }
+}
+
+impl Wrong {
+    pub(super) fn new(origin: &Origin, why: String, events: &Events<'_>, inputs: &Inputs) -> Wrong {
+        let registry = events.registries().iter().find(|known| known.fingerprint == origin.registry);
+        let event = registry.and_then(|registry| registry.event(origin.code));
+        let session = events.sessions().iter().find(|session| session.id == origin.session);
+        let (input, offset) = inputs.place(origin.offset);
+        Wrong {
+            number: origin.number,
+            event: event.map_or_else(|| format!("{:#06x}", origin.code), |event| event.name.clone()),
+            session: format!("{:016x}", origin.session),
+            thread: origin.thread,
+            thread_name: session
+                .map_or_else(|| format!("#{}", origin.thread), |session| thread_name(session, origin.thread)),
+            time_ns: origin.time_ns,
+            offset,
+            input,
+            why,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A run with one allocator, in a process that does nothing else, so that its memory is the allocator's.
+
+use std::alloc::{GlobalAlloc, System};
+use std::fs::File;
+use std::io::{self, Seek};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use telemetry_decode::replay::{Live, Op, Pace, Timer};
+use telemetry_decode::{Order, Reader};
+
+use super::allocator::Allocator;
+use super::batch::{Batch, BatchStep};
+use super::memory::{Memory, Refused, Touch};
+use super::survey::Wrong;
+use super::{cannot, resident};
+use crate::exit::{Ended, Failure, Outcome};
+use crate::input::{InputArgs, Inputs, cannot_read};
+use crate::output::Output;
+
+/// What the command says to itself.
+#[derive(clap::Args)]
+pub(crate) struct RunArgs {
+    /// Make one run, and print what was measured
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub(super) worker: Option<Allocator>,
+
+    /// Most blocks that will be live
+    #[arg(long, hide = true, value_name = "N", default_value_t = 0)]
+    blocks: usize,
+
+    /// The streams are on standard input, whatever is named
+    #[arg(long, hide = true)]
+    spooled: bool,
+}
+
+/// What was measured in a run.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Measured {
+    /// Seconds in the allocator and in touching memory.
+    pub(super) seconds: f64,
+    /// Seconds of everything, pauses included.
+    pub(super) total_seconds: f64,
+    pub(super) operations: u64,
+    /// Bytes by which resident memory grew at most.
+    pub(super) peak_resident: Option<u64>,
+    pub(super) refused: u64,
+    pub(super) refusals: Vec<Wrong>,
+}
+
+/// Most refusals that are listed.
+const MAX_REFUSALS: usize = 1000;
+
+impl RunArgs {
+    pub(super) fn inputs(&self, input: &InputArgs) -> Result<Inputs, Failure> {
+        let inputs = input.inputs()?;
+        Ok(if self.spooled { inputs.on_stdin() } else { inputs })
+    }
+}
+
+/// The worker's whole work.
+pub(super) fn work(
+    reader: Reader<'_>,
+    inputs: &Inputs,
+    args: &RunArgs,
+    allocator: Allocator,
+    pace: Pace,
+    touch: Touch,
+) -> Ended {
+    let measured = match allocator {
+        Allocator::System => measure(reader, inputs, Memory::new(System, touch, args.blocks), args, pace),
+        #[cfg(feature = "mimalloc")]
+        Allocator::Mimalloc => {
+            measure(reader, inputs, Memory::new(mimalloc::MiMalloc, touch, args.blocks), args, pace)
+        }
+    }?;
+    let mut output = Output::stdout();
+    // What was measured serializes, and memory takes it.
+    let _ = serde_json::to_writer(output.buffer(), &measured);
+    output.finish()?;
+    Ok(Outcome::Clean)
+}
+
+fn measure<A: GlobalAlloc>(
+    reader: Reader<'_>,
+    inputs: &Inputs,
+    mut memory: Memory<A>,
+    args: &RunArgs,
+    pace: Pace,
+) -> Result<Measured, Failure> {
+    let mut events = reader.order(Order::Time).events().map_err(cannot_read)?;
+    let (mut live, mut batch) = (Live::with_capacity(args.blocks), Batch::default());
+    let mut timer = Timer::new(pace);
+    let (mut spent, mut operations, mut refused, mut refusals) = (Duration::ZERO, 0, 0, Vec::new());
+    let mut more = batch.fill(&mut events, &mut live, |_| {})?;
+    // All that is not the allocator's is there by now.
+    let before = resident::now();
+    resident::forget_peak();
+    let start = Instant::now();
+    while more {
+        let mut refuse = |step: &BatchStep| {
+            refused += 1;
+            if refusals.len() < MAX_REFUSALS {
+                refusals.push((step.origin, step.op));
+            }
+        };
+        if pace == Pace::Fast {
+            let began = Instant::now();
+            for step in &batch.steps {
+                if let Err(Refused) = memory.run(step.op) {
+                    refuse(step);
+                }
+            }
+            spent += began.elapsed();
+        } else {
+            for step in &batch.steps {
+                timer.wait(step.wall_ns);
+                let began = Instant::now();
+                let done = memory.run(step.op);
+                spent += began.elapsed();
+                if let Err(Refused) = done {
+                    refuse(step);
+                }
+            }
+        }
+        operations += batch.steps.len() as u64;
+        more = batch.fill(&mut events, &mut live, |_| {})?;
+    }
+    let total_seconds = start.elapsed().as_secs_f64();
+    let peak = resident::peak();
+    let refusals = refusals.iter().map(|(origin, op)| Wrong::new(origin, why(op), &events, inputs));
+    Ok(Measured {
+        seconds: spent.as_secs_f64(),
+        total_seconds,
+        operations,
+        peak_resident: peak.zip(before).map(|(peak, before)| peak.saturating_sub(before)),
+        refused,
+        refusals: refusals.collect(),
+    })
+}
+
+/// What an allocator refused.
+fn why(op: &Op) -> String {
+    match op {
+        Op::Alloc { size, align, .. } => {
+            format!("the allocator has no {size} bytes with an alignment of {align}")
+        }
+        Op::Realloc { size, .. } => format!("the allocator has no {size} bytes in the place of others"),
+        Op::Free { .. } => "the allocator does not take it back".to_string(),
+    }
+}
+
+/// Runs in processes of their own.
+pub(super) struct Bench {
+    /// Of each allocator.
+    pub(super) repeat: u32,
+    /// Most blocks that will be live.
+    pub(super) blocks: u64,
+    /// The streams, if they cannot be read again by name.
+    pub(super) spooled: Option<File>,
+}
+
+impl Bench {
+    /// All runs; of several allocators by turns, so that what disturbs one disturbs all.
+    pub(super) fn run(
+        mut self,
+        allocators: &[Allocator],
+    ) -> Result<Vec<(Allocator, Vec<Measured>)>, Failure> {
+        let mut runs: Vec<_> = allocators.iter().map(|allocator| (*allocator, Vec::new())).collect();
+        for _ in 0..self.repeat {
+            for (allocator, runs) in &mut runs {
+                runs.push(self.run_one(*allocator)?);
+            }
+        }
+        Ok(runs)
+    }
+
+    fn run_one(&mut self, allocator: Allocator) -> Result<Measured, Failure> {
+        let cannot_run = |error: io::Error| cannot(&format!("run `{}`", allocator.name()), &error);
+        let mut command = Command::new(std::env::current_exe().map_err(cannot_run)?);
+        // Before the caller's own arguments, behind which there may be no option.
+        let mut args = std::env::args_os().skip(1);
+        command.args(args.next());
+        command.arg("--worker").arg(allocator.name()).arg("--blocks").arg(self.blocks.to_string());
+        if let Some(file) = &mut self.spooled {
+            file.rewind().map_err(cannot_run)?;
+            command.arg("--spooled").stdin(file.try_clone().map_err(cannot_run)?);
+        } else {
+            command.stdin(Stdio::null());
+        }
+        let output = command.args(args).stderr(Stdio::inherit()).output().map_err(cannot_run)?;
+        let measured = serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success());
+        measured.ok_or_else(|| {
+            Failure::new(format!("the run with `{}` has failed: {}", allocator.name(), output.status))
+        })
+    }
+}

@@ -1,0 +1,359 @@
+//! `replay` on recordings made for the purpose, wrong ones above all. What a real program's allocator tells is
+//! replayed in `tests/alloc_trace.rs`.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use telemetry_decode::{Facts, Lane, Value, Writer};
+use telemetry_format::Loss;
+
+use crate::run::{Folder, Run, run};
+use crate::streams::gc;
+
+const HEAP: &str = include_str!("../../../examples/alloc_trace/events.toml");
+
+/// What an event tells: address, size.
+#[derive(Clone, Copy)]
+enum Told {
+    Alloc(u64, u64),
+    Aligned(u64, u64, u64),
+    Free(u64, u64),
+    Resize(u64, u64, u64),
+    /// So many events were lost.
+    Lost(u64),
+}
+
+use Told::{Aligned, Alloc, Free, Lost, Resize};
+
+/// A recording of events of threads, a microsecond apart.
+fn recording(told: &[(u32, Told)]) -> Vec<u8> {
+    marked(HEAP, told)
+}
+
+/// The same of a relation like that of the example.
+fn marked(relation: &str, told: &[(u32, Told)]) -> Vec<u8> {
+    let registry = telemetry_schema::parse(relation).unwrap();
+    let mut writer = Writer::new(Vec::new());
+    let mut facts = Facts::default();
+    facts.set("program", "heap");
+    facts.set("clock", "os");
+    writer.session(7, &facts, 0, 1_795_240_051_000_000_000).unwrap();
+    let registry = writer.registry(7, &registry).unwrap();
+    let mut now = 0;
+    for (thread, told) in told {
+        now += 1000;
+        let lane = Lane { session: 7, thread: *thread, registry };
+        let (code, values) = match *told {
+            Alloc(block, size) => (1, vec![Value::Addr(block), Value::Word(size), Value::Unsigned(8)]),
+            Aligned(block, size, align) => {
+                (1, vec![Value::Addr(block), Value::Word(size), Value::Unsigned(align)])
+            }
+            Free(block, size) => (2, vec![Value::Addr(block), Value::Word(size)]),
+            Resize(old, block, size) => {
+                (3, vec![Value::Addr(old), Value::Addr(block), Value::Word(size), Value::Unsigned(8)])
+            }
+            Lost(events) => {
+                writer.lose(lane, 0, Loss { pool: events, ..Loss::default() }).unwrap();
+                continue;
+            }
+        };
+        writer.event(lane, code, now, &values).unwrap();
+    }
+    writer.end(7, now + 1000).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Nothing is wrong with it, and it has all that there is.
+pub(crate) fn sound() -> Vec<u8> {
+    recording(&[
+        (1, Alloc(0x1000, 100)),
+        (1, Alloc(0x2000, 5000)),
+        (1, Aligned(0x3000, 64, 4096)),
+        (2, Resize(0x2000, 0x5000, 9000)),
+        (2, Free(0x1000, 100)),
+        // The same address again, for something else.
+        (1, Alloc(0x1000, 1)),
+        (1, Resize(0x1000, 0x1000, 17)),
+        // There was no memory; and there is none.
+        (1, Alloc(0, 1 << 60)),
+        (1, Resize(0x1000, 0, 1 << 60)),
+        (1, Free(0, 0)),
+        (1, Resize(0, 0x6000, 30)),
+        (2, Free(0x5000, 9000)),
+        (2, Free(0x3000, 64)),
+        (1, Free(0x1000, 17)),
+    ])
+}
+
+fn json(folder: &Folder, args: &str) -> (Json, Run) {
+    let run = folder.run(args);
+    let json = serde_json::from_slice(&run.stdout);
+    (json.unwrap_or_else(|error| panic!("{error}: {}", run.stderr)), run)
+}
+
+#[test]
+fn recordings_are_checked() {
+    let folder = Folder::new()
+        .with("sound.tel", sound())
+        .with("empty.tel", recording(&[]))
+        .with("gc.tel", gc())
+        .with("nothing", "")
+        .with("no.tel", "no stream");
+    folder.check(
+        "replay_sound",
+        &[
+            "replay --dry-run sound.tel",
+            "replay --dry-run --json sound.tel",
+            "replay --dry-run sound.tel sound.tel",
+            "replay --dry-run --thread 1 sound.tel",
+            "replay empty.tel",
+            "replay gc.tel",
+            "replay nothing",
+            "replay no.tel",
+            "replay missing.tel",
+            "replay --allocator jemalloc sound.tel",
+            "replay --speed 0 sound.tel",
+            "replay --repeat 0 sound.tel",
+        ],
+    );
+}
+
+/// Each way in which a recording can be one of no program.
+#[test]
+fn faults_are_told() {
+    let double = [(1, Alloc(0x1000, 10)), (1, Alloc(0x1000, 20)), (1, Free(0x1000, 20))];
+    let many: Vec<_> = (1..=25).map(|n| (1, Free(0x1000 * n, 1))).collect();
+    let folder = Folder::new()
+        .with("unknown.tel", recording(&[(1, Free(0x1000, 10)), (1, Resize(0x2000, 0x3000, 10))]))
+        .with("twice.tel", recording(&[(1, Alloc(0x1000, 10)), (2, Free(0x1000, 10)), (1, Free(0x1000, 10))]))
+        .with("double.tel", recording(&double))
+        .with("kept.tel", recording(&[&double[..], &[(1, Free(0x1000, 10))]].concat()))
+        .with("size.tel", recording(&[(1, Alloc(0x1000, 10)), (1, Free(0x1000, 11))]))
+        .with("align.tel", recording(&[(1, Aligned(0x1000, 10, 3)), (1, Free(0x1000, 10))]))
+        .with("many.tel", recording(&many));
+    folder.check(
+        "replay_faults",
+        &[
+            "replay --dry-run unknown.tel",
+            "replay --dry-run --partial unknown.tel",
+            "replay --dry-run twice.tel",
+            "replay --dry-run double.tel",
+            "replay --dry-run kept.tel",
+            "replay --dry-run size.tel",
+            "replay --dry-run align.tel",
+            "replay --dry-run many.tel",
+        ],
+    );
+    // A run says the same.
+    let (dry, wet) = (folder.run("replay --dry-run twice.tel"), folder.run("replay twice.tel"));
+    assert_eq!((dry.stderr, dry.code), (wet.stderr, wet.code));
+}
+
+/// An address is another thread's before the thread that gave it up has said so.
+#[test]
+fn what_is_told_late_is_no_fault() {
+    let late = recording(&[
+        (1, Alloc(0x1000, 10)),
+        (2, Alloc(0x1000, 20)),
+        (2, Free(0x1000, 20)),
+        (1, Resize(0x1000, 0x2000, 30)),
+        (1, Free(0x2000, 30)),
+        // Two events whose clocks were read in the wrong order, of blocks of one size.
+        (1, Alloc(0x4000, 8)),
+        (2, Alloc(0x4000, 8)),
+        (1, Free(0x4000, 8)),
+        (2, Free(0x4000, 8)),
+    ]);
+    let folder = Folder::new().with("late.tel", late);
+    folder.check("replay_late", &["replay --dry-run --strict late.tel"]);
+}
+
+/// What is lost was perhaps the very allocation.
+#[test]
+fn losses_excuse_what_they_may_have_brought_about() {
+    let lossy = [
+        (1, Alloc(0x1000, 10)),
+        (1, Lost(3)),
+        (1, Free(0x2000, 10)),
+        (1, Aligned(0x3000, 10, 3)),
+        (1, Alloc(0x1000, 9)),
+    ];
+    let whole = recording(&[(1, Alloc(0x1000, 10)), (1, Free(0x1000, 10)), (2, Alloc(0x1000, 5))]);
+    let mut damaged = whole.clone();
+    let middle = whole.windows(4).position(|bytes| bytes == b"heap").unwrap();
+    damaged[middle] ^= 1;
+    let folder = Folder::new()
+        .with("lossy.tel", recording(&lossy[..3]))
+        .with("worse.tel", recording(&lossy))
+        .with("damaged.tel", damaged)
+        .with("cut.tel", &whole[..whole.len() - 200]);
+    folder.check(
+        "replay_losses",
+        &[
+            "replay --dry-run lossy.tel",
+            "replay --dry-run --strict lossy.tel",
+            "replay --dry-run worse.tel",
+            "replay --dry-run damaged.tel",
+            "replay --dry-run cut.tel",
+        ],
+    );
+}
+
+/// An allocator that has no memory for it, which is what it says of everything that no memory can be.
+#[test]
+fn refusals_are_told() {
+    let vast = recording(&[
+        (1, Alloc(0x1000, u64::MAX)),
+        (1, Alloc(0x2000, 1 << 62)),
+        (1, Alloc(0x3000, 10)),
+        (1, Resize(0x3000, 0x4000, u64::MAX)),
+        (1, Free(0x1000, u64::MAX)),
+        (1, Free(0x4000, u64::MAX)),
+    ]);
+    let folder = Folder::new().with("vast.tel", vast);
+    let refused = folder.run("replay vast.tel");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("bytes live at once, and "), "{}", refused.stderr);
+    let (json, run) = json(&folder, "replay --force --json --compare vast.tel");
+    assert_eq!(run.code, Some(1));
+    for allocator in json["allocators"].as_array().unwrap() {
+        assert_eq!(allocator["refused"], 3, "{json:#}");
+        let refusals = allocator["refusals"].as_array().unwrap();
+        let told =
+            refusals.iter().map(|refusal| (refusal["number"].as_u64().unwrap(), refusal["event"].as_str()));
+        let (allocated, resized) = (Some("Allocated"), Some("Resized"));
+        assert_eq!(told.collect::<Vec<_>>(), [(1, allocated), (2, allocated), (4, resized)]);
+    }
+    let why = "event 2, `Allocated` of thread #1 at 2_000 ns, the allocator has no 4611686018427387904 bytes";
+    assert!(run.stderr.contains(why), "{}", run.stderr);
+}
+
+#[test]
+fn runs_are_measured() {
+    let folder = Folder::new().with("sound.tel", sound());
+    for touch in ["none", "pages", "all"] {
+        let (json, run) =
+            json(&folder, &format!("replay --json --compare --repeat 1 --touch {touch} sound.tel"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        for allocator in json["allocators"].as_array().unwrap() {
+            assert_eq!(allocator["operations"], 11);
+            assert_eq!(allocator["refused"], 0);
+        }
+    }
+    let run = folder.run("replay --repeat 1 sound.tel");
+    let printed = String::from_utf8(run.stdout).unwrap();
+    assert!(printed.contains("\nallocator  runs ") && printed.contains("\nsystem        1  "), "{printed}");
+}
+
+/// Memory that is touched is resident, and what is only allocated is not.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_that_of_the_allocator() {
+    const BLOCK: u64 = 1 << 20;
+    let told: Vec<_> = (1..=64).map(|n| (1, Alloc(n * BLOCK * 2, BLOCK))).collect();
+    let folder = Folder::new().with("large.tel", recording(&told));
+    let resident = |args: &str| {
+        let (json, run) = json(&folder, &format!("replay --json --repeat 1 {args} large.tel"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let allocators = json["allocators"].as_array().unwrap();
+        allocators.iter().map(|each| each["peak_resident_bytes"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let touched = resident("--compare");
+    assert!(touched.iter().all(|bytes| (64 * BLOCK..96 * BLOCK).contains(bytes)), "{touched:?}");
+    // Others may have huge pages, which a byte of their own brings in whole.
+    let untouched = resident("--touch none");
+    assert!(untouched.iter().all(|bytes| *bytes < 16 * BLOCK), "{untouched:?}");
+}
+
+/// The system's own refusal, since the process may have no more.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_allocator_that_has_no_more_is_told_of() {
+    let told: Vec<_> = (1..=64).map(|n| (1, Alloc(n << 24, 8 << 20))).collect();
+    let folder = Folder::new().with("large.tel", recording(&told));
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 262144 && exec \"$0\" replay --json --repeat 1 large.tel"]);
+    let run = run(command.arg(env!("CARGO_BIN_EXE_telemetry")).current_dir(folder.path("")), &[]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let json: Json = serde_json::from_slice(&run.stdout).unwrap();
+    let refused = json["allocators"][0]["refused"].as_u64().unwrap();
+    assert!((32..64).contains(&refused), "{json:#}");
+    assert!(run.stderr.contains("`system` refused") || refused <= 10, "{}", run.stderr);
+}
+
+/// A run that dies is no measurement.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_is_killed_is_told_of() {
+    let told = [(1, Alloc(0x1000, 10)), (1, Free(0x1000, 10))];
+    let folder = Folder::new().with("slow.tel", recording(&told));
+    let mut command = folder.command("replay --speed 0.0000001 slow.tel");
+    let replay = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", replay.id());
+    let since = Instant::now();
+    let worker = loop {
+        let child = std::fs::read_to_string(&children).unwrap();
+        if let Some(child) = child.split_whitespace().next() {
+            break child.to_string();
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "no run begins");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(Command::new("kill").args(["-KILL", &worker]).status().unwrap().success());
+    let output = replay.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "telemetry: the run with `system` has failed: signal: 9 (SIGKILL)\n");
+}
+
+/// From a pipe, which can be read only once; and with marks that the stream's own relation does not have.
+#[test]
+fn any_input_will_do() {
+    let bare: String =
+        HEAP.lines().filter(|line| !line.starts_with("replay")).map(|line| format!("{line}\n")).collect();
+    let told = [(1, Alloc(0x1000, 10)), (1, Free(0x1000, 10))];
+    let folder = Folder::new().with("bare.tel", marked(&bare, &told)).with("heap.toml", HEAP);
+    let expected = folder.run("replay --dry-run --registry heap.toml bare.tel");
+    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
+    let piped = folder.run_on("replay --dry-run --registry heap.toml -", &marked(&bare, &told));
+    assert_eq!((piped.code, piped.stdout), (Some(0), expected.stdout));
+    assert_eq!(folder.run("replay bare.tel").code, Some(1), "no event is marked");
+
+    let run = run(&mut folder.command("replay --json --compare --repeat 2 -"), &sound());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let json: Json = serde_json::from_slice(&run.stdout).unwrap();
+    assert!(json["allocators"].as_array().unwrap().iter().all(|each| each["operations"] == 11), "{json:#}");
+}
+
+/// As fast as it was recorded, or so many times faster.
+#[test]
+fn intervals_are_kept_on_request() {
+    let mut told = vec![(1, Alloc(0x1000, 10))];
+    told.extend((0..200_000).map(|_| (1, Lost(0))));
+    told.push((1, Free(0x1000, 10)));
+    let folder = Folder::new().with("slow.tel", recording(&told));
+    let took = |speed: &str| {
+        let since = Instant::now();
+        let run = folder.run(&format!("replay --repeat 1 {speed} slow.tel"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        since.elapsed()
+    };
+    assert!(took("--speed 0.5") >= Duration::from_millis(400));
+    assert!(took("--speed 1000") < took("--speed 0.5"));
+}
+
+/// What an event marked `custom` tells is for the program's own replayer.
+#[test]
+fn custom_events_are_counted() {
+    let custom = HEAP
+        .replace("{ action = \"free\", pointer = \"block\", size = \"size\" }", "{ action = \"custom\" }");
+    let told = [(1, Alloc(0x1000, 10)), (1, Free(0x1000, 10))];
+    let all = ["alloc", "realloc"].iter().fold(custom.clone(), |text, action| {
+        let start = text.find(&format!("{{ action = \"{action}\"")).unwrap();
+        let end = start + text[start..].find('}').unwrap();
+        text[..start].to_string() + "{ action = \"custom\" " + &text[end..]
+    });
+    let folder = Folder::new().with("some.tel", marked(&custom, &told)).with("all.tel", marked(&all, &told));
+    folder.check("replay_custom", &["replay --dry-run some.tel", "replay all.tel"]);
+}
