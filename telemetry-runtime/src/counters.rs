@@ -51,6 +51,8 @@ pub struct SinkCounters {
     pub written: u64,
     /// Events that it was given, and did not take.
     pub lost: u64,
+    /// What went wrong first, if anything did; it may be over.
+    pub failure: Option<String>,
 }
 
 impl Counters {

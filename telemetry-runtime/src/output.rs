@@ -340,6 +340,11 @@ impl Output {
         }
     }
 
+    /// What went wrong first, in words.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.error.as_ref().map(io::Error::to_string)
+    }
+
     /// What went wrong first, if anything did.
     pub(crate) fn result(self) -> io::Result<()> {
         self.error.map_or(Ok(()), Err)

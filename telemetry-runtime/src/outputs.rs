@@ -120,6 +120,7 @@ impl Outputs {
             name: output.sink.name(),
             written: output.given,
             lost: output.lost(),
+            failure: output.failure(),
         };
         self.list.iter().map(of).collect()
     }

@@ -23,6 +23,19 @@ pub const VARIETY: Variety = if cfg!(telemetry_variety = "rash") {
     Variety::Cool
 };
 
+macro_rules! mark {
+    ($variety:literal) => {
+        concat!("telemetry-runtime ", env!("CARGO_PKG_VERSION"), " variety=", $variety, "\n")
+    };
+}
+
+/// What `telemetry doctor` finds in a program's file.
+pub(crate) const MARK: &str = match VARIETY {
+    Variety::Cool => mark!("cool"),
+    Variety::Hot => mark!("hot"),
+    Variety::Rash => mark!("rash"),
+};
+
 impl Variety {
     /// In lower case.
     pub const fn name(self) -> &'static str {

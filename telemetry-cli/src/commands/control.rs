@@ -151,7 +151,9 @@ impl Shown {
         for sink in &self.sinks {
             let numbers = sink.counters.iter().map(|(key, number)| format!("{} {key}", grouped(*number)));
             let numbers: Vec<_> = numbers.collect();
-            out.extend_from_slice(escaped_text(&format!("{}: {}", sink.name, numbers.join(", "))).as_bytes());
+            let failed = sink.failure.iter().map(|why| format!("; it failed: {why}"));
+            let line = format!("{}: {}{}", sink.name, numbers.join(", "), failed.collect::<String>());
+            out.extend_from_slice(escaped_text(&line).as_bytes());
             out.push(b'\n');
         }
     }

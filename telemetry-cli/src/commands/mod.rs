@@ -4,6 +4,8 @@ mod check;
 mod cnv;
 #[cfg(unix)]
 mod control;
+#[cfg(unix)]
+mod doctor;
 mod history;
 mod info;
 #[cfg(unix)]
@@ -40,6 +42,8 @@ pub(crate) enum Command {
     History(history::Args),
     Listen(listen::Args),
     #[cfg(unix)]
+    Doctor(doctor::Args),
+    #[cfg(unix)]
     List(list::Args),
     #[cfg(unix)]
     Control(control::Args),
@@ -62,6 +66,8 @@ impl Command {
             Command::Release(args) => args.run(),
             Command::History(args) => args.run(),
             Command::Listen(args) => args.run(),
+            #[cfg(unix)]
+            Command::Doctor(args) => args.run(),
             #[cfg(unix)]
             Command::List(args) => args.run(),
             #[cfg(unix)]

@@ -48,6 +48,9 @@ pub(crate) struct KindCounters {
 #[derive(Deserialize, Serialize)]
 pub(crate) struct SinkCounters {
     pub(crate) name: String,
+    /// What went wrong first, if anything did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<String>,
     #[serde(flatten)]
     pub(crate) counters: BTreeMap<String, u64>,
 }
@@ -81,6 +84,15 @@ pub(crate) struct Info {
     pub(crate) now_ns: u64,
     #[serde(default)]
     pub(crate) filename: String,
+    /// Which events are compiled in: `cool`, `hot`, `rash`.
+    #[serde(default, skip_serializing)]
+    pub(crate) variety: String,
+    /// The version of the runtime.
+    #[serde(default, skip_serializing)]
+    pub(crate) telemetry: String,
+    /// Seconds that an event may stay in memory.
+    #[serde(default, skip_serializing)]
+    pub(crate) latency: f64,
     #[serde(flatten)]
     pub(crate) masks: Masks,
     #[serde(default, skip_serializing)]

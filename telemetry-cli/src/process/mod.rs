@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::Failure;
 
 pub(crate) use answer::{Counters, Info, KindCounters, Masks, SinkCounters, State};
+pub(crate) use native::{exists, terminate, user};
 pub(crate) use pid::Pid;
 pub(crate) use talk::{NotTalking, silent};
 
@@ -77,7 +78,7 @@ impl Place {
 
     /// A directory, if it is there. It must be its owner's alone: whoever can change it can put a socket of
     /// their own in the place of any other.
-    fn at(dir: PathBuf, owner: u32) -> Result<Option<Place>, Failure> {
+    pub(crate) fn at(dir: PathBuf, owner: u32) -> Result<Option<Place>, Failure> {
         let refused = |why: String| Failure::new(format!("cannot trust `{}`: {why}", dir.display()));
         let metadata = match dir.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

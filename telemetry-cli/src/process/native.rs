@@ -27,6 +27,14 @@ pub(crate) fn exists(pid: u32) -> io::Result<()> {
     if unsafe { libc::kill(pid, 0) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Asks a child of ours to end.
+pub(crate) fn terminate(child: u32) {
+    if let Ok(pid) = i32::try_from(child) {
+        // SAFETY: a signal to a child that was not waited for, so that its number is its own.
+        unsafe { libc::kill(pid, libc::SIGTERM) };
+    }
+}
+
 /// Who made the socket listen that a stream is connected to.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {

@@ -151,6 +151,7 @@ fn help_is_for_every_command() {
             "stats --help",
             "recover --help",
             "replay --help",
+            "doctor --help",
             "check --help",
             "listen --help",
         ],

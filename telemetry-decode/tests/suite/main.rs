@@ -15,6 +15,7 @@ mod hostile;
 mod labels;
 mod order;
 mod recover;
+mod replay;
 mod round_trip;
 mod seeds;
 mod shown;

@@ -29,8 +29,8 @@ pub(crate) trait Actions {
     fn counters(&self) -> Numbers;
     /// The same by registry and kind.
     fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)>;
-    /// The names of the sinks, and what became of the events on their way to each.
-    fn sinks(&self) -> Vec<(String, Numbers)>;
+    /// The sinks: name, what went wrong first, and what became of the events on the way there.
+    fn sinks(&self) -> Vec<(String, Option<String>, Numbers)>;
     /// Lines of TOML about the process.
     fn facts(&self) -> String;
     /// The registries in use.
@@ -83,9 +83,11 @@ impl Actions for Process {
         kinds.map(|kind| (kind.registry, kind.kind, numbers(&kind.counters))).collect()
     }
 
-    fn sinks(&self) -> Vec<(String, Numbers)> {
+    fn sinks(&self) -> Vec<(String, Option<String>, Numbers)> {
         let sinks = drain::sink_counters().into_iter();
-        sinks.map(|sink| (sink.name, vec![("written", sink.written), ("lost", sink.lost)])).collect()
+        sinks
+            .map(|sink| (sink.name, sink.failure, vec![("written", sink.written), ("lost", sink.lost)]))
+            .collect()
     }
 
     fn facts(&self) -> String {

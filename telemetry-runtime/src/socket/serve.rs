@@ -103,8 +103,11 @@ impl<A: Actions> Server<A> {
 
     fn sinks(&self) -> String {
         let mut text = String::new();
-        for (name, numbers) in self.actions.sinks() {
+        for (name, failure, numbers) in self.actions.sinks() {
             let _ = write!(text, "\n[[sink]]\nname = {}\n{}", Quoted(name.as_bytes()), lines(&numbers));
+            if let Some(failure) = failure {
+                let _ = writeln!(text, "failure = {}", Quoted(failure.as_bytes()));
+            }
         }
         text
     }

@@ -62,8 +62,8 @@ impl Actions for Fake {
         vec![("gc", "Pool", vec![("emitted", 1)]), ("gc", "Ref", vec![("emitted", 2)])]
     }
 
-    fn sinks(&self) -> Vec<(String, Numbers)> {
-        vec![("`a\".tel`".into(), vec![("written", 2)])]
+    fn sinks(&self) -> Vec<(String, Option<String>, Numbers)> {
+        vec![("`a\".tel`".into(), Some("no \"room\"".into()), vec![("written", 2)])]
     }
 
     fn facts(&self) -> String {
@@ -149,13 +149,13 @@ fn requests_are_answered() {
         "counters\n",
         "ok\nemitted = 3\nwritten = 2\n\n[[kind]]\nregistry = \"gc\"\nname = \"Pool\"\nemitted = 1\n\n\
          [[kind]]\nregistry = \"gc\"\nname = \"Ref\"\nemitted = 2\n\n\
-         [[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\n",
+         [[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nfailure = \"no \\\"room\\\"\"\n",
     );
     check(
         "info\n",
         "ok\nprogram = \"fake\"\noutput = \"Output\"\nrecord = \"Record\"\n\n[counters]\nemitted = 3\nwritten = 2\n\n\
          [[registry]]\nname = \"gc\"\nversion = \"1.2.3\"\nfingerprint = \"00000000000000fe\"\nevents = 0\n\
-         kinds = [\"Pool\", \"Ref\"]\n\n[[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\n",
+         kinds = [\"Pool\", \"Ref\"]\n\n[[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nfailure = \"no \\\"room\\\"\"\n",
     );
     // Only the first line counts.
     check("get\nset all\n", "ok\noutput = \"Output\"\nrecord = \"Record\"\n");

@@ -137,8 +137,7 @@ fn a_snapshot_that_is_cut_leaves_no_file() {
 }
 
 /// The command as another user.
-fn as_nobody(sockets: &Sockets, folder: &Folder, args: &str) -> Run {
-    let command = sockets.command(args);
+pub(super) fn as_nobody(command: &Command, folder: &Folder) -> Run {
     // Where other users find it.
     let path = folder.path("telemetry");
     std::fs::copy(command.get_program(), &path).unwrap();
@@ -168,7 +167,7 @@ fn other_users_are_refused() {
     }
     let pid = program.pid;
     mode(sockets.dir().parent().unwrap(), 0o755);
-    let asked = as_nobody(&sockets, &folder, &format!("control {pid}"));
+    let asked = as_nobody(&sockets.command(&format!("control {pid}")), &folder);
     let owner = format!(
         "telemetry: cannot trust `{}`: it belongs to user 0, expected {NOBODY}\n",
         sockets.dir().display()

@@ -1,5 +1,6 @@
 //! `control`, `list` and `tail` on processes: those of real programs, and a server that answers as told.
 
+mod doctor;
 mod hostile;
 mod programs;
 mod talk;

@@ -1,0 +1,60 @@
+//! What the environment of a program says of telemetry.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Variables whose names begin with `TELEMETRY_`, and the directory that the program was in.
+pub(super) struct Environment {
+    variables: BTreeMap<String, String>,
+    pub(super) dir: PathBuf,
+}
+
+impl Environment {
+    /// Of a command that is run here.
+    pub(super) fn own() -> Environment {
+        let variables = std::env::vars_os();
+        Environment::new(variables, std::env::current_dir().unwrap_or_default())
+    }
+
+    /// Of a process, if it may be read.
+    pub(super) fn of(pid: u32) -> Option<Environment> {
+        let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let dir = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let variables = text.split('\0').filter_map(|line| line.split_once('='));
+        Some(Environment::new(variables.map(|(name, value)| (name.into(), value.into())), dir))
+    }
+
+    fn new(variables: impl Iterator<Item = (OsString, OsString)>, dir: PathBuf) -> Environment {
+        let text = |os: OsString| os.to_string_lossy().into_owned();
+        let variables = variables.map(|(name, value)| (text(name), text(value)));
+        Environment { variables: variables.filter(|(name, _)| name.starts_with("TELEMETRY_")).collect(), dir }
+    }
+
+    /// The value of a variable, if it is set to something.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The file that an address names for a process, if it names one.
+    pub(super) fn file(&self, address: &str, pid: u32, session: &str) -> Option<PathBuf> {
+        let path = address.strip_prefix("file:").unwrap_or(address);
+        let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
+        if path == address && scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let path = path.replace("%%", "\0").replace("%p", &pid.to_string()).replace("%s", session);
+        Some(self.dir.join(path.replace('\0', "%")))
+    }
+
+    /// The address of the stream where the program says nothing else.
+    pub(super) fn address(&self) -> &str {
+        self.get("TELEMETRY_FILENAME").unwrap_or("telemetry.tel")
+    }
+}
+
+/// A path as it is shown.
+pub(super) fn shown(path: &Path) -> String {
+    format!("`{}`", path.display())
+}

@@ -1,0 +1,280 @@
+//! A running process, asked by its control socket.
+
+use std::path::{Path, PathBuf};
+
+use super::environment::{Environment, shown};
+use super::finding::{Finding, Findings};
+use super::{path, program};
+use crate::exit::Failure;
+use crate::process::{Counters, Info, KindCounters, Pid, Process, SinkCounters, State, exists};
+use crate::text::{count, grouped};
+
+/// Looks at a process.
+pub(super) fn look(pid: Pid) -> Result<Findings, Failure> {
+    let subject = format!("process {pid}");
+    let environment = Environment::of(pid.number);
+    let process = match Process::find(pid) {
+        Ok(process) => process,
+        // It is there, it is ours, and it has no socket.
+        Err(failure) => match (exists(pid.number), &environment) {
+            (Ok(()), Some(environment)) => {
+                let exe = std::fs::read_link(format!("/proc/{}/exe", pid.number)).ok();
+                return Ok(Findings::new(subject, "", vec![without_socket(exe.as_deref(), environment)]));
+            }
+            _ => return Err(failure),
+        },
+    };
+    let info = process.info()?;
+    let state = process.ask("counters")?;
+    Ok(examine(subject, &info, &state, environment.as_ref()))
+}
+
+/// Why a process that can be looked at cannot be asked.
+fn without_socket(exe: Option<&Path>, environment: &Environment) -> Finding {
+    if let Some(finding) = exe.and_then(program::compiled_out) {
+        return finding;
+    }
+    let found = "it has no control socket";
+    match environment.get("TELEMETRY_SOCKET") {
+        Some("off") => Finding::problem(
+            "no-socket",
+            found,
+            "TELEMETRY_SOCKET is `off` in its environment",
+            "start it with TELEMETRY_SOCKET=on",
+        ),
+        Some(set) if set.contains('/') && Some(set) != std::env::var("TELEMETRY_SOCKET").ok().as_deref() => {
+            Finding::problem(
+                "no-socket",
+                format!("{found} where this command looks"),
+                format!("TELEMETRY_SOCKET is `{set}` in its environment, and not in this command's"),
+                format!("TELEMETRY_SOCKET={set} telemetry doctor ..."),
+            )
+        }
+        _ => match environment.get("TELEMETRY_CONTROL").or(environment.get("TELEMETRY_RECORD")) {
+            None => switched_off(environment),
+            Some(words) => Finding::problem(
+                "no-event",
+                format!("{found}: nothing was recorded yet"),
+                format!(
+                    "`{words}` is to be on, and the program has not reached an event of that; or another program's library has"
+                ),
+                "wait, or start it with TELEMETRY_SOCKET=on to see which events it knows",
+            ),
+        },
+    }
+}
+
+/// Nothing was asked for.
+pub(super) fn switched_off(environment: &Environment) -> Finding {
+    let why = match environment.get("TELEMETRY_CONTROL") {
+        None => {
+            "events are off until they are switched on, and TELEMETRY_CONTROL is not set in its environment"
+                .to_string()
+        }
+        Some(words) => format!(
+            "what TELEMETRY_CONTROL switched on, `{words}`, was switched off since, by the program or from outside"
+        ),
+    };
+    Finding::problem(
+        "switched-off",
+        "no event is on",
+        why,
+        "TELEMETRY_CONTROL=all in its environment, or a kind's name instead; in the program, telemetry::set(\"all\"); \
+         or from outside, if it has a socket, telemetry control PID all",
+    )
+}
+
+/// What a process's answers tell.
+pub(super) fn examine(
+    subject: String,
+    info: &Info,
+    state: &State,
+    environment: Option<&Environment>,
+) -> Findings {
+    let mut findings = Vec::new();
+    let Counters { emitted, written, held, .. } = state.counters;
+    findings.extend(program::variety(&info.variety));
+    let is_rash = info.variety == "rash";
+    if emitted == 0 && !is_rash {
+        findings.push(nothing(info, environment));
+    } else if info.masks.output.is_empty() && written == 0 && !is_rash {
+        findings.push(recorded_only(info, held));
+    }
+    findings.extend(sinks(&state.sinks, info, environment));
+    findings.extend(losses(&state.counters, &state.kinds));
+    if held > 0 && written == 0 && !info.masks.output.is_empty() && state.counters.lost_sink == 0 {
+        findings.push(Finding::problem(
+            "not-written-yet",
+            format!("{} in memory, and none is written", count(held, "event")),
+            format!(
+                "what blocks that are not full have is written after TELEMETRY_LATENCY, which is {} s",
+                info.latency
+            ),
+            format!(
+                "telemetry control {} --flush; in the program, telemetry::flush(), or a shorter latency",
+                info.called()
+            ),
+        ));
+    }
+    if info.telemetry != env!("CARGO_PKG_VERSION") {
+        findings.push(
+            Finding::problem(
+                "other-version",
+                format!(
+                    "its runtime is telemetry {}, this command is {}",
+                    info.telemetry,
+                    env!("CARGO_PKG_VERSION")
+                ),
+                "the program was built with another version",
+                "where the two do not understand each other, use the command of that version",
+            )
+            .noted(),
+        );
+    }
+    let fine =
+        format!("{} emitted, {} written to `{}`", count(emitted, "event"), grouped(written), info.filename);
+    Findings::new(subject, fine, findings)
+}
+
+/// Why nothing was recorded.
+fn nothing(info: &Info, environment: Option<&Environment>) -> Finding {
+    let registries = info.registries.iter();
+    let kinds: Vec<_> =
+        registries.flat_map(|one| one.kinds.iter().map(move |kind| format!("{}:{kind}", one.name))).collect();
+    let asked = environment.and_then(|environment| environment.get("TELEMETRY_CONTROL"));
+    if kinds.is_empty() {
+        return Finding::problem(
+            "no-event",
+            "the runtime has started, and no event was reached",
+            "the program has not come to an emitter yet, or those that it comes to are compiled out",
+            "wait, or look whether the code with events runs at all",
+        );
+    }
+    if !info.masks.output.is_empty() || !info.masks.record.is_empty() {
+        return Finding::problem(
+            "no-event",
+            format!(
+                "{} is on, and no event of that has come",
+                [&*info.masks.output, &*info.masks.record].join(" ").trim()
+            ),
+            "the program has not come to an emitter of it, or those of it are compiled out",
+            format!("there are {}; `all` is everything", kinds.join(", ")),
+        );
+    }
+    match asked {
+        Some(words) => Finding::problem(
+            "unknown-words",
+            format!("no event is on, though TELEMETRY_CONTROL is `{words}`"),
+            "its words name no kind and no event of the program, take away what they add, or were overruled since",
+            format!("there are {}; `all` is everything", kinds.join(", ")),
+        ),
+        None => {
+            let mut finding = switched_off(environment.unwrap_or(&Environment::own()));
+            finding.help = format!("telemetry control {} all; or {}", info.called(), finding.help);
+            finding
+        }
+    }
+}
+
+fn recorded_only(info: &Info, held: u64) -> Finding {
+    Finding::problem(
+        "recorded-only",
+        format!("{} in memory, and none is for a stream", count(held, "event")),
+        format!("`{}` is recorded for the flight recorder, and nothing is output", info.masks.record),
+        format!(
+            "telemetry control {0} --snapshot now.tel takes what is in memory; telemetry control {0} all outputs what comes",
+            info.called()
+        ),
+    )
+}
+
+/// What keeps events from their sinks.
+fn sinks(sinks: &[SinkCounters], info: &Info, environment: Option<&Environment>) -> Vec<Finding> {
+    let mut findings: Vec<_> = sinks
+        .iter()
+        .filter_map(|sink| {
+            let lost = sink.counters.get("lost").copied().unwrap_or_default();
+            let failure = sink.failure.as_deref()?;
+            let finding = path::explain(&sink.name, failure, lost);
+            Some(if lost > 0 { finding } else { finding.noted() })
+        })
+        .collect();
+    let file = environment.and_then(|environment| environment.file(&info.filename, info.pid, &info.session));
+    if let Some(file) = file.filter(|_| findings.is_empty()) {
+        findings.extend(path::examine(&file).or_else(|| removed(&file, info.pid)));
+    }
+    findings
+}
+
+/// The file that the process writes may not be the one that its name leads to.
+fn removed(file: &Path, pid: u32) -> Option<Finding> {
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    let named = |entry: &std::fs::DirEntry| -> Option<PathBuf> { std::fs::read_link(entry.path()).ok() };
+    let gone = PathBuf::from(format!("{} (deleted)", file.display()));
+    let mut others = None;
+    for entry in open {
+        let Some(target) = named(&entry) else { continue };
+        if target == gone {
+            return Some(Finding::problem(
+                "removed-file",
+                format!("{} was removed or replaced while the process writes to it", shown(file)),
+                "the process still has the old file, which nobody else can open by its name",
+                format!(
+                    "cp {} rescues it; the process makes a new one when it is started again",
+                    entry.path().display()
+                ),
+            ));
+        }
+        let stem = file.file_stem()?.to_string_lossy().into_owned();
+        let beside = |name: &str| name.starts_with(&format!("{stem}.{pid}"));
+        if target.parent() == file.parent()
+            && target.file_name().is_some_and(|name| beside(&name.to_string_lossy()))
+        {
+            others = Some(target);
+        }
+    }
+    let other = others?;
+    Some(
+        Finding::problem(
+            "file-elsewhere",
+            format!("its stream is in {}", shown(&other)),
+            format!("{} is written by another process, or was when this one began", shown(file)),
+            "put %p into TELEMETRY_FILENAME, so that each process has its own",
+        )
+        .noted(),
+    )
+}
+
+/// Events that are gone.
+fn losses(counters: &Counters, kinds: &[KindCounters]) -> Vec<Finding> {
+    let worst = |lost: fn(&Counters) -> u64| {
+        let worst = kinds.iter().max_by_key(|kind| lost(&kind.counters));
+        worst.map_or_else(String::new, |kind| format!(", most of them of {}:{}", kind.registry, kind.name))
+    };
+    let mut findings = Vec::new();
+    if counters.lost_pool > 0 {
+        findings.push(Finding::problem(
+            "no-memory",
+            format!(
+                "{} lost because no memory was free{}",
+                count(counters.lost_pool, "event"),
+                worst(|c| c.lost_pool)
+            ),
+            "they come faster than they are written, for longer than the pool lasts",
+            "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01",
+        ));
+    }
+    if counters.lost_nested > 0 {
+        findings.push(Finding::problem(
+            "nested",
+            format!(
+                "{} lost because an emission was under way{}",
+                count(counters.lost_nested, "event"),
+                worst(|c| c.lost_nested)
+            ),
+            "signal handlers emit events of a kind that the code which they interrupt was just emitting",
+            "give what handlers emit a kind of its own",
+        ));
+    }
+    findings
+}

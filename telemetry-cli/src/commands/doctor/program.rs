@@ -1,0 +1,161 @@
+//! What can be seen of a program that does not run.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::environment::shown;
+use super::finding::Finding;
+
+/// What the runtime has in it, before its version and ` variety=NAME`.
+const RUNTIME: &[u8] = b"telemetry-runtime ";
+/// Most bytes of the rest.
+const REST: usize = 64;
+
+/// What a program is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The runtime is linked in, built in this variety.
+    WithRuntime(&'static str),
+    /// A program of the machine's, without.
+    WithoutRuntime,
+    /// A script, a program that starts others, or nothing that could be read.
+    Other,
+}
+
+/// The file that a shell would run; or one that is here, if there is no other.
+pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
+    let here = Path::new(".").join(name);
+    let path = std::env::var_os("PATH").filter(|_| !name.as_encoded_bytes().contains(&b'/'));
+    let dirs = path.iter().flat_map(std::env::split_paths);
+    dirs.map(|dir| dir.join(name)).chain([here]).find(|path| is_executable(path))
+}
+
+/// True for a file that may be run. A stream with that right is none all the same.
+pub(super) fn is_executable(path: &Path) -> bool {
+    let is_stream = || begins_with(path, &telemetry_format::MAGIC);
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0) && !is_stream()
+}
+
+/// True if a file begins so.
+pub(super) fn begins_with(path: &Path, magic: &[u8]) -> bool {
+    let mut start = vec![0; magic.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == magic
+}
+
+/// True for a program as Linux has them. Core dumps have the same beginning.
+pub(super) fn is_program(path: &Path) -> bool {
+    const CORE: u8 = 4;
+    let mut start = [0; 17];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    // The low byte of its type, on a little-endian machine.
+    read.is_ok() && start.starts_with(b"\x7fELF") && start[16] != CORE
+}
+
+/// Looks into a program.
+fn kind(path: &Path) -> Kind {
+    if !is_program(path) {
+        return Kind::Other;
+    }
+    let mut variety = None;
+    let searched = search(path, RUNTIME, |rest| {
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let named = |name: &&&str| line.ends_with(format!(" variety={name}").as_bytes());
+        variety = VARIETIES.iter().find(named).copied();
+        variety.is_some()
+    });
+    match (searched, variety) {
+        (Err(_), _) => Kind::Other,
+        (Ok(()), Some(variety)) => Kind::WithRuntime(variety),
+        (Ok(()), None) => Kind::WithoutRuntime,
+    }
+}
+
+/// All varieties.
+const VARIETIES: &[&str] = &["cool", "hot", "rash"];
+
+/// What is to be said of a program that has no events.
+pub(super) fn compiled_out(path: &Path) -> Option<Finding> {
+    match kind(path) {
+        Kind::WithoutRuntime => Some(without_runtime(path)),
+        Kind::WithRuntime(name) => variety(name).filter(|finding| finding.is_problem),
+        Kind::Other => None,
+    }
+}
+
+fn without_runtime(path: &Path) -> Finding {
+    Finding::problem(
+        "compiled-out",
+        format!("{} has no telemetry in it", shown(path)),
+        "it was built without, before its source had any, or with TELEMETRY_VARIETY=rash, which compiles every event out; \
+         or it only starts another program, or loads it as a library",
+        "build it again with TELEMETRY_VARIETY=cool, or hot, and look at the program itself rather than at what starts it",
+    )
+}
+
+/// What is to be said of a build's variety, if it leaves events out.
+pub(super) fn variety(name: &str) -> Option<Finding> {
+    let found = |what: &str| format!("the program was built with TELEMETRY_VARIETY={name}: {what}");
+    let help = "build it again with TELEMETRY_VARIETY=cool; look into the [env] table of .cargo/config.toml";
+    match name {
+        "rash" => Some(Finding::problem(
+            "compiled-out",
+            found("no event is in it"),
+            "the variety `rash` compiles every event out",
+            help,
+        )),
+        "hot" => Some(
+            Finding::problem(
+                "compiled-out",
+                found("only events with `always = true` are in it"),
+                "the variety `hot` compiles out what is on critical paths",
+                help,
+            )
+            .noted(),
+        ),
+        _ => None,
+    }
+}
+
+/// True if a file has these bytes somewhere.
+pub(super) fn contains(path: &Path, bytes: &[u8]) -> std::io::Result<bool> {
+    let mut found = false;
+    search(path, bytes, |_| {
+        found = true;
+        true
+    })?;
+    Ok(found)
+}
+
+/// Calls a function with what stands behind each of these bytes in a file, until it has enough.
+fn search(path: &Path, bytes: &[u8], mut is_enough: impl FnMut(&[u8]) -> bool) -> std::io::Result<()> {
+    let mut file = std::fs::File::open(path)?;
+    let (mut buffer, mut kept) = (vec![0; 1 << 20], 0);
+    loop {
+        let read = file.read(&mut buffer[kept..])?;
+        let end = kept + read;
+        // What is cut by the end of the buffer is looked at with what comes next.
+        let whole = if read == 0 { end } else { end.saturating_sub(bytes.len() + REST) };
+        let mut at = 0;
+        while at < whole {
+            let Some(next) = buffer[at..end].windows(bytes.len()).position(|window| window == bytes) else {
+                break;
+            };
+            at += next;
+            if at >= whole {
+                break;
+            }
+            if is_enough(&buffer[at + bytes.len()..end]) {
+                return Ok(());
+            }
+            at += 1;
+        }
+        if read == 0 {
+            return Ok(());
+        }
+        kept = end - whole;
+        buffer.copy_within(whole..end, 0);
+    }
+}

@@ -1,0 +1,292 @@
+//! A file that should be a stream.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use telemetry_decode::{
+    Cause, Completeness, Filter, Index, Name, Order, RUNTIME_REGISTRY, Reader, Session, Value,
+};
+use telemetry_format::{HeaderError, MAGIC};
+
+use super::environment::shown;
+use super::finding::{Finding, Findings};
+use super::{path, program};
+use crate::exit::Failure;
+use crate::input::cannot_read;
+use crate::text::{count, grouped};
+
+/// Looks into a file.
+pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
+    let subject = shown(path);
+    let metadata = match path.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Findings::new(subject, "", absent(path)));
+        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            return Ok(Findings::new(subject, "", path::examine(path).into_iter().collect()));
+        }
+        metadata => metadata.map_err(|error| cannot_open(path, &error))?,
+    };
+    if metadata.is_dir() {
+        let finding = Finding::problem(
+            "wrong-path",
+            "it is a directory",
+            "a stream is a file",
+            format!("telemetry doctor {}/FILE", path.display()),
+        );
+        return Ok(Findings::new(subject, "", vec![finding]));
+    }
+    if !metadata.is_file() {
+        return Err(Failure::new(format!(
+            "{subject} is a pipe or a device, expected a file, a process or a command"
+        )));
+    }
+    std::fs::File::open(path).map_err(|error| cannot_open(path, &error))?;
+    if metadata.len() == 0 {
+        let finding = Finding::problem(
+            "empty-file",
+            "it is empty",
+            "the program has written nothing: it was killed before the first second was over, the disk is full, or it \
+             runs and has something else to write first",
+            "if it runs, telemetry doctor PID; if not, run it by telemetry doctor COMMAND",
+        );
+        return Ok(Findings::new(subject, "", vec![finding]));
+    }
+    let index = Reader::open(path).and_then(Reader::index).map_err(cannot_read)?;
+    let Completeness { blocks, events, bytes, .. } = &index.completeness;
+    if *blocks == 0 {
+        return Ok(Findings::new(subject, "", vec![no_stream(path, &index)]));
+    }
+    // In memory, blocks of events are not as in streams; those of facts are.
+    if *events == 0 && bytes.damaged > bytes.read {
+        return Ok(Findings::new(subject, "", vec![memory_image(path)]));
+    }
+    let (findings, fine) = examine(path, &index)?;
+    Ok(Findings::new(subject, fine, findings))
+}
+
+/// Another user's, mostly.
+fn cannot_open(path: &Path, error: &std::io::Error) -> Failure {
+    let help = match error.kind() {
+        ErrorKind::PermissionDenied => {
+            "; help: it belongs to another user: run this as that user, or as root"
+        }
+        _ => "",
+    };
+    Failure::new(format!("cannot read {}: {error}{help}", shown(path)))
+}
+
+/// What is there instead.
+fn absent(path: &Path) -> Vec<Finding> {
+    if let Some(finding) = path::examine(path) {
+        return vec![finding];
+    }
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (stem, extension) = (path.file_stem().unwrap_or_default(), path.extension().unwrap_or_default());
+    let start = format!("{}.", stem.to_string_lossy());
+    let mut beside: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(above).into_iter().flatten().flatten() {
+        let (name, other) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        if name.starts_with(&start)
+            && other.extension() == Some(extension)
+            && program::begins_with(&other, &MAGIC)
+        {
+            beside.push(name);
+        }
+    }
+    beside.sort();
+    let found = "there is no such file";
+    vec![if beside.is_empty() {
+        Finding::problem(
+            "no-file",
+            found,
+            "a stream's file is made with its first block: nothing was recorded for it, or it is elsewhere, since a name \
+             without a directory is relative to where the program was started",
+            "run the program by telemetry doctor COMMAND, or look at it by telemetry doctor PID while it runs",
+        )
+    } else {
+        Finding::problem(
+            "file-elsewhere",
+            found,
+            format!("beside it is {}: streams of several processes, or segments of one", beside.join(", ")),
+            format!("telemetry doctor {}", above.join(&beside[beside.len() - 1]).display()),
+        )
+    }]
+}
+
+/// What a file is that has no block that could be read.
+fn no_stream(path: &Path, index: &Index) -> Finding {
+    let version = index.completeness.damage.iter().find_map(|damage| match damage.cause {
+        Cause::Header(HeaderError::Version(version)) => Some(version),
+        _ => None,
+    });
+    if let Some(version) = version {
+        return Finding::problem(
+            "other-format",
+            format!(
+                "its blocks have format version {version}, expected {}",
+                telemetry_format::FORMAT_VERSION
+            ),
+            "the program that wrote it was built with another version of telemetry",
+            "read it with the command of that version, or build the program anew",
+        );
+    }
+    if program::is_program(path) {
+        return program::compiled_out(path).unwrap_or_else(|| {
+            Finding::problem(
+                "not-a-stream",
+                "it is a program",
+                "what it records is in another file",
+                format!("telemetry doctor ./{} runs it", path.file_name().unwrap_or_default().display()),
+            )
+        });
+    }
+    if program::contains(path, &MAGIC).unwrap_or_default() {
+        return memory_image(path);
+    }
+    Finding::problem(
+        "not-a-stream",
+        "it is no stream",
+        "not one block of a stream is in it",
+        "name the file that TELEMETRY_FILENAME names, by default telemetry.tel where the program was started",
+    )
+}
+
+fn memory_image(path: &Path) -> Finding {
+    Finding::problem(
+        "memory-image",
+        "it is no stream, but has blocks of one in it",
+        "it is a ring file, a core dump or another image of a program's memory",
+        format!("telemetry recover {} -o whole.tel", path.display()),
+    )
+}
+
+/// What a stream tells of its program.
+pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, String), Failure> {
+    let Completeness { sessions, .. } = &index.completeness;
+    let mut findings = Vec::new();
+    let is_own = |registry: u64| {
+        let known = index.registries.iter().find(|known| known.fingerprint == registry);
+        known.is_some_and(|known| known.name == RUNTIME_REGISTRY)
+    };
+    let lanes = || index.completeness.lanes.iter().filter(|lane| !is_own(lane.registry));
+    let sum = |of: fn(&telemetry_decode::LaneReport) -> u64| lanes().map(of).fold(0, u64::saturating_add);
+    let (events, withheld, missing) =
+        (sum(|lane| lane.read), sum(|lane| lane.withheld), sum(|lane| lane.missing));
+    let variety = index.sessions.iter().find_map(|session| program::variety(session.facts.text("variety")?));
+    findings.extend(variety);
+    let [pool, nested, sink] = [sum(|l| l.lost.pool), sum(|l| l.lost.nested), sum(|l| l.lost.sink)];
+    if events == 0 && pool + nested + sink + missing == 0 {
+        findings.push(nothing(path, &index.sessions, withheld)?);
+    }
+    let mut lost = |number: u64, cause, what: &str, why: &str, help: &str| {
+        if number > 0 {
+            findings.push(Finding::problem(cause, format!("{} {what}", count(number, "event")), why, help));
+        }
+    };
+    lost(
+        pool,
+        "no-memory",
+        "lost because no memory was free",
+        "they came faster than they were written, for longer than the pool lasts",
+        "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01",
+    );
+    lost(
+        nested,
+        "nested",
+        "lost because an emission was under way",
+        "signal handlers emit events of a kind that the code which they interrupt was just emitting",
+        "give what handlers emit a kind of its own",
+    );
+    lost(
+        sink,
+        "sink-fails",
+        "lost because the sink did not take them",
+        "the disk was full, or a reader was gone or slow",
+        "make room; the program has said on standard error what it was, in a line that begins with `telemetry:`",
+    );
+    lost(
+        missing,
+        "missing",
+        "written and not here",
+        "the file was cut or damaged, or other files of the stream are not named",
+        "telemetry info names the byte ranges; name all segments of a rotated stream",
+    );
+    if index.completeness.damaged_ranges > 0 {
+        findings.push(Finding::problem(
+            "damaged",
+            format!("{} of it cannot be read", count(index.completeness.bytes.damaged, "byte")),
+            "it was cut by a full disk or a kill, or changed since it was written",
+            "telemetry info names the byte ranges; all else is read",
+        ));
+    }
+    let unended = sessions.iter().filter(|(_, ended)| !ended).count() as u64;
+    if unended > 0 {
+        let finding = Finding::problem(
+            "not-ended",
+            format!("{} did not end in good order", count(unended, "session")),
+            "the program still runs, or was killed, or called _exit: then up to a second of events is not here",
+            "telemetry::flush() before _exit, a shorter TELEMETRY_LATENCY, or TELEMETRY_RING to survive kills",
+        );
+        // That of a program with nothing to tell is no reason for it.
+        findings.push(finding.noted());
+    }
+    let fine = format!("{} of {}", count(events, "event"), count(index.sessions.len() as u64, "session"));
+    let fine = if withheld > 0 { format!("{fine}, {} withheld", grouped(withheld)) } else { fine };
+    Ok((findings, fine))
+}
+
+/// Why a stream has no event of its program.
+fn nothing(path: &Path, sessions: &[Session], withheld: u64) -> Result<Finding, Failure> {
+    if withheld > 0 {
+        return Ok(Finding::problem(
+            "recorded-only",
+            format!("no event is in it, and {} recorded in the program", count(withheld, "event")),
+            "they were for the flight recorder, and their kinds were not output",
+            "TELEMETRY_CONTROL names what is output, TELEMETRY_RECORD what is only recorded",
+        ));
+    }
+    let changes = changes(path)?;
+    let program = sessions.iter().find_map(|session| session.facts.text("program")).unwrap_or("the program");
+    Ok(if changes.is_empty() {
+        Finding::problem(
+            "no-event",
+            format!("no event is in it, and `{program}` has not told of any"),
+            "it has not come to an event that was on, or what was recorded was not written yet",
+            "telemetry doctor PID while it runs; the program can write at once by telemetry::flush()",
+        )
+    } else {
+        Finding::problem(
+            "switched-off",
+            format!("no event is in it but those of switches: {}", changes.join(", ")),
+            "what was on by these words has not come, or was switched off again before it did",
+            "TELEMETRY_CONTROL=all switches everything on; telemetry info shows the kinds and events that there are",
+        )
+    })
+}
+
+/// The first changes of switches that a stream tells of.
+fn changes(path: &Path) -> Result<Vec<String>, Failure> {
+    const MOST: usize = 8;
+    let filter = Filter {
+        registries: vec![Name::from(RUNTIME_REGISTRY)],
+        events: vec![Name::from("ControlChange")],
+        ..Filter::default()
+    };
+    let reader = Reader::open(path).map_err(cannot_read)?;
+    let mut events = reader.order(Order::Stream).filter(filter).events().map_err(cannot_read)?;
+    let mut changes = Vec::new();
+    while let Some(event) = events.next().map_err(cannot_read)? {
+        let text = |name: &str| match event.get(name) {
+            Some(Value::Named(named)) => named.name().unwrap_or("?").to_lowercase(),
+            Some(value) => value.as_str().unwrap_or("?").to_string(),
+            None => "?".to_string(),
+        };
+        if changes.len() == MOST {
+            changes.push("and more".to_string());
+            break;
+        }
+        changes.push(format!("{} {} `{}`", text("mask"), text("action"), text("words")));
+    }
+    Ok(changes)
+}

@@ -1,0 +1,385 @@
+//! `doctor`: each cause provoked by a real process or file, and found.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+
+use serde_json::Value;
+
+use super::hostile::as_nobody;
+use super::{CHILD, Program, Sockets, is_root, wait};
+use crate::gc_events;
+use crate::run::{Folder, Run, run};
+use crate::streams::{gc, gc_run, image, lossy};
+
+fn emit() {
+    gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
+    gc_events::ref_fix!(4_u64);
+}
+
+/// The causes that a run of `doctor --json` has found, notes in parentheses.
+fn causes(run: &Run) -> String {
+    let json: Value =
+        serde_json::from_slice(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stderr));
+    let cause = |finding: &Value| {
+        for key in ["found", "why", "help"] {
+            assert!(finding[key].as_str().is_some_and(|text| !text.is_empty()), "{key}: {json:#}");
+        }
+        let cause = finding["cause"].as_str().unwrap().to_string();
+        if finding["is_problem"].as_bool().unwrap() { cause } else { format!("({cause})") }
+    };
+    json["findings"].as_array().unwrap().iter().map(cause).collect::<Vec<_>>().join(" ")
+}
+
+/// What is found, and that exit code and text agree with it.
+#[track_caller]
+fn check(mut command: Command, expected: &str) -> String {
+    let found = run(&mut command, &[]);
+    assert_eq!(causes(&found), expected, "{}", String::from_utf8_lossy(&found.stdout));
+    let is_problem = expected.split(' ').any(|cause| !cause.is_empty() && !cause.starts_with('('));
+    assert_eq!(found.code, Some(is_problem.into()), "{}", found.stderr);
+    String::from_utf8(found.stdout).unwrap()
+}
+
+/// What is found of a process.
+#[track_caller]
+fn check_process(sockets: &Sockets, pid: u32, expected: &str) -> String {
+    check(sockets.command(&format!("doctor --json {pid}")), expected)
+}
+
+fn emitted(sockets: &Sockets, pid: u32, least: u64) {
+    wait("events", || {
+        let run = sockets.run(&format!("control {pid} --counters --json"));
+        let json: Value = serde_json::from_slice(&run.stdout).unwrap_or_default();
+        json["counters"]["emitted"].as_u64().is_some_and(|emitted| emitted >= least)
+    });
+}
+
+#[test]
+fn a_process_that_traces_is_fine() {
+    let sockets = Sockets::new();
+    let program = Program::ready(&sockets, "processes::doctor::a_process_that_traces_is_fine", &[], emit);
+    emitted(&sockets, program.pid, 1);
+    wait("the stream", || sockets.path("stream.tel").exists());
+    check_process(&sockets, program.pid, "");
+    let text = sockets.prints(&format!("doctor {}", program.pid));
+    assert!(text.starts_with(&format!("process {}: ", program.pid)) && text.lines().count() == 1, "{text}");
+
+    std::fs::remove_file(sockets.path("stream.tel")).unwrap();
+    let found = check_process(&sockets, program.pid, "removed-file");
+    // The help is one that helps.
+    let copy = found.split("cp ").nth(1).unwrap().split(' ').next().unwrap();
+    std::fs::copy(copy, sockets.path("rescued.tel")).unwrap();
+    assert!(String::from_utf8(sockets.run("print rescued.tel").stdout).unwrap().contains("PoolInit"));
+}
+
+/// Programs of one sort of events, in many environments.
+#[test]
+fn processes_with_nothing_to_show() {
+    let sockets = Sockets::new();
+    let test = "processes::doctor::processes_with_nothing_to_show";
+    let no_such = sockets.path("no/such/stream.tel").display().to_string();
+    let folder = sockets.dir().display().to_string();
+    for (setup, least, expected) in [
+        (&[("TELEMETRY_CONTROL", "")][..], 0, "switched-off"),
+        (&[("TELEMETRY_CONTROL", "Trase")], 0, "unknown-words"),
+        (&[("TELEMETRY_CONTROL", "User")], 0, "no-event"),
+        (&[("TELEMETRY_CONTROL", ""), ("TELEMETRY_RECORD", "all")], 1, "recorded-only"),
+        (&[("TELEMETRY_LATENCY", "3600")], 1, "not-written-yet"),
+        (&[("TELEMETRY_FILENAME", "/dev/full")], 10_000, "disk-full"),
+        (&[("TELEMETRY_FILENAME", &no_such)], 10_000, "wrong-path"),
+        (&[("TELEMETRY_FILENAME", &folder)], 10_000, "wrong-path"),
+        (&[("TELEMETRY_FILENAME", "tcp:127.0.0.1:1")], 10_000, "no-reader"),
+        (&[("TELEMETRY_FILENAME", "nonsense:x")], 10_000, "wrong-path"),
+        (&[("TELEMETRY_BUFFER", "64k"), ("TELEMETRY_FILENAME", "/dev/null")], 100_000, "no-memory"),
+    ] {
+        let program = Program::ready(&sockets, test, setup, || {
+            static ONCE: Once = Once::new();
+            match std::env::var("TELEMETRY_LATENCY").as_deref() {
+                Ok("3600") => ONCE.call_once(emit),
+                _ => (0..20_000).for_each(|_| emit()),
+            }
+        });
+        if least > 0 {
+            emitted(&sockets, program.pid, least);
+        } else {
+            wait("the registry", || {
+                sockets.prints(&format!("control {}", program.pid)).contains("registry  gc")
+            });
+        }
+        wait(expected, || {
+            let found = run(&mut sockets.command(&format!("doctor --json {}", program.pid)), &[]);
+            found.code == Some(1)
+        });
+        let found = run(&mut sockets.command(&format!("doctor --json {}", program.pid)), &[]);
+        let causes = causes(&found);
+        // What fails may also fill the memory.
+        assert_eq!(causes.split(' ').next(), Some(expected), "{setup:?}: {causes}");
+        program.kill();
+    }
+}
+
+#[test]
+fn processes_without_a_socket() {
+    let sockets = Sockets::new();
+    let test = "processes::doctor::processes_without_a_socket";
+    let started = |setup: &[(&str, &str)]| {
+        let program = Program::start(&sockets, test, setup, emit);
+        wait("the stream", || sockets.path("stream.tel").exists());
+        std::fs::remove_file(sockets.path("stream.tel")).unwrap();
+        program
+    };
+    let off = started(&[("TELEMETRY_SOCKET", "off")]);
+    check_process(&sockets, off.pid, "no-socket");
+    let elsewhere = Sockets::new();
+    let dir = elsewhere.dir().display().to_string();
+    let other = started(&[("TELEMETRY_SOCKET", &dir)]);
+    let found = check_process(&sockets, other.pid, "no-socket");
+    assert!(found.contains(&format!("TELEMETRY_SOCKET={dir} telemetry doctor")), "{found}");
+
+    // Nothing on, and nobody has asked for a socket.
+    let quiet = Program::start(&sockets, test, &[("TELEMETRY_SOCKET", ""), ("TELEMETRY_CONTROL", "")], emit);
+    wait("its program", || {
+        std::fs::read_link(format!("/proc/{}/exe", quiet.pid))
+            .is_ok_and(|exe| exe == std::env::current_exe().unwrap())
+    });
+    check_process(&sockets, quiet.pid, "switched-off");
+
+    let sleep = Program::spawn(Command::new("sleep").arg("60"));
+    wait("sleep", || {
+        std::fs::read_link(format!("/proc/{}/exe", sleep.pid))
+            .is_ok_and(|exe| exe != std::env::current_exe().unwrap())
+    });
+    check_process(&sockets, sleep.pid, "compiled-out");
+    let pid = sleep.pid;
+    sleep.kill();
+    let dead =
+        format!("telemetry: there is no process {pid}; help: `telemetry list` shows those that can be asked");
+    sockets.check(&format!("doctor {pid}"), 2, &dead);
+}
+
+/// Nobody may look into another user's process, or file.
+#[test]
+fn what_is_another_users() {
+    let (sockets, folder) = (Sockets::new(), Folder::new());
+    if !is_root(&sockets) {
+        return;
+    }
+    let program = Program::ready(&sockets, "processes::doctor::what_is_another_users", &[], emit);
+    let asked = as_nobody(&folder.command(&format!("doctor {}", program.pid)), &folder);
+    let expected = format!(
+        "telemetry: process {} belongs to another user; help: run this as that user, or as root\n",
+        program.pid
+    );
+    assert_eq!((asked.code, asked.stderr), (Some(2), expected));
+
+    let path = folder.path("private.tel");
+    std::fs::write(&path, gc()).unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let asked = as_nobody(&folder.command(&format!("doctor {}", path.display())), &folder);
+    assert_eq!(asked.code, Some(2));
+    assert!(asked.stderr.contains("it belongs to another user: run this as that user"), "{}", asked.stderr);
+}
+
+/// The second of two processes with one file has another.
+#[test]
+fn a_file_that_another_process_has() {
+    let sockets = Sockets::new();
+    let test = "processes::doctor::a_file_that_another_process_has";
+    let first = Program::ready(&sockets, test, &[], emit);
+    wait("the stream", || sockets.path("stream.tel").exists());
+    let second = Program::ready(&sockets, test, &[], emit);
+    let own = sockets.path(&format!("stream.{}.tel", second.pid));
+    wait("its own", || own.exists());
+    check_process(&sockets, first.pid, "");
+    let found = check_process(&sockets, second.pid, "(file-elsewhere)");
+    assert!(found.contains(&own.display().to_string()), "{found}");
+    first.end();
+    second.end();
+    // Whoever looks for a file that is not there is told of those beside it.
+    std::fs::remove_file(sockets.path("stream.tel")).unwrap();
+    check(sockets.command("doctor --json stream.tel"), "file-elsewhere");
+}
+
+#[test]
+fn files() {
+    let whole = gc();
+    let off = {
+        let run = Sockets::new();
+        let test = "processes::doctor::files";
+        let setup = [("TELEMETRY_CONTROL", "User"), ("TELEMETRY_RECORD", "")];
+        let program = Program::ready(&run, test, &setup, || gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0));
+        run.prints(&format!("control {} --reset User", program.pid));
+        run.prints(&format!("control {} --snapshot off.tel", program.pid));
+        std::fs::read(run.path("off.tel")).unwrap()
+    };
+    let folder = Folder::new()
+        .with("gc.tel", &whole)
+        .with("empty.tel", "")
+        .with("text.tel", "no stream\n")
+        .with("cut.tel", &whole[..whole.len() - 200])
+        .with("lossy.tel", lossy())
+        .with("open.tel", gc_run(1).finish().unwrap())
+        .with("app.ring", image(&whole, 3))
+        .with("future.tel", future(&whole))
+        .with("off.tel", off)
+        .with("rash.tel", variety("rash"))
+        .with("hot.tel", variety("hot"));
+    let program: PathBuf = std::env::current_exe().unwrap();
+    std::fs::copy("/bin/sleep", folder.path("plain")).unwrap();
+    std::fs::copy(program, folder.path("ours")).unwrap();
+    for name in ["plain", "ours"] {
+        std::fs::set_permissions(folder.path(name), Permissions::from_mode(0o644)).unwrap();
+    }
+    for (file, expected) in [
+        ("gc.tel", ""),
+        ("missing.tel", "no-file"),
+        ("no/such/missing.tel", "wrong-path"),
+        ("gc.tel/missing.tel", "wrong-path"),
+        (".", "wrong-path"),
+        ("empty.tel", "empty-file"),
+        ("text.tel", "not-a-stream"),
+        ("cut.tel", "missing damaged (not-ended)"),
+        ("lossy.tel", "no-memory nested (not-ended)"),
+        ("app.ring", "memory-image"),
+        ("future.tel", "other-format"),
+        ("off.tel", "switched-off (not-ended)"),
+        ("rash.tel", "compiled-out no-event"),
+        ("hot.tel", "(compiled-out) no-event"),
+        ("plain", "compiled-out"),
+        ("ours", "not-a-stream"),
+    ] {
+        check(folder.command(&format!("doctor --json {file}")), expected);
+    }
+    let mut default = folder.command("doctor --json");
+    default.env("TELEMETRY_FILENAME", "gc.tel");
+    check(default, "");
+    check(folder.command("doctor --json"), "no-file");
+}
+
+/// A stream whose blocks are all of a version to come.
+fn future(stream: &[u8]) -> Vec<u8> {
+    let mut stream = stream.to_vec();
+    for at in (0..stream.len() - 8)
+        .filter(|at| stream[*at..].starts_with(&telemetry_format::MAGIC))
+        .collect::<Vec<_>>()
+    {
+        stream[at + 8] += 1;
+    }
+    stream
+}
+
+/// A stream without events of a build that has few or none.
+fn variety(name: &str) -> Vec<u8> {
+    let mut facts = telemetry_decode::Facts::default();
+    facts.set("program", "app");
+    facts.set("variety", name);
+    let mut writer = telemetry_decode::Writer::new(Vec::new());
+    writer.session(5, &facts, 0, 1_795_240_051_000_000_000).unwrap();
+    writer.end(5, 10).unwrap();
+    writer.finish().unwrap()
+}
+
+/// A command is this very test, in which it emits.
+#[test]
+fn commands() {
+    const TEST: &str = "processes::doctor::commands";
+    match std::env::var(CHILD).as_deref() {
+        Ok("emits") => return (0..1000).for_each(|_| emit()),
+        Ok("waits") => loop {
+            emit();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        },
+        _ => {}
+    }
+    let folder = Folder::new();
+    let own = std::env::current_exe().unwrap();
+    let doctor = |options: &str, child: &str, setup: &[(&str, &str)]| {
+        let mut command = folder.command(&format!("doctor --json {options}"));
+        command.arg(&own).args([TEST, "--exact", "--nocapture"]).env(CHILD, child);
+        command.env_remove("TELEMETRY_CONTROL").envs(setup.iter().copied());
+        command
+    };
+    let on = ("TELEMETRY_CONTROL", "all");
+    let found = check(doctor("", "emits", &[on]), "");
+    assert!(found.contains("2_000 events of 1 session in "), "{found}");
+    assert!(folder.path("telemetry.tel").exists());
+    let file = std::fs::File::open(folder.path("telemetry.tel")).unwrap();
+    file.lock().unwrap();
+    check(doctor("", "emits", &[on]), "(file-elsewhere)");
+    drop(file);
+    check(doctor("", "emits", &[]), "switched-off");
+    check(doctor("", "emits", &[("TELEMETRY_CONTROL", "Trase")]), "unknown-words");
+    check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "/dev/full")]), "disk-full");
+    check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "no/such/file.tel")]), "wrong-path");
+    check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", ".")]), "wrong-path");
+    // It does not end by itself; killed, its stream is not ended, and has the last second all the same.
+    let latency = ("TELEMETRY_LATENCY", "0.02");
+    check(doctor("--seconds 1", "waits", &[on, latency]), "(not-ended)");
+    check(doctor("--seconds 1", "waits", &[on, ("TELEMETRY_LATENCY", "3600")]), "not-written-yet");
+    check(doctor("--seconds 1", "waits", &[]), "switched-off");
+
+    check(folder.command("doctor --json true"), "compiled-out");
+    std::fs::copy("/bin/true", folder.path("here")).unwrap();
+    check(folder.command("doctor --json ./here with arguments"), "compiled-out");
+    check(folder.command("doctor --json here"), "compiled-out");
+    let missing = folder.run("doctor no-such-command with arguments");
+    assert_eq!((missing.code, missing.stdout.len()), (Some(2), 0));
+    assert!(missing.stderr.starts_with("telemetry: cannot run `no-such-command`: "), "{}", missing.stderr);
+}
+
+/// A program whose build has compiled its events out.
+#[test]
+fn a_build_without_events() {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("doctor");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let main = |start: &str| {
+        format!(
+            "#[telemetry::telemetry_event(\"gc.toml\")]\npub mod events {{}}\n\
+             fn main() {{\n    {start}\n    events::ref_fix!(4_u64);\n    \
+             std::thread::sleep(std::time::Duration::from_millis(300));\n}}\n"
+        )
+    };
+    std::fs::create_dir_all(kept.join("src/bin")).unwrap();
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"rash\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [dependencies]\ntelemetry = {{ path = {root:?} }}\n"
+    );
+    for (path, text) in [
+        ("Cargo.toml", manifest),
+        ("gc.toml", crate::streams::GC.to_string()),
+        ("src/bin/silent.rs", main("")),
+        ("src/bin/started.rs", main("telemetry::Config::new().control(\"all\").start();")),
+    ] {
+        std::fs::write(kept.join(path), text).unwrap();
+    }
+    std::fs::copy(root.join("Cargo.lock"), kept.join("Cargo.lock")).unwrap();
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(["build", "--offline", "--color=never"]).current_dir(&kept).env("TELEMETRY_VARIETY", "rash");
+    let output = cargo.env("CARGO_TARGET_DIR", kept.join("target")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let folder = Folder::new();
+    for name in ["silent", "started"] {
+        let mut command = folder.command("doctor --json");
+        command.arg(kept.join("target/debug").join(name)).env("TELEMETRY_CONTROL", "all");
+        check(command, "compiled-out");
+    }
+}
+
+/// The help says what helps: what was off is on afterwards.
+#[test]
+fn helps_help() {
+    let sockets = Sockets::new();
+    let setup = [("TELEMETRY_CONTROL", "")];
+    let program = Program::ready(&sockets, "processes::doctor::helps_help", &setup, emit);
+    let pid = program.pid;
+    wait("the registry", || sockets.prints(&format!("control {pid}")).contains("registry  gc"));
+    let found = check_process(&sockets, pid, "switched-off");
+    let help = format!("telemetry control {pid} all");
+    assert!(found.contains(&help), "{found}");
+    sockets.prints(help.strip_prefix("telemetry ").unwrap());
+    wait("the stream", || sockets.path("stream.tel").exists());
+    check_process(&sockets, pid, "");
+}
