@@ -1,6 +1,6 @@
 //! Marks of events that can be replayed: what is done again, and which parameters say with what.
 
-use crate::Sort;
+use crate::{Event, Sort};
 
 /// The mark of an event: `replay = { action = "alloc", pointer = "block", size = "size" }`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,18 @@ impl Replay {
     /// The index of the parameter that has a role.
     pub fn param(&self, role: ReplayRole) -> Option<usize> {
         self.roles.iter().find(|(other, _)| *other == role).map(|(_, param)| *param)
+    }
+}
+
+impl Event {
+    /// What the mark `replay` says, in short: `alloc pointer=block size=size`. Empty without one.
+    pub fn replay_text(&self) -> String {
+        let Some(replay) = &self.replay else { return String::new() };
+        let roles = replay.roles.iter().map(|(role, param)| {
+            let param = self.params.get(*param).map_or("", |param| param.name.as_str());
+            format!(" {}={param}", role.name())
+        });
+        replay.action.name().to_string() + &roles.collect::<String>()
     }
 }
 

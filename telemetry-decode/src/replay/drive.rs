@@ -37,7 +37,8 @@ pub type Place<'a> = At<'a, ()>;
 pub struct Replayed {
     /// Events that were replayed.
     pub events: u64,
-    /// Events without a mark, of other registries, or of forms that the program does not know.
+    /// Events without a mark, and those that were passed over: of other registries, or of forms that the
+    /// program does not know.
     pub others: u64,
     /// What was read of the stream, and what was not.
     pub completeness: Completeness,
@@ -116,7 +117,7 @@ pub fn replay<D: Typed, E>(
             }
         }
     }
-    let others = events.others() + number - replayed;
+    let others = events.passed_over().total() + number - replayed;
     Ok(Replayed { events: replayed, others, completeness: events.completeness() })
 }
 

@@ -93,6 +93,7 @@ impl Change {
             Rule::VersionLowered => format!("the version is {}, below {} as released", self.is, self.was),
             Rule::RegistryRenamed => format!("the registry is called {is}, but {was} was released"),
             Rule::EventAlwaysChanged
+            | Rule::EventReplayChanged
             | Rule::EventRecoded
             | Rule::EventKindChanged
             | Rule::SinceChanged

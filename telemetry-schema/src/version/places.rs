@@ -18,8 +18,8 @@ pub(super) struct Places {
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 20] = [
-    "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "kind", "sort", "max",
+const KEYS: [&str; 21] = [
+    "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max",
     "unit", "since", "begin", "end", "key", "major",
 ];
 

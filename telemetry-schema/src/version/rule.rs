@@ -107,6 +107,9 @@ rules! {
     EventAlwaysChanged "event-always-changed" Minor,
         "`always` of an event", "it comes from more or fewer varieties, in the same form",
         old Reads, new Reads, generic "all of it", python "the same";
+    EventReplayChanged "event-replay-changed" Minor,
+        "the mark `replay` of an event", "it says what replayers do, and each stream has its own",
+        old Reads, new Reads, generic "replayed as the stream's registry says", python "the same";
     EventRenamed "event-renamed" Median,
         "an event has another name and the same code", "what asks for it by name no longer finds it",
         old Skips, new Skips, generic "all of it, by the name that it had", python "another name at its code";

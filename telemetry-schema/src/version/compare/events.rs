@@ -66,6 +66,7 @@ fn event(changes: &mut Changes, was: &LockEvent, is: &LockEvent, renamed: &Renam
     }
     let always = |event: &LockEvent| event.always.to_string();
     changes.field(Rule::EventAlwaysChanged, &things, "always", &always(was), &always(is));
+    changes.field(Rule::EventReplayChanged, &things, "replay", &was.replay, &is.replay);
     match (was.state, is.state) {
         (State::Gone(_), _) => changes.whole(Rule::EventAdded, things.clone()),
         (State::Used, State::Retired) => {

@@ -72,6 +72,8 @@ pub struct LockEvent {
     /// Name of its kind.
     pub kind: String,
     pub always: bool,
+    /// As [`crate::Event::replay_text`] writes it; empty without a mark.
+    pub replay: String,
     pub state: State,
     /// In wire order.
     pub params: Vec<LockParam>,
@@ -197,6 +199,7 @@ fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
         name: event.name.clone(),
         kind: registry.kind_of(event).name.clone(),
         always: event.always,
+        replay: event.replay_text(),
         state: if event.used { State::Used } else { State::Retired },
         params: params.collect(),
         docs: Docs::of(&event.doc),

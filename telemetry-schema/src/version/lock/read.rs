@@ -225,6 +225,12 @@ fn event(words: &mut Words) -> Result<LockEvent, Expected> {
         name: words.camel("the name of an event")?,
         kind: words.camel("the name of its kind")?,
         always: words.take("always").is_some(),
+        replay: match words.take("replay=") {
+            None => String::new(),
+            Some(replay) => {
+                unquoted(replay).filter(|replay| is_printable(replay)).ok_or("a mark in quotes")?
+            }
+        },
         state: match (words.take("retired"), words.take("gone=")) {
             (None, None) => State::Used,
             (Some(_), _) => State::Retired,

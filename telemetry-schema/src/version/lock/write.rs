@@ -52,6 +52,9 @@ fn write_event(out: &mut String, event: &LockEvent) {
     if event.always {
         out.push_str(" always");
     }
+    if !event.replay.is_empty() {
+        let _ = write!(out, " replay={}", quoted(&event.replay));
+    }
     match event.state {
         State::Used => {}
         State::Retired => out.push_str(" retired"),

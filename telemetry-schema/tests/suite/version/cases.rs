@@ -80,6 +80,11 @@ pub(crate) const CASES: &[Case] = &[
     minor("a retired event used again", &[("used = false\n", "")], &["event-restored Cleared"]),
     Case { added: GONE, ..minor("a row that was gone", &[], &["event-added Purged"]) },
     minor("always", &[("always = false", "always = true")], &["event-always-changed Miss"]),
+    minor(
+        "a mark for replayers",
+        &[("code = 0x0001", "code = 0x0001\nreplay = { action = \"custom\" }")],
+        &["event-replay-changed Miss"],
+    ),
     median(
         "another name, the same parameters",
         &[(MISS, "name = \"NotFound\"\ncode = 1")],
