@@ -127,7 +127,7 @@ pub use model::*;
 pub use replay::{Replay, ReplayAction, ReplayRole};
 pub use slots::Slots;
 pub use sort::Sort;
-pub use words::{RESERVED, snake_case};
+pub use words::{RESERVED, is_python_keyword, snake_case};
 
 /// The JSON Schema (2020-12) of an `events.toml`: its form and what its keys mean. What compares one
 /// part of the file with another is for [`parse`] alone.

@@ -60,6 +60,11 @@ pub(crate) fn keyword_of(word: &str) -> Option<&'static str> {
     }
 }
 
+/// True for keywords of Python 3 but the soft ones. A relation in a file has none; one out of a stream may.
+pub fn is_python_keyword(word: &str) -> bool {
+    PYTHON.contains(&word)
+}
+
 /// True if a macro can have the name.
 pub(crate) fn can_be_macro(name: &str) -> bool {
     is_snake_case(name) && !RUST.contains(&name)
@@ -87,8 +92,9 @@ const PYTHON: &[&str] = &[
 /// types. A generator that needs another puts it here.
 #[rustfmt::skip]
 pub const RESERVED: &[&str] = &[
-    "Decoder", "Dispatch", "Event", "EventDesc", "EventParam", "HeaderDesc", "Kind", "KindDesc", "Reader", "Registry",
-    "Replay",
+    "Completeness", "DESC", "Decoder", "Dispatch", "EVENT", "Event", "EventDesc", "EventParam", "HeaderDesc", "KIND",
+    "Kind", "KindDesc", "LabelRef", "Lane", "OtherForm", "Reader", "Registry", "Replay", "Session", "StreamError",
+    "VersionError",
 ];
 
 /// The word that means every kind and event wherever words switch them, in any case.

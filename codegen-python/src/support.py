@@ -1,0 +1,2400 @@
+# What every generated module has: a reader of telemetry streams. Written by hand, and copied as it
+# is; what follows it is made from the relation. docs/format.md of the project describes the bytes,
+# docs/python.md the use. Python 3.9 or later, and nothing but its standard library.
+#
+# Names of the relation are CamelCase (kinds, types, events) and snake_case without a leading
+# underscore (parameters), so what is defined here begins with an underscore, is in lower case, or is
+# reserved; and modules are imported under names that no event can have.
+from __future__ import annotations
+
+import argparse as _argparse
+import builtins as _b
+import collections as _collections
+import dataclasses as _dataclasses
+import enum as _enum
+import functools as _functools
+import heapq as _heapq
+import importlib as _importlib
+import io as _io
+import itertools as _itertools
+import keyword as _keyword
+import math as _math
+import operator as _operator
+import os as _os
+import stat as _stat
+import struct as _struct
+import sys as _sys
+import tempfile as _tempfile
+import typing as _t
+
+_MAX = 0xFFFF_FFFF_FFFF_FFFF
+_MAX_NS = 0x7FFF_FFFF_FFFF_FFFF
+
+
+class StreamError(_b.Exception):
+    """A text that should be a relation, or facts, and is not."""
+
+
+class VersionError(_b.Exception):
+    """A stream whose relation is of a version that this module does not read."""
+
+
+# --- What the relation says: the descriptions that the MPS's `mpseventpy` documents.
+
+
+class HeaderDesc(_t.NamedTuple):
+    """The header of an event in a log of the MPS: its code, its size, and when it was."""
+
+    code: int
+    #: Of the whole event, with the header.
+    size: int
+    clock: int
+
+
+class KindDesc(_t.NamedTuple):
+    """A kind of events."""
+
+    name: str
+    #: Its bit number.
+    code: int
+    doc: str
+
+
+class EventParam(_t.NamedTuple):
+    """A parameter of an event."""
+
+    #: The MPS's letter where it has one (`P A W U S D B`), else the sort's name: `u16`, `[u32; 4]`, `Why`.
+    sort: str
+    name: str
+    doc: str
+
+
+class EventDesc(_t.NamedTuple):
+    """An event: what it is called, what it says, and how the MPS lays it out."""
+
+    name: str
+    code: int
+    #: False once retired.
+    used: bool
+    kind: KindDesc
+    params: list[EventParam]
+    #: Most bytes behind the header, as the MPS lays them out.
+    maxsize: int
+    #: For `struct.unpack` of the bytes behind the header. Strings, byte strings and arrays without a
+    #: fixed number of elements have no format: it ends before the first of them.
+    format: str
+
+
+#: Bytes of the header of an event of the MPS.
+HEADER_SIZE = 16
+#: For `struct.unpack` of that header, into a `HeaderDesc`.
+HEADER_FORMAT = "<HH4xQ"
+
+
+# --- Relations in their canonical form, and other facts in TOML.
+
+_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b", '"': '"', "\\": "\\"}
+
+
+class _Toml:
+    """Reads the TOML that streams have in them: keys that are not dotted, tables, and values that
+    are strings, numbers, bools, arrays and inline tables."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        #: Of the last header.
+        self.table: tuple[str, ...] = ()
+
+    def fail(self, expected: str) -> StreamError:
+        line = self.text.count("\n", 0, self.at) + 1
+        column = self.at - (self.text.rfind("\n", 0, self.at) + 1) + 1
+        found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
+        return StreamError(f"line {line}, column {column}: found {found}, expected {expected}")
+
+    def skip(self, what: str = " \t") -> None:
+        """Passes over blanks and, where lines may end, comments."""
+        text, at, end = self.text, self.at, len(self.text)
+        while at < end:
+            if text[at] in what:
+                at += 1
+            elif text[at] == "#":
+                at = (text.find("\n", at) + 1 or end + 1) - 1
+            else:
+                break
+        self.at = at
+
+    def take(self, token: str) -> bool:
+        found = self.text.startswith(token, self.at)
+        if found:
+            self.at += len(token)
+        return found
+
+    def need(self, token: str) -> None:
+        if not self.take(token):
+            raise self.fail(f"`{token}`")
+
+    def lines(self) -> _t.Iterator[tuple[tuple[str, ...], str, object]]:
+        """The values: the table that each is in, its key, and it. A table's header has no key."""
+        while True:
+            self.skip(" \t\r\n")
+            if self.at == len(self.text):
+                return
+            yield self.line()
+
+    def line(self) -> tuple[tuple[str, ...], str, object]:
+        key, value = "", None
+        if self.take("["):
+            double = self.take("[")
+            names = [self.key()]
+            while self.take("."):
+                names.append(self.key())
+            self.need("]]" if double else "]")
+            self.table = tuple(names)
+        else:
+            key = self.key()
+            self.need("=")
+            self.skip()
+            value = self.value()
+        self.skip()
+        if self.at < len(self.text) and not (self.take("\n") or self.take("\r\n")):
+            raise self.fail("the end of the line")
+        return self.table, key, value
+
+    def key(self) -> str:
+        self.skip()
+        if self.text[self.at : self.at + 1] in ('"', "'"):
+            key = self.string()
+        else:
+            start = self.at
+            while self.text[self.at : self.at + 1] in _BARE and self.at < len(self.text):
+                self.at += 1
+            key = self.text[start : self.at]
+        if not key and self.text[self.at - 1 : self.at] not in ('"', "'"):
+            raise self.fail("a key")
+        self.skip()
+        return key
+
+    def value(self, depth: int = 0) -> object:
+        first = self.text[self.at : self.at + 1]
+        if first in ('"', "'") and first:
+            return self.string()
+        if depth < 8 and self.take("["):
+            items: list[object] = []
+            self.skip(" \t\r\n")
+            while not self.take("]"):
+                items.append(self.value(depth + 1))
+                self.skip(" \t\r\n")
+                if not self.take(","):
+                    self.need("]")
+                    break
+                self.skip(" \t\r\n")
+            return items
+        if depth < 8 and self.take("{"):
+            table: dict[str, object] = {}
+            self.skip(" \t\r\n")
+            while not self.take("}"):
+                key = self.key()
+                self.need("=")
+                self.skip()
+                table[key] = self.value(depth + 1)
+                self.skip(" \t\r\n")
+                if not self.take(","):
+                    self.need("}")
+                    break
+                self.skip(" \t\r\n")
+            return table
+        start = self.at
+        while self.at < len(self.text) and self.text[self.at] not in ",]}# \t\r\n":
+            self.at += 1
+        word = self.text[start : self.at]
+        if word in ("true", "false"):
+            return word == "true"
+        for number in (lambda word: int(word, 0), lambda word: float(word)):
+            try:
+                if word[:1] in "+-0123456789in" and len(word) <= 64:
+                    return _t.cast(object, number(word))
+            except _b.ValueError:
+                pass
+        self.at = start
+        raise self.fail("a value")
+
+    def string(self) -> str:
+        quote = self.text[self.at]
+        if self.take(quote * 3):
+            if not self.take("\n"):
+                self.take("\r\n")
+            return self.quoted(quote * 3)
+        self.at += 1
+        return self.quoted(quote)
+
+    def quoted(self, end: str) -> str:
+        parts: list[str] = []
+        start = self.at
+        while not self.text.startswith(end, self.at):
+            if self.at >= len(self.text) or (len(end) == 1 and self.text[self.at] == "\n"):
+                raise self.fail(f"`{end}`")
+            self.at += 1
+            if self.text[self.at - 1] == "\\" and end[0] == '"':
+                parts.append(self.text[start : self.at - 1])
+                parts.append(self.escape())
+                start = self.at
+        parts.append(self.text[start : self.at])
+        self.at += len(end)
+        # Quotes right before the end belong to the string.
+        while len(end) == 3 and self.take(end[0]):
+            parts.append(end[0])
+        return "".join(parts)
+
+    def escape(self) -> str:
+        letter = self.text[self.at : self.at + 1]
+        digits = {"x": 2, "u": 4, "U": 8}.get(letter)
+        if digits is None:
+            if letter not in _ESCAPES:
+                raise self.fail("an escape")
+            self.at += 1
+            return _ESCAPES[letter]
+        code = self.text[self.at + 1 : self.at + 1 + digits]
+        try:
+            char = chr(int(code, 16))
+        except (_b.ValueError, _b.OverflowError):
+            raise self.fail(f"{digits} hexadecimal digits") from None
+        self.at += 1 + digits
+        return char
+
+
+def _facts(payload: bytes) -> tuple[dict[str, object], _t.Optional[str]]:
+    """What a session or thread block says, and what is wrong with its text."""
+    facts: dict[str, object] = {}
+    wrong: _t.Optional[str] = None
+    text = payload.decode("utf-8", "replace")
+    toml = _Toml(text)
+    while True:
+        try:
+            for table, key, value in toml.lines():
+                if key and not table:
+                    facts.setdefault(key, value)
+            return facts, wrong
+        except StreamError as error:
+            # What cannot be read is left out.
+            wrong = str(error)
+            toml.at = text.find("\n", toml.at) + 1 or len(text)
+
+
+_Version = tuple[int, int, int]
+
+# Sorts: how one value is packed, and its fewest bytes.
+_PACKED = {
+    "pointer": "delta",
+    "addr": "delta",
+    "word": "delta",
+    "u8": "u8",
+    "u16": "u16",
+    "u32": "u32",
+    "u64": "u64",
+    "i8": "i8",
+    "i16": "i16",
+    "i32": "i32",
+    "i64": "i64",
+    "f32": "f32",
+    "f64": "f64",
+    "bool": "bool",
+    "string": "string",
+    "bytes": "bytes",
+    "label": "u64",
+}
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Type:
+    name: str
+    repr: str
+    flags: bool
+    #: Names by number.
+    values: dict[int, str]
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Kind:
+    name: str
+    bit: int
+    inherits: bool
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Param:
+    name: str
+    #: The long name, or that of a type.
+    sort: str
+    #: Number of elements of an array; -1 of one whose number varies, 0 of no array.
+    count: int
+    max: _t.Optional[int]
+    unit: str
+    since: _t.Optional[_Version]
+
+    @property
+    def sort_text(self) -> str:
+        if self.count == 0:
+            return self.sort
+        return f"[{self.sort}]" if self.count < 0 else f"[{self.sort}; {self.count}]"
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Form:
+    """An event as a relation describes it."""
+
+    name: str
+    code: int
+    kind: _Kind
+    params: tuple[_Param, ...]
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise StreamError(f"{what} is {value!r}, expected a string")
+    return value
+
+
+def _number(value: object, what: str, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise StreamError(f"{what} is {value!r}, expected a number from {least} to {most}")
+    return value
+
+
+def _table(value: object, what: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise StreamError(f"{what} is {value!r}, expected a table")
+    return value
+
+
+def _version(value: object) -> _Version:
+    table = _table(value, "the version")
+    numbers = [_number(table.get(key), key, 0, 0xFFFF_FFFF) for key in ("major", "median", "minor")]
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _dotted(version: _Version) -> str:
+    return ".".join(map(str, version))
+
+
+class Registry:
+    """A relation, as a stream or a module carries it: its canonical form.
+
+    Keys that this module does not know are passed over; anything else that is not the canonical form
+    of a relation raises `StreamError`.
+    """
+
+    name: str
+    version: _Version
+
+    def __init__(self, text: str) -> None:
+        registry: dict[str, object] = {}
+        kinds: dict[str, dict[str, object]] = {}
+        types: dict[str, dict[str, object]] = {}
+        events: list[dict[str, object]] = []
+        for table, key, value in _Toml(text).lines():
+            if not key:
+                if table == ("event",):
+                    events.append({})
+            elif table == ("registry",):
+                registry[key] = value
+            elif table == ("kinds",):
+                kinds[key] = _table(value, f"kind `{key}`")
+            elif len(table) > 1 and table[0] == "types":
+                where = types.setdefault(table[1], {})
+                if len(table) == 3 and table[2] == "values":
+                    where = _table(where.setdefault("values", {}), "values")
+                where[key] = value
+            elif table == ("event",):
+                events[-1][key] = value
+        self.name = _text(registry.get("name"), "the registry's name")
+        self.version = _version(registry.get("version"))
+        of_kinds = [
+            _Kind(
+                name,
+                _number(kind.get("bit"), f"the bit of kind `{name}`", 0, 63),
+                kind.get("clock") == "inherit",
+            )
+            for name, kind in kinds.items()
+        ]
+        self._kinds = sorted(of_kinds, key=lambda kind: kind.bit)
+        self._types = {name: self._type(name, types[name]) for name in sorted(types)}
+        by_name = {kind.name: kind for kind in self._kinds}
+        self._events = sorted((self._event(event, by_name) for event in events), key=lambda event: event.code)
+        self._by_code = {event.code: event for event in self._events}
+        if len(self._by_code) < len(self._events) or len({kind.bit for kind in self._kinds}) < len(kinds):
+            raise StreamError("a code or a bit stands twice")
+
+    def _type(self, name: str, table: dict[str, object]) -> _Type:
+        repr_ = _text(table.get("repr"), f"the repr of type `{name}`")
+        if _PACKED.get(repr_, "") not in ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"):
+            raise StreamError(f"the repr of type `{name}` is `{repr_}`, expected an integer")
+        values: dict[int, str] = {}
+        for key, value in _table(table.get("values"), f"the values of type `{name}`").items():
+            number = value.get("value") if isinstance(value, dict) else value
+            values[_number(number, f"value `{key}` of type `{name}`", -(1 << 63), _MAX)] = key
+        ordered = dict(sorted(values.items()))
+        return _Type(name, repr_, table.get("flags") is True, ordered)
+
+    def _event(self, event: dict[str, object], kinds: dict[str, _Kind]) -> _Form:
+        name = _text(event.get("name"), "the name of an event")
+        kind = kinds.get(_text(event.get("kind"), f"the kind of event `{name}`"))
+        if kind is None:
+            raise StreamError(f"event `{name}` is of a kind that the relation does not have")
+        params = event.get("params", [])
+        if not isinstance(params, list):
+            raise StreamError(f"the parameters of event `{name}` are no array")
+        code = _number(event.get("code"), f"the code of event `{name}`", 0, 0xFFFF)
+        return _Form(name, code, kind, tuple(self._param(_table(param, "a parameter")) for param in params))
+
+    def _param(self, param: dict[str, object]) -> _Param:
+        name = _text(param.get("name"), "the name of a parameter")
+        sort = _text(param.get("sort"), f"the sort of parameter `{name}`")
+        count = 0
+        if sort[:1] == "[" and sort[-1:] == "]":
+            sort, _, number = sort[1:-1].partition("; ")
+            count = -1
+            if number:
+                if not number.isdecimal():
+                    raise StreamError(f"parameter `{name}` has `{number}` elements")
+                count = _number(int(number[:9]), f"the elements of parameter `{name}`", 1, 32_768)
+        is_run = sort in ("string", "bytes")
+        if sort not in _PACKED and sort not in self._types or count and is_run:
+            raise StreamError(f"parameter `{name}` is of an unknown sort `{sort}`")
+        most: _t.Optional[int] = None
+        if is_run or count < 0:
+            most = _number(
+                param.get("max", 1024 if is_run else 64), f"the max of parameter `{name}`", 0, 1 << 30
+            )
+        since: _t.Optional[_Version] = None
+        if isinstance(param.get("since"), str):
+            numbers = str(param["since"]).split(".")
+            if len(numbers) == 3 and all(number.isdecimal() and len(number) <= 10 for number in numbers):
+                since = int(numbers[0]), int(numbers[1]), int(numbers[2])
+        return _Param(name, sort, count, most, _text(param.get("unit", ""), "the unit"), since)
+
+    def _repr(self, sort: str) -> str:
+        """The packing of a sort."""
+        return _PACKED[self._types[sort].repr if sort in self._types else sort]
+
+    @_functools.cached_property
+    def fingerprint(self) -> int:
+        """What a stream names the relation by: FNV-1a of what decides how bytes are read."""
+        lines = [f"registry {self.name} {_dotted(self.version)}"]
+        for kind in self._kinds:
+            lines.append(f"kind {kind.bit} {kind.name} {'inherit' if kind.inherits else 'precise'}")
+        for ty in self._types.values():
+            lines.append(f"type {ty.name} {ty.repr} {'flags' if ty.flags else 'enum'}")
+            lines.extend(f"value {number} {name}" for number, name in ty.values.items())
+        for event in self._events:
+            lines.append(f"event {event.code} {event.name} {event.kind.bit}")
+            for param in event.params:
+                most = "" if param.max is None else f" {param.max}"
+                lines.append(f"param {param.name} {param.sort_text}{most}")
+        number = 0xCBF2_9CE4_8422_2325
+        for byte in "".join(f"{line}\n" for line in lines).encode():
+            number = (number ^ byte) * 0x0000_0100_0000_01B3 & _MAX
+        return number
+
+    def _kind(self, bit: int) -> _t.Optional[_Kind]:
+        return next((kind for kind in self._kinds if kind.bit == bit), None)
+
+
+# --- Which events of a stream this module knows: docs/versions.md has the rules.
+
+
+class OtherForm(_t.NamedTuple):
+    """An event that a stream has in another form than this module. Such events are passed over."""
+
+    event: str
+    code: int
+    #: The version of the stream's relation.
+    stream: tuple[int, int, int]
+    #: The first difference.
+    difference: str
+
+    def __str__(self) -> str:
+        return f"`{self.event}` ({self.code:#06x}): {self.difference}"
+
+
+def _compare(own: Registry, other: Registry, strict: bool) -> tuple[dict[int, _Form], list[OtherForm]]:
+    """The events of another version of the relation that this module reads, by code, and those that
+    have another form."""
+    if other.name != own.name:
+        return {}, []
+    same: dict[int, _Form] = {}
+    differing: list[OtherForm] = []
+    if other.version[0] == own.version[0]:
+        for theirs in other._events:
+            mine = own._by_code.get(theirs.code)
+            if mine is None:
+                mine = next((event for event in own._events if event.name == theirs.name), None)
+                if mine is None:
+                    continue
+                difference: _t.Optional[str] = (
+                    f"its code is {theirs.code:#06x} in the stream, {mine.code:#06x} in the module"
+                )
+            else:
+                difference = _difference(own, mine, other, theirs)
+            if difference is None:
+                same[theirs.code] = mine
+            else:
+                differing.append(OtherForm(mine.name, mine.code, other.version, difference))
+        if not (strict and differing):
+            return same, differing
+    text = f"registry `{own.name}` has version {_dotted(other.version)} in the stream, "
+    text += f"{_dotted(own.version)} in this module: "
+    if not differing:
+        text += "another major, so that no event means the same"
+    else:
+        text += "some events have another form"
+    text += "".join(f"\n  {form}" for form in differing)
+    text += "\nhelp: read it with the module that `telemetry py` makes of the stream itself"
+    if differing:
+        text += "; without `strict` those events are passed over, and the others decode"
+    raise VersionError(text)
+
+
+def _difference(own: Registry, mine: _Form, registry: Registry, theirs: _Form) -> _t.Optional[str]:
+    """The first thing that makes the form or meaning of an event another."""
+    if mine.name != theirs.name:
+        return f"its code is that of `{theirs.name}` in the stream"
+    for index, (my, their) in enumerate(zip(mine.params, theirs.params)):
+        if my.name != their.name:
+            return f"parameter {index + 1} is `{their.name}` in the stream, `{my.name}` in the module"
+        if my.sort_text != their.sort_text:
+            return f"parameter `{my.name}` is {their.sort_text} in the stream, {my.sort_text} in the module"
+        if my.unit != their.unit:
+            units = [f"in {unit}" if unit else "without a unit" for unit in (their.unit, my.unit)]
+            return f"parameter `{my.name}` is {units[0]} in the stream, {units[1]} in the module"
+        if my.sort in own._types:
+            difference = _type_difference(own._types[my.sort], registry._types[their.sort])
+            if difference is not None:
+                return difference
+    for missing in mine.params[len(theirs.params) :]:
+        if missing.since is None:
+            return f"parameter `{missing.name}` is not in the stream"
+        if missing.since <= registry.version:
+            since = _dotted(missing.since)
+            return f"parameter `{missing.name}` is not in the stream, though it is since {since}"
+    return None
+
+
+def _type_difference(mine: _Type, theirs: _Type) -> _t.Optional[str]:
+    def said(what: str, their: object, my: object) -> str:
+        return f"{what} is {their} in the stream, {my} in the module"
+
+    if mine.flags != theirs.flags:
+        forms = ["flags" if ty.flags else "an enum" for ty in (theirs, mine)]
+        return said(f"type `{mine.name}`", forms[0], forms[1])
+    if mine.repr != theirs.repr:
+        return said(f"the repr of type `{mine.name}`", theirs.repr, mine.repr)
+    numbers = {name: number for number, name in theirs.values.items()}
+    for number, name in mine.values.items():
+        if theirs.values.get(number, name) != name:
+            return said(f"{number} of type `{mine.name}`", f"`{theirs.values[number]}`", f"`{name}`")
+        if numbers.get(name, number) != number:
+            return said(f"`{name}` of type `{mine.name}`", numbers[name], number)
+    return None
+
+
+# --- Packed events. A function is made for each kind of each relation that a stream has, so that an
+# event costs no call. Nothing of the stream's text gets into its source: only numbers, and the names
+# of this module's own parameters.
+
+# Bytes of a number by its first byte, and the bits of them that are not its own.
+_LEN = bytes([9] + [(first & -first).bit_length() for first in range(1, 256)])
+_SHIFT = bytes([8]) + _LEN[1:]
+# Signed numbers of one byte by that byte.
+_SIGNED = tuple((first >> 2) ^ -(first >> 1 & 1) for first in range(256))
+# How arrays and rare values are read, and the fewest bytes of each.
+_MIN_LEN = _collections.defaultdict(lambda: 1, f32=4, f64=8)
+_RANGE = {
+    "u16": (0, 0xFFFF),
+    "u32": (0, 0xFFFF_FFFF),
+    "i16": (-0x8000, 0x7FFF),
+    "i32": (-0x8000_0000, 0x7FFF_FFFF),
+}
+
+
+class _Malformed(_b.Exception):
+    """Why an event could not be read."""
+
+
+_TRUNCATED = "the bytes end inside a value"
+
+
+def _unsigned(p: bytes, i: int) -> tuple[int, int]:
+    b = p[i]
+    end = i + _LEN[b]
+    if end > len(p):
+        raise _Malformed(_TRUNCATED)
+    return int.from_bytes(p[i:end], "little") >> _SHIFT[b], end
+
+
+def _wrong_value(v: int) -> _t.NoReturn:
+    raise _Malformed(f"a value of {v} is not one of its sort")
+
+
+def _wrong_length(n: int) -> _t.NoReturn:
+    raise _Malformed(f"a length of {n} reaches beyond the block")
+
+
+def _elements(p: bytes, i: int, packing: str, count: int, base: int) -> tuple[list[_t.Any], int, int]:
+    """The elements of an array, the place behind them, and what the slot of a delta then holds."""
+    if count < 0:
+        count, i = _unsigned(p, i)
+        if count * _MIN_LEN[packing] > len(p) - i:
+            _wrong_length(count)
+    if packing in ("u8", "i8", "f32", "f64"):
+        layout = f"<{count}" + {"u8": "B", "i8": "b", "f32": "f", "f64": "d"}[packing]
+        end = i + _struct.calcsize(layout)
+        if end > len(p):
+            raise _Malformed(_TRUNCATED)
+        return list(_struct.unpack_from(layout, p, i)), end, base
+    out: list[_t.Any] = []
+    if packing == "bool":
+        for v in p[i : i + count]:
+            if v > 1:
+                _wrong_value(v)
+            out.append(v == 1)
+        if len(out) < count:
+            raise _Malformed(_TRUNCATED)
+        return out, i + count, base
+    least, most = _RANGE.get(packing, (-_MAX, _MAX))
+    is_signed = packing[0] == "i"
+    is_delta = packing == "delta"
+    last = base
+    for _ in range(count):
+        v, i = _unsigned(p, i)
+        if is_delta:
+            last = last + (v >> 1 ^ -(v & 1)) & _MAX
+            out.append(last)
+            continue
+        n = v >> 1 ^ -(v & 1) if is_signed else v
+        if not least <= n <= most:
+            _wrong_value(v)
+        out.append(n)
+    return out, i, out[0] if is_delta and out else base
+
+
+_Decode = _t.Callable[
+    [bytes, int, int, int, "list[int]", "_t.Optional[Lane]", "_t.Callable[[int], object]", "list[_t.Any]"],
+    "tuple[int, int, int, int, _t.Optional[str]]",
+]
+
+
+class _Source:
+    """The text of a function that reads events."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.slots = 0
+
+    def add(self, depth: int, *lines: str) -> None:
+        self.lines.extend("    " * depth + line for line in lines)
+
+    def number(self, depth: int, var: str) -> None:
+        """Reads an unsigned number: of one byte, of two, of more."""
+        self.add(
+            depth,
+            "b = p[i]",
+            "if b & 1:",
+            f"    {var} = b >> 1",
+            "    i += 1",
+        )
+        self.long_number(depth, var)
+
+    def long_number(self, depth: int, var: str, *then: str) -> None:
+        self.add(
+            depth,
+            "elif b & 2:",
+            f"    {var} = (b | p[i + 1] << 8) >> 2",
+            "    i += 2",
+            *(f"    {line}" for line in then),
+            "else:",
+            "    q = i + LEN[b]",
+            "    if q > e:",
+            "        raise Malformed(TRUNCATED)",
+            f"    {var} = from_bytes(p[i:q], 'little') >> SHIFT[b]",
+            "    i = q",
+            *(f"    {line}" for line in then),
+        )
+
+    def param(self, depth: int, packing: str, count: int, var: str) -> str:
+        """Reads a parameter, and gives the expression that then is its value."""
+        slot = ""
+        if packing == "delta":
+            slot = f"s{self.slots}"
+            self.slots += 1
+        if count:
+            base = slot or "0"
+            self.add(depth, f"{var}, i, {slot or 'q'} = elements(p, i, {packing!r}, {count}, {base})")
+            return var
+        if slot:
+            self.add(depth, "b = p[i]", "if b & 1:", f"    {slot} = {slot} + SIGNED[b] & {_MAX}", "    i += 1")
+            self.long_number(depth, "v", f"{slot} = {slot} + (v >> 1 ^ -(v & 1)) & {_MAX}")
+            return slot
+        if packing in ("u8", "i8", "bool"):
+            self.add(depth, f"{var} = p[i]", "i += 1")
+            if packing == "bool":
+                self.add(depth, f"if {var} > 1:", f"    wrong_value({var})")
+            return {"u8": var, "i8": f"({var} ^ 128) - 128", "bool": f"{var} == 1"}[packing]
+        if packing in ("f32", "f64"):
+            self.add(depth, f"({var},) = {packing}(p, i)", f"i += {_MIN_LEN[packing]}")
+            return var
+        self.number(depth, var)
+        if packing in ("string", "bytes"):
+            self.add(depth, f"q = i + {var}", "if q > e:", f"    wrong_length({var})")
+            decode = ".decode('utf-8', 'surrogateescape')" if packing == "string" else ""
+            self.add(depth, f"{var} = p[i:q]{decode}", "i = q")
+            return var
+        if packing in _RANGE:
+            # Of zigzag numbers the largest is that of the least.
+            most = _RANGE[packing][1] if packing[0] == "u" else 2 * _RANGE[packing][1] + 1
+            self.add(depth, f"if {var} > {most}:", f"    wrong_value({var})")
+        return f"{var} >> 1 ^ -({var} & 1)" if packing[0] == "i" else var
+
+    def choose(self, depth: int, codes: list[int], leaf: _t.Callable[[int, int], None]) -> None:
+        """A binary tree over the codes."""
+        if len(codes) > 3:
+            half = len(codes) // 2
+            self.add(depth, f"if c < {codes[half]}:")
+            self.choose(depth + 1, codes[:half], leaf)
+            self.add(depth, "else:")
+            self.choose(depth + 1, codes[half:], leaf)
+            return
+        word = "if"
+        for code in codes:
+            self.add(depth, f"{word} c == {code}:")
+            leaf(depth + 1, code)
+            word = "elif"
+        if codes:
+            self.add(depth, "else:")
+            self.add(depth + 1, "raise Malformed(f'unknown event code {c:#06x}')")
+        else:
+            self.add(depth, "raise Malformed(f'unknown event code {c:#06x}')")
+
+
+def _decoder(
+    registry: Registry, bit: int, same: dict[int, _Form], module: _t.Optional[_Module]
+) -> tuple[_Decode, int]:
+    """A function that reads events of a kind, and the number of slots of its lanes.
+
+    It takes a payload, the place in it of the next event, how many are wanted, the time and the slots
+    before, the lane, what makes a label of a number, and a list for the events. It gives the place and
+    the time behind the events, how many there were, how many of them the module does not have, and
+    why it stopped before. Without a module the events are tuples of code, time and parameters.
+    """
+    source = _Source()
+    names: dict[str, object] = dict(
+        new=object.__new__,
+        from_bytes=int.from_bytes,
+        LEN=_LEN,
+        SHIFT=_SHIFT,
+        SIGNED=_SIGNED,
+        Malformed=_Malformed,
+        TRUNCATED=_TRUNCATED,
+        IndexError=_b.IndexError,
+        StructError=_struct.error,
+        wrong_value=_wrong_value,
+        wrong_length=_wrong_length,
+        elements=_elements,
+        f32=_struct.Struct("<f").unpack_from,
+        f64=_struct.Struct("<d").unpack_from,
+    )
+    events = {event.code: event for event in registry._events if event.kind.bit == bit}
+
+    def leaf(depth: int, code: int) -> None:
+        values = []
+        for index, param in enumerate(events[code].params):
+            packing = registry._repr(param.sort)
+            values.append(source.param(depth, packing, param.count, f"v{index}"))
+        source.add(depth, f"t = t + d & {_MAX}")
+        if module is None:
+            source.add(depth, f"add(({', '.join(['c', 't', *values])}))")
+            return
+        mine = same.get(code)
+        if mine is None:
+            source.add(depth, "others += 1")
+            return
+        source.add(depth, f"x = new(E{code})", "x.ticks = t", "x.lane = lane")
+        names[f"E{code}"] = module.classes[code]
+        for index, param in enumerate(mine.params):
+            value = values[index] if index < len(values) else "None"
+            if index < len(values) and (param.sort == "label" or param.sort in module.types):
+                if param.sort != "label":
+                    names[f"T{param.sort}"] = module.types[param.sort]
+                call = "label" if param.sort == "label" else f"T{param.sort}"
+                value = f"[{call}(v) for v in {value}]" if param.count else f"{call}({value})"
+            source.add(depth, f"x.{_attribute(param.name)} = {value}")
+        source.add(depth, "add(x)")
+
+    source.add(3, "j = i")
+    source.number(3, "c")
+    source.number(3, "d")
+    source.choose(3, sorted(events), leaf)
+    body = "\n".join(source.lines)
+    slots = ", ".join(f"s{index}" for index in range(source.slots))
+    slots = f"[{slots}]" if slots else "[]"
+    text = (
+        "def decode(p, i, n, t, s, lane, label, out):\n"
+        "    e = len(p)\n"
+        "    add = out.append\n"
+        "    others = k = 0\n"
+        "    j = i\n"
+        f"    {slots} = s\n"
+        "    try:\n"
+        "        for k in range(n):\n"
+        f"{body}\n"
+        "        k, j, why = n, i, None\n"
+        "    except (IndexError, StructError):\n"
+        "        why = TRUNCATED\n"
+        "    except Malformed as error:\n"
+        "        why = str(error)\n"
+        f"    s[:] = {slots}\n"
+        "    return j, t, k, others, why\n"
+    )
+    exec(compile(text, f"<decoder of kind {bit}>", "exec"), names)
+    return _t.cast(_Decode, names["decode"]), source.slots
+
+
+# --- Whole blocks.
+
+_MAGIC = b"\x89TEL\r\n\x1a\n"
+_HEADER_LEN = 144
+_MAX_PAYLOAD = 16 << 20
+_SESSION, _REGISTRY, _THREAD, _EVENTS, _SYNC = 1, 2, 3, 4, 5
+_LAST, _END = 1, 2
+_MAX_LISTED = 1 << 16
+
+_POLYNOMIAL = 0x82F6_3B78
+# x^5685 is x^1362 + x^426 + 1 modulo the polynomial of CRC-32C, and so are their powers of two of
+# each other: four terms that a long number can be folded by.
+_FOLD = 5685, 1362, 426
+
+
+@_functools.lru_cache(maxsize=None)
+def _crc_table() -> list[int]:
+    """The checksums of all 16-bit words."""
+    table = [0]
+    for bit in range(16):
+        value = 1 << bit
+        for _ in range(16):
+            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
+        table += [value ^ other for other in table]
+    return table
+
+
+def _crc_words(data: bytes, crc: int) -> int:
+    table = _crc_table()
+    even = len(data) & ~1
+    for (word,) in _struct.iter_unpack("<H", data[:even]):
+        crc = table[(crc ^ word) & 0xFFFF] ^ crc >> 16
+    for byte in data[even:]:
+        # A byte is the upper half of a word: the table has its checksum in the place of that.
+        crc = table[(crc ^ byte) << 8 & 0xFFFF] ^ crc >> 8
+    return crc
+
+
+def _crc32c(data: bytes) -> int:
+    """The CRC-32C of some bytes.
+
+    The bytes are a polynomial over two numbers, as is the integer that they make: its lowest bit is
+    the highest power. A long one is halved again and again by whole-number shifts, since the power
+    at the fold stands for three smaller ones.
+    """
+    length = len(data) * 8
+    if length <= 2 * _FOLD[0]:
+        return _crc_words(data, 0xFFFF_FFFF) ^ 0xFFFF_FFFF
+    value = int.from_bytes(data, "little") ^ 0xFFFF_FFFF
+    scale = 1 << ((length - 1) // _FOLD[0]).bit_length() - 1
+    while scale:
+        fold, second, third = (power * scale for power in _FOLD)
+        while length > fold:
+            count = length - fold
+            rest = value >> count
+            high = value ^ rest << count
+            drop = length - max(fold, count + second)
+            value = rest << count - drop
+            value ^= high << fold - second - drop
+            value ^= high << fold - third - drop
+            value ^= high << fold - drop
+            length -= drop
+        scale >>= 1
+    words = -(-length // 16)
+    value <<= words * 16 - length
+    return _crc_words(value.to_bytes(words * 2, "little"), 0) ^ 0xFFFF_FFFF
+
+
+class _Loss(_t.NamedTuple):
+    pool: int = 0
+    nested: int = 0
+    sink: int = 0
+    cut: int = 0
+
+    def events(self) -> int:
+        return self.pool + self.nested + self.sink & _MAX
+
+
+class _Header(_t.NamedTuple):
+    block_type: int
+    header_len: int
+    kind: int
+    flags: int
+    codec: int
+    payload_len: int
+    events: int
+    session: int
+    registry: int
+    thread: int
+    seq: int
+    offset: int
+    unpacked_len: int
+    base_ticks: int
+    base_wall: int
+    end_ticks: int
+    before: int
+    lost: _Loss
+    withheld: int
+    payload_crc: int
+
+    def block_len(self) -> int:
+        return self.header_len + self.payload_len
+
+    def end(self) -> int:
+        """Number of the lane's event behind the part."""
+        return min(self.before + self.events, _MAX)
+
+
+_HEADER = _struct.Struct("<9xBHBBBxIIQQIIIIQQQQQQQQQ8xII")
+
+
+def _header(data: bytes) -> _t.Union[_Header, str]:
+    """The header at the start of some bytes, or what is wrong with it."""
+    if len(data) < _HEADER_LEN:
+        if data.startswith(_MAGIC[: len(data)]):
+            return "the block header is cut short, expected 144 bytes"
+        return "no block begins here, expected the magic bytes 89 54 45 4c 0d 0a 1a 0a"
+    if not data.startswith(_MAGIC):
+        return "no block begins here, expected the magic bytes 89 54 45 4c 0d 0a 1a 0a"
+    if data[8] != 1:
+        return f"format version {data[8]}, expected 1; a newer telemetry may read it"
+    fields = _HEADER.unpack_from(data)
+    found, expected = fields[-1], _crc32c(data[:140])
+    if found != expected:
+        return f"header checksum {found:08x}, expected {expected:08x}"
+    header = _Header(*fields[:17], _Loss(*fields[17:21]), *fields[21:23])
+    if header.header_len < _HEADER_LEN:
+        return f"a block header of {header.header_len} bytes, expected 144 or more"
+    if header.payload_len > _MAX_PAYLOAD:
+        return f"a payload of {header.payload_len} bytes, expected at most {_MAX_PAYLOAD}"
+    return header
+
+
+def _wrong_payload(header: _Header, payload: bytes) -> _t.Optional[str]:
+    found = _crc32c(payload)
+    if found == header.payload_crc:
+        return None
+    return f"payload checksum {found:08x}, expected {header.payload_crc:08x}"
+
+
+_Input = _t.Union[str, "_os.PathLike[str]", bytes]
+
+
+class _Files:
+    """Files one behind the other, each as long as it was when it was opened."""
+
+    def __init__(self, inputs: _t.Sequence[_Input]) -> None:
+        self.files: list[tuple[_t.BinaryIO, int, int]] = []
+        self.length = 0
+        try:
+            for one in inputs:
+                file, length = self.open(one)
+                self.files.append((file, self.length, self.length + length))
+                self.length += length
+        except _b.OSError:
+            self.close()
+            raise
+        self.at, self.ahead = 0, b""
+
+    def open(self, one: _Input) -> tuple[_t.BinaryIO, int]:
+        if isinstance(one, (bytes, bytearray, memoryview)):
+            return _io.BytesIO(bytes(one)), len(one)
+        pipe: _t.BinaryIO = _sys.stdin.buffer if _os.fspath(one) == "-" else open(one, "rb", buffering=0)
+        if pipe is not _sys.stdin.buffer:
+            status = _os.fstat(pipe.fileno())
+            if _stat.S_ISREG(status.st_mode):
+                return pipe, status.st_size
+        # What can be read only once is copied to a file that nobody else sees.
+        file = _tempfile.TemporaryFile()
+        while True:
+            piece = pipe.read(1 << 20)
+            if not piece:
+                return _t.cast(_t.BinaryIO, file), file.tell()
+            file.write(piece)
+
+    def close(self) -> None:
+        for file, _, _ in self.files:
+            file.close()
+
+    def read(self, at: int, count: int) -> bytes:
+        """Some bytes; fewer only at the end."""
+        if self.at <= at and at + count <= self.at + len(self.ahead):
+            return self.ahead[at - self.at : at - self.at + count]
+        parts = []
+        for file, start, end in self.files:
+            if start <= at < end and count > 0:
+                file.seek(at - start)
+                most = min(count, end - at)
+                while most > 0:
+                    piece = file.read(most)
+                    if not piece:
+                        break
+                    parts.append(piece)
+                    most, count, at = most - len(piece), count - len(piece), at + len(piece)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def peek(self, at: int, count: int) -> bytes:
+        """The same where more of what follows will be asked for."""
+        if not self.at <= at <= at + count <= self.at + len(self.ahead):
+            self.at, self.ahead = at, self.read(at, max(count, 4096))
+        return self.ahead[at - self.at : at - self.at + count]
+
+
+class _Damage(_t.NamedTuple):
+    start: int
+    end: int
+    cause: str
+
+
+class _Block(_t.NamedTuple):
+    """An events block, or a part of one."""
+
+    at: int
+    header: _Header
+    lane: _LaneState
+
+
+class _Blocks:
+    """Whole blocks one after the other, and what stands between them."""
+
+    def __init__(self, files: _Files) -> None:
+        self.files = files
+        self.at = 0
+        self.failed = 0
+
+    def next(
+        self, events: bool
+    ) -> _t.Union[None, tuple[int, _Header, bytes], tuple[_Damage, _t.Optional[_Header]]]:
+        """The next block or damage. Payloads of events are read if they are wanted."""
+        at = self.at
+        head = self.files.peek(at, _HEADER_LEN)
+        if not head:
+            return None
+        header = _header(head)
+        found: _t.Optional[_Header] = None
+        resume = at + 1
+        if isinstance(header, str):
+            cause = header
+        else:
+            length = header.block_len()
+            if not events and header.block_type == _EVENTS and at + length <= self.files.length:
+                self.at = at + length
+                return at, header, b""
+            found = header
+            block = self.files.read(at, length)
+            if len(block) < length:
+                cause = f"the input ends after {len(block)} bytes of a block of {length}"
+            else:
+                payload = block[header.header_len :]
+                wrong = _wrong_payload(header, payload)
+                if wrong is None:
+                    self.at = at + length
+                    return at, header, payload
+                cause = wrong
+                # Headers may stand in a damaged payload, each promising a payload of its own. So that the
+                # work stays in proportion to the input, from some point on they are passed over.
+                self.failed += length
+                if self.failed > at * 8 + 8 * _MAX_PAYLOAD:
+                    resume = at + length
+        self.at = self.find(resume)
+        return _Damage(at, self.at, cause), found
+
+    def find(self, at: int) -> int:
+        """The next valid header from a place on, or the end."""
+        while True:
+            chunk = self.files.read(at, 1 << 16)
+            last = len(chunk) - _HEADER_LEN
+            if last < 0:
+                return max(at, self.files.length) if chunk else max(self.at, min(at, self.files.length))
+            index = chunk.find(_MAGIC, 0, last + len(_MAGIC))
+            if index < 0:
+                at += last + 1
+            elif isinstance(_header(chunk[index : index + _HEADER_LEN]), str):
+                at += index + 1
+            else:
+                return at + index
+
+
+# --- What became of the events of a lane.
+
+
+class _Coverage:
+    """A set of a lane's events by their numbers: runs without a gap, each with when it was."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.runs: list[tuple[int, int, int]] = []
+
+    def before(self, number: int) -> int:
+        """Index behind the last run that begins at a number or before."""
+        low, high = 0, len(self.starts)
+        while low < high:
+            middle = (low + high) // 2
+            if self.starts[middle] <= number:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def first_gap(self, start: int, end: int) -> _t.Optional[tuple[int, int]]:
+        index = self.before(start)
+        if index:
+            start = max(start, self.runs[index - 1][0])
+        index = self.before(start - 1)
+        while index < len(self.starts) and self.starts[index] < start:
+            index += 1
+        if index < len(self.starts):
+            end = min(end, self.starts[index])
+        return (start, end) if start < end else None
+
+    def add(self, start: int, end: int, base: int, last: int) -> None:
+        """Adds a stretch that is not in the set."""
+        if start >= end:
+            return
+        index = self.before(start)
+        if index and self.runs[index - 1][0] == start:
+            index -= 1
+            start = self.starts[index]
+            _, base_before, last_before = self.runs[index]
+            base, last = min(base, base_before), max(last, last_before)
+            del self.starts[index], self.runs[index]
+        if index < len(self.starts) and self.starts[index] == end:
+            end, base_behind, last_behind = self.runs[index]
+            base, last = min(base, base_behind), max(last, last_behind)
+            del self.starts[index], self.runs[index]
+        self.starts.insert(index, start)
+        self.runs.insert(index, (end, base, last))
+
+    def count(self) -> int:
+        return sum(run[0] - start for start, run in zip(self.starts, self.runs))
+
+    def count_without(self, other: _Coverage) -> int:
+        total = 0
+        for start, (end, _, _) in zip(self.starts, self.runs):
+            gap = other.first_gap(start, end)
+            while gap is not None:
+                total += gap[1] - gap[0]
+                gap = other.first_gap(gap[1], end)
+        return total
+
+
+# What a header tells of its lane: pool, nested, sink, cut, withheld. Sums that only grow.
+_Told = tuple[int, ...]
+_NOTHING: _Told = (0,) * 5
+
+
+def _highest(a: _Told, b: _Told) -> _Told:
+    return tuple(map(max, a, b))
+
+
+class _Losses:
+    """What a lane had lost and withheld, as its blocks tell it."""
+
+    def __init__(self) -> None:
+        #: By the number of the first event behind it and the sum of the counters.
+        self.keys: list[tuple[int, int]] = []
+        self.marks: list[tuple[_Told, int, int]] = []
+
+    def note(self, before: int, end_ticks: int, told: _Told) -> None:
+        key = (before, sum(told))
+        index = len(self.keys)
+        while index and self.keys[index - 1] > key:
+            index -= 1
+        if index and _highest(self.marks[index - 1][0], told) == self.marks[index - 1][0]:
+            known, first, last = self.marks[index - 1]
+            self.marks[index - 1] = known, first, max(last, end_ticks)
+            return
+        last = end_ticks
+        behind = index - 1 if index and self.keys[index - 1] == key else index
+        if behind < len(self.keys) and self.marks[behind][0] == told:
+            last = max(last, self.marks[behind][2])
+            del self.keys[behind], self.marks[behind]
+            index = behind
+        if index and self.keys[index - 1] == key:
+            self.marks[index - 1] = told, end_ticks, last
+            return
+        self.keys.insert(index, key)
+        self.marks.insert(index, (told, end_ticks, last))
+
+    def total(self) -> _Told:
+        return _functools.reduce(_highest, (mark[0] for mark in self.marks), _NOTHING)
+
+    def steps(self) -> _t.Iterator[tuple[int, _Told]]:
+        """The number of the first event behind each loss, and what was lost or withheld in it."""
+        total = _NOTHING
+        for (before, _), (told, _, _) in zip(self.keys, self.marks):
+            step = tuple(max(a - b, 0) for a, b in zip(told, total))
+            total = _highest(total, told)
+            if any(step):
+                yield before, step
+
+
+class Lane:
+    """Where an event comes from: a thread of a session, and a kind."""
+
+    __slots__ = ("session", "thread", "kind")
+
+    def __init__(self, session: Session, thread: int, kind: KindDesc) -> None:
+        #: The run.
+        self.session = session
+        #: The session's number for the thread.
+        self.thread = thread
+        #: The kind of its events.
+        self.kind = kind
+
+    @property
+    def thread_name(self) -> _t.Optional[str]:
+        """The name of the thread, where the stream has one."""
+        return self.session.thread_name(self.thread)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind.name} of thread {self.thread} of session {self.session.id:016x}>"
+
+
+class _LaneState:
+    """A lane while it is read."""
+
+    def __init__(self, session: Session, header: _Header, number: int) -> None:
+        self.session = session
+        self.thread = header.thread
+        self.registry = header.registry
+        self.kind = header.kind
+        self.number = number
+        self.lane: _t.Optional[Lane] = None
+        #: Number of the block, place in it and time, where the last part ended whose block goes on.
+        self.open: _t.Optional[tuple[int, int, int]] = None
+        self.slots: list[int] = []
+        self.read = 0
+        self.covered = _Coverage()
+        self.unread = _Coverage()
+        self.losses = _Losses()
+        self.recorded = 0
+
+    def note(self, header: _Header) -> None:
+        self.note_losses(header.before, header)
+        self.recorded = max(self.recorded, header.end())
+
+    def note_losses(self, before: int, header: _Header) -> None:
+        self.losses.note(before, header.end_ticks, (*header.lost, header.withheld))
+
+    def given(self) -> int:
+        """Events that the stream was given, as far as headers tell."""
+        told = self.losses.total()
+        return max(self.recorded - told[4] - told[2], 0)
+
+    def give_up(self, start: int, header: _Header) -> None:
+        """Counts the events of a part from a number on as not readable."""
+        gap = self.unread.first_gap(start, header.end())
+        if gap is not None:
+            self.unread.add(*gap, header.base_ticks, header.end_ticks)
+
+    def missing(self) -> tuple[int, int]:
+        """Events recorded and written but not read, and events withheld."""
+        absent = max(self.recorded - self.covered.count(), 0)
+        # Gaps by the number of the event behind them.
+        gaps: dict[int, int] = {}
+        at = 0
+        for start, (end, _, _) in zip(self.covered.starts, self.covered.runs):
+            if at < start:
+                gaps[start] = start - at
+            at = end
+        if self.recorded > at:
+            gaps[self.recorded] = self.recorded - at
+        ends = sorted(gaps)
+        for before, told in self.losses.steps():
+            if told[4]:
+                behind = next((end for end in ends if end >= before), None)
+                if behind is not None and self.covered.first_gap(max(before - 1, 0), before):
+                    gaps[behind] = max(gaps[behind] - told[4], 0)
+        withheld = max(absent - sum(gaps.values()), 0)
+        return max(absent - withheld - self.losses.total()[2], 0), withheld
+
+
+@_dataclasses.dataclass
+class Completeness:
+    """What was read of a stream, and what was not. As a string it is the verdict in a few lines."""
+
+    #: Events read, and whole blocks, and bytes of the input.
+    events: int = 0
+    blocks: int = 0
+    bytes: int = 0
+    #: Bytes that are no whole block.
+    damaged_bytes: int = 0
+    #: Lost in the program: because no memory was free, inside another emission, because no sink took them.
+    lost_pool: int = 0
+    lost_nested: int = 0
+    lost_sink: int = 0
+    #: Strings and arrays cut to their limit. Their events are not lost.
+    cut: int = 0
+    #: Recorded and written, but not read; and of these, those whose blocks are there and not readable.
+    missing: int = 0
+    unread: int = 0
+    #: Events that the stream was never meant to have.
+    withheld: int = 0
+    #: First byte, end and cause of each range that holds no whole block.
+    damage: list[tuple[int, int, str]] = _dataclasses.field(default_factory=list)
+    damaged_ranges: int = 0
+    #: First byte, end and reason of each part of a block that could not be decoded.
+    undecodable: list[tuple[int, int, str]] = _dataclasses.field(default_factory=list)
+    undecodable_parts: int = 0
+    #: Number of blocks of each type that is not known.
+    unknown_blocks: dict[int, int] = _dataclasses.field(default_factory=dict)
+    #: Blocks that could not be understood: where and why.
+    unreadable: list[tuple[int, str]] = _dataclasses.field(default_factory=list)
+    #: Sessions, and whether each ended in good order.
+    sessions: list[tuple[int, bool]] = _dataclasses.field(default_factory=list)
+
+    @property
+    def lost(self) -> int:
+        """Events lost in the program, for whichever cause."""
+        return self.lost_pool + self.lost_nested + self.lost_sink
+
+    @property
+    def is_complete(self) -> bool:
+        """True if there is a session, every session ended in good order, and every event that their
+        programs emitted was read, as far as the stream can tell."""
+        return bool(self.sessions) and not self.is_broken and not self.missing and not self.lost and self.ended
+
+    @property
+    def ended(self) -> bool:
+        return all(ended for _, ended in self.sessions) and not self.unknown_blocks
+
+    @property
+    def is_broken(self) -> bool:
+        """True if a part of the stream is damaged or was not understood."""
+        return self.damaged_ranges > 0 or self.undecodable_parts > 0 or bool(self.unreadable)
+
+    def __str__(self) -> str:
+        if not self.sessions:
+            lines = [f"nothing to read: no session in {_count(self.bytes, 'byte')}"]
+        elif self.is_complete:
+            counts = _count(self.events, "event"), _count(self.blocks, "block"), _count(self.bytes, "byte")
+            lines = ["complete: " + ", ".join(counts)]
+        else:
+            total = self.events + self.missing + self.lost
+            lines = [f"incomplete: {self.events} of {_count(min(total, _MAX), 'event')} read"]
+        causes = (
+            (self.lost_pool, "no memory was free"),
+            (self.lost_nested, "inside another emission"),
+            (self.lost_sink, "no sink took them"),
+        )
+        if self.lost:
+            text = ", ".join(f"{number} {why}" for number, why in causes if number)
+            lines.append(f"lost in the program: {_count(self.lost, 'event')} ({text})")
+        if self.cut:
+            lines.append(f"cut to their limit: {_count(self.cut, 'string')} or array{_plural(self.cut)}")
+        if self.missing:
+            unread = min(self.unread, self.missing)
+            text = f"missing: {_count(self.missing, 'event')}"
+            if unread == 0:
+                text += " of blocks that are not there"
+            elif unread == self.missing:
+                text += " of damaged or undecodable blocks"
+            else:
+                text += f", {unread} of damaged or undecodable blocks, "
+                text += f"{self.missing - unread} of blocks that are not there"
+            lines.append(text)
+        if self.damage:
+            start, _, cause = self.damage[0]
+            text = f"{_count(self.damaged_ranges, 'range')}, {_count(self.damaged_bytes, 'byte')}"
+            lines.append(f"damaged: {text}; the first at byte {start}: {cause}")
+        if self.undecodable:
+            start, _, reason = self.undecodable[0]
+            text = _count(self.undecodable_parts, "part")
+            lines.append(f"undecodable: {text}; the first at byte {start}: {reason}")
+        for code, blocks in sorted(self.unknown_blocks.items()):
+            lines.append(f"unknown: {_count(blocks, 'block')} of type {code}")
+        if self.unreadable:
+            start, why = self.unreadable[0]
+            text = _count(len(self.unreadable), "block")
+            lines.append(f"not understood: {text}; the first at byte {start}: {why.splitlines()[0]}")
+        running = sum(not ended for _, ended in self.sessions)
+        if running:
+            text = f"{running} of {_count(len(self.sessions), 'session')}"
+            lines.append(f"without an end: {text} (still running, killed, or cut)")
+        if self.withheld:
+            lines.append(f"withheld: {_count(self.withheld, 'event')} of kinds that were not output")
+        return "\n  ".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{_plural(number)}"
+
+
+def _plural(number: int) -> str:
+    return "" if number == 1 else "s"
+
+
+# --- Sessions, their clocks and their labels.
+
+
+class _Clock:
+    """The line through a session's start that turns ticks into nanoseconds."""
+
+    def __init__(self, start_ticks: int, start_wall: int, per_second: _t.Optional[int]) -> None:
+        self.start_ticks = start_ticks
+        self.start_wall = start_wall
+        #: Nanoseconds per tick, in parts of 2^64.
+        self.rate = 1 << 64
+        #: Ticks per second as the session says; 0 where it does not.
+        self.said = 0
+        #: Distance of the pair that the rate comes from, in ticks.
+        self.span = 0
+        #: Ticks are nanoseconds.
+        self.exact = per_second is None
+        if per_second and self.set_rate(1_000_000_000, per_second):
+            self.said = per_second
+
+    def refine_farthest(self, ticks: int, wall: int) -> None:
+        """Takes the rate from a pair of readings that lies farther than the one used so far."""
+        ticks, ns = ticks - self.start_ticks, wall - self.start_wall
+        if self.exact or ticks <= 0 or ns <= 0 or ticks < self.span + 1:
+            return
+        if self.said:
+            expected = ticks * 1_000_000_000 // self.said
+            # Too near, or somebody set the wall clock.
+            if ns < 1_000_000 or not expected // 2 <= ns <= expected * 2:
+                return
+        if self.set_rate(ns, ticks):
+            self.span = ticks
+
+    def set_rate(self, ns: int, ticks: int) -> bool:
+        whole, rest = divmod(ns, ticks)
+        rate = whole << 64 | (rest << 64) // ticks
+        if rate:
+            self.rate = rate
+        return rate > 0
+
+    def ns(self, ticks: int) -> int:
+        """Nanoseconds from the session's start to a reading; negative before it."""
+        distance = (ticks - self.start_ticks + (1 << 63) & _MAX) - (1 << 63)
+        ns = min(abs(distance) * self.rate + (1 << 63) >> 64, _MAX_NS)
+        return -ns if distance < 0 else ns
+
+    def wall_ns(self, ticks: int) -> int:
+        return min(self.ns(ticks) + self.start_wall, _MAX_NS)
+
+
+class LabelRef(int):
+    """The number of an interned string. As a string it is what it stands for, where that is known."""
+
+    #: What the number stands for; None where the stream does not say.
+    text: _t.Optional[str] = None
+
+    def __str__(self) -> str:
+        return int.__repr__(self) if self.text is None else self.text
+
+    def __repr__(self) -> str:
+        return f"LabelRef({int(self)}, {self.text!r})"
+
+
+class Session:
+    """A run of a program."""
+
+    def __init__(self, id_: int, ticks: int, wall: int) -> None:
+        #: A number that no other run has.
+        self.id = id_
+        #: What the program said of the run: `program`, `pid`, `host` and so on.
+        self.facts: dict[str, object] = {}
+        #: The same of its threads, by number.
+        self.threads: dict[int, dict[str, object]] = {}
+        #: False if no session block was found.
+        self.declared = False
+        #: True if the session ended in good order.
+        self.ended = False
+        self._clock = _Clock(ticks, wall, 0)
+        self._earliest = self._farthest = (ticks, wall)
+        self._given = 0
+        self._rank = 0
+        self._whole = False
+        self._labels: dict[int, LabelRef] = {}
+        self._names: dict[int, dict[int, int]] = {}
+
+    def label(self, number: int) -> LabelRef:
+        """The label of a number."""
+        known = self._labels.get(number)
+        return LabelRef(number) if known is None else known
+
+    def name_of(self, address: int, ticks: int) -> _t.Optional[LabelRef]:
+        """The name that an address had at a clock reading."""
+        names = self._names.get(address, {})
+        latest = max((since for since in names if since <= ticks), default=None)
+        return None if latest is None else self.label(names[latest])
+
+    def thread_name(self, thread: int) -> _t.Optional[str]:
+        """The name of a thread, where the stream has one."""
+        name = self.threads.get(thread, {}).get("name")
+        return name if isinstance(name, str) else None
+
+    @property
+    def start_ns(self) -> int:
+        """When the session began, in nanoseconds since 1970-01-01 UTC."""
+        return self._clock.start_wall
+
+    def __repr__(self) -> str:
+        return f"<session {self.id:016x} of {self.facts.get('program', '?')}>"
+
+
+class _Texts:
+    """Texts that were written in parts, put together in whatever order they come."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[tuple[int, int, int, int], _Waiting] = {}
+        self.bytes = 0
+
+    def take(self, at: int, header: _Header, payload: bytes) -> tuple[_t.Optional[bytes], bool]:
+        """The text that a block completes or begins, and whether that is all of it."""
+        key = self.key(header)
+        is_last = header.flags & _LAST != 0
+        if header.offset == 0 and is_last:
+            self.forget(header)
+            return payload, True
+        end = header.offset + len(payload)
+        if end <= _MAX_PAYLOAD:
+            if self.bytes + len(payload) > 4 * _MAX_PAYLOAD:
+                self.waiting, self.bytes = {}, 0
+            waiting = self.waiting.setdefault(key, _Waiting(at))
+            self.bytes += waiting.add(header.offset, payload)
+            if is_last:
+                waiting.length = end
+            whole = waiting.joined()
+            if whole is not None:
+                self.forget(header)
+                return whole, True
+        return (payload, False) if header.offset == 0 else (None, False)
+
+    def key(self, header: _Header) -> tuple[int, int, int, int]:
+        return header.block_type, header.session, header.registry, header.thread
+
+    def forget(self, header: _Header) -> None:
+        waiting = self.waiting.pop(self.key(header), None)
+        if waiting is not None:
+            self.bytes -= waiting.bytes
+
+    def incomplete(self, known: _t.Container[int]) -> _t.Iterator[tuple[int, str]]:
+        for (block_type, _, registry, _), waiting in self.waiting.items():
+            is_alone = waiting.length is None and list(waiting.parts) == [0]
+            if registry in known or is_alone and waiting.wrong is None:
+                continue
+            why = waiting.wrong if is_alone and waiting.wrong else "parts of its text are missing"
+            yield waiting.at, f"{_block_name(block_type)}: {why}"
+
+
+class _Waiting:
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.parts: dict[int, bytes] = {}
+        self.covered = _Coverage()
+        self.length: _t.Optional[int] = None
+        self.bytes = 0
+        self.wrong: _t.Optional[str] = None
+
+    def add(self, offset: int, payload: bytes) -> int:
+        more = len(payload) - len(self.parts.get(offset, b""))
+        if more > 0 or offset not in self.parts:
+            self.parts[offset] = payload
+        gap = self.covered.first_gap(offset, offset + len(payload))
+        while gap is not None:
+            self.covered.add(*gap, 0, 0)
+            gap = self.covered.first_gap(offset, offset + len(payload))
+        self.bytes += max(more, 0)
+        return max(more, 0)
+
+    def joined(self) -> _t.Optional[bytes]:
+        if self.length is None or self.covered.first_gap(0, self.length):
+            return None
+        whole = bytearray()
+        for offset in sorted(self.parts):
+            if offset > len(whole):
+                return None
+            whole += self.parts[offset][len(whole) - offset :]
+        return bytes(whole[: self.length])
+
+
+def _block_name(block_type: int) -> str:
+    return {_SESSION: "session block", _REGISTRY: "registry block"}.get(block_type, "thread block")
+
+
+# Bytes for the labels of a stream, and of an entry beside its text.
+_LABEL_ROOM = 32 << 20
+_LABEL_ENTRY = 64
+
+
+# --- The reader.
+
+
+@_dataclasses.dataclass
+class _Event:
+    """What every event has beside its parameters."""
+
+    __slots__ = ("ticks", "lane")
+    #: The clock reading.
+    ticks: int
+    #: Where it comes from.
+    lane: Lane
+
+    @property
+    def thread(self) -> int:
+        """The session's number for the thread that emitted it."""
+        return self.lane.thread
+
+    @property
+    def session(self) -> Session:
+        """The run that it is of."""
+        return self.lane.session
+
+    @property
+    def time_ns(self) -> int:
+        """Nanoseconds since the session began."""
+        return self.lane.session._clock.ns(self.ticks)
+
+
+#: Parameters of these names have an underscore behind them.
+_TAKEN = frozenset(("ticks", "lane", "thread", "session", "time_ns"))
+
+
+def _attribute(name: str) -> str:
+    return name + "_" if name in _TAKEN or _keyword.iskeyword(name) else name
+
+
+class _Module(_t.NamedTuple):
+    """What is generated."""
+
+    name: str
+    #: By bit number.
+    kinds: dict[int, KindDesc]
+    #: By code.
+    classes: dict[int, type[_t.Any]]
+    #: What makes a value of a number.
+    types: dict[str, _t.Callable[[int], int]]
+    #: The relation, read when it is first asked for.
+    registry: _t.Callable[[], Registry]
+
+
+def _module(
+    name: str,
+    text: str,
+    kinds: dict[int, KindDesc],
+    classes: _t.Sequence[_t.Any],
+    types: dict[str, _t.Any],
+) -> _Module:
+    by_code = {one.DESC.code: one for one in classes}
+    of_types = {key: _enum_values(ty) for key, ty in types.items()}
+    read = _functools.lru_cache(maxsize=None)(lambda: Registry(text))
+    return _Module(name, kinds, by_code, of_types, read)
+
+
+def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
+    """A function that makes a value of a number, or leaves it a number where it has no name. Sets of
+    flags are made once each, as far as there are not too many."""
+    known: dict[int, int] = {member.value: member for member in ty.__members__.values()}
+    if not issubclass(ty, _enum.IntFlag):
+        get = known.get
+        return lambda number: get(number, number)
+
+    def flags(number: int) -> int:
+        value = known.get(number)
+        if value is None:
+            if len(known) >= 4096:
+                return number
+            value = known[number] = ty(number)
+        return value
+
+    return flags
+
+
+class _Part:
+    """A part of a block while its events are read."""
+
+    __slots__ = ("header", "state", "at", "payload", "decode", "give", "next", "pos", "time", "wrong")
+
+    def __init__(
+        self, at: int, header: _Header, state: _LaneState, payload: bytes, decode: _Decode, time: int
+    ) -> None:
+        self.header = header
+        self.state = state
+        self.at = at + header.header_len
+        self.payload = payload
+        self.decode = decode
+        self.give = (header.before, header.before)
+        self.next = header.before
+        self.pos = 0
+        self.time = time
+        self.wrong: _t.Optional[str] = None
+
+
+_E = _t.TypeVar("_E", bound=_Event)
+
+
+class Reader(_t.Generic[_E]):
+    """The events of a stream that this module knows, one after the other.
+
+    Of files, all block headers are read first, so that sessions, relations and labels are known before
+    the first event. Memory is in proportion to the number of lanes, and not to the stream.
+    """
+
+    def __init__(self, module: _Module, inputs: _t.Sequence[_Input], order: str, strict: bool) -> None:
+        if order not in ("time", "stream"):
+            raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
+        self._module = module
+        self._strict = strict
+        self._files = _Files(inputs)
+        self._order = order
+        self._report = Completeness(bytes=self._files.length)
+        #: In the order of their first blocks.
+        self.sessions: list[Session] = []
+        #: The relations of the stream by fingerprint, and the module's own.
+        self.registries: dict[int, Registry] = {}
+        #: Events passed over so far: of other relations, or unknown to this module, or of another form.
+        self.others = 0
+        #: Events that a relation of the stream has in another form.
+        self.other_forms: list[OtherForm] = []
+        self._by_id: dict[int, Session] = {}
+        self._states: dict[tuple[int, int, int, int], _LaneState] = {}
+        self._texts = _Texts()
+        self._same: dict[int, dict[int, _Form]] = {}
+        self._decoders: dict[tuple[int, int], tuple[_Decode, int]] = {}
+        self._label_room = _LABEL_ROOM
+        own = module.registry()
+        self.registries[own.fingerprint] = own
+        try:
+            self._blocks = self._scan()
+            self._read_labels()
+        except _b.BaseException:
+            self.close()
+            raise
+        self._chunks = self._by_time() if order == "time" else self._in_stream()
+        self._events: _t.Iterator[_t.Any] = _itertools.chain.from_iterable(self._chunks)
+
+    def __iter__(self) -> _t.Iterator[_E]:
+        return _t.cast(_t.Iterator[_E], self._events)
+
+    def __next__(self) -> _E:
+        return _t.cast(_E, next(self._events))
+
+    def __enter__(self) -> Reader[_E]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the files. They are closed at the end of the events, too."""
+        self._files.close()
+
+    @property
+    def completeness(self) -> Completeness:
+        """What was read so far, and what was not; the verdict once there are no more events."""
+        report = _dataclasses.replace(self._report)
+        given: dict[int, int] = {}
+        for state in self._states.values():
+            told = state.losses.total()
+            missing, withheld = state.missing()
+            report.lost_pool += told[0]
+            report.lost_nested += told[1]
+            report.lost_sink += told[2]
+            report.cut += told[3]
+            report.missing += missing
+            report.withheld += withheld
+            report.unread += state.unread.count_without(state.covered)
+            given[state.session.id] = given.get(state.session.id, 0) + state.given()
+        for session in self.sessions:
+            report.missing += max(session._given - given.get(session.id, 0), 0)
+        report.sessions = [(session.id, session.ended) for session in self.sessions]
+        unreadable = [*report.unreadable, *self._texts.incomplete(self.registries)]
+        report.unreadable = sorted(unreadable)[:_MAX_LISTED]
+        return report
+
+    # What blocks say.
+
+    def _scan(self) -> list[_Block]:
+        """Reads all headers, and all payloads but those of events."""
+        blocks = _Blocks(self._files)
+        found: list[_Block] = []
+        checks = False
+        while True:
+            start = blocks.at
+            piece = blocks.next(checks)
+            if piece is None:
+                break
+            if isinstance(piece[0], _Damage):
+                checks = False
+                self._take_damage(piece[0], piece[1])
+                continue
+            at, header, payload = piece
+            if header.block_type != _EVENTS:
+                self._take(at, header, payload)
+                continue
+            if not checks:
+                # Taken at its word only if another events block of its session follows where it ends.
+                follows = _header(self._files.peek(blocks.at, _HEADER_LEN))
+                if (
+                    isinstance(follows, str)
+                    or follows.block_type != _EVENTS
+                    or follows.session != header.session
+                ):
+                    blocks.at, checks = start, True
+                    continue
+            checks = False
+            state = self._state(header)
+            state.note(header)
+            found.append(_Block(at, header, state))
+        for session in self.sessions:
+            if not session.declared:
+                session._clock = _Clock(*session._earliest, 0)
+                session._clock.refine_farthest(*session._farthest)
+        return found
+
+    def _session(self, header: _Header) -> Session:
+        moment = header.base_ticks, header.base_wall
+        session = self._by_id.get(header.session)
+        if session is None:
+            session = self._by_id[header.session] = Session(header.session, *moment)
+            self.sessions.append(session)
+        if header.flags & _END:
+            session.ended = True
+        if moment != (0, 0):
+            session._earliest = min(session._earliest, moment)
+            session._farthest = max(session._farthest, moment)
+            session._clock.refine_farthest(*moment)
+        return session
+
+    def _state(self, header: _Header) -> _LaneState:
+        session = self._session(header)
+        key = header.session, header.thread, header.registry, header.kind
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _LaneState(session, header, len(self._states))
+        return state
+
+    def _take(self, at: int, header: _Header, payload: bytes) -> None:
+        """Takes a block that is not of events."""
+        self._report.blocks += 1
+        if header.block_type == _SESSION:
+            self._session_block(at, header, payload)
+        elif header.block_type == _REGISTRY:
+            self._registry_block(at, header, payload)
+        elif header.block_type == _THREAD:
+            session = self._session(header)
+            text, is_whole = self._texts.take(at, header, payload)
+            if text is not None:
+                session.threads[header.thread], wrong = _facts(text)
+                self._not_understood(at, header, is_whole, wrong)
+        elif header.block_type == _SYNC:
+            session = self._session(header)
+            session._given = max(session._given, header.before)
+            if header.lost != _Loss():
+                # Losses of no lane in particular.
+                self._state(header).note_losses(0, header)
+        else:
+            unknown = self._report.unknown_blocks
+            unknown[header.block_type] = unknown.get(header.block_type, 0) + 1
+
+    def _session_block(self, at: int, header: _Header, payload: bytes) -> None:
+        session = self._session(header)
+        text, is_whole = self._texts.take(at, header, payload)
+        if text is None or session.declared and session.facts and not (is_whole and not session._whole):
+            return
+        facts, wrong = _facts(text)
+        per_second = facts.get("ticks_per_second", 0)
+        if not isinstance(per_second, int) or isinstance(per_second, bool) or not 0 <= per_second <= _MAX:
+            per_second = 0
+        rate = None if facts.get("clock") == "os" else per_second
+        session._clock = _Clock(header.base_ticks, header.base_wall, rate)
+        session._clock.refine_farthest(*session._farthest)
+        session.declared = True
+        session.facts = facts
+        session._whole |= is_whole
+        self._not_understood(at, header, is_whole, wrong)
+
+    def _registry_block(self, at: int, header: _Header, payload: bytes) -> None:
+        self._session(header)
+        if header.registry in self.registries:
+            return
+        text, is_whole = self._texts.take(at, header, payload)
+        if text is None:
+            return
+        try:
+            registry = Registry(text.decode("utf-8"))
+        except UnicodeDecodeError:
+            self._not_understood(at, header, is_whole, "not UTF-8")
+        except (StreamError, _b.RecursionError) as error:
+            self._not_understood(at, header, is_whole, str(error))
+        else:
+            found = registry.fingerprint
+            if found == header.registry:
+                self._texts.forget(header)
+                self.registries[found] = registry
+            else:
+                why = f"a text of fingerprint {found:016x}, expected {header.registry:016x}"
+                self._not_understood(at, header, is_whole, why)
+
+    def _not_understood(self, at: int, header: _Header, is_whole: bool, wrong: _t.Optional[str]) -> None:
+        if wrong is None:
+            return
+        if not is_whole:
+            # Parts of it may come: this is what is wrong if none do.
+            waiting = self._texts.waiting.get(self._texts.key(header))
+            if waiting is not None:
+                waiting.wrong = wrong
+        elif len(self._report.unreadable) < _MAX_LISTED:
+            self._report.unreadable.append((at, f"{_block_name(header.block_type)}: {wrong}"))
+
+    def _take_damage(self, damage: _Damage, header: _t.Optional[_Header]) -> None:
+        report = self._report
+        report.damaged_bytes += damage.end - damage.start
+        report.damaged_ranges += 1
+        if len(report.damage) < _MAX_LISTED:
+            report.damage.append(damage)
+        if header is not None:
+            self._session(header)
+            if header.block_type == _EVENTS:
+                state = self._state(header)
+                state.note(header)
+                state.give_up(header.before, header)
+
+    def _read_labels(self) -> None:
+        """Reads the labels of a stream before its events: an event's label may stand behind it."""
+        of_labels = [block for block in self._blocks if self._has_labels(block.header)]
+        of_labels.sort(key=_place)
+        before: _t.Optional[tuple[_LaneState, int, int]] = None
+        time, slots = 0, [0]
+        for block in of_labels:
+            header, state = block.header, block.lane
+            payload = self._load(block)
+            if isinstance(payload, _Damage):
+                continue
+            registry = self.registries[header.registry]
+            decode, count = self._decoders.setdefault(
+                (~header.registry, header.kind), _decoder(registry, header.kind, {}, None)
+            )
+            if header.offset == 0:
+                time, slots = header.base_ticks, [0] * count
+            elif before != (state, header.seq, header.offset):
+                continue
+            before = state, header.seq, header.offset + header.payload_len
+            found: list[_t.Any] = []
+            _, time, _, _, _ = decode(payload, 0, header.events, time, slots, None, int, found)
+            for code, ticks, *values in found:
+                self._label(state.session, registry._by_code[code], ticks, values)
+
+    def _has_labels(self, header: _Header) -> bool:
+        registry = self.registries.get(header.registry)
+        if registry is None or registry.name != "telemetry":
+            return False
+        kind = registry._kind(header.kind)
+        return kind is not None and kind.name == "Label"
+
+    def _label(self, session: Session, event: _Form, ticks: int, values: list[_t.Any]) -> None:
+        first = [(param.sort, param.count) for param in event.params[:2]]
+        if first == [("label", 0), ("string", 0)]:
+            text = values[1].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            known = session._labels.get(values[0])
+            room = _LABEL_ENTRY + len(text.encode())
+            if (known is None or known.text != text) and room <= self._label_room:
+                self._label_room -= room
+                label = session._labels[values[0]] = LabelRef(values[0])
+                label.text = text
+        elif first in ([("addr", 0), ("label", 0)], [("pointer", 0), ("label", 0)]):
+            names = session._names.setdefault(values[0], {})
+            if names.get(ticks) != values[1] and self._label_room >= _LABEL_ENTRY:
+                self._label_room -= _LABEL_ENTRY
+                names[ticks] = values[1]
+
+    # Parts of blocks.
+
+    def _load(self, block: _Block) -> _t.Union[bytes, _Damage]:
+        """The payload of a block, checked."""
+        header = block.header
+        data = self._files.read(block.at, header.block_len())
+        end = block.at + header.block_len()
+        if len(data) < header.block_len():
+            text = f"the input ends after {len(data)} bytes of a block of {header.block_len()}"
+            return _Damage(block.at, end, text)
+        payload = data[header.header_len :]
+        wrong = _wrong_payload(header, payload)
+        return payload if wrong is None else _Damage(block.at, end, wrong)
+
+    def _open(self, block: _Block) -> _t.Optional[_Part]:
+        """Begins to read a part; none if there is nothing to read, which is accounted for then."""
+        header, state = block.header, block.lane
+        payload = self._load(block)
+        report = self._report
+        if isinstance(payload, _Damage):
+            state.give_up(header.before, header)
+            report.damaged_bytes += payload.end - payload.start
+            report.damaged_ranges += 1
+            if len(report.damage) < _MAX_LISTED:
+                report.damage.append(payload)
+            return None
+        report.blocks += 1
+        if header.events == 0 and header.payload_len == 0:
+            return None
+        news = state.covered.first_gap(header.before, header.end())
+        repeats = header.events > 0 and news is None
+        if repeats:
+            is_past = (
+                state.open is not None
+                and state.open[0] == header.seq
+                and state.open[1] >= header.offset + header.payload_len
+            )
+            if header.flags & _LAST or is_past:
+                return None
+        begun = self._begin(header, state)
+        if isinstance(begun, str):
+            if not repeats:
+                state.open = None
+                state.give_up(header.before, header)
+                self._undecodable(block.at + header.header_len, block.at + header.block_len(), begun)
+            return None
+        part = _Part(block.at, header, state, payload, *begun)
+        if news is not None:
+            part.give = news
+        return part
+
+    def _begin(self, header: _Header, state: _LaneState) -> _t.Union[tuple[_Decode, int], str]:
+        """The function that reads a part, and the time that its first event counts from."""
+        if header.codec:
+            return f"compressed with codec {header.codec}, which is not known"
+        registry = self.registries.get(header.registry)
+        if registry is None:
+            return f"no registry {header.registry:016x} before it"
+        if registry._kind(header.kind) is None:
+            return f"its registry has no kind {header.kind}"
+        decode, slots = self._decoder_of(header.registry, header.kind)
+        if header.offset == 0:
+            state.slots = [0] * slots
+            time = header.base_ticks
+        elif state.open is None or state.open[:2] != (header.seq, header.offset):
+            return "the part before it is missing"
+        else:
+            time = state.open[2]
+        if state.lane is None:
+            kind = self._module.kinds.get(header.kind) or KindDesc(str(header.kind), header.kind, "")
+            state.lane = Lane(state.session, state.thread, kind)
+        return decode, time
+
+    def _decoder_of(self, fingerprint: int, kind: int) -> tuple[_Decode, int]:
+        decoder = self._decoders.get((fingerprint, kind))
+        if decoder is None:
+            registry = self.registries[fingerprint]
+            same = self._forms(fingerprint)
+            decoder = self._decoders[fingerprint, kind] = _decoder(registry, kind, same, self._module)
+        return decoder
+
+    def _forms(self, fingerprint: int) -> dict[int, _Form]:
+        same = self._same.get(fingerprint)
+        if same is None:
+            registry = self.registries[fingerprint]
+            same, other = _compare(self._module.registry(), registry, self._strict)
+            self._same[fingerprint] = same
+            self.other_forms += other
+        return same
+
+    def _read(self, part: _Part, most: int) -> list[_t.Any]:
+        """The next events of a part; none, and the part is closed, if there are no more."""
+        out: list[_t.Any] = []
+        header, state, (first, last) = part.header, part.state, part.give
+        end = header.end()
+        while part.wrong is None and part.next < end and len(out) < most:
+            # Events that were in another part are read for the sake of those behind them.
+            stop = first if part.next < first else last if part.next < last else end
+            into = out if first <= part.next < last else []
+            part.pos, part.time, done, others, part.wrong = part.decode(
+                part.payload,
+                part.pos,
+                min(stop - part.next, most),
+                part.time,
+                state.slots,
+                state.lane,
+                state.session.label,
+                into,
+            )
+            part.next += done
+            if into is out:
+                self._report.events += done
+                self.others += others
+        if part.wrong is None and part.next == end and part.pos != len(part.payload):
+            part.wrong = "bytes behind the last event"
+        return out
+
+    def _is_at_end(self, part: _Part) -> bool:
+        return part.wrong is not None or part.next == part.header.end()
+
+    def _close(self, part: _Part) -> None:
+        header, state = part.header, part.state
+        goes_on = not header.flags & _LAST and part.wrong is None
+        state.open = (header.seq, header.offset + header.payload_len, part.time) if goes_on else None
+        start = part.give[0]
+        covered = max(min(part.give[1], part.next), start)
+        state.read += covered - start
+        state.covered.add(start, covered, header.base_ticks, header.end_ticks)
+        if part.wrong is not None:
+            self._undecodable(part.at + part.pos, part.at + header.payload_len, part.wrong)
+            state.give_up(part.next, header)
+
+    def _undecodable(self, start: int, end: int, reason: str) -> None:
+        self._report.undecodable_parts += 1
+        if len(self._report.undecodable) < _MAX_LISTED:
+            self._report.undecodable.append((start, end, reason))
+
+    # Orders.
+
+    def _in_stream(self) -> _t.Iterator[list[_t.Any]]:
+        """As events stand in the stream."""
+        for block in self._blocks:
+            part = self._open(block)
+            while part is not None:
+                yield self._read(part, 8192)
+                if self._is_at_end(part):
+                    self._close(part)
+                    break
+        self.close()
+
+    def _by_time(self) -> _t.Iterator[list[_t.Any]]:
+        """By time, over all threads and sessions.
+
+        Every lane holds some of its next events. Those up to the earliest end of what lanes hold can
+        be given out: lanes are in order, so that the rest of each is later.
+        """
+        by_lane: dict[int, list[_Block]] = {}
+        for block in sorted(self._blocks, key=_place):
+            by_lane.setdefault(block.lane.number, []).append(block)
+        ranked = sorted(self.sessions, key=lambda session: (session._clock.start_wall, session.id))
+        for rank, session in enumerate(ranked):
+            session._rank = rank
+        most = max(64, min(4096, (1 << 18) // max(1, len(by_lane))))
+        queues = [_Queue(self, blocks, most) for blocks in by_lane.values()]
+        queues.sort(key=lambda queue: (queue.tie, queue.state.number))
+        of_one = len({queue.state.session.id for queue in queues}) < 2
+        for order, queue in enumerate(queues):
+            queue.order, queue.of_one = order, of_one
+        # Lanes by the first thing that each waits with.
+        waiting = [queue.first() for queue in queues]
+        _heapq.heapify(waiting)
+        while waiting:
+            queue = queues[_heapq.heappop(waiting)[-1]]
+            if not queue.events:
+                if queue.more():
+                    _heapq.heappush(waiting, queue.first())
+                continue
+            chosen, until = [queue], queue.last()
+            while waiting and waiting[0] <= until:
+                queue = queues[_heapq.heappop(waiting)[-1]]
+                if queue.events:
+                    chosen.append(queue)
+                    until = min(until, queue.last())
+                elif queue.more():
+                    _heapq.heappush(waiting, queue.first())
+            # Of equal times the lane that comes first is sorted first, and stays so.
+            chosen.sort(key=lambda queue: queue.order)
+            merged: list[_t.Any] = []
+            pieces = 0
+            for queue in chosen:
+                piece = queue.take(until)
+                pieces += bool(piece)
+                merged = merged + piece if merged else piece
+                if queue.is_open():
+                    _heapq.heappush(waiting, queue.first())
+            if pieces > 1:
+                merged.sort(key=_by_ticks if of_one else _by_wall)
+            yield merged
+        self.close()
+
+
+def _place(block: _Block) -> tuple[int, int, int, int]:
+    return block.lane.number, block.header.seq, block.header.offset, block.at
+
+
+_by_ticks = _operator.attrgetter("ticks")
+
+
+def _by_wall(event: _Event) -> tuple[int, int, int]:
+    session = event.lane.session
+    return session._clock.wall_ns(event.ticks), session._rank, event.ticks
+
+
+class _Queue:
+    """A lane's blocks that are still to be read, and some of its next events."""
+
+    def __init__(self, reader: Reader[_t.Any], blocks: list[_Block], most: int) -> None:
+        self.reader = reader
+        self.blocks = blocks[::-1]
+        self.most = most
+        self.state = state = blocks[0].lane
+        self.part: _t.Optional[_Part] = None
+        self.events: list[_t.Any] = []
+        #: No event that is not read yet is earlier.
+        self.time = 0
+        registry = reader.registries.get(state.registry)
+        kind = registry._kind(state.kind) if registry is not None else None
+        #: Of equal times, precise kinds come before those that inherit their clock.
+        self.tie = state.thread, kind is not None and kind.inherits, state.kind
+        self.order = 0
+        #: There is no other session.
+        self.of_one = True
+
+    def key(self, ticks: int) -> tuple[int, ...]:
+        if self.of_one:
+            return ticks, self.order
+        session = self.state.session
+        return session._clock.wall_ns(ticks), session._rank, ticks, self.order
+
+    def first(self) -> tuple[int, ...]:
+        if self.events:
+            return self.key(self.events[0].ticks)
+        if self.part is not None or not self.blocks:
+            return self.key(self.time)
+        return self.key(max(self.blocks[-1].header.base_ticks, self.time))
+
+    def last(self) -> tuple[int, ...]:
+        return self.key(self.events[-1].ticks)
+
+    def is_open(self) -> bool:
+        return bool(self.events or self.blocks) or self.part is not None
+
+    def more(self) -> bool:
+        """Reads the next events. False if there are no more."""
+        if self.part is None and self.blocks:
+            self.part = self.reader._open(self.blocks.pop())
+        part = self.part
+        if part is not None:
+            self.events = self.reader._read(part, self.most)
+            self.time = part.time
+            if self.reader._is_at_end(part):
+                self.reader._close(part)
+                self.part = None
+        return self.is_open()
+
+    def take(self, until: tuple[int, ...]) -> list[_t.Any]:
+        """Takes the events up to a key."""
+        events = self.events
+        low, high = 0, len(events)
+        if self.last() <= until:
+            low = high
+        while low < high:
+            middle = (low + high) // 2
+            if self.key(events[middle].ticks) <= until:
+                low = middle + 1
+            else:
+                high = middle
+        self.events = events[low:]
+        return events[:low] if low < len(events) else events
+
+
+# --- The command: `python -m MODULE`.
+
+
+def _cnv(value: object) -> bytes:
+    """A value in the text of the MPS's `mpseventcnv`."""
+    if isinstance(value, int):
+        return b"%X" % value if value >= 0 else b"-%X" % -value
+    if isinstance(value, float):
+        text = b"%.10G" % value
+        is_negative = value != value and _math.copysign(1, value) < 0
+        return b"-" + text if is_negative else text
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return b'"' + escaped.encode("utf-8", "surrogateescape") + b'"'
+    if isinstance(value, (bytes, bytearray)):
+        return b'"' + value.hex().upper().encode() + b'"'
+    if isinstance(value, list):
+        return b"[" + b",".join(map(_cnv, value)) + b"]"
+    return b"-"
+
+
+def _cnv_line(event: _t.Any, names: _t.Sequence[str]) -> bytes:
+    values = b"".join(b" " + _cnv(getattr(event, name)) for name in names if getattr(event, name) is not None)
+    return b"%016X %4X%b\n" % (event.ticks, event.DESC.code, values)
+
+
+def _shown(value: object, sort: str) -> str:
+    if isinstance(value, list):
+        return "[" + " ".join(_shown(item, sort.strip("[]").partition(";")[0]) for item in value) + "]"
+    if isinstance(value, (_enum.IntEnum, _enum.IntFlag)):
+        name = value.name
+        return str(int(value)) if name is None else name
+    if sort in ("P", "A") and isinstance(value, int):
+        return f"{value:#x}"
+    if isinstance(value, LabelRef) and value.text is not None:
+        return ascii(value.text) if not value.text.isprintable() else value.text
+    if isinstance(value, str):
+        return repr(value) if value.isprintable() else ascii(value)
+    return repr(value) if not isinstance(value, LabelRef) else str(value)
+
+
+def _print_line(event: _t.Any, names: _t.Sequence[str]) -> bytes:
+    desc, lane = event.DESC, event.lane
+    thread = lane.thread_name or f"#{lane.thread}"
+    head = f"{event.time_ns:>17_}  {ascii(thread)[1:-1]:<16} {desc.kind.name:<7} {desc.name:<21}"
+    params = [
+        f"{param.name}:{_shown(getattr(event, name), param.sort)}"
+        for param, name in zip(desc.params, names)
+        if getattr(event, name) is not None
+    ]
+    return ("  ".join([head, *params]).rstrip() + "\n").encode("utf-8", "backslashreplace")
+
+
+def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
+    """Prints the events of streams. 1 for problems of the stream, 2 if it could not be read."""
+    name = module.name
+    parser = _argparse.ArgumentParser(
+        prog=f"python -m {name}",
+        description=f"Prints the events of the registry {name} in telemetry streams.",
+        epilog="The verdict on what was read goes to standard error. Exit codes: 0 done, 1 a part of the "
+        "stream is damaged or was not understood (with --strict also if anything is lost, missing or "
+        "unfinished), 2 not done.",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="streams, read as one; - is standard input")
+    parser.add_argument("--cnv", action="store_true", help="the text of mpseventcnv, in the stream's order")
+    parser.add_argument("--order", choices=("time", "stream"), help="the order of events [default: time]")
+    parser.add_argument("--strict", action="store_true", help="refuse streams whose events have another form")
+    options = parser.parse_args(arguments)
+    order = options.order or ("stream" if options.cnv else "time")
+    line = _cnv_line if options.cnv else _print_line
+    classes = module.classes.items()
+    names = {code: [_attribute(param.name) for param in one.DESC.params] for code, one in classes}
+    out = _sys.stdout.buffer
+    try:
+        reader: Reader[_t.Any] = Reader(module, options.files, order, options.strict)
+        for event in reader:
+            out.write(line(event, names[event.DESC.code]))
+        out.flush()
+    except _b.BrokenPipeError:
+        # Whoever reads the output has read enough. What is buffered goes nowhere.
+        _os.dup2(_os.open(_os.devnull, _os.O_WRONLY), _sys.stdout.fileno())
+        return 0
+    except (_b.OSError, VersionError) as error:
+        _sys.stderr.write(f"{name}: {error}\n")
+        return 2
+    completeness = reader.completeness
+    for form in reader.other_forms:
+        _sys.stderr.write(f"{name}: passed over, since its form is another: {form}\n")
+    others = f"; {reader.others} passed over" if reader.others else ""
+    _sys.stderr.write(f"{name}: {completeness}{others}\n")
+    is_empty = completeness.blocks == 0
+    wrong = is_empty or completeness.is_broken or options.strict and not completeness.is_complete
+    return 1 if wrong else 0

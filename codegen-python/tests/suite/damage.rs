@@ -1,0 +1,78 @@
+//! Broken streams: Python gives the same events and the same verdict as Rust.
+
+use telemetry_format::flags;
+
+use crate::dump::Compared;
+use crate::made::{Plan, Random, blocks, edit, header, make, relation};
+
+fn lossy(seed: u64) -> Vec<u8> {
+    let plan = Plan { seed, sessions: 2, events: 60, lose: 7, flush: 4, ..Plan::default() };
+    make(&relation(), &plan).stream
+}
+
+#[test]
+fn cut_streams() {
+    let registry = relation();
+    let mut compared = Compared::new(&registry);
+    let stream = lossy(3);
+    let borders = blocks(&stream).into_iter().flat_map(|block| [block.start, block.start + 3, block.end - 1]);
+    for cut in borders {
+        compared.check(&stream[..cut], &format!("cut at {cut}"));
+        compared.check(&stream[cut..], &format!("cut before {cut}"));
+    }
+    compared.check(b"some text", "no stream");
+}
+
+#[test]
+fn flipped_bits_and_missing_blocks() {
+    let registry = relation();
+    let mut compared = Compared::new(&registry);
+    let stream = lossy(5);
+    let mut random = Random(1);
+    for case in 0..60 {
+        let mut broken = stream.clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(stream.len() as u64) as usize;
+            broken[at] ^= 1 << random.below(8);
+        }
+        compared.check(&broken, &format!("bits, case {case}"));
+        let kept = blocks(&stream).into_iter().filter(|_| random.below(6) > 0);
+        let kept: Vec<u8> = kept.flat_map(|block| stream[block].to_vec()).collect();
+        compared.check(&kept, &format!("blocks, case {case}"));
+        let twice = [&kept[..], &stream].concat();
+        compared.check(&twice, &format!("repeated, case {case}"));
+    }
+}
+
+/// Blocks whose checksums are right and whose contents are not: what a program would never write.
+#[test]
+fn wrong_contents() {
+    let registry = relation();
+    let mut compared = Compared::new(&registry);
+    let stream = lossy(9);
+    let all = blocks(&stream);
+    let mut random = Random(7);
+    for case in 0..120 {
+        let mut broken = stream.clone();
+        let block = all[random.below(all.len() as u64) as usize].clone();
+        let start = block.start + usize::from(header(&stream[block.clone()]).header_len);
+        if block.end > start {
+            let at = start + random.below((block.end - start) as u64) as usize;
+            broken[at] ^= 1 << random.below(8);
+        }
+        let number = random.next();
+        edit(&mut broken[block], |header| match case % 12 {
+            0 => header.events = header.events.wrapping_add(number as u32 % 3).wrapping_sub(1),
+            1 => header.kind = number as u8 % 70,
+            2 => header.codec = 1,
+            3 => header.offset = header.offset.wrapping_add(1),
+            4 => header.seq ^= 1,
+            5 => header.flags ^= flags::LAST,
+            6 => header.before ^= number % 4,
+            7 => header.registry ^= 1,
+            8 => header.withheld = number % 50,
+            _ => {}
+        });
+        compared.check(&broken, &format!("case {case}"));
+    }
+}

@@ -1,0 +1,101 @@
+//! What the Rust reader makes of a stream, in the text of `scripts/dump.py`.
+
+use std::fmt::Write;
+
+use telemetry_decode::{Event, Order, Reader, Value};
+use telemetry_schema::Registry;
+
+use crate::python::{Module, Script, interpreters};
+
+/// Every event of a registry, every bit of it, and the verdict.
+pub(crate) fn dump(registry: &Registry, order: Order, stream: &[u8]) -> Vec<String> {
+    let reader = Reader::from_slice(stream).order(order).registry(registry.clone());
+    let mut events = reader.events().unwrap();
+    let mut lines = Vec::new();
+    let mut others = 0;
+    while let Some(event) = events.next().unwrap() {
+        if event.registry.name == registry.name {
+            lines.push(line(&event));
+        } else {
+            others += 1;
+        }
+    }
+    lines.push(format!("others {others}"));
+    lines.extend(events.completeness().to_string().lines().map(str::to_string));
+    lines
+}
+
+/// Lines without what only one of two parsers of TOML says of a mistake.
+fn comparable(lines: &[String]) -> Vec<&str> {
+    let of_toml = |line: &str| line.find("not understood: ").and_then(|_| Some(line.find(" block: ")? + 8));
+    lines.iter().map(|line| &line[..of_toml(line).unwrap_or(line.len())]).collect()
+}
+
+fn line(event: &Event<'_>) -> String {
+    let (session, kind) = (event.session.id, event.kind().bit);
+    let Event { thread, ticks, time_ns, .. } = *event;
+    let mut line = format!("{session:x} {thread} {kind} {} {ticks} {time_ns}", event.schema.code);
+    for value in event.values() {
+        line.push(' ');
+        line += &shown(event, &value);
+        if let Value::Pointer(address) | Value::Addr(address) = value
+            && let Some(number) = event.name_of(address)
+        {
+            let _ = write!(line, "@{number}");
+        }
+    }
+    line
+}
+
+fn shown(event: &Event<'_>, value: &Value<'_>) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    match *value {
+        // Widening quiets a signalling NaN.
+        Value::F32(x) if x.is_nan() => "nan".to_string(),
+        Value::F32(x) => format!("{:08x}", x.to_bits()),
+        Value::F64(x) => format!("{:016x}", x.to_bits()),
+        Value::String(text) => format!("s{}", hex(text.0)),
+        Value::Bytes(bytes) => format!("b{}", hex(bytes)),
+        Value::Label(number) => {
+            let text = event.label(number).map_or("-".to_string(), |text| hex(text.as_bytes()));
+            format!("{number}:{text}")
+        }
+        Value::Array(array) => {
+            let all: Vec<_> = array.iter().map(|value| shown(event, &value)).collect();
+            format!("[{}]", all.join(","))
+        }
+        plain => plain.number().unwrap().to_string(),
+    }
+}
+
+/// Streams of a registry, read by Python and Rust.
+pub(crate) struct Compared<'r> {
+    registry: &'r Registry,
+    module: Module,
+    scripts: Vec<Script>,
+}
+
+impl<'r> Compared<'r> {
+    pub(crate) fn new(registry: &'r Registry) -> Self {
+        let scripts = interpreters().iter().map(|name| Script::new(name, "dump.py")).collect();
+        Compared { registry, module: Module::new(registry), scripts }
+    }
+
+    /// Compares what both make of a stream, in both orders.
+    #[track_caller]
+    pub(crate) fn check(&mut self, stream: &[u8], context: &str) {
+        let path = self.module.with("stream.tel", stream);
+        for (order, name) in [(Order::Stream, "stream"), (Order::Time, "time")] {
+            let expected = dump(self.registry, order, stream);
+            for script in &mut self.scripts {
+                let module = self.module.path("events.py");
+                let found = script.ask(&format!("{} {name} read {}", module.display(), path.display()));
+                let (found, expected) = (comparable(&found), comparable(&expected));
+                let differs = (0..found.len().max(expected.len())).find(|&at| found.get(at) != expected.get(at));
+                if let Some(at) = differs {
+                    panic!("{context}, order {name}, line {at}:\n{:?}, expected\n{:?}", found.get(at), expected.get(at));
+                }
+            }
+        }
+    }
+}
