@@ -50,10 +50,12 @@ pub(crate) fn comment(text: &str) -> String {
 pub(crate) fn docstring(indent: &str, text: &str) -> String {
     let plain = |char: char| char == '\n' || !char.is_control();
     let text: String = text.chars().map(|char| if plain(char) { char } else { ' ' }).collect();
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    let mut lines = text.trim_end().split('\n');
+    let text = text.trim_end().replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"");
+    // A quote right before those at the end would be one of them.
+    let text = text.strip_suffix('"').map_or(text.clone(), |before| format!("{before}\\\""));
+    let mut lines = text.split('\n');
     let mut out = format!("{indent}\"\"\"{}", lines.next().unwrap_or_default());
-    let is_long = text.trim_end().contains('\n');
+    let is_long = text.contains('\n');
     for line in lines {
         out.push('\n');
         if !line.is_empty() {
@@ -78,6 +80,7 @@ mod tests {
         assert_eq!(quoted_block("a \\ \"\"\" b\n"), "\"\"\"\\\na \\\\ \\\"\\\"\\\" b\n\"\"\"");
         assert_eq!(comment("two\nlines\r"), "two lines ");
         assert_eq!(docstring("  ", "one \"\"\"\\"), "  \"\"\"one \\\"\\\"\\\"\\\\\"\"\"\n");
+        assert_eq!(docstring("", "the \"one\""), "\"\"\"the \"one\\\"\"\"\"\n");
         assert_eq!(docstring("  ", "one\n\ntwo"), "  \"\"\"one\n\n  two\n  \"\"\"\n");
     }
 

@@ -606,8 +606,16 @@ def _type_difference(mine: _Type, theirs: _Type) -> _t.Optional[str]:
 # Bytes of a number by its first byte, and the bits of them that are not its own.
 _LEN = bytes([9] + [(first & -first).bit_length() for first in range(1, 256)])
 _SHIFT = bytes([8]) + _LEN[1:]
-# Signed numbers of one byte by that byte.
-_SIGNED = tuple((first >> 2) ^ -(first >> 1 & 1) for first in range(256))
+# What numbers of one byte are, and of two by both bytes; the same of signed ones.
+_ONE_SIGNED = tuple((first >> 2) ^ -(first >> 1 & 1) for first in range(256))
+_TWO = tuple(
+    tuple((first | second << 8) >> 2 for second in range(256)) if first & 3 == 2 else () for first in range(256)
+)
+_TWO_SIGNED = tuple(tuple(v >> 1 ^ -(v & 1) for v in row) for row in _TWO)
+# Lists are indexed faster than bytes, where the interpreter specializes that.
+_indexed: _t.Callable[[bytes], _t.Sequence[int]] = list if _sys.version_info >= (3, 11) else bytes
+# Behind a payload, so that a number can be read before it is known to be whole.
+_PADDING = bytes(9)
 # How arrays and rare values are read, and the fewest bytes of each.
 _MIN_LEN = _collections.defaultdict(lambda: 1, f32=4, f64=8)
 _RANGE = {
@@ -625,12 +633,12 @@ class _Malformed(_b.Exception):
 _TRUNCATED = "the bytes end inside a value"
 
 
-def _unsigned(p: bytes, i: int) -> tuple[int, int]:
-    b = p[i]
+def _unsigned(r: bytes, i: int, e: int) -> tuple[int, int]:
+    b = r[i]
     end = i + _LEN[b]
-    if end > len(p):
+    if end > e:
         raise _Malformed(_TRUNCATED)
-    return int.from_bytes(p[i:end], "little") >> _SHIFT[b], end
+    return int.from_bytes(r[i:end], "little") >> _SHIFT[b], end
 
 
 def _wrong_value(v: int) -> _t.NoReturn:
@@ -641,21 +649,25 @@ def _wrong_length(n: int) -> _t.NoReturn:
     raise _Malformed(f"a length of {n} reaches beyond the block")
 
 
-def _elements(p: bytes, i: int, packing: str, count: int, base: int) -> tuple[list[_t.Any], int, int]:
+def _elements(
+    r: bytes, i: int, e: int, packing: str, count: int, base: int
+) -> tuple[list[_t.Any], int, int]:
     """The elements of an array, the place behind them, and what the slot of a delta then holds."""
+    if i > e:
+        raise _Malformed(_TRUNCATED)
     if count < 0:
-        count, i = _unsigned(p, i)
-        if count * _MIN_LEN[packing] > len(p) - i:
+        count, i = _unsigned(r, i, e)
+        if count * _MIN_LEN[packing] > e - i:
             _wrong_length(count)
     if packing in ("u8", "i8", "f32", "f64"):
         layout = f"<{count}" + {"u8": "B", "i8": "b", "f32": "f", "f64": "d"}[packing]
         end = i + _struct.calcsize(layout)
-        if end > len(p):
+        if end > e:
             raise _Malformed(_TRUNCATED)
-        return list(_struct.unpack_from(layout, p, i)), end, base
+        return list(_struct.unpack_from(layout, r, i)), end, base
     out: list[_t.Any] = []
     if packing == "bool":
-        for v in p[i : i + count]:
+        for v in r[i : min(i + count, e)]:
             if v > 1:
                 _wrong_value(v)
             out.append(v == 1)
@@ -667,7 +679,7 @@ def _elements(p: bytes, i: int, packing: str, count: int, base: int) -> tuple[li
     is_delta = packing == "delta"
     last = base
     for _ in range(count):
-        v, i = _unsigned(p, i)
+        v, i = _unsigned(r, i, e)
         if is_delta:
             last = last + (v >> 1 ^ -(v & 1)) & _MAX
             out.append(last)
@@ -680,7 +692,17 @@ def _elements(p: bytes, i: int, packing: str, count: int, base: int) -> tuple[li
 
 
 _Decode = _t.Callable[
-    [bytes, int, int, int, "list[int]", "_t.Optional[Lane]", "_t.Callable[[int], object]", "list[_t.Any]"],
+    [
+        "_t.Sequence[int]",
+        bytes,
+        int,
+        int,
+        int,
+        "list[int]",
+        "_t.Optional[Lane]",
+        "_t.Callable[[int], object]",
+        "list[_t.Any]",
+    ],
     "tuple[int, int, int, int, _t.Optional[str]]",
 ]
 
@@ -696,31 +718,17 @@ class _Source:
         self.lines.extend("    " * depth + line for line in lines)
 
     def number(self, depth: int, var: str) -> None:
-        """Reads an unsigned number: of one byte, of two, of more."""
-        self.add(
-            depth,
-            "b = p[i]",
-            "if b & 1:",
-            f"    {var} = b >> 1",
-            "    i += 1",
-        )
+        """Reads an unsigned number: of one byte, of two, and so on."""
+        self.add(depth, "b = p[i]", "if b & 1:", f"    {var} = b >> 1", "    i += 1")
+        self.add(depth, "elif b & 2:", f"    {var} = TWO[b][p[i + 1]]", "    i += 2")
         self.long_number(depth, var)
 
     def long_number(self, depth: int, var: str, *then: str) -> None:
-        self.add(
-            depth,
-            "elif b & 2:",
-            f"    {var} = (b | p[i + 1] << 8) >> 2",
-            "    i += 2",
-            *(f"    {line}" for line in then),
-            "else:",
-            "    q = i + LEN[b]",
-            "    if q > e:",
-            "        raise Malformed(TRUNCATED)",
-            f"    {var} = from_bytes(p[i:q], 'little') >> SHIFT[b]",
-            "    i = q",
-            *(f"    {line}" for line in then),
-        )
+        lines = [f"    {line}" for line in then]
+        self.add(depth, "elif b & 4:", f"    {var} = (b | p[i + 1] << 8 | p[i + 2] << 16) >> 3", "    i += 3")
+        self.add(depth, *lines, "elif b & 8:", f"    {var} = u32(r, i)[0] >> 4", "    i += 4")
+        self.add(depth, *lines, "else:", "    q = i + LEN[b]")
+        self.add(depth, f"    {var} = from_bytes(r[i:q], 'little') >> SHIFT[b]", "    i = q", *lines)
 
     def param(self, depth: int, packing: str, count: int, var: str) -> str:
         """Reads a parameter, and gives the expression that then is its value."""
@@ -730,10 +738,11 @@ class _Source:
             self.slots += 1
         if count:
             base = slot or "0"
-            self.add(depth, f"{var}, i, {slot or 'q'} = elements(p, i, {packing!r}, {count}, {base})")
+            self.add(depth, f"{var}, i, {slot or 'q'} = elements(r, i, e, {packing!r}, {count}, {base})")
             return var
         if slot:
-            self.add(depth, "b = p[i]", "if b & 1:", f"    {slot} = {slot} + SIGNED[b] & {_MAX}", "    i += 1")
+            self.add(depth, "b = p[i]", "if b & 1:", f"    {slot} = {slot} + ONE_SIGNED[b] & {_MAX}", "    i += 1")
+            self.add(depth, "elif b & 2:", f"    {slot} = {slot} + TWO_SIGNED[b][p[i + 1]] & {_MAX}", "    i += 2")
             self.long_number(depth, "v", f"{slot} = {slot} + (v >> 1 ^ -(v & 1)) & {_MAX}")
             return slot
         if packing in ("u8", "i8", "bool"):
@@ -742,13 +751,13 @@ class _Source:
                 self.add(depth, f"if {var} > 1:", f"    wrong_value({var})")
             return {"u8": var, "i8": f"({var} ^ 128) - 128", "bool": f"{var} == 1"}[packing]
         if packing in ("f32", "f64"):
-            self.add(depth, f"({var},) = {packing}(p, i)", f"i += {_MIN_LEN[packing]}")
+            self.add(depth, f"({var},) = {packing}(r, i)", f"i += {_MIN_LEN[packing]}")
             return var
         self.number(depth, var)
         if packing in ("string", "bytes"):
             self.add(depth, f"q = i + {var}", "if q > e:", f"    wrong_length({var})")
             decode = ".decode('utf-8', 'surrogateescape')" if packing == "string" else ""
-            self.add(depth, f"{var} = p[i:q]{decode}", "i = q")
+            self.add(depth, f"{var} = r[i:q]{decode}", "i = q")
             return var
         if packing in _RANGE:
             # Of zigzag numbers the largest is that of the least.
@@ -782,7 +791,7 @@ def _decoder(
 ) -> tuple[_Decode, int]:
     """A function that reads events of a kind, and the number of slots of its lanes.
 
-    It takes a payload, the place in it of the next event, how many are wanted, the time and the slots
+    It takes a payload to index and as padded bytes, the place in it of the next event, how many are wanted, the time and the slots
     before, the lane, what makes a label of a number, and a list for the events. It gives the place and
     the time behind the events, how many there were, how many of them the module does not have, and
     why it stopped before. Without a module the events are tuples of code, time and parameters.
@@ -793,7 +802,9 @@ def _decoder(
         from_bytes=int.from_bytes,
         LEN=_LEN,
         SHIFT=_SHIFT,
-        SIGNED=_SIGNED,
+        ONE_SIGNED=_ONE_SIGNED,
+        TWO=_TWO,
+        TWO_SIGNED=_TWO_SIGNED,
         Malformed=_Malformed,
         TRUNCATED=_TRUNCATED,
         IndexError=_b.IndexError,
@@ -801,6 +812,7 @@ def _decoder(
         wrong_value=_wrong_value,
         wrong_length=_wrong_length,
         elements=_elements,
+        u32=_struct.Struct("<I").unpack_from,
         f32=_struct.Struct("<f").unpack_from,
         f64=_struct.Struct("<d").unpack_from,
     )
@@ -811,7 +823,7 @@ def _decoder(
         for index, param in enumerate(events[code].params):
             packing = registry._repr(param.sort)
             values.append(source.param(depth, packing, param.count, f"v{index}"))
-        source.add(depth, f"t = t + d & {_MAX}")
+        source.add(depth, "if i > e:", "    raise Malformed(TRUNCATED)", f"t = t + d & {_MAX}")
         if module is None:
             source.add(depth, f"add(({', '.join(['c', 't', *values])}))")
             return
@@ -839,8 +851,8 @@ def _decoder(
     slots = ", ".join(f"s{index}" for index in range(source.slots))
     slots = f"[{slots}]" if slots else "[]"
     text = (
-        "def decode(p, i, n, t, s, lane, label, out):\n"
-        "    e = len(p)\n"
+        "def decode(p, r, i, n, t, s, lane, label, out):\n"
+        f"    e = len(r) - {len(_PADDING)}\n"
         "    add = out.append\n"
         "    others = k = 0\n"
         "    j = i\n"
@@ -852,7 +864,7 @@ def _decoder(
         "    except (IndexError, StructError):\n"
         "        why = TRUNCATED\n"
         "    except Malformed as error:\n"
-        "        why = str(error)\n"
+        "        why = TRUNCATED if i > e else str(error)\n"
         f"    s[:] = {slots}\n"
         "    return j, t, k, others, why\n"
     )
@@ -870,62 +882,51 @@ _LAST, _END = 1, 2
 _MAX_LISTED = 1 << 16
 
 _POLYNOMIAL = 0x82F6_3B78
-# x^5685 is x^1362 + x^426 + 1 modulo the polynomial of CRC-32C, and so are their powers of two of
-# each other: four terms that a long number can be folded by.
-_FOLD = 5685, 1362, 426
+# x^500 is the sum of these powers modulo the polynomial of CRC-32C, and so it is if all are doubled,
+# again and again. A long number can be folded there into few terms.
+_FOLD = 500, 215, 201, 86, 75, 0
 
 
-@_functools.lru_cache(maxsize=None)
-def _crc_table() -> list[int]:
-    """The checksums of all 16-bit words."""
-    table = [0]
-    for bit in range(16):
-        value = 1 << bit
-        for _ in range(16):
-            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
-        table += [value ^ other for other in table]
-    return table
+def _crc_table() -> _t.Iterator[int]:
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
+        yield byte
 
 
-def _crc_words(data: bytes, crc: int) -> int:
-    table = _crc_table()
-    even = len(data) & ~1
-    for (word,) in _struct.iter_unpack("<H", data[:even]):
-        crc = table[(crc ^ word) & 0xFFFF] ^ crc >> 16
-    for byte in data[even:]:
-        # A byte is the upper half of a word: the table has its checksum in the place of that.
-        crc = table[(crc ^ byte) << 8 & 0xFFFF] ^ crc >> 8
-    return crc
+_CRC_TABLE = tuple(_crc_table())
 
 
 def _crc32c(data: bytes) -> int:
     """The CRC-32C of some bytes.
 
     The bytes are a polynomial over two numbers, as is the integer that they make: its lowest bit is
-    the highest power. A long one is halved again and again by whole-number shifts, since the power
-    at the fold stands for three smaller ones.
+    the highest power. A long one is halved again and again by shifts of that integer, since the power
+    at the fold stands for some smaller ones: a tenth of the time that a table takes.
     """
+    crc = 0xFFFF_FFFF
     length = len(data) * 8
-    if length <= 2 * _FOLD[0]:
-        return _crc_words(data, 0xFFFF_FFFF) ^ 0xFFFF_FFFF
-    value = int.from_bytes(data, "little") ^ 0xFFFF_FFFF
-    scale = 1 << ((length - 1) // _FOLD[0]).bit_length() - 1
-    while scale:
-        fold, second, third = (power * scale for power in _FOLD)
-        while length > fold:
-            count = length - fold
-            rest = value >> count
-            high = value ^ rest << count
-            drop = length - max(fold, count + second)
-            value = rest << count - drop
-            value ^= high << fold - second - drop
-            value ^= high << fold - third - drop
-            value ^= high << fold - drop
-            length -= drop
-        scale >>= 1
-    words = -(-length // 16)
-    value <<= words * 16 - length
-    return _crc_words(value.to_bytes(words * 2, "little"), 0) ^ 0xFFFF_FFFF
+    if length > 2 * _FOLD[0]:
+        value = int.from_bytes(data, "little") ^ crc
+        crc = 0
+        scale = 1 << ((length - 1) // _FOLD[0]).bit_length() - 1
+        while scale:
+            fold, second, *others = (power * scale for power in _FOLD)
+            while length > fold:
+                rest = value >> length - fold
+                high = value ^ rest << length - fold
+                drop = length - max(fold, length - fold + second)
+                value = rest << length - fold - drop ^ high << fold - second - drop
+                for power in others:
+                    value ^= high << fold - power - drop
+                length -= drop
+            scale >>= 1
+        # Zeros before the first bit change nothing.
+        data = (value << -length % 8).to_bytes(-(-length // 8), "little")
+    table = _CRC_TABLE
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFF_FFFF
 
 
 class _Loss(_t.NamedTuple):
@@ -985,7 +986,7 @@ def _header(data: bytes) -> _t.Union[_Header, str]:
     found, expected = fields[-1], _crc32c(data[:140])
     if found != expected:
         return f"header checksum {found:08x}, expected {expected:08x}"
-    header = _Header(*fields[:17], _Loss(*fields[17:21]), *fields[21:23])
+    header = _Header._make((*fields[:17], _Loss(*fields[17:21]), *fields[21:23]))
     if header.header_len < _HEADER_LEN:
         return f"a block header of {header.header_len} bytes, expected 144 or more"
     if header.payload_len > _MAX_PAYLOAD:
@@ -1645,6 +1646,9 @@ _LABEL_ENTRY = 64
 
 # --- The reader.
 
+# Events that are made at once: few enough to stay in the cache until they are given out.
+_BATCH = 512
+
 
 @_dataclasses.dataclass
 class _Event:
@@ -1729,7 +1733,7 @@ def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
 class _Part:
     """A part of a block while its events are read."""
 
-    __slots__ = ("header", "state", "at", "payload", "decode", "give", "next", "pos", "time", "wrong")
+    __slots__ = ("header", "state", "at", "indexed", "padded", "decode", "give", "next", "pos", "time", "wrong")
 
     def __init__(
         self, at: int, header: _Header, state: _LaneState, payload: bytes, decode: _Decode, time: int
@@ -1737,7 +1741,8 @@ class _Part:
         self.header = header
         self.state = state
         self.at = at + header.header_len
-        self.payload = payload
+        self.padded = payload + _PADDING
+        self.indexed: _t.Optional[_t.Sequence[int]] = None
         self.decode = decode
         self.give = (header.before, header.before)
         self.next = header.before
@@ -1939,7 +1944,7 @@ class Reader(_t.Generic[_E]):
             return
         try:
             registry = Registry(text.decode("utf-8"))
-        except UnicodeDecodeError:
+        except _b.UnicodeDecodeError:
             self._not_understood(at, header, is_whole, "not UTF-8")
         except (StreamError, _b.RecursionError) as error:
             self._not_understood(at, header, is_whole, str(error))
@@ -1997,7 +2002,8 @@ class Reader(_t.Generic[_E]):
                 continue
             before = state, header.seq, header.offset + header.payload_len
             found: list[_t.Any] = []
-            _, time, _, _, _ = decode(payload, 0, header.events, time, slots, None, int, found)
+            padded = payload + _PADDING
+            _, time, _, _, _ = decode(padded, padded, 0, header.events, time, slots, None, int, found)
             for code, ticks, *values in found:
                 self._label(state.session, registry._by_code[code], ticks, values)
 
@@ -2119,12 +2125,16 @@ class Reader(_t.Generic[_E]):
         out: list[_t.Any] = []
         header, state, (first, last) = part.header, part.state, part.give
         end = header.end()
+        indexed = part.indexed
+        if indexed is None:
+            indexed = part.indexed = _indexed(part.padded)
         while part.wrong is None and part.next < end and len(out) < most:
             # Events that were in another part are read for the sake of those behind them.
             stop = first if part.next < first else last if part.next < last else end
             into = out if first <= part.next < last else []
             part.pos, part.time, done, others, part.wrong = part.decode(
-                part.payload,
+                indexed,
+                part.padded,
                 part.pos,
                 min(stop - part.next, most),
                 part.time,
@@ -2137,7 +2147,7 @@ class Reader(_t.Generic[_E]):
             if into is out:
                 self._report.events += done
                 self.others += others
-        if part.wrong is None and part.next == end and part.pos != len(part.payload):
+        if part.wrong is None and part.next == end and part.pos != part.header.payload_len:
             part.wrong = "bytes behind the last event"
         return out
 
@@ -2168,7 +2178,7 @@ class Reader(_t.Generic[_E]):
         for block in self._blocks:
             part = self._open(block)
             while part is not None:
-                yield self._read(part, 8192)
+                yield self._read(part, _BATCH)
                 if self._is_at_end(part):
                     self._close(part)
                     break
@@ -2186,8 +2196,7 @@ class Reader(_t.Generic[_E]):
         ranked = sorted(self.sessions, key=lambda session: (session._clock.start_wall, session.id))
         for rank, session in enumerate(ranked):
             session._rank = rank
-        most = max(64, min(4096, (1 << 18) // max(1, len(by_lane))))
-        queues = [_Queue(self, blocks, most) for blocks in by_lane.values()]
+        queues = [_Queue(self, blocks) for blocks in by_lane.values()]
         queues.sort(key=lambda queue: (queue.tie, queue.state.number))
         of_one = len({queue.state.session.id for queue in queues}) < 2
         for order, queue in enumerate(queues):
@@ -2240,10 +2249,9 @@ def _by_wall(event: _Event) -> tuple[int, int, int]:
 class _Queue:
     """A lane's blocks that are still to be read, and some of its next events."""
 
-    def __init__(self, reader: Reader[_t.Any], blocks: list[_Block], most: int) -> None:
+    def __init__(self, reader: Reader[_t.Any], blocks: list[_Block]) -> None:
         self.reader = reader
         self.blocks = blocks[::-1]
-        self.most = most
         self.state = state = blocks[0].lane
         self.part: _t.Optional[_Part] = None
         self.events: list[_t.Any] = []
@@ -2282,7 +2290,7 @@ class _Queue:
             self.part = self.reader._open(self.blocks.pop())
         part = self.part
         if part is not None:
-            self.events = self.reader._read(part, self.most)
+            self.events = self.reader._read(part, _BATCH)
             self.time = part.time
             if self.reader._is_at_end(part):
                 self.reader._close(part)
@@ -2303,6 +2311,379 @@ class _Queue:
                 high = middle
         self.events = events[low:]
         return events[:low] if low < len(events) else events
+
+
+# --- Columns: events of whole blocks read by NumPy, all of one kind at once.
+#
+# Where an event begins is known only when the one before it was read. But an event can begin only
+# where its code stands: so all those places are read as if one did, and of these the ones that the
+# first of a block leads to are events. What does not come out even is read as anything else is.
+
+# Bytes that are read at once: their arrays stay in the cache.
+_PIECE = 1 << 16
+# Most elements of arrays that are read as columns; beyond them, and where their number varies, events
+# are read one by one.
+_MOST_ELEMENTS = 16
+_DTYPES = {"delta": "u8", "bool": "?", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8"}
+_DTYPES.update(i8="i1", i16="i2", i32="i4", i64="i8", f32="f4", f64="f8")
+
+
+class _Columns:
+    """What is found of the events of each code: columns in pieces."""
+
+    def __init__(self, np: _t.Any, reader: Reader[_t.Any], module: _Module) -> None:
+        self.np = np
+        self.reader = reader
+        self.module = module
+        self.pieces: dict[int, list[dict[str, _t.Any]]] = {}
+        self.len = np.frombuffer(_LEN, "u1").astype("i8")
+        self.shift = np.frombuffer(_SHIFT, "u1").astype("u8")
+        self.keep = np.array([_MAX >> 64 - 8 * min(length, 8) for length in _LEN], "u8")
+        self.one = np.arange(256, dtype="u8") >> np.uint64(1)
+
+    def numbers(self, bytes_: _t.Any, words: _t.Any, at: _t.Any) -> tuple[_t.Any, _t.Any]:
+        """The unsigned numbers at some places, and the places behind them."""
+        first = bytes_.take(at)
+        longer = self.np.flatnonzero(first & 1 == 0)
+        if len(longer) * 2 > len(at):
+            value = (words.take(at) & self.keep.take(first)) >> self.shift.take(first)
+        else:
+            value = self.one.take(first)
+            chosen, of = first.take(longer), at.take(longer)
+            value[longer] = (words.take(of) & self.keep.take(chosen)) >> self.shift.take(chosen)
+        if len(longer) and not first.take(longer).all():
+            nine = self.np.flatnonzero(first == 0)
+            value[nine] = words.take(at.take(nine) + 1)
+        return value, at + self.len.take(first)
+
+    def is_plain(self, registry: Registry, bit: int) -> bool:
+        """True if all events of a kind can be read as columns."""
+        params = [param for event in registry._events if event.kind.bit == bit for param in event.params]
+        return all(0 <= param.count <= _MOST_ELEMENTS for param in params)
+
+    def read(self, registry: Registry, parts: list[_Part]) -> bool:
+        """Reads whole blocks of one kind. False, and nothing is read, if anything is unusual in them."""
+        np = self.np
+        header = parts[0].header
+        forms = [event for event in registry._events if event.kind.bit == header.kind]
+        numbers = max(sum(param.count or 1 for param in event.params) for event in forms)
+        # Behind the last byte there is room for an event that begins there.
+        room = 9 * (numbers + 4)
+        data = b"".join([part.padded[: -len(_PADDING)] for part in parts]) + bytes(room + 8)
+        size = len(data) - room - 8
+        ends = np.cumsum([part.header.payload_len for part in parts])
+        starts = np.concatenate(([0], ends[:-1]))
+        bytes_ = np.frombuffer(data, "u1")
+        # The word at every byte. A copy, since taking from one that is not aligned makes one each time.
+        words = np.ndarray((size + room,), "<u8", data, strides=(1,)).copy()
+        firsts = {_first_byte(event.code) for event in forms}
+        is_first = bytes_[:size] == firsts.pop()
+        for first in firsts:
+            is_first |= bytes_[:size] == first
+        at = np.flatnonzero(is_first)
+        code, place = self.numbers(bytes_, words, at)
+        ticks, place = self.numbers(bytes_, words, place)
+        end = np.full(len(at), -1)
+        of_forms = []
+        for event in forms:
+            chosen = np.flatnonzero(code == event.code)
+            values, end[chosen] = self.params(registry, event, words, bytes_, place.take(chosen), size)
+            of_forms.append((event, chosen, values))
+        # Which places are led to.
+        index_at = np.full(size + room, -1)
+        index_at[at] = np.arange(len(at))
+        roots = index_at.take(starts)
+        if (roots < 0).any():
+            return False
+        block_of = np.repeat(np.arange(len(parts)), np.diff(np.concatenate((roots, [len(at)]))))
+        limit = ends.take(block_of)
+        follows = np.where(end < limit, index_at.take(end), -1)
+        led = np.bincount(follows + 1, minlength=len(at) + 1)[1:]
+        led[roots] = len(at) + 1
+        lost = np.flatnonzero(led == 0)
+        is_alive = np.ones(len(at), "?")
+        while len(lost):
+            is_alive[lost] = False
+            next_ = follows.take(lost)
+            next_ = next_[next_ >= 0]
+            np.subtract.at(led, next_, 1)
+            lost = np.unique(next_[led.take(next_) == 0])
+        alive = np.flatnonzero(is_alive)
+        blocks = block_of.take(alive)
+        counts = np.bincount(blocks, minlength=len(parts))
+        if not ((end == limit) | (follows >= 0)).take(alive).all():
+            return False
+        if not np.array_equal(counts, [part.header.events for part in parts]):
+            return False
+        # Times are sums over the events of a block, deltas over those of a code in it.
+        base = np.array([part.header.base_ticks for part in parts], "u8")
+        time = np.zeros(len(at), "u8")
+        every = np.arange(len(parts) + 1)
+        time[alive] = self.sums(ticks.take(alive), np.searchsorted(blocks, every)) + base.take(blocks)
+        numbers_of_lanes = np.array([part.state.number for part in parts])
+        found: list[tuple[int, dict[str, _t.Any]]] = []
+        others = 0
+        known = self.reader._forms(header.registry)
+        for event, chosen, values in of_forms:
+            kept = np.flatnonzero(is_alive.take(chosen))
+            chosen = chosen.take(kept)
+            blocks = block_of.take(chosen)
+            bounds = np.searchsorted(blocks, every)
+            columns = {"ticks": time.take(chosen), "lane": numbers_of_lanes.take(blocks)}
+            for param, column in zip(event.params, values):
+                checked = self.column(registry._repr(param.sort), column.take(kept, 0), bounds, param.count, data)
+                if checked is None:
+                    return False
+                columns[param.name + "'"] = checked
+            if event.code in known:
+                found.append((event.code, columns))
+            else:
+                others += len(chosen)
+        for found_code, columns in found:
+            if len(columns["ticks"]):
+                self.pieces.setdefault(found_code, []).append(columns)
+        self.reader.others += others
+        return True
+
+    def params(
+        self, registry: Registry, event: _Form, words: _t.Any, bytes_: _t.Any, at: _t.Any, size: int
+    ) -> tuple[list[_t.Any], _t.Any]:
+        """The parameters as they are packed, and the places behind the events."""
+        np = self.np
+        values = []
+        for param in event.params:
+            packing = registry._repr(param.sort)
+            elements = []
+            for _ in range(param.count or 1):
+                if packing in ("u8", "i8", "bool"):
+                    value, at = bytes_.take(at), at + 1
+                elif packing in ("f32", "f64"):
+                    value, at = words.take(at), at + _MIN_LEN[packing]
+                else:
+                    value, at = self.numbers(bytes_, words, at)
+                if packing in ("string", "bytes"):
+                    length = np.minimum(value, size + 1).astype("i8")
+                    value = np.stack((at, length), 1)
+                    # One that reaches beyond the end is none.
+                    at = np.minimum(at + length, size + 1)
+                elements.append(value)
+            values.append(np.stack(elements, 1) if param.count else elements[0])
+        return values, np.minimum(at, size + 1)
+
+    def sums(self, values: _t.Any, bounds: _t.Any) -> _t.Any:
+        """The sums of values up to each, of the groups between some bounds."""
+        np = self.np
+        total = np.cumsum(values, dtype="u8")
+        begins = bounds[1:-1]
+        if len(begins) == 0 or begins[0] == len(values):
+            return total
+        before = np.concatenate((np.zeros(1, "u8"), total, np.zeros(1, "u8"))).take(bounds[:-1])
+        return total - np.repeat(before, np.diff(bounds))
+
+    def column(self, packing: str, values: _t.Any, bounds: _t.Any, count: int, data: bytes) -> _t.Any:
+        """Values of packed ones; None if one is not of its sort."""
+        np = self.np
+        if packing in ("string", "bytes"):
+            out = np.empty(len(values), object)
+            pieces = [data[start : start + length] for start, length in values.tolist()]
+            is_text = packing == "string"
+            out[:] = [piece.decode("utf-8", "surrogateescape") for piece in pieces] if is_text else pieces
+            return out
+        if packing == "f64":
+            return np.ascontiguousarray(values).view("<f8")
+        if packing == "f32":
+            return values.astype("<u4").view("<f4")
+        if packing == "i8":
+            return values.view("i1")
+        if packing == "bool":
+            return values.astype("?") if (values <= 1).all() else None
+        if packing == "delta" or packing[0] == "i":
+            values = values >> np.uint64(1) ^ -(values & np.uint64(1))
+        if packing == "delta":
+            if not count:
+                return self.sums(values, bounds)
+            # The first counts from the last first one, the others from the one before.
+            out = values.copy()
+            out[:, 0] = self.sums(np.ascontiguousarray(values[:, 0]), bounds)
+            return np.cumsum(out, 1, dtype="u8")
+        if packing[0] == "i":
+            values = values.view("i8")
+        least, most = _RANGE.get(packing, (None, None))
+        if most is not None and len(values) and not ((values >= least) & (values <= most)).all():
+            return None
+        return values.astype(_DTYPES[packing])
+
+    def take(self, part: _Part) -> None:
+        """Reads a part event by event."""
+        by_code: dict[int, list[_t.Any]] = {}
+        while True:
+            for event in self.reader._read(part, _BATCH):
+                by_code.setdefault(event.DESC.code, []).append(event)
+            if self.reader._is_at_end(part):
+                break
+        self.reader._close(part)
+        own = self.module.registry()
+        for code, events in by_code.items():
+            ticks = self.np.array([event.ticks for event in events], "u8")
+            columns = {"ticks": ticks, "lane": self.np.full(len(events), part.state.number)}
+            for param in own._by_code[code].params:
+                values = [getattr(event, _attribute(param.name)) for event in events]
+                if values[0] is not None:
+                    columns[param.name + "'"] = self.array(own, param, values)
+            self.pieces.setdefault(code, []).append(columns)
+
+    def array(self, registry: Registry, param: _Param, values: list[_t.Any]) -> _t.Any:
+        packing = registry._repr(param.sort)
+        if packing in _DTYPES and 0 <= param.count <= _MOST_ELEMENTS:
+            return self.np.array(values, _DTYPES[packing])
+        out = self.np.empty(len(values), object)
+        for index, value in enumerate(values):
+            out[index] = self.np.array(value, _DTYPES[packing]) if param.count else value
+        return out
+
+    def joined(self, code: int) -> dict[str, _t.Any]:
+        """The columns of an event, by time."""
+        np = self.np
+        states = list(self.reader._states.values())
+        ranked = sorted(self.reader.sessions, key=lambda session: (session._clock.start_wall, session.id))
+        registries = self.reader.registries
+
+        def tie(number: int) -> tuple[int, bool, int, int]:
+            state = states[number]
+            registry = registries.get(state.registry)
+            kind = registry._kind(state.kind) if registry is not None else None
+            return state.thread, kind is not None and kind.inherits, state.kind, number
+
+        # A piece may be of several lanes, each in order.
+        lanes = sorted(range(len(states)), key=tie)
+        place = np.empty(len(states), "i8")
+        place[lanes] = np.arange(len(lanes))
+        pieces = self.pieces[code]
+        ticks = np.concatenate([piece["ticks"] for piece in pieces])
+        lane = np.concatenate([piece["lane"] for piece in pieces])
+        ids = np.array([state.session.id for state in states], "u8").take(lane)
+        order: _t.Any = slice(None)
+        if len(ranked) < 2:
+            time = self.nanoseconds(ranked[0]._clock, ticks)
+            if (lane != lane[0]).any() or (ticks[1:] < ticks[:-1]).any():
+                order = np.lexsort((place.take(lane), ticks))
+        else:
+            time, wall, rank = (np.empty(len(ticks), "i8") for _ in range(3))
+            for number, session in enumerate(ranked):
+                chosen = ids == session.id
+                time[chosen] = self.nanoseconds(session._clock, ticks[chosen])
+                wall[chosen] = session._clock.start_wall & _MAX_NS
+                rank[chosen] = number
+            order = np.lexsort((place.take(lane), ticks, rank, wall + time))
+        columns = {"ticks": ticks[order], "time_ns": time[order]}
+        threads = np.array([state.thread for state in states], "u4")
+        columns.update(thread=threads.take(lane)[order], session=ids[order])
+        for param in self.module.registry()._by_code[code].params:
+            arrays = [piece.get(param.name + "'") for piece in pieces]
+            if not any(array is None for array in arrays):
+                columns[_attribute(param.name)] = np.concatenate(arrays)[order]
+                continue
+            # Absent from some of the streams, or all.
+            packing = self.module.registry()._repr(param.sort)
+            dtype = _DTYPES.get(packing, "O") if not param.count else "O"
+            shown = [array for array in arrays if array is not None]
+            shape = shown[0].shape[1:] if shown else ()
+            dtype = shown[0].dtype if shown else dtype
+            absent = [array is None for array in arrays]
+            filled = [
+                np.zeros((len(piece["ticks"]), *shape), dtype) if array is None else array
+                for array, piece in zip(arrays, pieces)
+            ]
+            masks = [np.full(array.shape, is_absent) for array, is_absent in zip(filled, absent)]
+            whole = np.ma.masked_array(np.concatenate(filled), np.concatenate(masks))
+            columns[_attribute(param.name)] = whole[order]
+        return columns
+
+    def nanoseconds(self, clock: _Clock, ticks: _t.Any) -> _t.Any:
+        np = self.np
+        distance = (ticks - np.uint64(clock.start_ticks)).view("i8")
+        if clock.rate == 1 << 64 or len(ticks) == 0:
+            return distance
+        if max(-int(distance.min()), int(distance.max())) * clock.rate >> 64 >= _MAX_NS:
+            return np.array([clock.ns(int(reading)) for reading in ticks], "i8")
+        whole, part = np.uint64(clock.rate >> 64), clock.rate & _MAX
+        half, low = np.uint64(32), np.uint64(0xFFFF_FFFF)
+        c, d = np.uint64(part >> 32), np.uint64(part & 0xFFFF_FFFF)
+        out = np.empty(len(ticks), "i8")
+        # Some at a time, so that what lies between stays in the cache.
+        for start in range(0, len(ticks), 8192):
+            of = distance[start : start + 8192]
+            span = np.abs(of).view("u8")
+            a, b = span >> half, span & low
+            ad, bc = a * d, b * c
+            middle = (b * d >> half) + (ad & low) + (bc & low)
+            high = a * c + (ad >> half) + (bc >> half) + (middle >> half)
+            # To the nearest: the highest bit of what is below.
+            ns = (span * whole + high + (middle >> np.uint64(31) & np.uint64(1))).view("i8")
+            out[start : start + 8192] = ns if of[0] >= 0 and of.min() >= 0 else np.where(of < 0, -ns, ns)
+        return out
+
+
+def _first_byte(code: int) -> int:
+    """The first byte of a code as it is packed shortest."""
+    length = 1 if code < 1 << 7 else 2 if code < 1 << 14 else 3
+    return ((code << 1 | 1) << length - 1) & 0xFF
+
+
+def _columns(
+    module: _Module, inputs: _t.Sequence[_Input], strict: bool
+) -> dict[str, dict[str, _t.Any]]:
+    try:
+        np: _t.Any = _importlib.import_module("numpy")
+    except _b.ImportError as error:
+        raise _b.ImportError("columns need NumPy: pip install numpy; `read` does without") from error
+    reader: Reader[_t.Any] = Reader(module, inputs, "stream", strict)
+    found = _Columns(np, reader, module)
+    waiting: dict[tuple[int, int], list[_Part]] = {}
+    sizes: dict[tuple[int, int], int] = {}
+    ends: dict[int, int] = {}
+    plain: dict[tuple[int, int], bool] = {}
+
+    def flush(key: tuple[int, int]) -> None:
+        parts = waiting.pop(key, [])
+        sizes.pop(key, None)
+        if not parts:
+            return
+        if not found.read(reader.registries[key[0]], parts):
+            for part in parts:
+                found.take(part)
+            return
+        for part in parts:
+            part.next, part.pos = part.header.end(), part.header.payload_len
+            reader._report.events += part.header.events
+            reader._close(part)
+
+    for block in sorted(reader._blocks, key=_place):
+        header = block.header
+        key = header.registry, header.kind
+        if header.before < ends.get(block.lane.number, 0) or header.offset:
+            # It repeats or continues what is not read yet.
+            flush(key)
+        part = reader._open(block)
+        if part is None:
+            continue
+        ends[block.lane.number] = header.end()
+        if key not in plain:
+            plain[key] = found.is_plain(reader.registries[header.registry], header.kind)
+        is_whole = header.offset == 0 and header.flags & _LAST and header.payload_len > 0
+        if not (is_whole and plain[key] and part.give == (header.before, header.end())):
+            flush(key)
+            found.take(part)
+            continue
+        waiting.setdefault(key, []).append(part)
+        sizes[key] = sizes.get(key, 0) + header.payload_len
+        if sizes[key] >= _PIECE:
+            flush(key)
+    for key in list(waiting):
+        flush(key)
+    reader.close()
+    names = {code: one.DESC.name for code, one in module.classes.items()}
+    return {names[code]: found.joined(code) for code in sorted(found.pieces)}
 
 
 # --- The command: `python -m MODULE`.

@@ -37,6 +37,11 @@ impl OutputArgs {
         self.output.is_some()
     }
 
+    /// The file that is to be written.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
+
     pub(crate) fn open(&self) -> Result<Output, Failure> {
         match &self.output {
             None => Ok(Output::stdout()),

@@ -72,7 +72,7 @@ impl Name {
     }
 
     /// True if this is the number or the name of something.
-    pub(crate) fn is(&self, number: u64, name: &str) -> bool {
+    pub fn is(&self, number: u64, name: &str) -> bool {
         match self {
             Name::Number(wanted) => *wanted == number,
             Name::Text(wanted) => wanted == name,

@@ -4,7 +4,6 @@ A line of input is: module, order, way (`read` or `columns`), stream. The answer
 """
 
 import importlib.util
-import os
 import struct
 import sys
 
@@ -74,10 +73,12 @@ def main():
                 columns.dump(module, stream, shown)
             else:
                 by_events(module, order, stream)
+        except ImportError as error:
+            print(f"no numpy: {error}")
         except (module.VersionError, OSError) as error:
             print(f"error: {error}")
         print("end", flush=True)
 
 
-sys.path.insert(0, os.path.dirname(__file__))
-main()
+if __name__ == "__main__":
+    main()

@@ -25,6 +25,52 @@ pub(crate) fn dump(registry: &Registry, order: Order, stream: &[u8]) -> Vec<Stri
     lines
 }
 
+impl Compared<'_> {
+    /// Compares the columns of a stream with the events by time: event by event, by code.
+    #[track_caller]
+    pub(crate) fn check_columns(&mut self, stream: &[u8], context: &str) {
+        let path = self.module.with("stream.tel", stream);
+        let mut expected: Vec<Vec<String>> = Vec::new();
+        for line in dump(self.registry, Order::Time, stream) {
+            let words: Vec<_> = line.split(' ').map(str::to_string).collect();
+            // What stands behind the events has no number there.
+            if words.len() < 6 || words[3].parse::<u16>().is_err() {
+                break;
+            }
+            expected.push(words);
+        }
+        expected.sort_by_key(|words| words[3].parse::<u16>().ok());
+        let expected: Vec<_> = expected.iter().map(|words| without_labels(words)).collect();
+        for script in &mut self.scripts {
+            let module = self.module.path("events.py");
+            let found = script.ask(&format!("{} time columns {}", module.display(), path.display()));
+            if found.first().is_some_and(|line| line.starts_with("no numpy")) {
+                eprintln!("SKIPPED: {context}: {}", found[0]);
+                continue;
+            }
+            let differs = (0..found.len().max(expected.len())).find(|&at| found.get(at) != expected.get(at));
+            if let Some(at) = differs {
+                panic!("{context}, line {at}:\n{:?}, expected\n{:?}", found.get(at), expected.get(at));
+            }
+        }
+    }
+}
+
+/// The words of an event without its kind, and without what labels stand for.
+fn without_labels(words: &[String]) -> String {
+    let mut line = words[..2].join(" ");
+    for word in &words[3..] {
+        let plain = |word: &str| word.split([':', '@']).next().unwrap_or_default().to_string();
+        let elements: Vec<_> = word.split(',').map(|word| match word.ends_with(']') {
+            true if word.contains([':', '@']) => plain(word) + "]",
+            _ => plain(word),
+        }).collect();
+        line.push(' ');
+        line += &elements.join(",");
+    }
+    line
+}
+
 /// Lines without what only one of two parsers of TOML says of a mistake.
 fn comparable(lines: &[String]) -> Vec<&str> {
     let of_toml = |line: &str| line.find("not understood: ").and_then(|_| Some(line.find(" block: ")? + 8));

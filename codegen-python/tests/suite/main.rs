@@ -17,3 +17,6 @@ mod python;
 
 mod damage;
 mod same_events;
+mod mps;
+mod typing;
+mod versions;

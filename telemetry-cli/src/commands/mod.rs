@@ -12,6 +12,7 @@ mod info;
 mod list;
 mod listen;
 mod print;
+mod py;
 mod recover;
 mod release;
 mod replay;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Check(check::Args),
     Release(release::Args),
     History(history::Args),
+    Py(py::Args),
     Listen(listen::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
@@ -65,6 +67,7 @@ impl Command {
             Command::Check(args) => args.run(),
             Command::Release(args) => args.run(),
             Command::History(args) => args.run(),
+            Command::Py(args) => args.run(),
             Command::Listen(args) => args.run(),
             #[cfg(unix)]
             Command::Doctor(args) => args.run(),

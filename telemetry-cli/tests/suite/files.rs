@@ -153,6 +153,7 @@ fn help_is_for_every_command() {
             "replay --help",
             "doctor --help",
             "check --help",
+            "py --help",
             "listen --help",
         ],
     );

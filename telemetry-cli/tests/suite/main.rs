@@ -13,6 +13,7 @@ pub mod golden;
 mod listen;
 #[cfg(target_os = "linux")]
 mod processes;
+mod py;
 mod recover;
 mod relations;
 mod replay;

@@ -1,0 +1,39 @@
+//! Writes a stream of work W, and the module of its relation, for measurements of the Python reader:
+//! `cargo run --release -p codegen-python --example work -- DIRECTORY EVENTS [THREADS]`.
+
+use std::error::Error;
+use std::path::Path;
+
+use telemetry_decode::{Facts, Lane, Value, Writer};
+
+const RELATION: &str = include_str!("../../tests/relations/work.toml");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().collect();
+    let [_, directory, events, threads @ ..] = &args[..] else { return Err("expected DIRECTORY EVENTS".into()) };
+    let threads: u32 = threads.first().map_or(Ok(1), |threads| threads.parse())?;
+    let registry = telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("work.toml", RELATION))?;
+    let directory = Path::new(directory);
+    std::fs::write(directory.join("work_events.py"), codegen_python::module(&registry))?;
+    let mut facts = Facts::default();
+    facts.set("clock", "tsc");
+    facts.set("ticks_per_second", 2_500_000_000_i64);
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &facts, 0, 1_700_000_000_000_000_000)?;
+    let registry = writer.registry(1, &registry)?;
+    let events: u64 = events.parse()?;
+    for i in 0..events {
+        let lane = Lane { session: 1, thread: 1 + (i / 50) as u32 % threads, registry };
+        // As benches/record.rs emits them.
+        let values = [
+            Value::Pointer(0x7f3a_0000_0000 + i * 64),
+            Value::Addr(0x5581_0000_0000 + (i.wrapping_mul(0x9e37) & 0xff_ffff)),
+            Value::Word(16 + (i & 0xfff)),
+            Value::Unsigned(i & 7),
+        ];
+        writer.event(lane, 1, i * 40 + i % 13, &values)?;
+    }
+    writer.end(1, events * 40 + 100)?;
+    std::fs::write(directory.join("work.tel"), writer.finish()?)?;
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! `py`, and what Python makes of its modules.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{Folder, Run};
+use crate::streams::{GC, blocks, gc, gc_without_registry, labelled, lossy, two_registries};
+
+#[test]
+fn modules_are_made_and_checked() {
+    let folder = Folder::new()
+        .with("events.toml", GC)
+        .with("gc.tel", gc())
+        .with("two.tel", two_registries())
+        .with("none.tel", gc_without_registry())
+        .with("old_events.py", "\"\"\"Registry")
+        .with("broken.toml", GC.replace("sort = \"P\"", "sort = \"Q\""));
+    folder.check(
+        "py",
+        &[
+            "py -o gc_events.py",
+            "py --check -o gc_events.py",
+            "py --check gc.tel -o gc_events.py",
+            "py gc.tel -o of_stream.py",
+            "py --check -o of_stream.py",
+            "py --check -o old_events.py",
+            "py --check -o missing.py",
+            "py --check -o .",
+            "py --check",
+            "py two.tel",
+            "py two.tel --registry-name app -o app_events.py",
+            "py two.tel --registry-name other",
+            "py events.toml --registry-name other",
+            "py none.tel",
+            "py broken.toml -o gc_events.py",
+            "py missing.toml",
+            "py .",
+            "py - -o of_stdin.py < events.toml",
+            "py --check -o of_stdin.py",
+        ],
+    );
+    let module = std::fs::read_to_string(folder.path("gc_events.py")).unwrap();
+    assert!(module.contains("class PoolInit(Event):"));
+    assert_eq!(folder.run("py").stdout, module.as_bytes());
+}
+
+/// A Python of 3.9 or later; loudly none.
+fn python() -> Option<String> {
+    let names = std::env::var("TELEMETRY_PYTHON").unwrap_or("python3".to_string());
+    let name = names.split_whitespace().next().unwrap_or_default().to_string();
+    let check = "import sys; sys.exit(sys.version_info < (3, 9))";
+    let works = Command::new(&name).args(["-c", check]).status().is_ok_and(|status| status.success());
+    if !works {
+        eprintln!("SKIPPED: `{name}` is not Python 3.9 or later; set TELEMETRY_PYTHON");
+    }
+    works.then_some(name)
+}
+
+fn module_command(python: &str, folder: &Folder, args: &str) -> Run {
+    let mut command = Command::new(python);
+    command.args(["-B", "-m"]).args(args.split_whitespace()).current_dir(folder.path(""));
+    crate::run::run(&mut command, &[])
+}
+
+#[test]
+fn the_module_as_a_command() {
+    let Some(python) = python() else { return };
+    let mut damaged = gc();
+    let at = blocks(&damaged)[..6].concat().len() + 150;
+    damaged[at] ^= 1;
+    let folder = Folder::new().with("events.toml", GC);
+    assert_eq!(folder.run("py -o gc_events.py").code, Some(0));
+    let streams =
+        [("whole", gc(), 0), ("damaged", damaged, 1), ("lossy", lossy(), 0), ("labelled", labelled(), 0)];
+    for (name, stream, code) in streams {
+        let folder_of = &folder;
+        std::fs::write(folder_of.path("some.tel"), stream).unwrap();
+        let found = module_command(&python, folder_of, "gc_events --cnv some.tel");
+        let expected = folder.run("cnv --registry-name gc some.tel");
+        assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&expected.stdout), "{name}");
+        assert_eq!((found.code, expected.code), (Some(code), Some(code)), "{name}: {}", found.stderr);
+    }
+    std::fs::write(folder.path("gc.tel"), gc()).unwrap();
+    let print = module_command(&python, &folder, "gc_events gc.tel");
+    insta::assert_snapshot!("py_print", String::from_utf8(print.stdout).unwrap() + &print.stderr);
+    for (args, code, message) in [
+        ("gc_events missing.tel", 2, "No such file or directory"),
+        ("gc_events .", 2, "Is a directory"),
+        ("gc_events events.toml", 1, "nothing to read: no session"),
+        ("gc_events", 2, "usage"),
+    ] {
+        let run = module_command(&python, &folder, args);
+        assert_eq!(run.code, Some(code), "{args}: {}", run.stderr);
+        assert!(run.stderr.contains(message), "{args}: {}", run.stderr);
+    }
+}
+
+/// Every stream that is kept for good, read by the module of its own registry.
+#[test]
+fn golden_streams() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
+    let streams = streams_in(&golden);
+    if streams.is_empty() {
+        eprintln!("SKIPPED: no streams in `{}`", golden.display());
+    }
+    let Some(python) = python() else { return };
+    let folder = Folder::new();
+    for stream in streams {
+        let path = stream.display();
+        let made = folder.run(&format!("py {path} -o golden_events.py"));
+        assert_eq!(made.code, Some(0), "{path}: {}", made.stderr);
+        let module = std::fs::read_to_string(folder.path("golden_events.py")).unwrap();
+        let name = module.split(' ').nth(1).unwrap();
+        let found = module_command(&python, &folder, &format!("golden_events --cnv {path}"));
+        let expected = folder.run(&format!("cnv --registry-name {name} {path}"));
+        assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&expected.stdout), "{path}");
+        assert_eq!(found.code, expected.code, "{path}: {}", found.stderr);
+    }
+}
+
+fn streams_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut all: Vec<PathBuf> = entries
+        .flat_map(|entry| match entry.path() {
+            path if path.is_dir() => streams_in(&path),
+            path if path.extension().is_some_and(|extension| extension == "tel") => vec![path],
+            _ => Vec::new(),
+        })
+        .collect();
+    all.sort();
+    all
+}
