@@ -10,9 +10,12 @@ const RELATION: &str = include_str!("../../tests/relations/work.toml");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
-    let [_, directory, events, threads @ ..] = &args[..] else { return Err("expected DIRECTORY EVENTS".into()) };
+    let [_, directory, events, threads @ ..] = &args[..] else {
+        return Err("expected DIRECTORY EVENTS".into());
+    };
     let threads: u32 = threads.first().map_or(Ok(1), |threads| threads.parse())?;
-    let registry = telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("work.toml", RELATION))?;
+    let registry =
+        telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("work.toml", RELATION))?;
     let directory = Path::new(directory);
     std::fs::write(directory.join("work_events.py"), codegen_python::module(&registry))?;
     let mut facts = Facts::default();

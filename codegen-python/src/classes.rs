@@ -67,7 +67,8 @@ fn one_event(registry: &Registry, event: &Event) -> String {
 }
 
 fn initializer(registry: &Registry, event: &Event) -> String {
-    let mut out = "\n    def __init__(\n        self,\n        ticks: _b.int,\n        lane: Lane,\n".to_string();
+    let mut out =
+        "\n    def __init__(\n        self,\n        ticks: _b.int,\n        lane: Lane,\n".to_string();
     for param in &event.params {
         let default = if param.since.is_some() { " = None" } else { "" };
         let annotation = annotation(registry, event, param);

@@ -28,8 +28,14 @@ pub fn module(registry: &Registry) -> String {
 fn generated(registry: &Registry) -> String {
     let version = registry.version;
     let mut out = format!("# --- Registry {} {version}, made from its relation.\n\n", registry.name);
-    out += &format!("#: Of the relation.\n__version__ = {}, {}, {}\n", version.major, version.median, version.minor);
-    out += &format!("#: What streams name the relation by.\nREGISTRY_FINGERPRINT = {:#018x}\n", registry.fingerprint());
+    out += &format!(
+        "#: Of the relation.\n__version__ = {}, {}, {}\n",
+        version.major, version.median, version.minor
+    );
+    out += &format!(
+        "#: What streams name the relation by.\nREGISTRY_FINGERPRINT = {:#018x}\n",
+        registry.fingerprint()
+    );
     let doc = "The relation in its canonical form, as streams carry it.";
     out += &format!("#: {doc}\nREGISTRY_TOML = {}\n", quoted_block(&registry.to_toml()));
     out += &descriptions::kinds(registry);

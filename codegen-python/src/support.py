@@ -2715,9 +2715,19 @@ def _cnv_line(event: _t.Any, names: _t.Sequence[str]) -> bytes:
 def _shown(value: object, sort: str) -> str:
     if isinstance(value, list):
         return "[" + " ".join(_shown(item, sort.strip("[]").partition(";")[0]) for item in value) + "]"
-    if isinstance(value, (_enum.IntEnum, _enum.IntFlag)):
-        name = value.name
-        return str(int(value)) if name is None else name
+    if isinstance(value, _enum.IntEnum):
+        return value.name
+    if isinstance(value, _enum.IntFlag):
+        # As `telemetry print` shows them; what Python calls a set of flags differs by its version.
+        names = {int(member): name for name, member in type(value).__members__.items()}
+        rest = 0 if int(value) in names else int(value)
+        parts = [names[int(value)]] if int(value) in names else []
+        for mask, name in names.items():
+            if rest and mask and int(value) & mask == mask:
+                parts.append(name)
+        for mask in names:
+            rest &= ~mask if int(value) & mask == mask else -1
+        return "|".join([*parts, *([f"{rest:#x}"] if rest else [])]) or "0"
     if sort in ("P", "A") and isinstance(value, int):
         return f"{value:#x}"
     if isinstance(value, LabelRef) and value.text is not None:

@@ -61,10 +61,13 @@ fn without_labels(words: &[String]) -> String {
     let mut line = words[..2].join(" ");
     for word in &words[3..] {
         let plain = |word: &str| word.split([':', '@']).next().unwrap_or_default().to_string();
-        let elements: Vec<_> = word.split(',').map(|word| match word.ends_with(']') {
-            true if word.contains([':', '@']) => plain(word) + "]",
-            _ => plain(word),
-        }).collect();
+        let elements: Vec<_> = word
+            .split(',')
+            .map(|word| match word.ends_with(']') {
+                true if word.contains([':', '@']) => plain(word) + "]",
+                _ => plain(word),
+            })
+            .collect();
         line.push(' ');
         line += &elements.join(",");
     }
@@ -137,9 +140,14 @@ impl<'r> Compared<'r> {
                 let module = self.module.path("events.py");
                 let found = script.ask(&format!("{} {name} read {}", module.display(), path.display()));
                 let (found, expected) = (comparable(&found), comparable(&expected));
-                let differs = (0..found.len().max(expected.len())).find(|&at| found.get(at) != expected.get(at));
+                let differs =
+                    (0..found.len().max(expected.len())).find(|&at| found.get(at) != expected.get(at));
                 if let Some(at) = differs {
-                    panic!("{context}, order {name}, line {at}:\n{:?}, expected\n{:?}", found.get(at), expected.get(at));
+                    panic!(
+                        "{context}, order {name}, line {at}:\n{:?}, expected\n{:?}",
+                        found.get(at),
+                        expected.get(at)
+                    );
                 }
             }
         }

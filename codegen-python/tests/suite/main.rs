@@ -16,7 +16,7 @@ mod dump;
 mod python;
 
 mod damage;
-mod same_events;
 mod mps;
+mod same_events;
 mod typing;
 mod versions;

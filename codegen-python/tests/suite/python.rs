@@ -73,7 +73,10 @@ impl Script {
         let mut lines = Vec::new();
         loop {
             let mut answer = String::new();
-            assert!(self.output.read_line(&mut answer).unwrap() > 0, "the script ended at `{line}`: {lines:?}");
+            assert!(
+                self.output.read_line(&mut answer).unwrap() > 0,
+                "the script ended at `{line}`: {lines:?}"
+            );
             let answer = answer.trim_end_matches('\n');
             if answer == "end" {
                 return lines;

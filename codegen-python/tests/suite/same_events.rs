@@ -16,7 +16,15 @@ fn every_sort_of_a_whole_stream() {
         compared.check(&shuffle(&made.stream, seed), &format!("seed {seed}, shuffled"));
         compared.check_columns(&made.stream, &format!("columns of seed {seed}"));
     }
-    let many = Plan { events: 9000, threads: 9, sessions: 3, block_size: 4096, flush: 90, lose: 500, ..Plan::default() };
+    let many = Plan {
+        events: 9000,
+        threads: 9,
+        sessions: 3,
+        block_size: 4096,
+        flush: 90,
+        lose: 500,
+        ..Plan::default()
+    };
     compared.check(&make(&registry, &many).stream, "many lanes");
     compared.check_columns(&make(&registry, &Plan { flush: 0, ..many }).stream, "columns of many lanes");
     let one = Plan { events: 9000, threads: 9, block_size: 4096, ..Plan::default() };

@@ -51,7 +51,8 @@ fn check(stream_relation: &Registry, params: usize, expected: &[&str]) {
 
 const MISS: &str = "1 1 0 1 10 10 7";
 const SWEPT: &str = "1 1 5 259 30 30";
-const AGE: &str = "  { name = \"age\", sort = \"u32\", unit = \"s\", since = \"1.0.1\", doc = \"how old it was\" },\n";
+const AGE: &str =
+    "  { name = \"age\", sort = \"u32\", unit = \"s\", since = \"1.0.1\", doc = \"how old it was\" },\n";
 const KEY: &str = "  { name = \"key\", sort = \"S\", since = \"1.0.2\", doc = \"what it was found by\" },\n";
 
 #[test]
@@ -76,7 +77,8 @@ fn further_parameters_are_passed_over() {
 
 #[test]
 fn unknown_events_are_counted() {
-    let renumbered = relation(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
+    let renumbered =
+        relation(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
     check(&renumbered, 5, &[MISS, SWEPT, "others 1"]);
 }
 
@@ -92,11 +94,8 @@ fn events_of_another_form_are_passed_over_and_told() {
 
 #[test]
 fn another_major_is_refused() {
-    let other = relation(&[
-        ("major = 1", "major = 2"),
-        (", since = \"1.0.1\"", ""),
-        (", since = \"1.0.2\"", ""),
-    ]);
+    let other =
+        relation(&[("major = 1", "major = 2"), (", since = \"1.0.1\"", ""), (", since = \"1.0.2\"", "")]);
     let why = "error: registry `cache` has version 2.0.2 in the stream, 1.0.2 in this module: another major, so that \
                no event means the same";
     check(&other, 5, &[why, "help: read it with the module that `telemetry py` makes of the stream itself"]);

@@ -130,8 +130,9 @@ fn cannot_read(path: &Path, error: &io::Error) -> Failure {
 }
 
 fn list<'a>(registries: impl Iterator<Item = (&'a Registry, u64)>) -> String {
-    let all = registries
-        .map(|(registry, fingerprint)| format!("{} {} ({fingerprint:016x})", registry.name, registry.version));
+    let all = registries.map(|(registry, fingerprint)| {
+        format!("{} {} ({fingerprint:016x})", registry.name, registry.version)
+    });
     let all: Vec<_> = all.collect();
     if all.is_empty() { "none".to_string() } else { all.join(", ") }
 }

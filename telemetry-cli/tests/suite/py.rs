@@ -77,7 +77,11 @@ fn the_module_as_a_command() {
         std::fs::write(folder_of.path("some.tel"), stream).unwrap();
         let found = module_command(&python, folder_of, "gc_events --cnv some.tel");
         let expected = folder.run("cnv --registry-name gc some.tel");
-        assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&expected.stdout), "{name}");
+        assert_eq!(
+            String::from_utf8_lossy(&found.stdout),
+            String::from_utf8_lossy(&expected.stdout),
+            "{name}"
+        );
         assert_eq!((found.code, expected.code), (Some(code), Some(code)), "{name}: {}", found.stderr);
     }
     std::fs::write(folder.path("gc.tel"), gc()).unwrap();
@@ -113,7 +117,11 @@ fn golden_streams() {
         let name = module.split(' ').nth(1).unwrap();
         let found = module_command(&python, &folder, &format!("golden_events --cnv {path}"));
         let expected = folder.run(&format!("cnv --registry-name {name} {path}"));
-        assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&expected.stdout), "{path}");
+        assert_eq!(
+            String::from_utf8_lossy(&found.stdout),
+            String::from_utf8_lossy(&expected.stdout),
+            "{path}"
+        );
         assert_eq!(found.code, expected.code, "{path}: {}", found.stderr);
     }
 }
