@@ -31,8 +31,9 @@ struct Mapping {
 }
 
 impl Mapping {
-    const NONE: Mapping =
-        Mapping { at: AtomicPtr::new(null_mut()), len: AtomicUsize::new(0), offset: AtomicU64::new(0) };
+    const fn none() -> Mapping {
+        Mapping { at: AtomicPtr::new(null_mut()), len: AtomicUsize::new(0), offset: AtomicU64::new(0) }
+    }
 }
 
 /// Where it is. Written once, before the descriptor.
@@ -48,7 +49,7 @@ impl RingFile {
             fd: AtomicUsize::new(0),
             path: RingPath(UnsafeCell::new([0; 1024])),
             mapped: AtomicUsize::new(0),
-            mappings: [const { Mapping::NONE }; MOST_MAPPINGS],
+            mappings: [const { Mapping::none() }; MOST_MAPPINGS],
         }
     }
 
