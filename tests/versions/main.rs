@@ -1,0 +1,144 @@
+//! Every row of the table in `docs/versions.md`, by real decoders on real streams: what that of the released
+//! relation does with streams of the changed one, what that of the changed one does with streams of the
+//! released one, and that the generic decoder shows all of both.
+
+#![allow(missing_docs)]
+
+mod cases;
+pub mod decoders;
+mod streams;
+
+use std::path::Path;
+
+use cases::{RELEASED, change, changed_by, relation};
+use decoders::{CHANGED, Decode};
+use streams::{Emitted, all_of, emitted_by};
+use telemetry::decode::Reader;
+use telemetry_schema::version::{Change, Demand, Effect, Rule, Thing};
+use telemetry_schema::{Event, Registry};
+
+#[test]
+fn every_row_of_the_table() {
+    let released = relation(RELEASED);
+    for rule in Rule::ALL {
+        let (row, decoder) = (rule.row(), CHANGED.iter().find(|(of, _)| of == rule));
+        let Some((_, decoder)) = decoder else {
+            // What no version makes up for has no streams.
+            assert_eq!(
+                (rule.demand(), row.old_decoder, row.new_decoder),
+                (Demand::Refused, Effect::Refused, Effect::Refused)
+            );
+            continue;
+        };
+        let changed = relation(&changed_by(*rule));
+        let change = change(*rule, &changed);
+        // Streams of before may have events that were retired even then; those of now are of programs of now.
+        let (before, now) = (all_of(&released), emitted_by(&changed));
+        let of = |registry: &Registry, thing: Option<&Thing>| codes(registry, &change, thing);
+        check(
+            *rule,
+            "before",
+            row.old_decoder,
+            decoders::RELEASED,
+            &released,
+            &now,
+            &of(&changed, change.new.as_ref()),
+        );
+        check(
+            *rule,
+            "now",
+            row.new_decoder,
+            *decoder,
+            &changed,
+            &before,
+            &of(&released, change.old.as_ref()),
+        );
+        for stream in [&before, &now] {
+            let (mut events, mut count) = (Reader::from_slice(&stream.bytes).events().unwrap(), 0);
+            while events.next().unwrap().is_some() {
+                count += 1;
+            }
+            assert_eq!(count, stream.codes.len(), "{}: generically", rule.name());
+            assert!(events.completeness().is_complete());
+        }
+    }
+}
+
+/// Compares what a decoder does with the events that a change is about with what the table says, and all other
+/// events with the stream.
+fn check(
+    rule: Rule,
+    age: &str,
+    expected: Effect,
+    decode: Decode,
+    own: &Registry,
+    stream: &Emitted,
+    about: &[u16],
+) {
+    let context = format!("{}: the decoder of {age}", rule.name());
+    let read = decode(&stream.bytes);
+    assert_eq!(read.events.len() as u64 + read.passed_over, stream.codes.len() as u64, "{context}");
+    let is_about = |code: &u16| about.contains(code);
+    let number = stream.codes.iter().filter(|code| is_about(code)).count();
+    let texts: Vec<&str> =
+        read.events.iter().filter(|(code, _)| is_about(code)).map(|(_, text)| text.as_str()).collect();
+    let others = read.events.len() - texts.len();
+    assert_eq!(others, stream.codes.len() - number, "{context}: events that the change is not about");
+    let has = |what: &str| texts.iter().any(|text| text.contains(what));
+    let params = |registry: &Registry| {
+        about.iter().filter_map(|code| registry.event(*code)).map(|event| event.params.len()).sum::<usize>()
+    };
+    let found = if number == 0 {
+        Effect::Never
+    } else if texts.is_empty() {
+        Effect::Skips
+    } else {
+        assert_eq!(texts.len(), number, "{context}: some of the events");
+        match () {
+            () if has("None") => Effect::Absent,
+            () if has("Err(") => Effect::Unnamed,
+            () if params(&stream.registry) > params(own) => Effect::Ignores,
+            () => Effect::Reads,
+        }
+    };
+    match expected {
+        // Released streams have the parameter.
+        Effect::IfThere => assert_eq!(found, Effect::Reads, "{context}"),
+        expected => assert_eq!(found, expected, "{context}"),
+    }
+}
+
+/// The events of a registry that a change is about, retired ones among them, by what changed as this registry calls
+/// it: of an event that it does not have none, of a type those that have it; all if it is about no event in
+/// particular.
+fn codes(registry: &Registry, change: &Change, thing: Option<&Thing>) -> Vec<u16> {
+    let of_type = |name: &str| {
+        let has = |event: &&Event| event.params.iter().any(|param| registry.sort_name(param.sort) == name);
+        registry.events.iter().filter(has).map(|event| event.code).collect::<Vec<_>>()
+    };
+    let codes = match thing.unwrap_or(change.thing()) {
+        Thing::Event { .. } if thing.is_none() => return Vec::new(),
+        Thing::Event { code, .. } | Thing::Param { code, .. } => vec![*code],
+        Thing::Type { name } | Thing::Value { ty: name, .. } => of_type(name),
+        Thing::Registry | Thing::Kind { .. } | Thing::Span { .. } => Vec::new(),
+    };
+    match codes.is_empty() {
+        true => registry.events.iter().map(|event| event.code).collect(),
+        false => codes,
+    }
+}
+
+/// The decoders are made of files, which are the cases.
+#[test]
+fn relations_are_those_of_the_cases() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/versions/relations");
+    for rule in Rule::ALL.iter().filter(|rule| rule.demand() != Demand::Refused) {
+        let (path, text) = (folder.join(format!("{}.toml", rule.name())), changed_by(*rule));
+        if std::env::var_os("UPDATE_RELATIONS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(found == text, "{} differs; run the test with UPDATE_RELATIONS=1", path.display());
+        assert!(CHANGED.iter().any(|(of, _)| of == rule), "`{}` has no decoder", rule.name());
+    }
+}
