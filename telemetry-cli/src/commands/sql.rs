@@ -6,7 +6,7 @@ use telemetry_decode::Order;
 
 use crate::cnv_input::check_registries;
 use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::{InputArgs, Inputs, cannot_read, display};
+use crate::input::{Inputs, RegistryArgs, cannot_read, display};
 use crate::sql::{Database, Load, Loaded, Log, Progress, Schema, TextLog, Transaction};
 use crate::text::count;
 use crate::verdict::Verdict;
@@ -30,8 +30,16 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// Streams, loaded one after the other; `-` is standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
     #[command(flatten)]
-    input: InputArgs,
+    registries: RegistryArgs,
+
+    /// Exit with 1 if anything at all is lost, missing or unfinished
+    #[arg(long)]
+    strict: bool,
 
     /// cnv text instead of a stream; `-` is standard input
     #[arg(short, value_name = "FILE", conflicts_with = "files")]
@@ -75,7 +83,7 @@ impl Args {
         }
         // What is deleted is replaced by all logs at once.
         let mut replacing = None;
-        for file in &self.input.files {
+        for file in &self.files {
             let transaction = match replacing.take() {
                 Some(transaction) => transaction,
                 None => self.begin(&database)?,
@@ -105,7 +113,7 @@ impl Args {
     fn text(&self) -> Option<&Path> {
         match &self.input_text {
             Some(text) => Some(text),
-            None if self.input.files.is_empty() => Some(Path::new("-")),
+            None if self.files.is_empty() => Some(Path::new("-")),
             None => None,
         }
     }
@@ -125,7 +133,7 @@ impl Args {
         database: &Path,
         transaction: &Transaction<'_>,
     ) -> Result<(bool, Outcome), Failure> {
-        let inputs = Inputs::new(vec![file.to_path_buf()], self.input.registries.load()?);
+        let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?);
         let mut schema = self.schema(transaction)?;
         let load = Load::new(transaction, &mut schema, self.verbose)?;
         let earlier = if self.force { Vec::new() } else { load.read_lanes()? };
@@ -141,12 +149,11 @@ impl Args {
             say(&loaded, file, database);
         }
         let verdict = Verdict::new(&completeness, events.sessions(), &inputs);
-        Ok((completeness.blocks > 0, verdict.report(self.input.strict)))
+        Ok((completeness.blocks > 0, verdict.report(self.strict)))
     }
 
     fn load_text(&self, file: &Path, database: &Path, transaction: Transaction<'_>) -> Ended {
-        let registries: Vec<_> =
-            self.input.registries.load()?.into_iter().map(|given| given.registry).collect();
+        let registries: Vec<_> = self.registries.load()?.into_iter().map(|given| given.registry).collect();
         check_registries(&registries, "sql")?;
         let log = TextLog::open(file, &registries)?;
         let mut schema = self.schema(&transaction)?;

@@ -115,7 +115,7 @@ impl<'t, 'd> Load<'t, 'd> {
                 Ok(None) => break,
                 Err(error) => return Err(cannot_read(error)),
             }
-            if self.events % OFTEN == 0 {
+            if self.events.is_multiple_of(OFTEN) {
                 self.look_up(&mut tick)?;
             }
         }
@@ -227,7 +227,7 @@ impl<'t, 'd> Load<'t, 'd> {
     /// Counts an event that a row was made of.
     pub(super) fn counted(&mut self, tick: &mut impl FnMut(u64)) -> Result<(), Failure> {
         self.events += 1;
-        if self.events % OFTEN == 0 { self.look_up(tick) } else { Ok(()) }
+        if self.events.is_multiple_of(OFTEN) { self.look_up(tick) } else { Ok(()) }
     }
 
     /// Index of a registry that was added.
