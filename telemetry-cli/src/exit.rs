@@ -69,9 +69,11 @@ impl std::fmt::Display for Failure {
         match self {
             Failure::Message(message) => f.write_str(message),
             Failure::OutputClosed => f.write_str("the output is closed"),
+            Failure::Interrupted => f.write_str("interrupted"),
         }
     }
 }
+
 /// The exit code of a command that was interrupted, as a shell names it.
 pub(crate) const INTERRUPTED: u8 = 130;
 

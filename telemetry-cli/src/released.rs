@@ -123,6 +123,7 @@ fn no_file(against: &str, error: &Failure) -> Failure {
     match error {
         Failure::Message(why) => Failure::new(format!("`{against}` is no file, and no revision: {why}")),
         Failure::OutputClosed => Failure::OutputClosed,
+        Failure::Interrupted => Failure::Interrupted,
     }
 }
 
