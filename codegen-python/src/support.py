@@ -882,9 +882,9 @@ _LAST, _END = 1, 2
 _MAX_LISTED = 1 << 16
 
 _POLYNOMIAL = 0x82F6_3B78
-# x^500 is the sum of these powers modulo the polynomial of CRC-32C, and so it is if all are doubled,
-# again and again. A long number can be folded there into few terms.
-_FOLD = 500, 215, 201, 86, 75, 0
+# The first power of each is the sum of the others modulo the polynomial of CRC-32C, and so it is if all
+# are doubled, again and again. A long number can be folded there into few terms.
+_FOLDS = (5685, 1362, 426, 0), (500, 215, 201, 86, 75, 0)
 
 
 def _crc_table() -> _t.Iterator[int]:
@@ -906,21 +906,22 @@ def _crc32c(data: bytes) -> int:
     """
     crc = 0xFFFF_FFFF
     length = len(data) * 8
-    if length > 2 * _FOLD[0]:
+    if length > 1000:
         value = int.from_bytes(data, "little") ^ crc
         crc = 0
-        scale = 1 << ((length - 1) // _FOLD[0]).bit_length() - 1
-        while scale:
-            fold, second, *others = (power * scale for power in _FOLD)
-            while length > fold:
-                rest = value >> length - fold
-                high = value ^ rest << length - fold
-                drop = length - max(fold, length - fold + second)
-                value = rest << length - fold - drop ^ high << fold - second - drop
-                for power in others:
-                    value ^= high << fold - power - drop
-                length -= drop
-            scale >>= 1
+        for powers in _FOLDS:
+            scale = (1 << ((length - 1) // powers[0]).bit_length()) >> 1
+            while scale:
+                fold, second, *others = [power * scale for power in powers]
+                while length > fold:
+                    rest = value >> length - fold
+                    high = value ^ rest << length - fold
+                    drop = length - max(fold, length - fold + second)
+                    value = rest << length - fold - drop ^ high << fold - second - drop
+                    for power in others:
+                        value ^= high << fold - power - drop
+                    length -= drop
+                scale >>= 1
         # Zeros before the first bit change nothing.
         data = (value << -length % 8).to_bytes(-(-length // 8), "little")
     table = _CRC_TABLE
@@ -2339,22 +2340,28 @@ class _Columns:
         self.len = np.frombuffer(_LEN, "u1").astype("i8")
         self.shift = np.frombuffer(_SHIFT, "u1").astype("u8")
         self.keep = np.array([_MAX >> 64 - 8 * min(length, 8) for length in _LEN], "u8")
-        self.one = np.arange(256, dtype="u8") >> np.uint64(1)
 
     def numbers(self, bytes_: _t.Any, words: _t.Any, at: _t.Any) -> tuple[_t.Any, _t.Any]:
         """The unsigned numbers at some places, and the places behind them."""
         first = bytes_.take(at)
         longer = self.np.flatnonzero(first & 1 == 0)
         if len(longer) * 2 > len(at):
-            value = (words.take(at) & self.keep.take(first)) >> self.shift.take(first)
+            value = words.take(at)
+            value &= self.keep.take(first)
+            value >>= self.shift.take(first)
+            behind = self.len.take(first)
+            behind += at
         else:
-            value = self.one.take(first)
-            chosen, of = first.take(longer), at.take(longer)
-            value[longer] = (words.take(of) & self.keep.take(chosen)) >> self.shift.take(chosen)
-        if len(longer) and not first.take(longer).all():
+            value = (first >> 1).astype("u8")
+            behind = at + 1
+            if len(longer):
+                of, at_longer = first.take(longer), at.take(longer)
+                value[longer] = (words.take(at_longer) & self.keep.take(of)) >> self.shift.take(of)
+                behind[longer] = at_longer + self.len.take(of)
+        if len(longer) and not first.all():
             nine = self.np.flatnonzero(first == 0)
             value[nine] = words.take(at.take(nine) + 1)
-        return value, at + self.len.take(first)
+        return value, behind
 
     def is_plain(self, registry: Registry, bit: int) -> bool:
         """True if all events of a kind can be read as columns."""
@@ -2397,7 +2404,8 @@ class _Columns:
             return False
         block_of = np.repeat(np.arange(len(parts)), np.diff(np.concatenate((roots, [len(at)]))))
         limit = ends.take(block_of)
-        follows = np.where(end < limit, index_at.take(end), -1)
+        follows = index_at.take(end)
+        follows[end >= limit] = -1
         led = np.bincount(follows + 1, minlength=len(at) + 1)[1:]
         led[roots] = len(at) + 1
         lost = np.flatnonzero(led == 0)
@@ -2407,7 +2415,11 @@ class _Columns:
             next_ = follows.take(lost)
             next_ = next_[next_ >= 0]
             np.subtract.at(led, next_, 1)
-            lost = np.unique(next_[led.take(next_) == 0])
+            next_ = next_[led.take(next_) == 0]
+            # Each once: of several, the one whose place was written last.
+            led[next_] = np.arange(len(next_)) - len(next_)
+            lost = next_[led.take(next_) == np.arange(len(next_)) - len(next_)]
+            led[lost] = -1
         alive = np.flatnonzero(is_alive)
         blocks = block_of.take(alive)
         counts = np.bincount(blocks, minlength=len(parts))
@@ -2426,12 +2438,14 @@ class _Columns:
         known = self.reader._forms(header.registry)
         for event, chosen, values in of_forms:
             kept = np.flatnonzero(is_alive.take(chosen))
+            are_all = len(kept) == len(chosen)
             chosen = chosen.take(kept)
             blocks = block_of.take(chosen)
             bounds = np.searchsorted(blocks, every)
             columns = {"ticks": time.take(chosen), "lane": numbers_of_lanes.take(blocks)}
             for param, column in zip(event.params, values):
-                checked = self.column(registry._repr(param.sort), column.take(kept, 0), bounds, param.count, data)
+                column = column if are_all else column.take(kept, 0)
+                checked = self.column(registry._repr(param.sort), column, bounds, param.count, data)
                 if checked is None:
                     return False
                 columns[param.name + "'"] = checked
@@ -2498,7 +2512,11 @@ class _Columns:
         if packing == "bool":
             return values.astype("?") if (values <= 1).all() else None
         if packing == "delta" or packing[0] == "i":
-            values = values >> np.uint64(1) ^ -(values & np.uint64(1))
+            # In place: the values are nobody else's.
+            sign = values & np.uint64(1)
+            np.negative(sign, out=sign)
+            values >>= np.uint64(1)
+            values ^= sign
         if packing == "delta":
             if not count:
                 return self.sums(values, bounds)
