@@ -64,8 +64,9 @@ impl Args {
             true => Path::new("/dev/stdin"),
             false => &self.input,
         };
-        let (registry, _) = load(path)
-            .map_err(|error| Failure::new(format!("cannot use {}:\n{error}", display(&self.input))))?;
+        let registry = load(path)
+            .map_err(|error| Failure::new(format!("cannot use {}:\n{error}", display(&self.input))))?
+            .registry;
         let asked = self.registry_name.as_deref().map(Name::from);
         match asked.filter(|name| !name.is(registry.fingerprint(), &registry.name)) {
             Some(name) => Err(Failure::new(format!(
