@@ -13,6 +13,8 @@ mod tracing;
 #[path = "alloc_trace/work.rs"]
 mod work;
 
+use std::io::Write;
+
 use telemetry::telemetry_event;
 use tracing::Tracing;
 
@@ -29,7 +31,8 @@ fn main() {
     telemetry::flush();
     let counters = telemetry::counters();
     let lost = counters.lost_pool + counters.lost_nested + counters.lost_sink;
-    println!(
+    let _ = writeln!(
+        std::io::stdout(),
         "{words} words; {} events written, {lost} lost; {} bytes asked for",
         counters.written,
         ALLOCATOR.asked_bytes()

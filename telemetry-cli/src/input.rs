@@ -204,6 +204,12 @@ impl Inputs {
         Ok(self.with_registries(reader))
     }
 
+    /// The registry of a fingerprint, if it was given.
+    pub(crate) fn given(&self, fingerprint: u64) -> Option<&Registry> {
+        let mut given = self.registries.iter().map(|given| &given.registry);
+        given.find(|registry| registry.fingerprint() == fingerprint)
+    }
+
     fn with_registries(&self, reader: Reader<'static>) -> Reader<'static> {
         self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }

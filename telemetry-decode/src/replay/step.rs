@@ -1,6 +1,6 @@
 //! What an event asks of an allocator.
 
-use telemetry_schema::{ReplayAction, ReplayRole};
+use telemetry_schema::{Replay, ReplayAction, ReplayRole};
 
 use crate::event::Event;
 
@@ -42,7 +42,11 @@ pub enum Step {
 impl Step {
     /// What an event asks for; none without a mark, or with one for the program's own replayer only.
     pub fn of(event: &Event<'_>) -> Option<Step> {
-        let replay = event.schema.replay.as_ref()?;
+        Step::marked(event, event.schema.replay.as_ref()?)
+    }
+
+    /// The same by a mark that the event's own registry may not have.
+    pub fn marked(event: &Event<'_>, replay: &Replay) -> Option<Step> {
         let number = |role| event.value(replay.param(role)?)?.as_u64();
         let align = || number(ReplayRole::Align).unwrap_or(DEFAULT_ALIGN);
         let (pointer, size) = (number(ReplayRole::Pointer), number(ReplayRole::Size));

@@ -1,18 +1,23 @@
 //! A recording, some steps at a time, so that reading them is no part of what is measured.
 
+use std::collections::HashMap;
+
 use telemetry_decode::replay::{Live, Op, Origin, Step};
 use telemetry_decode::{Event, Events};
+use telemetry_schema::{Registry, Replay};
 
 use crate::exit::Failure;
-use crate::input::cannot_read;
+use crate::input::{Inputs, cannot_read};
 
 /// Most steps of a batch.
 const STEPS: usize = 4096;
 
 /// A few steps.
-#[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct Batch<'i> {
     pub(super) steps: Vec<BatchStep>,
+    inputs: &'i Inputs,
+    /// By fingerprint: registries that were given, whose marks count where the stream's own has none.
+    given: HashMap<u64, Option<&'i Registry>>,
     /// Number of the last event read.
     number: u64,
 }
@@ -25,21 +30,38 @@ pub(super) struct BatchStep {
     pub(super) wall_ns: i64,
 }
 
-impl Batch {
+impl<'i> Batch<'i> {
+    pub(super) fn new(inputs: &'i Inputs) -> Batch<'i> {
+        Batch { steps: Vec::with_capacity(STEPS), inputs, given: HashMap::new(), number: 0 }
+    }
+
+    /// The mark of an event. A stream may be older than the marks of its relation.
+    fn mark<'a>(&mut self, event: &Event<'a>) -> Option<&'a Replay>
+    where
+        'i: 'a,
+    {
+        if event.schema.replay.is_some() {
+            return event.schema.replay.as_ref();
+        }
+        let (inputs, fingerprint) = (self.inputs, event.registry.fingerprint);
+        let given = *self.given.entry(fingerprint).or_insert_with(|| inputs.given(fingerprint));
+        given?.event(event.schema.code)?.replay.as_ref()
+    }
+
     /// Reads the next steps, and calls a function with events that are none. False at the end.
     pub(super) fn fill(
         &mut self,
         events: &mut Events<'_>,
         live: &mut Live,
-        mut other: impl FnMut(&Event<'_>),
+        mut other: impl FnMut(Option<&Replay>),
     ) -> Result<bool, Failure> {
         self.steps.clear();
-        self.steps.reserve(STEPS);
         while self.steps.len() < STEPS {
             let Some(event) = events.next().map_err(cannot_read)? else { break };
             self.number += 1;
-            let Some(step) = Step::of(&event) else {
-                other(&event);
+            let mark = self.mark(&event);
+            let Some(step) = mark.and_then(|mark| Step::marked(&event, mark)) else {
+                other(mark);
                 continue;
             };
             let origin = Origin::of(self.number, &event);

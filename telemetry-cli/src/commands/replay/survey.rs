@@ -47,9 +47,9 @@ pub(super) struct Wrong {
 impl Survey {
     pub(super) fn of(reader: Reader<'_>, inputs: &Inputs) -> Result<Survey, Failure> {
         let mut events = reader.order(Order::Time).events().map_err(cannot_read)?;
-        let (mut live, mut batch) = (Live::new(), Batch::default());
+        let (mut live, mut batch) = (Live::new(), Batch::new(inputs));
         let (mut custom, mut unmarked) = (0, 0);
-        while batch.fill(&mut events, &mut live, |event| match event.schema.replay {
+        while batch.fill(&mut events, &mut live, |mark| match mark {
             Some(_) => custom += 1,
             None => unmarked += 1,
         })? {}
@@ -65,7 +65,10 @@ impl Survey {
             faults_of_loss: totals.faults - totals.inexcusable,
             custom,
             unmarked,
-            is_marked: registries.iter().flat_map(|known| &known.events).any(|event| event.replay.is_some()),
+            is_marked: registries.iter().any(|known| {
+                let given = inputs.given(known.fingerprint).into_iter();
+                given.chain([&known.registry]).flat_map(|one| &one.events).any(|event| event.replay.is_some())
+            }),
             is_whole: completeness.is_complete() && completeness.withheld() == 0 && filtered == 0,
             verdict: Verdict::new(&completeness, events.sessions(), inputs),
         })

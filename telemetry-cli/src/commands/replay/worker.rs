@@ -90,7 +90,7 @@ fn measure<A: GlobalAlloc>(
     pace: Pace,
 ) -> Result<Measured, Failure> {
     let mut events = reader.order(Order::Time).events().map_err(cannot_read)?;
-    let (mut live, mut batch) = (Live::with_capacity(args.blocks), Batch::default());
+    let (mut live, mut batch) = (Live::with_capacity(args.blocks), Batch::new(inputs));
     let mut timer = Timer::new(pace);
     let (mut spent, mut operations, mut refused, mut refusals) = (Duration::ZERO, 0, 0, Vec::new());
     let mut more = batch.fill(&mut events, &mut live, |_| {})?;
