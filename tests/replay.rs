@@ -122,7 +122,7 @@ fn another_major_version_is_not_replayed() {
     let stream = stream_of(&RELATION.replace("major = 1", "major = 2"), 99);
     let error = Heap::default().replay(Reader::from_slice(&stream), Pace::Fast).unwrap_err();
     assert!(matches!(error, ReplayError::Io(_)));
-    let said = "cannot read the stream: registry `heap` has version 2.0.0 in the stream, expected 1.x";
+    let said = "cannot read the stream: registry `heap` has version 2.0.0 in the stream, 1.0.0 in this";
     assert!(error.to_string().starts_with(said), "{error}");
 }
 
