@@ -112,6 +112,24 @@ pub struct Hole {
     pub lost: Loss,
 }
 
+/// A stretch of a lane in which events were lost or withheld, are not in the input, or cannot be read: an event
+/// that was there need not be given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// Session id.
+    pub session: u64,
+    /// The session's number for the thread; 0 for losses that belong to no thread in particular.
+    pub thread: u32,
+    /// The registry's fingerprint.
+    pub registry: u64,
+    /// The kind's bit number.
+    pub kind: u8,
+    /// Last clock reading before it.
+    pub from_ticks: u64,
+    /// First clock reading that is certainly behind it.
+    pub until_ticks: u64,
+}
+
 /// Bytes that hold no whole block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {

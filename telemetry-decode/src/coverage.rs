@@ -89,6 +89,11 @@ impl Coverage {
         })
     }
 
+    /// Clock readings that each run lies between.
+    pub(crate) fn stretches(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.runs.values().map(|run| (run.base_ticks, run.end_ticks))
+    }
+
     /// The last run and the number behind it.
     pub(crate) fn last(&self) -> Option<(u64, &Run)> {
         self.runs.values().next_back().map(|run| (run.end, run))

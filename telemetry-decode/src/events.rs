@@ -6,7 +6,7 @@ use telemetry_format::{BlockType, flags};
 
 use crate::batch::Batch;
 use crate::blocks::{Blocks, Piece};
-use crate::completeness::Completeness;
+use crate::completeness::{Completeness, Gap};
 use crate::decoder::{Decoder, Want};
 use crate::event::Event;
 use crate::index::{Choice, IndexedBlock};
@@ -108,6 +108,24 @@ impl<'s> Events<'s> {
     /// What was read so far, and what was not; the verdict once `next` has given `None`.
     pub fn completeness(&self) -> Completeness {
         self.decoder.completeness()
+    }
+
+    /// Bytes of the input that are accounted for so far.
+    pub fn bytes_done(&self) -> u64 {
+        self.decoder.report.bytes.total()
+    }
+
+    /// Damaged ranges and parts that could not be decoded, found so far: when there are more, [`Events::gaps`]
+    /// has more to tell.
+    pub fn damages(&self) -> u64 {
+        self.decoder.report.damages()
+    }
+
+    /// Where lanes have events that are not in the input or cannot be read, as far as is known so far. By time,
+    /// that is all that lies before the event given out last: losses and blocks that are not there are known from the
+    /// start, and damage is found before the first event behind it.
+    pub fn gaps(&self) -> Vec<Gap> {
+        self.decoder.gaps()
     }
 
     /// The sessions found so far; all of them, from the start, unless a pipe is read in stream order.

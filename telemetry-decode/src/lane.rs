@@ -34,6 +34,8 @@ pub(crate) struct Lane {
     pub(crate) earlier: u64,
     /// Events given out or not wanted, by earlier readers too.
     pub(crate) covered: Coverage,
+    /// Events whose blocks stand in the stream, as their headers say, or were read by earlier readers.
+    pub(crate) noted: Coverage,
     /// Events whose blocks stand in the stream, damaged or undecodable.
     unread: Coverage,
     pub(crate) losses: Losses,
@@ -81,6 +83,7 @@ impl Lane {
             filtered: 0,
             earlier: 0,
             covered: Coverage::default(),
+            noted: Coverage::default(),
             unread: Coverage::default(),
             losses: Losses::default(),
             recorded: (0, 0),
@@ -90,7 +93,11 @@ impl Lane {
     /// Notes what a header says of the lane, whether or not its events can be read.
     pub(crate) fn note(&mut self, header: &Header) {
         self.note_losses(header.before, header);
-        self.recorded = self.recorded.max((Stretch::from(header).range().end, header.end_ticks));
+        let stretch = Stretch::from(header);
+        self.recorded = self.recorded.max((stretch.range().end, header.end_ticks));
+        if let Some(news) = self.noted.first_gap(stretch.range()) {
+            self.noted.add(news, stretch.base_ticks, stretch.end_ticks);
+        }
     }
 
     /// Notes what a header says was lost and withheld before the lane's event of a number.
@@ -157,6 +164,17 @@ impl Lane {
             withheld,
             holes,
         }
+    }
+
+    /// Stretches of clock readings in which the lane has events that are not given out, whatever the filter:
+    /// lost, withheld, in blocks that are not there, and in those found so far that cannot be read.
+    pub(crate) fn gaps(&self, start_ticks: u64) -> impl Iterator<Item = (u64, u64)> {
+        let not_there = self.noted.gaps().map(move |(_, before, behind)| {
+            (before.map_or(start_ticks, |run| run.end_ticks), behind.base_ticks)
+        });
+        let steps = self.losses.steps().filter(|step| step.told.lost.events() > 0);
+        let lost = steps.map(move |step| (step.from_ticks.unwrap_or(start_ticks), step.until_ticks));
+        not_there.chain(lost).chain(self.unread.stretches())
     }
 
     fn holes(&self, start_ticks: u64) -> Vec<Hole> {

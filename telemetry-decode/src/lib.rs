@@ -53,7 +53,7 @@ mod writer;
 pub use blocks::{Block, Blocks, Piece};
 pub use clock::Clock;
 pub use completeness::{
-    Bytes, Cause, Completeness, Damage, Hole, LaneReport, MAX_LISTED, Reason, Undecodable,
+    Bytes, Cause, Completeness, Damage, Gap, Hole, LaneReport, MAX_LISTED, Reason, Undecodable,
 };
 pub use event::{Event, Param};
 pub use events::Events;

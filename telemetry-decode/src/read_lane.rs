@@ -77,7 +77,9 @@ impl ReadLane {
     pub(crate) fn restore(&self, lane: &mut Lane) {
         for (events, base_ticks, end_ticks) in &self.runs {
             while let Some(gap) = lane.covered.first_gap(events.clone()) {
-                lane.covered.add(gap, *base_ticks, *end_ticks);
+                lane.covered.add(gap.clone(), *base_ticks, *end_ticks);
+                // Their blocks need not stand in this stream: others have read them.
+                lane.noted.add(gap, *base_ticks, *end_ticks);
             }
         }
         for &(before, [pool, nested, sink, cut, withheld], first_end, last_end) in &self.told {

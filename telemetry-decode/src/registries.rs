@@ -27,6 +27,14 @@ impl KnownRegistry {
     }
 }
 
+impl KnownRegistry {
+    /// True if the filter wants events of this index, whatever their thread and time.
+    pub fn wants(&self, event: usize) -> bool {
+        self.registry.events.get(event).is_some_and(|event| self.wanted.kind(self.kind_of(event).bit))
+            && self.wanted.event(event as u32)
+    }
+}
+
 impl Deref for KnownRegistry {
     type Target = Registry;
 

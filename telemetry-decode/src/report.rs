@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::completeness::{Bytes, Completeness, Damage, MAX_LISTED, Undecodable};
+use crate::completeness::{Bytes, Completeness, Damage, Gap, MAX_LISTED, Undecodable};
 use crate::decoder::Decoder;
 use crate::filter::Name;
 use crate::known::Known;
+use crate::lane::{Lane, LaneKey};
 
 /// What was found, apart from lanes.
 #[derive(Default)]
@@ -36,6 +37,11 @@ impl Report {
         if self.undecodable.len() < MAX_LISTED {
             self.undecodable.push(part);
         }
+    }
+
+    /// Number of what was damaged or could not be read.
+    pub(crate) fn damages(&self) -> u64 {
+        self.damaged_ranges + self.undecodable_parts
     }
 
     /// Counts a block of a type that is not known.
@@ -71,6 +77,25 @@ impl Decoder {
             unreadable: self.known.all_unreadable(),
             unmatched: self.unmatched(),
         }
+    }
+
+    /// Where lanes have events that are not given out, whatever the filter.
+    pub(crate) fn gaps(&self) -> Vec<Gap> {
+        let of_lane = |lane: &Lane| {
+            let session = &self.known.sessions[lane.key.session as usize];
+            let LaneKey { thread, registry, kind, .. } = lane.key;
+            let gaps = lane.gaps(session.clock.start_ticks());
+            let gap = |(from_ticks, until_ticks)| Gap {
+                session: session.id,
+                thread,
+                registry,
+                kind,
+                from_ticks,
+                until_ticks,
+            };
+            gaps.map(gap).collect::<Vec<_>>()
+        };
+        self.lanes.iter().flat_map(of_lane).collect()
     }
 
     /// Events of each session that its sync blocks count and no lane tells of.
