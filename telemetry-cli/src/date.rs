@@ -20,6 +20,37 @@ pub(crate) fn rfc_3339(ns: u64) -> String {
     format!("{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{ns:09}Z", day + 1)
 }
 
+/// Writes the dates of many moments, most of them in the second of the one before.
+#[derive(Default)]
+pub(crate) struct Moments {
+    /// The date of its second up to the point, and the second.
+    last: Option<(u64, String)>,
+}
+
+impl Moments {
+    /// Appends the date of so many nanoseconds since 1970-01-01, before which there are none.
+    #[inline]
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>, ns: i64) {
+        let ns = u64::try_from(ns).unwrap_or(0);
+        let (second, mut fraction) = (ns / 1_000_000_000, (ns % 1_000_000_000) as u32);
+        let text = match &mut self.last {
+            Some((last, text)) if *last == second => text,
+            last => {
+                let mut text = rfc_3339(second * 1_000_000_000);
+                text.truncate(text.len() - "000000000Z".len());
+                &mut last.insert((second, text)).1
+            }
+        };
+        out.extend_from_slice(text.as_bytes());
+        let mut digits = *b"000000000Z";
+        for digit in digits[..9].iter_mut().rev() {
+            *digit = b'0' + (fraction % 10) as u8;
+            fraction /= 10;
+        }
+        out.extend_from_slice(&digits);
+    }
+}
+
 fn days_of_year(year: u64) -> u64 {
     if is_leap(year) { 366 } else { 365 }
 }
@@ -39,7 +70,19 @@ fn is_leap(year: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::rfc_3339;
+    use super::{Moments, rfc_3339};
+
+    #[test]
+    fn moments_are_written_as_dates_are() {
+        let mut moments = Moments::default();
+        for ns in
+            [0, 1, 999_999_999, 1_000_000_000, 1_795_240_051_123_456_789, 1_795_240_051_000_000_001, i64::MAX]
+        {
+            let mut out = Vec::new();
+            moments.append(&mut out, ns);
+            assert_eq!(String::from_utf8(out).unwrap(), rfc_3339(ns as u64));
+        }
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

@@ -111,6 +111,14 @@ impl Inputs {
         Inputs { names, is_default: false, registries }
     }
 
+    /// The one input, if there is but one.
+    pub(crate) fn only(&self) -> Option<&Path> {
+        match &self.names[..] {
+            [name] => Some(&name.path),
+            _ => None,
+        }
+    }
+
     /// Starts to read events.
     pub(crate) fn events(&self, order: Order, filter: Filter) -> Result<Events<'static>, Failure> {
         self.reader()?.order(order).filter(filter).events().map_err(cannot_read)
@@ -131,6 +139,11 @@ impl Inputs {
         let starts = |name: &Named| name.start.filter(|start| *start <= at);
         let found = self.names.iter().rev().find_map(|name| Some((name, starts(name)?)));
         found.map_or_else(|| ("the input".to_string(), at), |(name, start)| (display(&name.path), at - start))
+    }
+
+    /// Bytes of all; unknown if one is a pipe.
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.names.iter().map(|name| name.len).sum()
     }
 
     /// All inputs by name.
@@ -210,7 +223,8 @@ impl Inputs {
         given.find(|registry| registry.fingerprint() == fingerprint)
     }
 
-    fn with_registries(&self, reader: Reader<'static>) -> Reader<'static> {
+    /// A reader that knows the registries that were named.
+    pub(crate) fn with_registries<'s>(&self, reader: Reader<'s>) -> Reader<'s> {
         self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }
 }

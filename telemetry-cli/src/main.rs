@@ -3,15 +3,24 @@
 
 mod change;
 mod cnv_input;
+mod color;
 mod commands;
 mod date;
+mod distribution;
+mod events;
 mod exit;
 mod fit;
+mod follow;
+mod frequent;
 mod git;
 mod input;
+mod interrupt;
+mod live;
 mod output;
 #[cfg(unix)]
 mod process;
+mod progress;
+mod rate;
 mod relation;
 mod released;
 mod selection;

@@ -1,11 +1,12 @@
 //! Where a command's output goes: one buffer, standard output or a file that appears when it is whole.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, StdoutLock, Write};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::exit::{self, Failure, report};
+use crate::exit::Failure;
+use crate::interrupt;
 
 /// Bytes at which the buffer is written.
 const FULL: usize = 64 << 10;
@@ -27,9 +28,12 @@ enum Target {
     Stdout(StdoutLock<'static>),
     /// Something that must not be replaced, such as a device or a pipe.
     Direct(File, PathBuf),
-    /// The temporary file ([`UNFINISHED`]) that will be renamed.
-    Replace(File, PathBuf),
+    /// The temporary file that will be renamed, and the name that it will have.
+    Replace(File, Temporary, PathBuf),
 }
+
+/// A file that is removed unless it is put in its place.
+struct Temporary(PathBuf);
 
 impl OutputArgs {
     /// True if a file is to be written.
@@ -66,25 +70,36 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for Temporary {
     fn drop(&mut self) {
-        if matches!(self.target, Target::Replace(..)) {
-            remove_unfinished();
+        let mut unfinished = unfinished();
+        if let Some(index) = unfinished.iter().position(|path| *path == self.0) {
+            unfinished.swap_remove(index);
+            let _ = std::fs::remove_file(&self.0);
         }
     }
 }
 
 impl Output {
+    /// True if people see it as it is written.
+    pub(crate) fn is_terminal(&self) -> bool {
+        match &self.target {
+            Target::Stdout(out) => out.is_terminal(),
+            Target::Direct(file, _) => file.is_terminal(),
+            Target::Replace(..) => false,
+        }
+    }
+
     /// The buffer, to append lines to.
     #[inline]
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Writes the buffer if there is much in it. To be called after each line.
+    /// Writes the buffer if there is much in it, which is true then. To be called after each line.
     #[inline]
-    pub(crate) fn relieve(&mut self) -> Result<(), Failure> {
-        if self.buffer.len() < FULL { Ok(()) } else { self.flush() }
+    pub(crate) fn relieve(&mut self) -> Result<bool, Failure> {
+        if self.buffer.len() < FULL { Ok(false) } else { self.flush().map(|()| true) }
     }
 
     /// Writes the buffer.
@@ -93,7 +108,7 @@ impl Output {
         let written = match &mut self.target {
             Target::Stdout(out) => out.write_all(&self.buffer).and_then(|()| out.flush()),
             Target::Direct(file, _) => file.write_all(&self.buffer),
-            Target::Replace(file, _) => file.write_all(&self.buffer),
+            Target::Replace(file, ..) => file.write_all(&self.buffer),
         };
         self.buffer.clear();
         written.map_err(|error| self.failed(&error))
@@ -102,13 +117,11 @@ impl Output {
     /// Writes what is left, and puts the file in its place.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
-        if let Target::Replace(_, path) = &self.target {
+        if let Target::Replace(_, Temporary(temporary), path) = &self.target {
             // Held until it is done: an interrupt finds either the old file or the new one.
             let mut unfinished = unfinished();
-            if let Some(temporary) = &*unfinished {
-                std::fs::rename(temporary, path).map_err(|error| cannot_write(path, &error))?;
-                *unfinished = None;
-            }
+            std::fs::rename(temporary, path).map_err(|error| cannot_write(path, &error))?;
+            unfinished.retain(|path| path != temporary);
         }
         Ok(())
     }
@@ -117,7 +130,7 @@ impl Output {
         match &self.target {
             _ if error.kind() == ErrorKind::BrokenPipe => Failure::OutputClosed,
             Target::Stdout(_) => Failure::new(format!("cannot write to standard output: {error}")),
-            Target::Direct(_, path) | Target::Replace(_, path) => cannot_write(path, error),
+            Target::Direct(_, path) | Target::Replace(_, _, path) => cannot_write(path, error),
         }
     }
 }
@@ -138,28 +151,30 @@ fn open_file(path: &Path) -> io::Result<Target> {
     };
     // Where a link stands, what it points to is replaced.
     let path = if old.is_some() { std::fs::canonicalize(path)? } else { path.to_path_buf() };
-    let file = temporary_beside(&path)?;
+    let (file, temporary) = temporary_beside(&path)?;
+    let temporary = Temporary(temporary);
     if let Some(old) = old {
         file.set_permissions(old.permissions())?;
     }
-    Ok(Target::Replace(file, path))
+    Ok(Target::Replace(file, temporary, path))
 }
 
-/// The temporary file of this run, while it is under way.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The temporary files of this run, while it is under way.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn remove_unfinished() {
-    if let Some(path) = unfinished().take() {
+/// Removes the temporary files, when the command ends before they are whole.
+pub(crate) fn remove_unfinished() {
+    for path in unfinished().drain(..) {
         let _ = std::fs::remove_file(path);
     }
 }
 
 /// Makes the temporary file, which an interrupt removes too.
-fn temporary_beside(path: &Path) -> io::Result<File> {
+fn temporary_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     for number in 0..100 {
         // A run that was killed may have left the first names.
@@ -169,29 +184,14 @@ fn temporary_beside(path: &Path) -> io::Result<File> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
             Ok(file) => {
-                *unfinished = Some(temporary);
+                unfinished.push(temporary.clone());
                 drop(unfinished);
-                remove_when_interrupted();
-                return Ok(file);
+                interrupt::removes_unfinished();
+                return Ok((file, temporary));
             }
         }
     }
     Err(ErrorKind::AlreadyExists.into())
-}
-
-fn remove_when_interrupted() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(set_handler);
-}
-
-fn set_handler() {
-    let handler = || {
-        remove_unfinished();
-        std::process::exit(exit::INTERRUPTED.into());
-    };
-    if let Err(error) = ctrlc::set_handler(handler) {
-        report(format!("warning: an interrupt will leave a temporary file: {error}"));
-    }
 }
 
 /// Appends a value as JSON text that people can read too.

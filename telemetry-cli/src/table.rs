@@ -4,16 +4,31 @@
 pub(crate) struct Table {
     /// Number of columns, from the left, that are words; the others are numbers, aligned to the right.
     words: usize,
+    /// So is the last one.
+    words_last: bool,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     pub(crate) fn new(words: usize, head: &[&str]) -> Self {
-        Table { words, rows: vec![head.iter().map(|cell| cell.to_string()).collect()] }
+        Table { words, words_last: false, rows: vec![head.iter().map(|cell| cell.to_string()).collect()] }
+    }
+
+    /// The last column is of words, too.
+    pub(crate) fn with_words_last(self) -> Self {
+        Table { words_last: true, ..self }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
+    }
+
+    /// Appends an empty line and the table, if it has more than a head.
+    pub(crate) fn append_if_any(&self, out: &mut Vec<u8>) {
+        if self.rows.len() > 1 {
+            out.push(b'\n');
+            self.append(out, 0);
+        }
     }
 
     /// Appends the table, each line behind `indent` spaces.
@@ -27,11 +42,8 @@ impl Table {
             for (column, cell) in row.iter().enumerate() {
                 let padding = " ".repeat(widths[column] - width(cell));
                 line += if column == 0 { "" } else { "  " };
-                line += &if column < self.words {
-                    format!("{cell}{padding}")
-                } else {
-                    format!("{padding}{cell}")
-                };
+                let is_words = column < self.words || self.words_last && column + 1 == columns;
+                line += &if is_words { format!("{cell}{padding}") } else { format!("{padding}{cell}") };
             }
             out.extend_from_slice(line.trim_end().as_bytes());
             out.push(b'\n');

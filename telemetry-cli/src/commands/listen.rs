@@ -19,6 +19,7 @@ use receiver::Receiver;
 use store::Store;
 
 use crate::exit::{Ended, Failure, Outcome, report};
+use crate::interrupt;
 use crate::output::{Output, append_json};
 
 const EXAMPLES: &str = "\
@@ -75,7 +76,8 @@ impl Args {
         let store = Store::open(&self.output, &self.limits)
             .map_err(|error| Failure::new(format!("cannot write to `{}`: {error}", self.output.display())))?;
         let receiver = Arc::new(Receiver::new(self.limits.clone(), store));
-        stop_when_interrupted(&receiver)?;
+        let stopped = receiver.clone();
+        interrupt::stops(move || stopped.stop());
         // Files of sockets go away at the end, however that comes.
         let (mut bound, mut files) = (Vec::new(), Vec::new());
         for address in &self.addresses {
@@ -112,17 +114,4 @@ impl Args {
         report(received.verdict());
         Ok(Outcome::problems_if(received.refused.is_any()))
     }
-}
-
-/// The first interrupt stops in good order, a second one at once.
-fn stop_when_interrupted(receiver: &Arc<Receiver>) -> Result<(), Failure> {
-    let receiver = receiver.clone();
-    let handler = move || {
-        if receiver.is_stopping() {
-            // As a shell names a program that an interrupt ended.
-            std::process::exit(130);
-        }
-        receiver.stop();
-    };
-    ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("cannot take interrupts: {error}")))
 }

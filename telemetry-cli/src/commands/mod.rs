@@ -2,8 +2,10 @@
 
 mod check;
 mod cnv;
+mod completions;
 #[cfg(unix)]
 mod control;
+mod csv;
 #[cfg(unix)]
 mod doctor;
 mod history;
@@ -11,31 +13,31 @@ mod info;
 #[cfg(unix)]
 mod list;
 mod listen;
+mod man;
 mod print;
 mod py;
 mod recover;
 mod release;
 mod replay;
+mod spans;
 mod sql;
 mod stats;
 #[cfg(unix)]
 mod tail;
 mod txt;
 
-use telemetry_decode::{Event, Events};
-
-use crate::exit::{Ended, Failure};
-use crate::input::cannot_read;
-use crate::output::Output;
+use crate::exit::Ended;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Print(print::Args),
+    Csv(csv::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),
     Sql(sql::Args),
     Info(info::Args),
     Stats(stats::Args),
+    Spans(spans::Args),
     Recover(recover::Args),
     Replay(replay::Args),
     Check(check::Args),
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     History(history::Args),
     Py(py::Args),
     Listen(listen::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
     #[cfg(unix)]
@@ -57,11 +61,13 @@ impl Command {
     pub(crate) fn run(&self) -> Ended {
         match self {
             Command::Print(args) => args.run(),
+            Command::Csv(args) => args.run(),
             Command::Cnv(args) => args.run(),
             Command::Txt(args) => args.run(),
             Command::Sql(args) => args.run(),
             Command::Info(args) => args.run(),
             Command::Stats(args) => args.run(),
+            Command::Spans(args) => args.run(),
             Command::Recover(args) => args.run(),
             Command::Replay(args) => args.run(),
             Command::Check(args) => args.run(),
@@ -69,6 +75,8 @@ impl Command {
             Command::History(args) => args.run(),
             Command::Py(args) => args.run(),
             Command::Listen(args) => args.run(),
+            Command::Completions(args) => args.run(),
+            Command::Man(args) => args.run(),
             #[cfg(unix)]
             Command::Doctor(args) => args.run(),
             #[cfg(unix)]
@@ -78,24 +86,5 @@ impl Command {
             #[cfg(unix)]
             Command::Tail(args) => args.run(),
         }
-    }
-}
-
-/// Writes all events as text. If the input fails on the way, what came before is written.
-fn write_lines(
-    events: &mut Events<'_>,
-    mut output: Output,
-    mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
-) -> Result<(), Failure> {
-    loop {
-        match events.next() {
-            Ok(Some(event)) => append_line(output.buffer(), &event),
-            Ok(None) => return output.finish(),
-            Err(error) => {
-                output.flush()?;
-                return Err(cannot_read(error));
-            }
-        }
-        output.relieve()?;
     }
 }

@@ -1,43 +1,62 @@
-//! `telemetry print`: events for people.
+//! `telemetry print`: events for people, and for programs as JSON.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use clap::ValueEnum;
-use telemetry_decode::Order;
+use telemetry_decode::{Event, Events, Order};
 
-use super::write_lines;
-use crate::exit::Ended;
-use crate::input::InputArgs;
-use crate::output::OutputArgs;
-use crate::selection::FilterArgs;
+use crate::color::ColorArgs;
+use crate::events::EventArgs;
+use crate::exit::{Ended, Failure};
+use crate::follow::Follow;
+use crate::input::display;
+use crate::interrupt;
+use crate::live::{self, Seen};
+use crate::text::json::JsonPrinter;
 use crate::text::print::Printer;
 use crate::verdict::Verdict;
 
 const EXAMPLES: &str = "\
 Columns: nanoseconds since the session's start, thread, kind, event, parameters. With several sessions
-the session's id stands before the thread.
+the session's id stands before the thread. `telemetry csv` makes tables.
 
 Examples:
   telemetry print                                   what the program run here wrote last
   telemetry print --kind Trace --from 1.5s --to 2s
   telemetry print --thread worker --event PoolInit a.tel b.tel
-  program | telemetry print --order stream -        at once, without waiting for the end";
+  telemetry print --follow gc.tel                   and what will be appended to it
+  telemetry print --json gc.tel | jq 'select(.event == \"PoolInit\") | .params.size'
+  program | telemetry print --follow -              at once, without waiting for the end";
 
 /// Print events for people, merged by time
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    input: InputArgs,
-
     /// Order of events: by time, for which a pipe is first copied to a temporary file, or as they stand
     /// in the stream
     #[arg(long, value_enum, default_value_t = OrderArg::Time)]
     order: OrderArg,
 
-    #[command(flatten)]
-    output: OutputArgs,
+    /// Go on as the file grows, is replaced or rotated, until its sessions have ended, in the order of the
+    /// stream
+    #[arg(long, short = 'F')]
+    follow: bool,
+
+    /// As JSON, one object a line
+    #[arg(long)]
+    json: bool,
+
+    /// As --json, with numbers of 64 bits as strings, for readers that have none
+    #[arg(long)]
+    json_strings: bool,
 
     #[command(flatten)]
-    filter: FilterArgs,
+    color: ColorArgs,
+
+    #[command(flatten)]
+    common: EventArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -46,16 +65,66 @@ enum OrderArg {
     Stream,
 }
 
+/// Appends the line of an event.
+type AppendLine = dyn FnMut(&mut Vec<u8>, &Event<'_>);
+
 impl Args {
     pub(crate) fn run(&self) -> Ended {
-        let inputs = self.input.inputs()?;
+        if self.follow {
+            return self.run_on_growing();
+        }
         let order = match self.order {
             OrderArg::Time => Order::Time,
             OrderArg::Stream => Order::Stream,
         };
-        let mut events = inputs.events(order, self.filter.filter())?;
-        let mut printer = Printer::new(&events);
-        write_lines(&mut events, self.output.open()?, |out, event| printer.line(out, event))?;
-        Ok(Verdict::new(&events.completeness(), events.sessions(), &inputs).report(self.input.strict))
+        let mut opened = self.common.open(order)?;
+        let output = self.common.output.open()?;
+        let line = self.line(Some(&opened.events));
+        opened.write_lines(output, line)?;
+        opened.end()
     }
+
+    fn run_on_growing(&self) -> Ended {
+        let inputs = self.common.input.inputs()?;
+        let path = inputs.only().ok_or_else(|| Failure::new("--follow takes one file, not several"))?;
+        let input = open_growing(path)?;
+        let (filter, output) = (self.common.filter.filter(), self.common.output.open()?);
+        let Seen { completeness, sessions } =
+            live::write_lines(input, &inputs, filter, output, self.line(None))?;
+        // It has grown meanwhile.
+        let inputs = self.common.input.inputs()?;
+        Ok(Verdict::new(&completeness, &sessions, &inputs).report(self.common.input.strict))
+    }
+
+    /// What appends the line of an event. Of events that are still to come nothing is known.
+    fn line(&self, events: Option<&Events<'_>>) -> Box<AppendLine> {
+        if self.json || self.json_strings {
+            let mut printer = JsonPrinter::new(self.json_strings);
+            return Box::new(move |out, event| printer.line(out, event));
+        }
+        let is_coloured = self.color.is_on(&self.common.output);
+        let mut printer = match events {
+            Some(events) => Printer::new(events, is_coloured),
+            None => Printer::of_any_session(is_coloured),
+        };
+        Box::new(move |out, event| printer.line(out, event))
+    }
+}
+
+/// What waits for more at its end.
+fn open_growing(path: &Path) -> Result<Box<dyn Read>, Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let failed = |error| Failure::new(format!("cannot read {}: {error}", display(path)));
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+    }
+    if !metadata.is_file() {
+        return Ok(Box::new(File::open(path).map_err(failed)?));
+    }
+    let follow = Follow::open(path).map_err(failed)?;
+    interrupt::stops(follow.stopper());
+    Ok(Box::new(follow))
 }

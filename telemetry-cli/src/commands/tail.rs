@@ -1,15 +1,17 @@
 //! `telemetry tail`: what a running process records, while it does.
 
-use std::cell::RefCell;
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
-use telemetry_decode::{Order, Reader};
+use telemetry_decode::{Event, Filter};
 
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::{Inputs, cannot_read};
-use crate::output::Output;
+use crate::color::ColorArgs;
+use crate::exit::{Ended, Outcome, report};
+use crate::input::Inputs;
+use crate::interrupt;
+use crate::live::{self, Seen};
+use crate::output::OutputArgs;
 use crate::process::{Pid, Process, word};
 use crate::text::print::Printer;
 use crate::verdict::Verdict;
@@ -36,6 +38,9 @@ pub(crate) struct Args {
     #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
     words: Vec<String>,
 
+    #[command(flatten)]
+    color: ColorArgs,
+
     /// Exit with 1 if anything at all is lost, missing or unfinished
     #[arg(long)]
     strict: bool,
@@ -54,49 +59,27 @@ impl Args {
         let stream = process.open(&format!("tail {}", self.words.join(" ")))?.pieces(true)?;
         end_when_interrupted(&stream);
 
-        let output = RefCell::new(Output::stdout());
-        let failed = RefCell::new(None);
-        let live = Live { stream, output: &output, failed: &failed };
-        let reader = Reader::from_read(live).order(Order::Stream);
-        let mut printer = Printer::of_one_session(info.registries.len() > 1);
-        let mut events = reader.events().map_err(cannot_read)?;
-        loop {
-            match events.next() {
-                Ok(Some(event)) => {
-                    let mut output = output.borrow_mut();
-                    printer.line(output.buffer(), &event);
-                    output.relieve()?;
-                }
-                Ok(None) => break,
-                Err(error) => return Err(failed.take().unwrap_or_else(|| cannot_read(error))),
-            }
-        }
-        output.borrow_mut().flush()?;
-        let completeness = events.completeness();
+        let inputs = Inputs::new(vec![format!("process {}", self.pid).into()], Vec::new());
+        let output = OutputArgs::default();
+        let is_coloured = self.color.is_on(&output);
+        let mut printer = Printer::of_one_session(info.registries.len() > 1, is_coloured);
+        let line = |out: &mut Vec<u8>, event: &Event<'_>| printer.line(out, event);
+        let Seen { completeness, sessions } =
+            live::write_lines(Sent(stream), &inputs, Filter::default(), output.open()?, line)?;
         if completeness.blocks == 0 {
             report(format!("process {} recorded nothing of that", self.pid));
             return Ok(Outcome::Clean);
         }
-        let inputs = Inputs::new(vec![format!("process {}", self.pid).into()], Vec::new());
-        Ok(Verdict::new(&completeness, events.sessions(), &inputs).report(self.strict))
+        Ok(Verdict::new(&completeness, &sessions, &inputs).report(self.strict))
     }
 }
 
-/// What comes from a process. Before it waits for more, all lines are shown.
-struct Live<'o> {
-    stream: UnixStream,
-    output: &'o RefCell<Output>,
-    /// Why they cannot be.
-    failed: &'o RefCell<Option<Failure>>,
-}
+/// What comes from a process.
+struct Sent(UnixStream);
 
-impl Read for Live<'_> {
+impl Read for Sent {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if let Err(failure) = self.output.borrow_mut().flush() {
-            *self.failed.borrow_mut() = Some(failure);
-            return Err(io::ErrorKind::Other.into());
-        }
-        match self.stream.read(to) {
+        match self.0.read(to) {
             // The process was killed, or is done with us.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
             result => result,
@@ -106,13 +89,10 @@ impl Read for Live<'_> {
 
 /// An interrupt ends the stream, so that the verdict still comes.
 fn end_when_interrupted(stream: &UnixStream) {
-    let set = stream.try_clone().map_err(|error| error.to_string()).and_then(|stream| {
-        let end = move || {
+    match stream.try_clone() {
+        Ok(stream) => interrupt::stops(move || {
             let _ = stream.shutdown(Shutdown::Both);
-        };
-        ctrlc::set_handler(end).map_err(|error| error.to_string())
-    });
-    if let Err(error) = set {
-        report(format!("warning: an interrupt will end this without a verdict: {error}"));
+        }),
+        Err(error) => report(format!("warning: an interrupt will end this without a verdict: {error}")),
     }
 }

@@ -4,14 +4,11 @@ use std::path::{Path, PathBuf};
 
 use telemetry_decode::{Filter, Order};
 
-use super::write_lines;
 use crate::cnv_input::{Line, Lines, Wrongs, check_registries, too_long};
+use crate::events::EventArgs;
 use crate::exit::{Ended, Failure};
-use crate::input::{InputArgs, display};
-use crate::output::OutputArgs;
-use crate::selection::FilterArgs;
+use crate::input::display;
 use crate::text::txt;
-use crate::verdict::Verdict;
 
 const EXAMPLES: &str = "\
 A line is the clock reading, the code, the event's name, and `parameter:value ` for each parameter.
@@ -27,45 +24,38 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    input: InputArgs,
-
     /// Sorted cnv text instead of a stream; `-` is standard input
     #[arg(short, value_name = "FILE", conflicts_with = "files")]
     log: Option<PathBuf>,
 
     #[command(flatten)]
-    output: OutputArgs,
-
-    #[command(flatten)]
-    filter: FilterArgs,
+    common: EventArgs,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Ended {
         match &self.log {
             Some(log) => self.run_on_text(log),
-            None if self.input.files.is_empty() => self.run_on_text(Path::new("-")),
+            None if self.common.input.files.is_empty() => self.run_on_text(Path::new("-")),
             None => self.run_on_streams(),
         }
     }
 
     fn run_on_streams(&self) -> Ended {
-        let inputs = self.input.inputs()?;
-        let mut events = inputs.events(Order::Time, self.filter.filter())?;
-        write_lines(&mut events, self.output.open()?, txt::line)?;
-        Ok(Verdict::new(&events.completeness(), events.sessions(), &inputs).report(self.input.strict))
+        let mut opened = self.common.open(Order::Time)?;
+        opened.write_lines(self.common.output.open()?, txt::line)?;
+        opened.end()
     }
 
     fn run_on_text(&self, log: &Path) -> Ended {
-        if self.filter.filter() != Filter::default() {
+        if self.common.filter.filter() != Filter::default() {
             return Err(Failure::new("cnv text cannot be filtered: filter the stream that it is made from"));
         }
         let registries: Vec<_> =
-            self.input.registries.load()?.into_iter().map(|given| given.registry).collect();
+            self.common.input.registries.load()?.into_iter().map(|given| given.registry).collect();
         check_registries(&registries, "txt")?;
         let mut lines = Lines::open(log)?;
-        let mut output = self.output.open()?;
+        let mut output = self.common.output.open()?;
         let mut wrong = Wrongs::new(display(log));
         let mut scratch = Vec::new();
         let mut events = 0_u64;

@@ -9,7 +9,37 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
 
 /// In groups of three digits.
 pub(crate) fn grouped(number: u64) -> String {
-    signed_grouped(i64::try_from(number).unwrap_or(i64::MAX))
+    let mut text = number.to_string();
+    for place in
+        (1..text.len()).rev().filter(|place| (text.len() - place).is_multiple_of(3)).collect::<Vec<_>>()
+    {
+        text.insert(place, '_');
+    }
+    text
+}
+
+/// A number of JSON for people: whole ones in groups, others with few digits. `-` if there is none.
+pub(crate) fn number_text(number: &serde_json::Value) -> String {
+    if let Some(number) = number.as_u64() {
+        return grouped(number);
+    }
+    if let Some(number) = number.as_i64() {
+        return signed_grouped(number);
+    }
+    let Some(number) = number.as_f64() else {
+        return match number.as_str() {
+            Some("Infinity") => "inf".to_string(),
+            Some("-Infinity") => "-inf".to_string(),
+            _ => "-".to_string(),
+        };
+    };
+    match number {
+        0.0 => "0".to_string(),
+        x if x.abs() >= 1e15 || x.abs() < 1e-3 => format!("{x:.3e}"),
+        x if x.abs() >= 1e3 => signed_grouped(x.round() as i64),
+        x if x.abs() >= 100.0 => format!("{x:.1}"),
+        x => format!("{x:.3}"),
+    }
 }
 
 /// As [`grouped`], with a sign.

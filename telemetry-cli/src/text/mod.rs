@@ -3,13 +3,17 @@
 mod amount;
 pub(crate) mod cnv;
 pub(crate) mod cnv_line;
+pub(crate) mod csv;
 mod float;
+pub(crate) mod json;
+pub(crate) mod keyed;
 mod names;
 mod number;
 pub(crate) mod print;
 mod quoted;
+pub(crate) mod scalar;
 pub(crate) mod txt;
 
-pub(crate) use amount::{count, grouped, signed_grouped};
-pub(crate) use number::decimal;
-pub(crate) use quoted::{escaped, escaped_text};
+pub(crate) use amount::{count, grouped, number_text, signed_grouped};
+pub(crate) use number::{decimal, signed_decimal};
+pub(crate) use quoted::{escaped, escaped_bytes, escaped_text};

@@ -17,23 +17,47 @@ pub(crate) fn named(out: &mut Vec<u8>, number: i128, ty: Option<&Type>) {
             Err(_) => signed_decimal(out, number as i64),
         };
     };
-    let (start, mut rest) = (out.len(), bits);
-    let bar = |out: &mut Vec<u8>| {
+    let start = out.len();
+    each_flag(bits, ty, |flag| {
         if out.len() > start {
             out.push(b'|');
         }
-    };
+        match flag {
+            Flag::Named(name) => out.extend_from_slice(name.as_bytes()),
+            Flag::Bits(bits) => {
+                out.extend_from_slice(b"0x");
+                hex_lower(out, bits);
+            }
+        }
+    });
+}
+
+/// As [`named`], of a value's bits and as a string.
+pub(crate) fn named_text(bits: u64, ty: Option<&Type>) -> String {
+    let is_signed = ty.is_some_and(|ty| ty.repr.int_range().is_some_and(|range| *range.start() < 0));
+    let mut out = Vec::new();
+    named(&mut out, if is_signed { (bits as i64).into() } else { bits.into() }, ty);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A part of a value of flags.
+pub(crate) enum Flag<'a> {
+    Named(&'a str),
+    /// Bits without a name.
+    Bits(u64),
+}
+
+/// The flags that are set, in the relation's order, and last the bits without a name.
+pub(crate) fn each_flag<'a>(bits: u64, ty: &'a Type, mut visit: impl FnMut(Flag<'a>)) {
+    let mut rest = bits;
     for value in &ty.values {
         let mask = value.number as u64;
         if mask != 0 && bits & mask == mask {
-            bar(out);
-            out.extend_from_slice(value.name.as_bytes());
+            visit(Flag::Named(&value.name));
             rest &= !mask;
         }
     }
     if rest != 0 {
-        bar(out);
-        out.extend_from_slice(b"0x");
-        hex_lower(out, rest);
+        visit(Flag::Bits(rest));
     }
 }

@@ -40,13 +40,20 @@ pub(crate) fn hex_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// `%02x` of each byte, with a space between two.
+/// `%02x` of each byte.
+pub(crate) fn hex_bytes_lower(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        out.extend_from_slice(&digits((*byte).into(), LOWER)[14..]);
+    }
+}
+
+/// The same with a space between two.
 pub(crate) fn hex_bytes_spaced(out: &mut Vec<u8>, bytes: &[u8]) {
     for (index, byte) in bytes.iter().enumerate() {
         if index > 0 {
             out.push(b' ');
         }
-        out.extend_from_slice(&digits((*byte).into(), LOWER)[14..]);
+        hex_bytes_lower(out, &[*byte]);
     }
 }
 

@@ -1,10 +1,9 @@
 //! Events for people, in columns: time, thread, kind, name, parameters.
 
-use std::collections::HashMap;
-
 use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, Session, Value};
 use telemetry_schema::Param;
 
+use super::keyed::{PerEvent, PerThread};
 use super::number::{grouped, hex_bytes_spaced, hex_lower, signed_decimal};
 use super::{decimal, escaped, escaped_text, names};
 
@@ -15,32 +14,26 @@ const THREAD_WIDTH: usize = 15;
 const KIND_WIDTH: usize = 6;
 const EVENT_WIDTH: usize = 20;
 
+/// What a terminal takes for colours: those that it shows by default on any background.
+const PLAIN: &str = "\x1b[0m";
+const FAINT: &str = "\x1b[2m";
+const BOLD: &str = "\x1b[1m";
+/// By bit of the kind, in turns: cyan, green, yellow, magenta, blue, red.
+const KINDS: [&str; 6] = ["\x1b[36m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[34m", "\x1b[31m"];
+
 /// Appends lines, and keeps what is the same in many of them.
 pub(crate) struct Printer {
     /// Several sessions (or nobody knows yet): a column says which.
     shows_session: bool,
     /// Several registries of the program: an event's name alone does not say which it is.
     shows_registry: bool,
-    /// By session and thread.
-    threads: HashMap<(u64, u32), ThreadColumn>,
-    styles: Vec<Styles>,
-    /// Index of those of the last event.
-    style: usize,
+    is_coloured: bool,
+    /// Session and thread as they are printed.
+    threads: PerThread<Vec<u8>>,
+    styles: PerEvent<Style>,
 }
 
-/// Session and thread as they are printed.
-struct ThreadColumn {
-    /// How many threads of the session had told their names when this was made.
-    known: usize,
-    text: String,
-}
-
-/// The events of a registry, by index; made when first seen.
-struct Styles {
-    fingerprint: u64,
-    events: Vec<Option<Style>>,
-}
-
+/// What is the same in all events of a code.
 struct Style {
     /// Kind and name.
     head: Vec<u8>,
@@ -51,34 +44,39 @@ struct Style {
 impl Printer {
     /// A printer for the sessions and registries of these events, as far as they are known before the
     /// first one.
-    pub(crate) fn new(events: &Events<'_>) -> Self {
-        Printer {
-            shows_session: events.sessions().len() != 1,
-            shows_registry: programs_registries(events.registries()).nth(1).is_some(),
-            threads: HashMap::new(),
-            styles: Vec::new(),
-            style: 0,
-        }
+    pub(crate) fn new(events: &Events<'_>, is_coloured: bool) -> Self {
+        let shows_session = events.sessions().len() != 1;
+        let shows_registry = programs_registries(events.registries()).nth(1).is_some();
+        Printer::with(shows_session, shows_registry, is_coloured)
+    }
+
+    /// A printer for sessions that are still to come.
+    pub(crate) fn of_any_session(is_coloured: bool) -> Self {
+        Printer::with(true, false, is_coloured)
     }
 
     /// A printer for one session that has just been connected to.
     #[cfg(unix)]
-    pub(crate) fn of_one_session(shows_registry: bool) -> Self {
-        Printer {
-            shows_session: false,
-            shows_registry,
-            threads: HashMap::new(),
-            styles: Vec::new(),
-            style: 0,
-        }
+    pub(crate) fn of_one_session(shows_registry: bool, is_coloured: bool) -> Self {
+        Printer::with(false, shows_registry, is_coloured)
+    }
+
+    fn with(shows_session: bool, shows_registry: bool, is_coloured: bool) -> Self {
+        let (threads, styles) = (PerThread::default(), PerEvent::default());
+        Printer { shows_session, shows_registry, is_coloured, threads, styles }
     }
 
     /// Appends the line of an event.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
+        if self.is_coloured {
+            out.extend_from_slice(FAINT.as_bytes());
+        }
         grouped(out, event.time_ns, TIME_WIDTH);
-        out.extend_from_slice(b"  ");
-        out.extend_from_slice(self.thread(event).as_bytes());
-        let style = self.style(event);
+        let (shows_session, is_coloured) = (self.shows_session, self.is_coloured);
+        let thread = self.threads.get(event, |event| thread_column(event, shows_session, is_coloured));
+        out.extend_from_slice(thread);
+        let shows_registry = self.shows_registry;
+        let style = self.styles.get(event, |event| Style::new(event, shows_registry, is_coloured));
         out.extend_from_slice(&style.head);
         for (param, (before, behind)) in event.params().zip(&style.params) {
             out.extend_from_slice(before);
@@ -87,53 +85,37 @@ impl Printer {
         }
         out.push(b'\n');
     }
+}
 
-    fn thread(&mut self, event: &Event<'_>) -> &str {
-        let (key, known) = ((event.session.id, event.thread), event.session.threads.len());
-        if self.threads.get(&key).is_none_or(|column| column.known != known) {
-            let text = self.thread_text(event.session, event.thread);
-            self.threads.insert(key, ThreadColumn { known, text });
-        }
-        self.threads.get(&key).map_or("", |column| &column.text)
-    }
-
-    fn thread_text(&self, session: &Session, thread: u32) -> String {
-        let id = if self.shows_session { format!("{:016x}  ", session.id) } else { String::new() };
-        format!("{id}{:THREAD_WIDTH$}  ", thread_name(session, thread))
-    }
-
-    fn style(&mut self, event: &Event<'_>) -> &Style {
-        let fingerprint = event.registry.fingerprint;
-        if self.styles.get(self.style).is_none_or(|styles| styles.fingerprint != fingerprint) {
-            let found = self.styles.iter().position(|styles| styles.fingerprint == fingerprint);
-            self.style = found.unwrap_or_else(|| {
-                let events = event.registry.events.iter().map(|_| None).collect();
-                self.styles.push(Styles { fingerprint, events });
-                self.styles.len() - 1
-            });
-        }
-        let index = event.registry.event_index(event.schema.code).unwrap_or_default();
-        let shows_registry = self.shows_registry;
-        self.styles[self.style].events[index].get_or_insert_with(|| Style::new(event, shows_registry))
-    }
+/// Session and thread, with what stands before and behind them.
+fn thread_column(event: &Event<'_>, shows_session: bool, is_coloured: bool) -> Vec<u8> {
+    let id = if shows_session { format!("{:016x}  ", event.session.id) } else { String::new() };
+    let end = if is_coloured { PLAIN } else { "" };
+    format!("  {id}{:THREAD_WIDTH$}{end}  ", thread_name(event.session, event.thread)).into_bytes()
 }
 
 impl Style {
-    fn new(event: &Event<'_>, shows_registry: bool) -> Style {
+    fn new(event: &Event<'_>, shows_registry: bool, is_coloured: bool) -> Style {
+        let paint = |code: &'static str| if is_coloured { code } else { "" };
+        let (plain, faint, bold) = (paint(PLAIN), paint(FAINT), paint(BOLD));
+        let of_kind = paint(KINDS[usize::from(event.kind().bit) % KINDS.len()]);
         let is_runtimes = event.registry.name == RUNTIME_REGISTRY;
         let shows_registry = shows_registry || is_runtimes;
         let registry = if shows_registry { format!("{}:", event.registry.name) } else { String::new() };
         let name = format!("{registry}{}", event.name());
         let kinds = event.registry.kinds.iter().map(|kind| kind.name.len());
         let kind_width = kinds.max().unwrap_or(0).max(KIND_WIDTH);
-        let head = format!("{:kind_width$}  {name:EVENT_WIDTH$}", event.kind().name);
+        let kind = &event.kind().name;
+        let name_width = if event.schema.params.is_empty() { 0 } else { EVENT_WIDTH };
+        let head = format!("{of_kind}{kind:kind_width$}{plain}  {bold}{name:name_width$}{plain}");
         let of_param = |param: &Param| {
-            let unit = if param.unit.is_empty() { String::new() } else { format!(" {}", param.unit) };
-            (format!("  {}:", param.name).into_bytes(), unit.into_bytes())
+            let unit = match param.unit.as_str() {
+                "" => String::new(),
+                unit => format!("{faint} {unit}{plain}"),
+            };
+            (format!("  {faint}{}:{plain}", param.name).into_bytes(), unit.into_bytes())
         };
-        let params: Vec<_> = event.schema.params.iter().map(of_param).collect();
-        let head = if params.is_empty() { head.trim_end().to_string() } else { head };
-        Style { head: head.into_bytes(), params }
+        Style { head: head.into_bytes(), params: event.schema.params.iter().map(of_param).collect() }
     }
 }
 

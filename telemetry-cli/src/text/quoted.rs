@@ -61,8 +61,13 @@ pub(crate) fn escaped(out: &mut Vec<u8>, text: &[u8]) {
 
 /// As [`escaped`], as a string.
 pub(crate) fn escaped_text(text: &str) -> String {
+    escaped_bytes(text.as_bytes())
+}
+
+/// As [`escaped`], as a string.
+pub(crate) fn escaped_bytes(text: &[u8]) -> String {
     let mut out = Vec::new();
-    escaped(&mut out, text.as_bytes());
+    escaped(&mut out, text);
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -1,0 +1,210 @@
+//! `telemetry csv`: events as tables for spreadsheets, pandas, DuckDB and the like.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use telemetry_decode::{Event, Order, RUNTIME_REGISTRY};
+use telemetry_schema as schema;
+
+use crate::date::Moments;
+use crate::events::{EventArgs, Opened};
+use crate::exit::{Ended, Failure};
+use crate::input::cannot_read;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::text::csv;
+use crate::text::keyed::{PerEvent, PerThread};
+use crate::text::print::programs_registries;
+use crate::text::signed_decimal;
+
+const EXAMPLES: &str = "\
+The first line names the columns: time_ns (since the session's start), time (UTC), session, thread,
+thread_name, registry, kind, event, and the parameters. Without -d the columns are those of all events
+that the filter lets through, and empty where an event has no such parameter.
+
+Examples:
+  telemetry csv --event PoolInit gc.tel -o pools.csv
+  telemetry csv gc.tel -d tables                        tables/PoolInit.csv, tables/TraceStart.csv, ...
+  telemetry csv gc.tel -d tables && duckdb -c \"SELECT avg(size) FROM 'tables/PoolInit.csv'\"";
+
+/// Write events as comma-separated values: one table, or with -d one for each event
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Write a file for each event that occurs, EVENT.csv, to this directory; files appear when all are whole
+    #[arg(short = 'd', long, value_name = "DIR", conflicts_with = "output")]
+    directory: Option<PathBuf>,
+
+    #[command(flatten)]
+    common: EventArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Ended {
+        let mut opened = self.common.open(Order::Time)?;
+        let choices = choices(&opened);
+        match &self.directory {
+            None => {
+                let mut table = Table::new(&choices);
+                let mut output = self.common.output.open()?;
+                table.append_head(output.buffer());
+                opened.write_lines(output, |out, event| table.append_row(out, event))?;
+            }
+            Some(directory) => write_each(&mut opened, directory, &choices)?,
+        }
+        opened.end()
+    }
+}
+
+/// An event that may come, and its registry.
+struct Choice {
+    registry: String,
+    fingerprint: u64,
+    event: schema::Event,
+}
+
+/// All events that the filter lets through, of the kinds that occur.
+fn choices(opened: &Opened) -> Vec<Choice> {
+    let lanes = opened.events.completeness().lanes;
+    let mut choices = Vec::new();
+    for known in opened.registries() {
+        for (index, event) in known.events.iter().enumerate() {
+            let kind = known.kind_of(event).bit;
+            let occurs = lanes.iter().any(|lane| (lane.registry, lane.kind) == (known.fingerprint, kind));
+            if occurs && known.wants(index) {
+                let (registry, fingerprint) = (known.name.clone(), known.fingerprint);
+                choices.push(Choice { registry, fingerprint, event: event.clone() });
+            }
+        }
+    }
+    choices
+}
+
+/// Writes a table for each event that occurs.
+fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Result<(), Failure> {
+    std::fs::create_dir_all(directory)
+        .map_err(|error| Failure::new(format!("cannot make `{}`: {error}", directory.display())))?;
+    let several = programs_registries(opened.registries()).nth(1).is_some();
+    // Of one name may be an event of several versions of a registry.
+    let mut by_name = BTreeMap::<String, Vec<&Choice>>::new();
+    for choice in choices {
+        let Choice { registry, event, .. } = choice;
+        let name = match several || registry == RUNTIME_REGISTRY {
+            true => format!("{registry}.{}.csv", event.name),
+            false => format!("{}.csv", event.name),
+        };
+        by_name.entry(name).or_default().push(choice);
+    }
+    let mut by_event = HashMap::new();
+    let mut tables: Vec<(PathBuf, Table, Option<Output>)> = Vec::new();
+    for (name, choices) in by_name {
+        by_event.extend(choices.iter().map(|choice| ((choice.fingerprint, choice.event.code), tables.len())));
+        tables.push((directory.join(name), Table::new(choices), None));
+    }
+    let progress = Progress::of(&opened.inputs);
+    while let Some(event) = opened.events.next().map_err(cannot_read)? {
+        // Those that the filter lets through.
+        let Some(index) = by_event.get(&(event.registry.fingerprint, event.schema.code)) else { continue };
+        let (path, table, output) = &mut tables[*index];
+        let output = match output {
+            Some(output) => output,
+            None => {
+                let output = output.insert(Output::to(path)?);
+                table.append_head(output.buffer());
+                output
+            }
+        };
+        table.append_row(output.buffer(), &event);
+        output.relieve()?;
+        progress.event(|| opened.events.bytes_done());
+    }
+    tables.into_iter().filter_map(|(_, _, output)| output).try_for_each(Output::finish)
+}
+
+/// Columns that every event has.
+const COMMON: [&str; 8] =
+    ["time_ns", "time", "session", "thread", "thread_name", "registry", "kind", "event"];
+
+/// Columns, and which parameter of which event stands in which.
+struct Table {
+    /// Of parameters, behind those that all have.
+    columns: Vec<String>,
+    styles: PerEvent<Style>,
+    /// Session, thread and its name as fields.
+    threads: PerThread<Vec<u8>>,
+    moments: Moments,
+    scratch: Vec<u8>,
+}
+
+/// What is the same in all events of a code.
+struct Style {
+    /// Registry, kind and event as fields.
+    head: Vec<u8>,
+    /// Index of the parameter that stands in each column.
+    params: Vec<Option<usize>>,
+}
+
+impl Table {
+    /// With the parameters of all of these events.
+    fn new<'c>(choices: impl IntoIterator<Item = &'c Choice>) -> Table {
+        let mut columns: Vec<String> = Vec::new();
+        for param in choices.into_iter().flat_map(|choice| &choice.event.params) {
+            let column = column(param);
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        Table {
+            columns,
+            styles: PerEvent::default(),
+            threads: PerThread::default(),
+            moments: Moments::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    fn append_head(&self, out: &mut Vec<u8>) {
+        let columns = self.columns.iter().map(String::as_str);
+        let columns: Vec<_> = COMMON.into_iter().chain(columns).collect();
+        out.extend_from_slice(columns.join(",").as_bytes());
+        out.push(b'\n');
+    }
+
+    fn append_row(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
+        signed_decimal(out, event.time_ns);
+        out.push(b',');
+        self.moments.append(out, event.wall_ns());
+        out.extend_from_slice(self.threads.get(event, thread));
+        let columns = &self.columns;
+        let style = self.styles.get(event, |event| Style::new(event, columns));
+        out.extend_from_slice(&style.head);
+        for param in &style.params {
+            out.push(b',');
+            if let Some(value) = param.and_then(|index| event.value(index)) {
+                csv::value(out, event, &value, &mut self.scratch);
+            }
+        }
+        out.push(b'\n');
+    }
+}
+
+/// The name of a parameter's column.
+fn column(param: &schema::Param) -> String {
+    // No parameter has a point in its name.
+    if COMMON.contains(&param.name.as_str()) { format!("param.{}", param.name) } else { param.name.clone() }
+}
+
+fn thread(event: &Event<'_>) -> Vec<u8> {
+    let mut fields = format!(",{:#018x},{},", event.session.id, event.thread).into_bytes();
+    csv::field(&mut fields, event.thread_name().unwrap_or_default().as_bytes());
+    fields
+}
+
+impl Style {
+    fn new(event: &Event<'_>, columns: &[String]) -> Style {
+        let head = format!(",{},{},{}", event.registry.name, event.kind().name, event.name());
+        let params = &event.schema.params;
+        let place = |name: &String| params.iter().position(|param| column(param) == *name);
+        Style { head: head.into_bytes(), params: columns.iter().map(place).collect() }
+    }
+}

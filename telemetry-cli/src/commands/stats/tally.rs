@@ -1,0 +1,186 @@
+//! What is counted of events while they are read.
+
+use std::collections::HashMap;
+
+use telemetry_decode::{Event, Value};
+use telemetry_schema::{Param, Sort};
+
+use crate::distribution::Distribution;
+use crate::events::Opened;
+use crate::exit::Failure;
+use crate::frequent::Frequent;
+use crate::rate::Rate;
+use crate::text::keyed::PerEvent;
+
+/// Longest strings that are counted by value, in bytes.
+const LONGEST: usize = 256;
+/// What stands for all others.
+const LONGER: &[u8] = b"(longer than 256 bytes)";
+
+/// How many, from when to when.
+#[derive(Clone, Copy)]
+pub(super) struct Count {
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    pub(super) first_ns: i64,
+    pub(super) last_ns: i64,
+}
+
+/// What was counted.
+pub(super) struct Tally {
+    /// Of every session, thread and registry, the counts of its events by index.
+    pub(super) lanes: Vec<(LaneKey, Vec<Count>)>,
+    pub(super) events: PerEvent<EventTally>,
+    /// All by time, in nanoseconds since 1970.
+    pub(super) rate: Rate,
+}
+
+/// Session, thread, fingerprint of the registry.
+type LaneKey = (u64, u32, u64);
+
+/// What was counted of an event's times and parameters.
+pub(super) struct EventTally {
+    pub(super) rate: Rate,
+    /// Nanoseconds since the thread's last event of this sort.
+    pub(super) intervals: Distribution,
+    pub(super) params: Vec<ParamTally>,
+}
+
+/// What was counted of a parameter's values, by what they are.
+pub(super) struct ParamTally {
+    /// Of numbers, also those in arrays.
+    pub(super) distribution: Option<Distribution>,
+    pub(super) values: Values,
+}
+
+/// The most frequent values.
+pub(super) enum Values {
+    /// Floats and arrays are not counted by value.
+    None,
+    Numbers(Frequent<Bits>),
+    Strings(Frequent<Box<[u8]>>),
+}
+
+/// The bits of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Bits(pub(super) u64);
+
+impl From<&Bits> for Bits {
+    fn from(bits: &Bits) -> Bits {
+        *bits
+    }
+}
+
+impl Tally {
+    /// Counts all events.
+    pub(super) fn of(opened: &mut Opened) -> Result<Tally, Failure> {
+        let mut tally = Tally { lanes: Vec::new(), events: PerEvent::default(), rate: Rate::default() };
+        let mut by_key: HashMap<LaneKey, usize> = HashMap::new();
+        let mut current = 0;
+        opened.each(|event| {
+            let key = (event.session.id, event.thread, event.registry.fingerprint);
+            let lanes = &mut tally.lanes;
+            // Events come in blocks of one lane.
+            if lanes.get(current).is_none_or(|(last, _)| *last != key) {
+                current = *by_key.entry(key).or_insert_with(|| {
+                    lanes.push((key, vec![Count::NONE; event.registry.events.len()]));
+                    lanes.len() - 1
+                });
+            }
+            let Some(index) = event.registry.event_index(event.schema.code) else { return };
+            let count = &mut lanes[current].1[index];
+            let interval = event.time_ns.checked_sub(count.last_ns);
+            let of_event = tally.events.get(event, EventTally::new);
+            // Blocks that stand in another order than they were made in tell no intervals.
+            if let Some(interval) = interval.filter(|interval| count.count > 0 && *interval >= 0) {
+                of_event.intervals.add(interval);
+            }
+            count.add(event);
+            for (param, value) in of_event.params.iter_mut().zip(event.values()) {
+                param.add(event, &value);
+            }
+            let ns = event.wall_ns();
+            of_event.rate.add(ns);
+            tally.rate.add(ns);
+        })?;
+        Ok(tally)
+    }
+}
+
+impl Count {
+    pub(super) const NONE: Count = Count { count: 0, bytes: 0, first_ns: i64::MAX, last_ns: i64::MIN };
+
+    fn add(&mut self, event: &Event<'_>) {
+        let bytes = event.packed_len.into();
+        self.merge(&Count { count: 1, bytes, first_ns: event.time_ns, last_ns: event.time_ns });
+    }
+
+    pub(super) fn merge(&mut self, other: &Count) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.first_ns = self.first_ns.min(other.first_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
+    }
+}
+
+impl EventTally {
+    fn new(event: &Event<'_>) -> EventTally {
+        let params = event.schema.params.iter().map(ParamTally::new).collect();
+        EventTally { rate: Rate::default(), intervals: Distribution::default(), params }
+    }
+}
+
+impl ParamTally {
+    fn new(param: &Param) -> ParamTally {
+        let is_one = param.count == telemetry_schema::Count::One;
+        let (is_number, values) = match param.sort {
+            Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => (true, Values::numbers()),
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => (true, Values::numbers()),
+            Sort::F32 | Sort::F64 => (true, Values::None),
+            Sort::Pointer | Sort::Addr | Sort::Bool | Sort::Named(_) => (false, Values::numbers()),
+            Sort::String | Sort::Bytes | Sort::Label => (false, Values::Strings(Frequent::default())),
+        };
+        ParamTally {
+            distribution: is_number.then(Distribution::default),
+            values: if is_one { values } else { Values::None },
+        }
+    }
+
+    fn add(&mut self, event: &Event<'_>, value: &Value<'_>) {
+        if let Value::Array(array) = value {
+            return array.iter().for_each(|element| self.add(event, &element));
+        }
+        if let Some(distribution) = &mut self.distribution {
+            match *value {
+                Value::Word(n) | Value::Unsigned(n) => distribution.add(n),
+                Value::Signed(n) => distribution.add(n),
+                Value::F32(x) => distribution.add_float(x.into()),
+                Value::F64(x) => distribution.add_float(x),
+                _ => {}
+            }
+        }
+        match &mut self.values {
+            Values::None => {}
+            Values::Numbers(values) => {
+                if let Some(number) = value.number() {
+                    values.add(&Bits(number as u64));
+                }
+            }
+            Values::Strings(values) => match *value {
+                Value::Label(number) => match event.label(number) {
+                    Some(text) => values.add(text.as_bytes()),
+                    None => values.add(format!("label {number}").as_bytes()),
+                },
+                value => {
+                    values.add(value.as_bytes().filter(|bytes| bytes.len() <= LONGEST).unwrap_or(LONGER))
+                }
+            },
+        }
+    }
+}
+
+impl Values {
+    fn numbers() -> Values {
+        Values::Numbers(Frequent::default())
+    }
+}

@@ -1,0 +1,114 @@
+//! The most frequent values among many, in little memory.
+//!
+//! All are counted exactly as long as there are few. Beyond that counts are too low by no more than a known number,
+//! which is at most a thousandth of all (the algorithm of Misra and Gries): what is more frequent cannot be missed.
+
+use std::hash::Hash;
+
+use hashbrown::HashMap;
+
+/// Values that are counted at once.
+const MOST: usize = 1000;
+
+/// Counts of values.
+pub(crate) struct Frequent<K> {
+    counts: HashMap<K, u64>,
+    total: u64,
+    /// What every count may be too low by.
+    error: u64,
+}
+
+impl<K> Default for Frequent<K> {
+    fn default() -> Self {
+        Frequent { counts: HashMap::new(), total: 0, error: 0 }
+    }
+}
+
+impl<K: Hash + Eq + Ord> Frequent<K> {
+    /// Counts a value, which is made if it is new.
+    #[inline]
+    pub(crate) fn add<Q>(&mut self, value: &Q)
+    where
+        Q: ?Sized + Hash + hashbrown::Equivalent<K>,
+        K: for<'a> From<&'a Q>,
+    {
+        self.total += 1;
+        if let Some(count) = self.counts.get_mut(value) {
+            *count += 1;
+        } else if self.counts.len() < MOST {
+            self.counts.insert(K::from(value), 1);
+        } else {
+            self.make_room();
+        }
+    }
+
+    /// Takes one away of every count, in exchange for the new value.
+    #[cold]
+    fn make_room(&mut self) {
+        self.error += 1;
+        self.counts.retain(|_, count| {
+            *count -= 1;
+            *count > 0
+        });
+    }
+
+    /// How many were counted.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// What every count may be too low by. 0: all are exact.
+    pub(crate) fn error(&self) -> u64 {
+        self.error
+    }
+
+    /// The most frequent values and their counts.
+    pub(crate) fn top(&self, number: usize) -> Vec<(&K, u64)> {
+        let mut all: Vec<_> = self.counts.iter().map(|(value, count)| (value, *count)).collect();
+        all.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
+        all.truncate(number);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number, counted by itself.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    struct Number(u64);
+
+    impl From<&Number> for Number {
+        fn from(number: &Number) -> Number {
+            *number
+        }
+    }
+
+    #[test]
+    fn few_values_are_counted_exactly() {
+        let mut frequent = Frequent::<Number>::default();
+        for number in 0..10_000 {
+            frequent.add(&Number(number % 999));
+        }
+        assert_eq!((frequent.total(), frequent.error()), (10_000, 0));
+        assert_eq!(frequent.top(2), [(&Number(0), 11), (&Number(1), 11)]);
+    }
+
+    #[test]
+    fn frequent_values_are_found_among_many() {
+        let mut frequent = Frequent::<Number>::default();
+        let mut exact = 0;
+        for number in 0..300_000_u64 {
+            // One in ten is the same, all others occur once.
+            let is_frequent = number % 10 == 3;
+            exact += u64::from(is_frequent);
+            frequent.add(&Number(if is_frequent { u64::MAX } else { number }));
+        }
+        assert!(frequent.error() <= frequent.total() / MOST as u64, "{}", frequent.error());
+        let (value, count) = frequent.top(1)[0];
+        assert_eq!(*value, Number(u64::MAX));
+        assert!(count <= exact && exact <= count + frequent.error(), "{count} of {exact}");
+        assert!(frequent.counts.len() <= MOST);
+    }
+}

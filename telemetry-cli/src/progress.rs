@@ -1,0 +1,110 @@
+//! How far long work has come, shown on standard error while it goes on, and erased when it is done.
+//!
+//! Nothing is shown unless standard error is a terminal, while the output itself goes to a terminal, or of work
+//! that takes a moment only.
+
+use std::cell::Cell;
+use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::input::Inputs;
+use crate::output::Output;
+
+/// Work that is done sooner shows nothing.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Events between two looks at the clock.
+const EVERY: u32 = 1 << 12;
+
+const KNOWN: &str = "{bar:20} {percent:>3} %  {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+const UNKNOWN: &str = "{spinner} {bytes}, {bytes_per_sec}";
+
+/// The bar that is shown now, so that an interrupt can take it away.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// How far the reading of inputs has come, in bytes.
+pub(crate) struct Progress {
+    /// None if nothing is to be shown.
+    bar: Option<ProgressBar>,
+    since: Instant,
+    is_shown: Cell<bool>,
+    skipped: Cell<u32>,
+}
+
+impl Progress {
+    /// Of all bytes of the inputs, unless lines of the output would go between.
+    pub(crate) fn new(inputs: &Inputs, output: &Output) -> Progress {
+        if output.is_terminal() { Progress::hidden() } else { Progress::of(inputs) }
+    }
+
+    /// Of all bytes of the inputs, where nothing is written to standard output meanwhile.
+    pub(crate) fn of(inputs: &Inputs) -> Progress {
+        if !std::io::stderr().is_terminal() {
+            return Progress::hidden();
+        }
+        let (len, style) = match inputs.len() {
+            Some(len) => (Some(len), KNOWN),
+            None => (None, UNKNOWN),
+        };
+        let bar = ProgressBar::with_draw_target(len, ProgressDrawTarget::hidden());
+        // The styles are right; without one the bar is plain.
+        let bar = match ProgressStyle::with_template(style) {
+            Ok(style) => bar.with_style(style.progress_chars("=> ")),
+            Err(_) => bar,
+        };
+        Progress::with(Some(bar))
+    }
+
+    /// Shows nothing.
+    pub(crate) fn hidden() -> Progress {
+        Progress::with(None)
+    }
+
+    fn with(bar: Option<ProgressBar>) -> Progress {
+        Progress { bar, since: Instant::now(), is_shown: Cell::new(false), skipped: Cell::new(0) }
+    }
+
+    /// To be called after each event with the number of bytes read so far, of which it asks every now and then.
+    #[inline]
+    pub(crate) fn event(&self, bytes: impl FnOnce() -> u64) {
+        let skipped = self.skipped.get() + 1;
+        self.skipped.set(skipped);
+        if skipped == EVERY {
+            self.skipped.set(0);
+            self.at(bytes());
+        }
+    }
+
+    /// So many bytes are read.
+    #[cold]
+    pub(crate) fn at(&self, bytes: u64) {
+        let Some(bar) = &self.bar else { return };
+        if !self.is_shown.get() {
+            if self.since.elapsed() < PATIENCE {
+                return;
+            }
+            self.is_shown.set(true);
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        }
+        bar.set_position(bytes);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_shown.get() {
+            erase();
+        }
+    }
+}
+
+/// Takes the bar away that is shown, if one is.
+pub(crate) fn erase() {
+    if let Some(bar) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,93 @@
+//! What is the same in many events, made when it is first needed.
+
+use std::collections::HashMap;
+
+use telemetry_decode::Event;
+
+/// Something for each event of each registry.
+pub(crate) struct PerEvent<T> {
+    registries: Vec<OfRegistry<T>>,
+    /// Index of the registry of the last event.
+    last: usize,
+}
+
+struct OfRegistry<T> {
+    fingerprint: u64,
+    /// By index of the event.
+    events: Vec<Option<T>>,
+}
+
+/// Something for each thread of each session.
+pub(crate) struct PerThread<T> {
+    threads: Vec<OfThread<T>>,
+    by_key: HashMap<(u64, u32), usize>,
+    /// Index of the thread of the last event.
+    last: usize,
+}
+
+struct OfThread<T> {
+    key: (u64, u32),
+    /// How many threads of the session had told their names when this was made.
+    known: usize,
+    made: T,
+}
+
+impl<T> Default for PerEvent<T> {
+    fn default() -> Self {
+        PerEvent { registries: Vec::new(), last: 0 }
+    }
+}
+
+impl<T> Default for PerThread<T> {
+    fn default() -> Self {
+        PerThread { threads: Vec::new(), by_key: HashMap::new(), last: 0 }
+    }
+}
+
+impl<T> PerEvent<T> {
+    /// What belongs to all events of this code.
+    #[inline]
+    pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
+        let fingerprint = event.registry.fingerprint;
+        if self.registries.get(self.last).is_none_or(|of| of.fingerprint != fingerprint) {
+            let found = self.registries.iter().position(|of| of.fingerprint == fingerprint);
+            self.last = found.unwrap_or_else(|| {
+                let events = event.registry.events.iter().map(|_| None).collect();
+                self.registries.push(OfRegistry { fingerprint, events });
+                self.registries.len() - 1
+            });
+        }
+        let index = event.registry.event_index(event.schema.code).unwrap_or_default();
+        self.registries[self.last].events[index].get_or_insert_with(|| make(event))
+    }
+
+    /// All that were made: fingerprint of the registry, index of the event.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, usize, &T)> {
+        self.registries.iter().flat_map(|of| {
+            let made = of.events.iter().enumerate();
+            made.filter_map(|(index, made)| Some((of.fingerprint, index, made.as_ref()?)))
+        })
+    }
+}
+
+impl<T> PerThread<T> {
+    /// What belongs to all events of this thread, made anew when its session has told of more threads.
+    #[inline]
+    pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
+        let (key, known) = ((event.session.id, event.thread), event.session.threads.len());
+        if self.threads.get(self.last).is_none_or(|of| of.key != key || of.known != known) {
+            self.find(key, known, || make(event));
+        }
+        &mut self.threads[self.last].made
+    }
+
+    #[cold]
+    fn find(&mut self, key: (u64, u32), known: usize, make: impl FnOnce() -> T) {
+        self.last = *self.by_key.entry(key).or_insert(self.threads.len());
+        match self.threads.get_mut(self.last) {
+            Some(of) if of.known == known => {}
+            Some(of) => *of = OfThread { key, known, made: make() },
+            None => self.threads.push(OfThread { key, known, made: make() }),
+        }
+    }
+}
