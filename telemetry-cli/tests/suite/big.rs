@@ -15,7 +15,19 @@ const STREAM_KIB: usize = 48 << 10;
 fn memory_stays_small() {
     // Few lanes of many blocks, and many that are all in the middle of one.
     let folder = Folder::new().with("few.tel", big(8)).with("many.tel", big(700));
-    for args in ["print few.tel", "print --order stream few.tel", "stats few.tel", "print many.tel"] {
+    let commands = [
+        "print few.tel",
+        "print --order stream few.tel",
+        "print --json few.tel",
+        "print --follow few.tel",
+        "csv few.tel",
+        "csv -d tables few.tel",
+        "txt few.tel",
+        "stats few.tel",
+        "spans few.tel",
+        "print many.tel",
+    ];
+    for args in commands {
         // The peak as the system counts it, seen until the command ends.
         let telemetry = env!("CARGO_BIN_EXE_telemetry");
         let script = format!(
@@ -33,7 +45,7 @@ fn memory_stays_small() {
 }
 
 /// Threads that talk much, in turns.
-fn big(threads: u64) -> Vec<u8> {
+pub(crate) fn big(threads: u64) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     let mut facts = Facts::default();
     facts.set("clock", "os");

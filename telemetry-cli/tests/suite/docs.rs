@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::relations::released;
 use crate::run::Folder;
+use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image};
 use crate::versions::CACHE;
 
@@ -17,6 +18,7 @@ fn samples_are_real() {
     broken[start + 150] ^= 1;
     let folder = Folder::new()
         .with("gc.tel", whole)
+        .with("spans.tel", spans::stream())
         .with("broken.tel", broken)
         .with("alloc.tel", crate::replay::sound())
         .with("app.ring", image(&gc(), 3))
@@ -45,7 +47,7 @@ fn samples_are_real() {
         samples += 1;
     }
     fresh += rest;
-    assert_eq!(samples, 17);
+    assert_eq!(samples, 19);
     if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, &fresh).unwrap();
     } else {

@@ -144,17 +144,21 @@ fn help_is_for_every_command() {
         &[
             "--help",
             "print --help",
+            "csv --help",
             "cnv --help",
             "txt --help",
             "sql --help",
             "info --help",
             "stats --help",
+            "spans --help",
             "recover --help",
             "replay --help",
             "doctor --help",
             "check --help",
             "py --help",
             "listen --help",
+            "completions --help",
+            "man --help",
         ],
     );
 }

@@ -5,11 +5,15 @@ mod run;
 mod streams;
 
 mod big;
+mod conditions;
+mod csv;
 mod damage;
 mod docs;
 mod files;
 mod filters;
+mod follow;
 pub mod golden;
+mod json;
 mod listen;
 #[cfg(target_os = "linux")]
 mod processes;
@@ -18,6 +22,8 @@ mod recover;
 mod relations;
 mod replay;
 mod report;
+mod shells;
+mod spans;
 mod sql;
 mod text;
 mod versions;

@@ -1,0 +1,203 @@
+//! Every command under every condition that may go wrong: the exit code, and that something is said.
+
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::process::{Output, Stdio};
+
+use crate::relations::released;
+use crate::run::Folder;
+use crate::spans;
+use crate::streams::{GC, blocks, events_blocks, gc, image, with_header};
+
+/// Commands that read a stream; `-o FILE`, where they have it, may stand behind.
+const READERS: [&str; 12] = [
+    "print FILE",
+    "print --json FILE",
+    "print --order stream FILE",
+    "csv FILE",
+    "csv -d tables FILE",
+    "cnv FILE",
+    "txt FILE",
+    "info FILE",
+    "stats FILE",
+    "stats --json FILE",
+    "spans FILE",
+    "spans --csv FILE",
+];
+
+/// The others that take a file, and one that they can read.
+const OTHERS: [(&str, &str); 3] = [
+    ("recover FILE", "app.ring"),
+    ("check FILE", "events.toml"),
+    ("txt --registry events.toml -l FILE", "cnv.txt"),
+];
+
+/// Those that need none.
+const WITHOUT: [&str; 4] = ["completions bash", "completions zsh", "completions fish", "man stats"];
+
+fn folder() -> Folder {
+    let whole = gc();
+    let parts = blocks(&whole);
+    let events = events_blocks(&parts);
+    let start = |number: usize| parts[..number].concat().len();
+    let mut damaged = whole.clone();
+    damaged[start(events[2]) + 150] ^= 1;
+    let unknown =
+        with_header(&whole, events[1], |header| header.block_type = telemetry_format::BlockType::Unknown(99));
+    let mut newer = whole.clone();
+    // The version of the format, in every header.
+    for number in 0..parts.len() {
+        newer[start(number) + 8] ^= 0x40;
+    }
+    let folder = Folder::new()
+        .with("whole.tel", &whole)
+        .with("spans.tel", spans::stream())
+        .with("cut.tel", &whole[..start(events[3]) + 50])
+        .with("damaged.tel", damaged)
+        .with("unknown.tel", unknown)
+        .with("newer.tel", newer)
+        .with("empty", "")
+        .with("noise", b"\x7fELF\x02\x01\x01".repeat(700))
+        .with("app.ring", image(&gc(), 3))
+        .with("events.toml", GC)
+        .with("events.lock", released(GC))
+        .with("cnv.txt", "000000000000000A  101\n");
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder
+}
+
+#[track_caller]
+fn check(folder: &Folder, args: &str, expected: i32, says: &str) {
+    let run = folder.run(args);
+    assert_eq!(run.code, Some(expected), "{args}: {}", run.stderr);
+    assert!(run.stderr.contains(says), "{args}: {}", run.stderr);
+    let is_clean = !run.stderr.contains("panicked") && !run.stderr.contains("RUST_BACKTRACE");
+    assert!(is_clean, "{args}: {}", run.stderr);
+}
+
+#[test]
+fn inputs_that_are_not_whole() {
+    let folder = folder();
+    // By file: the exit code, that with --strict, and what is said.
+    let table = [
+        ("whole.tel", 0, 0, "complete: "),
+        ("cut.tel", 1, 1, "incomplete: "),
+        ("damaged.tel", 1, 1, "incomplete: "),
+        ("unknown.tel", 0, 1, "unknown type 99"),
+        ("newer.tel", 1, 1, "version"),
+        ("empty", 1, 1, "empty"),
+        ("noise", 1, 1, "not a telemetry stream"),
+        ("folder", 2, 2, "is a directory"),
+        ("missing.tel", 2, 2, "No such file"),
+    ];
+    for reader in READERS {
+        for (file, code, strict, says) in table {
+            // Headers do not show what is wrong inside of a block.
+            if reader.starts_with("info") && file == "damaged.tel" {
+                continue;
+            }
+            check(&folder, &reader.replace("FILE", file), code, says);
+            check(&folder, &(reader.replace("FILE", file) + " --strict"), strict, says);
+        }
+    }
+    for (other, good) in OTHERS {
+        for (file, code) in [(good, 0), ("empty", 1), ("folder", 2), ("missing.tel", 2)] {
+            check(&folder, &other.replace("FILE", file), code, if code == 0 { "" } else { " " });
+        }
+    }
+}
+
+/// What cannot be opened: a file without permission, unless root runs this, and what nobody can open, a socket.
+#[test]
+#[cfg(unix)]
+fn an_input_that_cannot_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+    let folder = folder();
+    let _socket = UnixListener::bind(folder.path("socket")).unwrap();
+    let mut unreadable = vec!["socket"];
+    std::fs::set_permissions(folder.path("noise"), PermissionsExt::from_mode(0o000)).unwrap();
+    match std::fs::File::open(folder.path("noise")) {
+        Err(_) => unreadable.push("noise"),
+        Ok(_) => eprintln!("SKIPPED: a file without permission, which root can read"),
+    }
+    for command in READERS.into_iter().chain(OTHERS.map(|(other, _)| other)) {
+        for file in &unreadable {
+            check(&folder, &command.replace("FILE", file), 2, "cannot read");
+        }
+    }
+}
+
+fn ends(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), String::from_utf8(output.stderr.clone()).unwrap())
+}
+
+/// Every command that writes: a full disk is said, a reader that has enough is not.
+#[test]
+#[cfg(target_os = "linux")]
+fn outputs_that_take_nothing() {
+    let folder = folder();
+    // A stream without spans would have nothing to be written.
+    let of_streams = READERS.into_iter().map(|reader| reader.replace("FILE", "spans.tel"));
+    let of_others = OTHERS.into_iter().map(|(other, good)| other.replace("FILE", good));
+    let all = of_streams.chain(of_others).chain(WITHOUT.map(str::to_string));
+    for args in all.filter(|args| !args.contains("-d ")) {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let (code, stderr) = ends(&folder.command(&args).stdout(full).output().unwrap());
+        assert_eq!(code, Some(2), "{args}: {stderr}");
+        assert!(stderr.contains("No space left on device"), "{args}: {stderr}");
+
+        let mut child = folder.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        let code = child.wait().unwrap().code();
+        // One that has written all before the pipe was closed ends with its verdict.
+        assert_eq!(code, Some(0), "{args}: {stderr}");
+        assert!(!stderr.contains("pipe"), "{args}: {stderr}");
+    }
+    // With -o the old file stays.
+    for args in ["print", "csv", "cnv", "txt", "info", "stats", "spans"] {
+        std::fs::write(folder.path("out"), "old").unwrap();
+        for input in ["missing.tel", "folder"] {
+            check(&folder, &format!("{args} {input} -o out"), 2, "cannot read");
+        }
+        check(&folder, &format!("{args} spans.tel -o /dev/full"), 2, "No space left on device");
+        check(&folder, &format!("{args} whole.tel -o folder"), 2, "directory");
+        assert_eq!(std::fs::read_to_string(folder.path("out")).unwrap(), "old", "{args}");
+        check(&folder, &format!("{args} spans.tel -o out"), 0, "complete: ");
+        assert_ne!(std::fs::read_to_string(folder.path("out")).unwrap(), "old", "{args}");
+    }
+    let left = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().ends_with(".tmp")));
+}
+
+/// A request to end while a file is written removes what there is of it, and of no other.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_nothing_behind() {
+    use std::io::Write;
+    use std::process::Command;
+    let folder = folder();
+    let mut fifo = Command::new("mkfifo");
+    assert!(fifo.arg(folder.path("pipe")).status().unwrap().success());
+    let mut child = folder.command("cnv pipe -o out.txt").spawn().unwrap();
+    let mut pipe = OpenOptions::new().write(true).open(folder.path("pipe")).unwrap();
+    pipe.write_all(&gc()).unwrap();
+    let is_there = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".tmp");
+    let temporary = || {
+        std::fs::read_dir(folder.path(""))
+            .unwrap()
+            .filter(|entry| is_there(&entry.as_ref().unwrap().file_name()))
+            .count()
+    };
+    let start = std::time::Instant::now();
+    while temporary() == 0 && start.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!((temporary(), folder.path("out.txt").exists()), (0, false));
+}

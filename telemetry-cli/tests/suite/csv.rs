@@ -1,0 +1,61 @@
+//! `csv`.
+
+use std::process::Command;
+
+use crate::run::{Folder, run};
+use crate::streams::{gc, labelled, two_registries};
+
+#[test]
+fn csv() {
+    let folder =
+        Folder::new().with("gc.tel", gc()).with("two.tel", two_registries()).with("labels.tel", labelled());
+    folder.check(
+        "csv",
+        &[
+            "csv gc.tel --event PoolInit",
+            "csv gc.tel --kind Trace --to 2ms",
+            "csv gc.tel --event Note --event Everything",
+            "csv two.tel",
+            "csv labels.tel --event Intern -o out.csv",
+            "csv gc.tel -d tables --kind Trace --kind Pool",
+            "csv gc.tel -d gc.tel",
+            "csv gc.tel -d tables -o out.csv",
+            "csv two.tel -d two",
+        ],
+    );
+    let names = |dir: &str| {
+        let names = std::fs::read_dir(folder.path(dir)).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("tables"), ["PoolInit.csv", "TraceEnd.csv", "TraceStart.csv"]);
+    assert_eq!(names("two"), ["app.RequestBegin.csv", "gc.PoolInit.csv"]);
+    let pools = std::fs::read_to_string(folder.path("tables/PoolInit.csv")).unwrap();
+    assert_eq!(pools.as_bytes(), folder.run("csv gc.tel --event PoolInit").stdout);
+}
+
+/// What others read is what was written: Python's own reader of such files, and every number and string.
+#[test]
+fn others_read_the_same() {
+    const SCRIPT: &str = "
+import csv, json, sys
+for row in csv.DictReader(sys.stdin):
+    print(json.dumps([row[name] for name in ('event', 'text', 'u64', 'i64', 'four', 'access')]))";
+    let folder = Folder::new().with("gc.tel", gc());
+    let csv = folder.run("csv gc.tel --event Note --event Everything").stdout;
+    let Ok(_) = Command::new("python3").arg("--version").output() else {
+        eprintln!("SKIPPED: no python3 to read the file with");
+        return;
+    };
+    let read = run(Command::new("python3").args(["-c", SCRIPT]).env("PYTHONIOENCODING", "utf-8"), &csv);
+    assert_eq!(read.code, Some(0), "{}", read.stderr);
+    let rows = String::from_utf8(read.stdout).unwrap();
+    let rows: Vec<Vec<String>> = rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let texts: Vec<&str> = rows.iter().filter(|row| row[0] == "Note").map(|row| row[1].as_str()).collect();
+    assert_eq!(texts, ["plain", "say \"hello \\world\"", "two\nlines \u{1b}[31m", "größe"]);
+    let four = "[0,-1,2147483647,-2147483648]";
+    let expected =
+        ["Everything", "", "18446744073709551615", "-9223372036854775808", four, "Read|Write|Run|0x10"];
+    assert_eq!(rows.last().unwrap(), &expected);
+}

@@ -1,0 +1,93 @@
+//! `--json` is what its schemas say, and nothing is lost in it.
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::run::Folder;
+use crate::spans;
+use crate::streams::{gc, labelled, lossy, two_registries};
+
+const EVENT: &str = include_str!("../../schemas/event.schema.json");
+const STATS: &str = include_str!("../../schemas/stats.schema.json");
+const SPANS: &str = include_str!("../../schemas/spans.schema.json");
+
+fn folder() -> Folder {
+    Folder::new()
+        .with("gc.tel", gc())
+        .with("labels.tel", labelled())
+        .with("lossy.tel", lossy())
+        .with("two.tel", two_registries())
+        .with("spans.tel", spans::stream())
+        .with("empty.tel", "")
+}
+
+#[track_caller]
+fn check(schema: &Validator, what: &str, value: &Value) {
+    if let Err(error) = schema.validate(value) {
+        panic!("{what}: {error} at {}: {value}", error.instance_path());
+    }
+}
+
+fn schema(text: &str) -> Validator {
+    jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
+}
+
+#[test]
+fn output_is_what_the_schemas_say() {
+    let folder = folder();
+    let (event, stats, spans) = (schema(EVENT), schema(STATS), schema(SPANS));
+    for name in ["gc.tel", "labels.tel", "lossy.tel", "two.tel", "spans.tel", "empty.tel"] {
+        let mut lines = 0;
+        for args in ["print --json", "print --json-strings", "print --follow --json --kind Pool -"] {
+            let input = std::fs::read(folder.path(name)).unwrap();
+            let file = if args.ends_with('-') { "" } else { name };
+            let run = folder.run_on(&format!("{args} {file}"), &input);
+            for line in String::from_utf8(run.stdout).unwrap().lines() {
+                check(&event, name, &serde_json::from_str(line).unwrap());
+                lines += 1;
+            }
+        }
+        assert_eq!(lines == 0, name == "empty.tel", "{name}");
+        let object =
+            |args: &str| serde_json::from_slice(&folder.run(&format!("{args} {name}")).stdout).unwrap();
+        check(&stats, name, &object("stats --json"));
+        check(&spans, name, &object("spans --json"));
+    }
+    // A schema that takes anything would prove nothing.
+    let mut wrong: Value =
+        serde_json::from_slice(&folder.run("print --json --event Heartbeat gc.tel").stdout).unwrap();
+    wrong["params"] = Value::Null;
+    assert!(event.validate(&wrong).is_err());
+}
+
+#[test]
+fn events_as_json() {
+    folder().check(
+        "events_as_json",
+        &[
+            "print --json gc.tel --event PoolInit --event TraceStart --event Note --event Everything",
+            "print --json labels.tel",
+            "print --json-strings gc.tel --event Everything",
+            "print --json two.tel -o out.json",
+        ],
+    );
+}
+
+/// Numbers keep all their digits, whatever reads them.
+#[test]
+fn numbers_are_exact() {
+    let folder = folder();
+    let lines = |args: &str| -> Vec<Value> {
+        let run = folder.run(args);
+        let text = String::from_utf8(run.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let numbers = lines("print --json gc.tel --event Everything");
+    assert_eq!(numbers[2]["params"]["u64"], u64::MAX);
+    assert_eq!(numbers[2]["params"]["i64"], i64::MIN);
+    let strings = lines("print --json-strings gc.tel --event Everything");
+    assert_eq!(strings[2]["params"]["u64"], u64::MAX.to_string());
+    assert_eq!(strings[2]["params"]["i64"], i64::MIN.to_string());
+    assert_eq!(strings[2]["params"]["some"][0], u64::MAX.to_string());
+    assert_eq!(strings[2]["params"]["u16"], u16::MAX, "narrow numbers stay numbers");
+}

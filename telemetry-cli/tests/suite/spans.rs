@@ -1,0 +1,242 @@
+//! `spans`.
+
+use serde_json::Value as Json;
+use telemetry_decode::{Facts, Lane, Named, Text, Value, Writer};
+use telemetry_format::Loss;
+
+use crate::run::Folder;
+use crate::streams::{blocks, events_blocks};
+
+const RELATION: &str = include_str!("../data/spans.toml");
+
+const PHASE_BEGIN: u16 = 1;
+const PHASE_END: u16 = 2;
+const JOB_BEGIN: u16 = 3;
+const JOB_END: u16 = 4;
+const ENTER: u16 = 5;
+const LEAVE: u16 = 6;
+
+/// A run whose ticks are nanoseconds.
+struct Run {
+    writer: Writer<Vec<u8>>,
+    /// That of no thread.
+    lane: Lane,
+}
+
+impl Run {
+    fn new() -> Run {
+        let registry = telemetry_schema::parse(RELATION).unwrap();
+        let mut writer = Writer::new(Vec::new()).block_size(64);
+        let mut facts = Facts::default();
+        facts.set("program", "spans");
+        facts.set("clock", "os");
+        writer.session(7, &facts, 0, 1_795_240_051_000_000_000).unwrap();
+        let registry = writer.registry(7, &registry).unwrap();
+        Run { writer, lane: Lane { session: 7, thread: 0, registry } }
+    }
+
+    fn lane(&self, thread: u32) -> Lane {
+        Lane { thread, ..self.lane }
+    }
+
+    fn event(&mut self, thread: u32, ns: u64, code: u16, values: &[Value]) -> &mut Run {
+        let lane = self.lane(thread);
+        self.writer.event(lane, code, ns, values).unwrap();
+        self
+    }
+
+    fn phase(&mut self, thread: u32, ns: u64, is_begin: bool) -> &mut Run {
+        match is_begin {
+            true => self.event(thread, ns, PHASE_BEGIN, &[Value::Unsigned(1)]),
+            false => self.event(thread, ns, PHASE_END, &[]),
+        }
+    }
+
+    fn job(&mut self, thread: u32, ns: u64, is_begin: bool, job: u64) -> &mut Run {
+        let code = if is_begin { JOB_BEGIN } else { JOB_END };
+        self.event(thread, ns, code, &[Value::Pointer(job)])
+    }
+
+    fn queue(&mut self, thread: u32, ns: u64, code: u16, queue: i128, who: &str) -> &mut Run {
+        self.event(thread, ns, code, &[Value::Named(Named::new(queue)), Value::String(Text(who.as_bytes()))])
+    }
+
+    /// A thread loses events behind what it has, in a lane of a kind.
+    fn lose(&mut self, thread: u32, kind: u8) -> &mut Run {
+        let lane = self.lane(thread);
+        self.writer.flush().unwrap();
+        self.writer.lose(lane, kind, Loss { pool: 3, ..Loss::default() }).unwrap();
+        self
+    }
+
+    fn finish(&mut self) -> Vec<u8> {
+        let mut run = std::mem::replace(self, Run::new());
+        run.writer.end(7, 1_000_000).unwrap();
+        run.writer.finish().unwrap()
+    }
+}
+
+/// All that can happen to a span.
+pub(crate) fn stream() -> Vec<u8> {
+    let mut run = Run::new();
+    // Nested, and a job that ends on another thread meanwhile.
+    run.phase(1, 100, true).job(1, 150, true, 0xa0).phase(1, 200, true).phase(1, 300, false);
+    run.job(2, 350, false, 0xa0).phase(1, 1_100, false);
+    // Ended without having begun; begun without an end; begun again.
+    run.phase(2, 1_200, false).job(1, 1_300, true, 0xb0).job(1, 1_400, true, 0xb0).job(1, 1_450, false, 0xb0);
+    run.phase(2, 1_500, true);
+    run.queue(1, 2_000, ENTER, 1, "me").queue(1, 2_500, LEAVE, 1, "me");
+    run.queue(1, 3_000, ENTER, 2, "say, \"you\"").queue(2, 3_700, LEAVE, 2, "say, \"you\"");
+    run.finish()
+}
+
+#[test]
+fn spans() {
+    let folder = Folder::new().with("spans.tel", stream());
+    folder.check(
+        "spans",
+        &[
+            "spans spans.tel",
+            "spans --strict --span Phase --top 1 spans.tel",
+            "spans --csv spans.tel",
+            "spans --span Nothing spans.tel",
+            "spans --json --span Job --top 1 spans.tel",
+            "spans --kind Job - < spans.tel",
+        ],
+    );
+}
+
+/// What the command says of the spans of a stream, by name.
+#[track_caller]
+fn check(stream: &[u8], args: &str, expected: &[(&str, &str, Json)]) {
+    let folder = Folder::new().with("x.tel", stream);
+    let run = folder.run(&format!("spans --json {args} x.tel"));
+    let told: Json = serde_json::from_slice(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+    for (name, path, value) in expected {
+        let span = told["spans"].as_array().unwrap().iter().find(|span| span["span"] == *name).unwrap();
+        assert_eq!(span.pointer(path), Some(value), "{name}{path}: {span:#}");
+    }
+}
+
+#[test]
+fn self_time_is_that_of_the_innermost_span() {
+    let mut run = Run::new();
+    // 0 ... 100 with 10..40, 50..90 in it, and 60..70 in that; on another thread 0..1000, which is no part of it.
+    run.phase(2, 0, true);
+    for (ns, is_begin) in
+        [(0, true), (10, true), (40, false), (50, true), (60, true), (70, false), (90, false), (100, false)]
+    {
+        run.phase(1, ns, is_begin);
+    }
+    run.phase(2, 1_000, false);
+    let expected = [
+        ("Phase", "/duration_ns/count", Json::from(5)),
+        ("Phase", "/total_ns", Json::from(100 + 30 + 40 + 10 + 1_000)),
+        ("Phase", "/total_self_ns", Json::from(100 + 1_000)),
+        ("Phase", "/self_ns/max", Json::from(1_000)),
+        ("Phase", "/self_ns/min", Json::from(10)),
+    ];
+    check(&run.finish(), "", &expected);
+}
+
+/// Jobs that overlap without nesting share no time.
+#[test]
+fn overlapping_spans_share_no_time() {
+    let mut run = Run::new();
+    run.job(1, 0, true, 1).job(1, 10, true, 2).job(1, 30, false, 1).job(1, 60, false, 2);
+    let expected = [("Job", "/total_ns", Json::from(30 + 50)), ("Job", "/total_self_ns", Json::from(60))];
+    check(&run.finish(), "", &expected);
+}
+
+#[test]
+fn a_loss_in_between_makes_a_span_uncertain() {
+    const PHASE: u8 = 0;
+    const JOB: u8 = 1;
+    // Which lane loses events; how many spans that makes uncertain. A lane tells its loss in its next block, which may
+    // be anywhere up to that block's end; the other half of what has a key may have been on any thread.
+    let table = [(1, PHASE, 1, 0), (2, PHASE, 1, 0), (1, JOB, 0, 2), (2, JOB, 0, 2)];
+    for (thread, kind, phases, jobs) in table {
+        let mut run = Run::new();
+        let pairs = |run: &mut Run, ns: u64| {
+            for thread in [1, 2] {
+                run.phase(thread, ns, true).phase(thread, ns + 1, false);
+                let job = thread.into();
+                run.job(thread, ns + 2, true, job).job(thread, ns + 3, false, job);
+            }
+            run.writer.flush().unwrap();
+        };
+        pairs(&mut run, 0);
+        run.phase(1, 10, true).job(1, 11, true, 0x20).lose(thread, kind);
+        run.phase(2, 90, true).phase(2, 91, false).job(2, 92, true, 0x30).job(2, 93, false, 0x30);
+        run.phase(1, 100, false).job(1, 101, false, 0x20);
+        run.writer.flush().unwrap();
+        pairs(&mut run, 200);
+        let expected = [
+            ("Phase", "/duration_ns/count", Json::from(6)),
+            ("Phase", "/uncertain", Json::from(phases)),
+            ("Job", "/duration_ns/count", Json::from(6)),
+            ("Job", "/uncertain", Json::from(jobs)),
+        ];
+        check(&run.finish(), "", &expected);
+    }
+}
+
+/// Whichever block is damaged or missing, what is paired over the hole is uncertain, and no end is paired with the wrong begin.
+#[test]
+fn damage_makes_spans_uncertain() {
+    let mut run = Run::new();
+    for number in 0..40 {
+        run.job(1, 100 * number, true, 0x10).job(1, 100 * number + 50, false, 0x10);
+    }
+    let whole = run.finish();
+    let parts = blocks(&whole);
+    let events = events_blocks(&parts);
+    for &number in &events[1..events.len() - 1] {
+        let missing = [parts[..number].concat(), parts[number + 1..].concat()].concat();
+        let mut damaged = whole.clone();
+        let end = parts[..=number].concat().len();
+        damaged[end - 1] ^= 1;
+        for (what, stream) in [("missing", missing), ("damaged", damaged)] {
+            let folder = Folder::new().with("x.tel", &stream);
+            let run = folder.run("spans --json --top 100 x.tel");
+            let told: Json = serde_json::from_slice(&run.stdout).unwrap();
+            for long in told["longest"].as_array().unwrap() {
+                let is_right = long["duration_ns"] == 50;
+                assert!(is_right || long["certain"] == false, "{what} {number}: {long}");
+            }
+            for one in told["unmatched"].as_array().unwrap() {
+                assert_eq!(one["certain"], false, "{what} {number}: {one}");
+            }
+            assert!(told["spans"][0]["duration_ns"]["count"].as_u64().unwrap() >= 20, "{what} {number}");
+        }
+    }
+}
+
+/// Too many open spans cost no memory: the oldest are given up, and said.
+#[test]
+fn the_oldest_are_given_up() {
+    let mut run = Run::new();
+    for job in 0..100 {
+        run.job(1, job, true, job);
+    }
+    // Those that are left are the last ten; nested ones are taken from the bottom.
+    for job in 0..100 {
+        run.job(1, 100 + job, false, job);
+    }
+    for ns in 0..30 {
+        run.phase(1, 200 + ns, true);
+    }
+    for ns in 0..30 {
+        run.phase(1, 230 + ns, false);
+    }
+    let expected = [
+        ("Job", "/duration_ns/count", Json::from(10)),
+        ("Job", "/given_up", Json::from(90)),
+        ("Job", "/ends_without_begin", Json::from(90)),
+        ("Phase", "/duration_ns/count", Json::from(10)),
+        ("Phase", "/given_up", Json::from(20)),
+        ("Phase", "/duration_ns/min", Json::from(1)),
+        ("Phase", "/duration_ns/max", Json::from(19)),
+    ];
+    check(&run.finish(), "--max-open 10", &expected);
+}
