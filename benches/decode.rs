@@ -40,17 +40,17 @@ fn main() -> io::Result<()> {
         row("generic decoding of W", Goal::AtLeast(40.0)),
         row("generic decoding of W, every value looked at", Goal::More),
         row("the same, by time", Goal::More),
-        row("telemetry cnv", Goal::AtLeast(8.0)),
-        row("telemetry print", Goal::More),
     ];
+    rows.extend(COMMANDS.map(|(args, goal)| row(args, goal)));
     let bytes = std::fs::read(&file)?;
     for _ in 0..ROUNDS {
         rows[0].add(typed(&bytes)?, 1.0);
         rows[1].add(generic(&bytes, Order::Stream, false)?, 1.0);
         rows[2].add(generic(&bytes, Order::Stream, true)?, 1.0);
         rows[3].add(generic(&bytes, Order::Time, true)?, 1.0);
-        rows[4].add(run(&command, "cnv", &file)?, 1.0);
-        rows[5].add(run(&command, "print", &file)?, 1.0);
+        for (row, (args, _)) in rows[4..].iter_mut().zip(COMMANDS) {
+            row.add(run(&command, args, &file)?, 1.0);
+        }
     }
     drop(bytes);
     let big = dir.path().join("big.tel");
@@ -64,6 +64,16 @@ fn main() -> io::Result<()> {
     println!("\nthe last stream has {len} bytes");
     Ok(())
 }
+
+/// The command as a whole process: arguments, and events a second.
+const COMMANDS: [(&str, Goal); 6] = [
+    ("cnv", Goal::AtLeast(8.0)),
+    ("txt", Goal::AtLeast(4.0)),
+    ("print", Goal::AtLeast(4.0)),
+    ("print --json", Goal::AtLeast(2.0)),
+    ("csv", Goal::More),
+    ("stats", Goal::More),
+];
 
 /// Millions a second.
 fn rate(start: Instant, events: u64) -> f64 {
@@ -116,15 +126,15 @@ fn checksum() -> u64 {
 }
 
 /// A whole process of the command, its output thrown away.
-fn run(command: &Path, subcommand: &str, file: &Path) -> io::Result<f64> {
+fn run(command: &Path, args: &str, file: &Path) -> io::Result<f64> {
     let start = Instant::now();
     let status = Command::new(command)
-        .arg(subcommand)
+        .args(args.split(' '))
         .arg(file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()?;
-    assert!(status.success(), "telemetry {subcommand} failed");
+    assert!(status.success(), "telemetry {args} failed");
     Ok(rate(start, EVENTS))
 }
 
