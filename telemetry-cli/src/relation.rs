@@ -23,13 +23,20 @@ impl RelationArgs {
             Ok(relation) => return Ok(relation),
             Err(error) => error,
         };
-        if self.own
-            && let LoadCause::Invalid { text, .. } = &error.cause
-            && let Ok(registry) = parse_embedded(text)
-        {
-            return Ok(Relation { registry, allows: Vec::new(), text: text.clone() });
+        match &error.cause {
+            LoadCause::Invalid { text, .. } => self.of_own(text).ok_or(error),
+            _ => Err(error),
         }
-        Err(error)
+    }
+
+    /// Reads and checks the text of a relation, if nothing is wrong with it.
+    pub(crate) fn parse(&self, text: &str) -> Option<Relation> {
+        Relation::parse(text).ok().or_else(|| self.of_own(text))
+    }
+
+    fn of_own(&self, text: &str) -> Option<Relation> {
+        let registry = self.own.then(|| parse_embedded(text).ok()).flatten()?;
+        Some(Relation { registry, allows: Vec::new(), text: text.to_string() })
     }
 }
 

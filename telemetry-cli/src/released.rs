@@ -18,6 +18,8 @@ pub(crate) struct Released {
     is_lock: bool,
     /// It is a file that stands on disk, and not in git alone.
     pub(crate) is_on_disk: bool,
+    /// It is the lock beside the relation, and nothing else that was asked for.
+    is_last: bool,
 }
 
 impl Released {
@@ -47,7 +49,14 @@ impl Released {
     pub(crate) fn lock(place: &Path) -> Result<Option<Released>, Failure> {
         let loaded = load_lock(place).map_err(|error| Failure::new(without_word(&error)))?;
         let name = place.display().to_string();
-        Ok(loaded.map(|(lock, text)| Released { name, lock, text, is_lock: true, is_on_disk: true }))
+        Ok(loaded.map(|(lock, text)| Released {
+            name,
+            lock,
+            text,
+            is_lock: true,
+            is_on_disk: true,
+            is_last: true,
+        }))
     }
 
     /// What `--against` names: a file if there is one of that name, else a revision of git.
@@ -69,14 +78,19 @@ impl Released {
             false => parse_embedded(&text).map(|registry| Lock::of(&registry, None)),
         };
         match lock {
-            Ok(lock) => Ok(Released { name, lock, text, is_lock, is_on_disk }),
+            Ok(lock) => Ok(Released { name, lock, text, is_lock, is_on_disk, is_last: false }),
             Err(invalid) => Err(Failure::new(without_word(&invalid.render(&name, &text)))),
         }
     }
 
     /// What changed since, and whether the version is right for it.
     pub(crate) fn judge(&self, relation: &Relation) -> Judgement {
-        judge(&self.lock, &relation.registry, &relation.allows)
+        let mut judgement = judge(&self.lock, &relation.registry, &relation.allows);
+        if !self.is_last {
+            // They are about the last release. Between others there need not be what they allow.
+            judgement.idle.clear();
+        }
+        judgement
     }
 
     /// What is said about a judgement of a relation, which `shown` names.

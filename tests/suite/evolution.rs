@@ -189,7 +189,7 @@ fn further(walk: &mut Walk) {
     }
     // The reviewer of the median change sees what would break.
     let witness = walk.says("telemetry check --witness witness.tel", true);
-    assert!(witness.contains("1.1.0 wrote") && witness.contains("1.0.1 would read"), "{witness}");
+    assert!(witness.contains("written now") && witness.contains("read by 1.0.1"), "{witness}");
     let decoded = walk.says("./cache-1.0.1 witness.tel", true);
     assert!(decoded.contains("other_form: 2"), "{decoded}");
 

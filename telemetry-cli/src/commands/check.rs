@@ -104,7 +104,7 @@ impl Args {
             let mut found = self.look_at(path);
             let mut fixes = Vec::new();
             if self.fix {
-                fixes = fix::fix(path, &mut found)?;
+                fixes = fix::fix(&self.relation, path, &mut found)?;
             }
             let witnesses = self.witnesses(&found)?;
             let report = FileReport::new(path, &found, fixes, witnesses);

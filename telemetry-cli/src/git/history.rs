@@ -51,8 +51,8 @@ impl GitFile {
             return Err(self.in_no_revision());
         }
         let format = format!("--format={START}%H %ct %s");
-        let options = "log --follow --first-parent -m --raw -z --no-abbrev --no-color --no-ext-diff \
-                       --no-show-signature --encoding=UTF-8";
+        let options = "-c log.showRoot=true log --follow --first-parent -m --raw -z --no-abbrev --no-color --no-ext-diff \
+                       --no-relative --no-show-signature --encoding=UTF-8";
         let mut args: Vec<&OsStr> =
             options.split(' ').filter(|word| !word.is_empty()).map(OsStr::new).collect();
         args.extend([format.as_ref(), "HEAD".as_ref(), "--".as_ref(), self.name.as_os_str()]);

@@ -19,7 +19,9 @@ const NOTHING: &str = "nothing";
 /// An event that would be misread.
 #[derive(Serialize, PartialEq, Eq)]
 pub(crate) struct Misreading {
+    /// By the new relation.
     pub(crate) wrote: String,
+    /// By the old one.
     pub(crate) would_read: String,
 }
 

@@ -111,12 +111,12 @@ fn breaks(change: &Change) -> String {
 
 impl Witness {
     /// For people: the change, and what would be read of what was written.
-    pub(crate) fn append_text(&self, out: &mut String, released: &str, version: &str) {
+    pub(crate) fn append_text(&self, out: &mut String, released: &str) {
         let _ = writeln!(out, "witness: {}", self.message);
-        let (wrote, would_read) = (format!("{version} wrote"), format!("{released} would read"));
+        let reader = format!("read by {released}");
         for event in &self.events {
-            let _ = writeln!(out, "  {wrote:width$}  {}", event.wrote, width = would_read.len());
-            let _ = writeln!(out, "  {would_read}  {}", event.would_read);
+            let _ = writeln!(out, "  {:width$}  {}", "written now", event.wrote, width = reader.len());
+            let _ = writeln!(out, "  {reader}  {}", event.would_read);
         }
         if let Some(breaks) = &self.breaks {
             let _ = writeln!(out, "  no byte is misread; {breaks}");

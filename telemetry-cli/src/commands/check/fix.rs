@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde::Serialize;
-use telemetry_schema::Relation;
 use telemetry_schema::version::fixed;
 
 use super::{Compared, Found};
 use crate::exit::{Failure, report};
 use crate::output::Output;
+use crate::relation::RelationArgs;
 
 /// A line of the file that is another now.
 #[derive(Serialize)]
@@ -32,13 +32,13 @@ impl Fix {
 ///
 /// # Errors
 /// If the file cannot be written; it is as it was then.
-pub(super) fn fix(path: &Path, found: &mut Found) -> Result<Vec<Fix>, Failure> {
+pub(super) fn fix(args: &RelationArgs, path: &Path, found: &mut Found) -> Result<Vec<Fix>, Failure> {
     let Found::Compared(compared) = found else { return Ok(Vec::new()) };
     if compared.judgement.is_met() {
         return Ok(Vec::new());
     }
     let shown = path.display();
-    let Some(new) = right(compared) else {
+    let Some(new) = right(args, compared) else {
         report(format!(
             "`{shown}` is left as it is: a higher version does not make up for all that is wrong"
         ));
@@ -53,10 +53,9 @@ pub(super) fn fix(path: &Path, found: &mut Found) -> Result<Vec<Fix>, Failure> {
 }
 
 /// The relation as it should be, if its version and `since`s are all that is wrong.
-fn right(compared: &Compared) -> Option<Compared> {
+fn right(args: &RelationArgs, compared: &Compared) -> Option<Compared> {
     let Compared { relation, released, judgement } = compared;
-    let text = fixed(relation, judgement)?;
-    let relation = Relation::parse(text).ok()?;
+    let relation = args.parse(&fixed(relation, judgement)?)?;
     let judgement = released.judge(&relation);
     judgement.is_met().then(|| Compared { relation, released: released.clone(), judgement })
 }

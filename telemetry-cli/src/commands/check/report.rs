@@ -136,9 +136,9 @@ impl FileReport {
     /// What is said on standard output: of what was fixed, and of a file with which nothing is wrong.
     pub(super) fn text(&self) -> String {
         let mut out: String = self.fixes.iter().map(|fix| fix.text(&self.file)).collect();
-        if let (Some(comparison), Some(registry)) = (&self.comparison, &self.registry) {
+        if let Some(comparison) = &self.comparison {
             for witness in &self.witnesses {
-                witness.append_text(&mut out, &comparison.against_version, &registry.registry_version);
+                witness.append_text(&mut out, &comparison.against_version);
             }
         }
         if self.verdict != "good" {

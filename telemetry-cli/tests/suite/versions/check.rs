@@ -112,6 +112,45 @@ fn a_fix_is_refused_where_no_number_makes_up() {
     );
 }
 
+/// They are about the last release, and so no mistake where another one is compared with.
+#[test]
+fn allows_are_about_the_last_release() {
+    check(
+        "versions_allow",
+        &[
+            "release",
+            "edit events.toml | name = \"Miss\" | name = \"Missed\"",
+            r#"append events.toml | \n[[allow]]\nchange = "event-renamed"\nevent = "Missed"\nreason = "nobody has a stream with it"\n"#,
+            "git init -q",
+            "commit allowed",
+            "check",
+            "check --against HEAD",
+            "check --against HEAD:events.lock",
+            "edit events.toml | name = \"Missed\" | name = \"Miss\"",
+            "check --github",
+        ],
+    );
+}
+
+/// An output of its own has nothing to do with the file that is fixed, or with the witness.
+#[test]
+fn several_files_are_written_at_once() {
+    let folder = folder();
+    let run = folder.run("check --fix --witness break.tel -o said.txt");
+    assert_eq!((run.code, &*run.stderr), (Some(0), ""));
+    let said = std::fs::read_to_string(folder.path("said.txt")).unwrap();
+    assert!(
+        said.contains("in break.tel\n") && said.contains("4 changes since 1.0.0 of events.lock\n"),
+        "{said}"
+    );
+    let mut names: Vec<_> = std::fs::read_dir(folder.path("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["break.tel", "events.lock", "events.toml", "old.toml", "said.txt"]);
+}
+
 /// Whatever stands in the file, the JSON form says what the text does.
 #[test]
 fn json_says_as_much() {

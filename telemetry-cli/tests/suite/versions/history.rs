@@ -39,6 +39,13 @@ fn events_come_and_change_and_go() {
             "commit something else",
             "git merge -q --no-ff -m merge side",
             "history relations/cache.toml",
+            // Nothing that users set changes what they get.
+            "git config log.showRoot false",
+            "git config log.showSignature true",
+            "git config diff.relative true",
+            "git config diff.renames false",
+            "git config color.ui always",
+            "git config core.abbrev 4",
             "in relations",
             "history cache.toml --event Full --event Evicted",
             "history cache.toml --event 2",
