@@ -1784,10 +1784,15 @@ class Reader(_t.Generic[_E]):
         self._same: dict[int, dict[int, _Form]] = {}
         self._decoders: dict[tuple[int, int], tuple[_Decode, int]] = {}
         self._label_room = _LABEL_ROOM
+        #: Fingerprints of the relations that were found in the stream.
+        self._found: set[int] = set()
         own = module.registry()
         self.registries[own.fingerprint] = own
         try:
             self._blocks = self._scan()
+            if strict:
+                for fingerprint in sorted(self._found):
+                    self._forms(fingerprint)
             self._read_labels()
         except _b.BaseException:
             self.close()
@@ -1938,7 +1943,8 @@ class Reader(_t.Generic[_E]):
 
     def _registry_block(self, at: int, header: _Header, payload: bytes) -> None:
         self._session(header)
-        if header.registry in self.registries:
+        # The module's own yields to the stream's: units are not in the fingerprint.
+        if header.registry in self._found:
             return
         text, is_whole = self._texts.take(at, header, payload)
         if text is None:
@@ -1953,6 +1959,7 @@ class Reader(_t.Generic[_E]):
             found = registry.fingerprint
             if found == header.registry:
                 self._texts.forget(header)
+                self._found.add(found)
                 self.registries[found] = registry
             else:
                 why = f"a text of fingerprint {found:016x}, expected {header.registry:016x}"

@@ -1,6 +1,6 @@
 """Reads streams with generated modules, and writes every bit of what they give.
 
-A line of input is: module, order, way (`read` or `columns`), stream. The answer ends with a line `end`.
+A line of input is: module, order, way (`read`, `strict` or `columns`), stream. The answer ends with a line `end`.
 """
 
 import importlib.util
@@ -36,8 +36,8 @@ def shown(value, sort):
     return str(int(value))
 
 
-def by_events(module, order, path):
-    reader = module.read(path, order=order)
+def by_events(module, order, path, strict):
+    reader = module.read(path, order=order, strict=strict)
     attributes = {
         code: [(module._attribute(param.name), param.sort) for param in desc.params]
         for code, desc in module.EVENT.items()
@@ -72,7 +72,7 @@ def main():
 
                 columns.dump(module, stream, shown)
             else:
-                by_events(module, order, stream)
+                by_events(module, order, stream, way == "strict")
         except ImportError as error:
             print(f"no numpy: {error}")
         except (module.VersionError, OSError) as error:

@@ -38,12 +38,16 @@ fn stream(registry: &Registry, params: usize) -> Vec<u8> {
 
 /// What the module of one version gives of a stream of another.
 fn check(stream_relation: &Registry, params: usize, expected: &[&str]) {
+    check_way("read", stream_relation, params, expected);
+}
+
+fn check_way(way: &str, stream_relation: &Registry, params: usize, expected: &[&str]) {
     let module = Module::new(&relation(&[]));
     let path = module.with("stream.tel", &stream(stream_relation, params));
     for interpreter in interpreters() {
         let mut script = Script::new(interpreter, "dump.py");
         let module = module.path("events.py");
-        let found = script.ask(&format!("{} time read {}", module.display(), path.display()));
+        let found = script.ask(&format!("{} time {way} {}", module.display(), path.display()));
         let found: Vec<_> = found.iter().filter(|line| !line.starts_with("complete: ")).collect();
         assert_eq!(found, expected, "{interpreter}");
     }
@@ -89,6 +93,29 @@ fn events_of_another_form_are_passed_over_and_told() {
     check(&other, 5, &[MISS, SWEPT, "others 1", told]);
     let other = relation(&[("median = 0", "median = 1"), ("{ value = 1, doc = \"no room\" }", "3")]);
     let told = "other `Evicted` (0x0102): `Full` of type `Why` is 3 in the stream, 1 in the module";
+    check(&other, 5, &[MISS, SWEPT, "others 1", told]);
+}
+
+#[test]
+fn strict_readers_refuse_other_forms_alone() {
+    let other = relation(&[("median = 0", "median = 1"), ("unit = \"bytes\"", "unit = \"pages\"")]);
+    let why = [
+        "error: registry `cache` has version 1.1.2 in the stream, 1.0.2 in this module: some events have another form",
+        "  `Evicted` (0x0102): parameter `size` is in pages in the stream, in bytes in the module",
+        "help: read it with the module that `telemetry py` makes of the stream itself; without `strict` those events \
+         are passed over, and the others decode",
+    ];
+    check_way("strict", &other, 5, &why);
+    let newer = relation(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
+    check_way("strict", &newer, 5, &[MISS, SWEPT, "others 1"]);
+}
+
+/// The fingerprint does not tell units apart: what the stream says of them counts.
+#[test]
+fn the_streams_own_relation_counts() {
+    let other = relation(&[("unit = \"bytes\"", "unit = \"pages\"")]);
+    assert_eq!(other.fingerprint(), relation(&[]).fingerprint());
+    let told = "other `Evicted` (0x0102): parameter `size` is in pages in the stream, in bytes in the module";
     check(&other, 5, &[MISS, SWEPT, "others 1", told]);
 }
 
