@@ -46,16 +46,21 @@ fn memory_stays_small() {
 
 /// Threads that talk much, in turns.
 pub(crate) fn big(threads: u64) -> Vec<u8> {
+    events(threads, STREAM_KIB as u64, 1000)
+}
+
+/// So many events with a text of so many bytes, of threads that take turns.
+pub(crate) fn events(threads: u64, count: u64, bytes: usize) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     let mut facts = Facts::default();
     facts.set("clock", "os");
     writer.session(1, &facts, 0, 1).unwrap();
     let registry = writer.registry(1, &gc_registry()).unwrap();
-    let text = "x".repeat(1000);
-    for number in 0..STREAM_KIB as u64 {
+    let text = "x".repeat(bytes);
+    for number in 0..count {
         let lane = Lane { session: 1, thread: 1 + (number % threads) as u32, registry };
         writer.event(lane, 0xffff, number, &[Value::String(Text(text.as_bytes()))]).unwrap();
     }
-    writer.end(1, STREAM_KIB as u64).unwrap();
+    writer.end(1, count).unwrap();
     writer.finish().unwrap()
 }
