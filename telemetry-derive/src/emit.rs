@@ -61,7 +61,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
 struct Emitter<'r> {
     event: &'r Event,
     name: syn::Ident,
-    /// Bit in the mask.
+    /// Where the event's switch is: the byte of the mask, and the bit of that.
+    byte: Literal,
     bit: Literal,
     params: Vec<syn::Ident>,
     arguments: Vec<Argument>,
@@ -83,7 +84,8 @@ impl<'r> Emitter<'r> {
         let kind = Literal::usize_unsuffixed(event.kind);
         let inherit = registry.kind_of(event).clock == Clock::Inherit;
         let code = Literal::u16_unsuffixed(event.code);
-        let bit = Literal::usize_unsuffixed(bit);
+        let index = Literal::usize_unsuffixed(bit);
+        let (byte, bit) = (Literal::usize_unsuffixed(bit / 8), Literal::usize_unsuffixed(bit % 8));
         let fields =
             arguments.iter().rev().fold(quote!(()), |rest, Argument { field, .. }| quote!((#field, #rest)));
         Emitter {
@@ -92,8 +94,9 @@ impl<'r> Emitter<'r> {
             params: event.params.iter().map(|param| ident(&param.name)).collect(),
             arguments,
             generics: quote!(KINDS, SLOTS, #kind, #inherit),
-            site: quote!(rt::Site { code: #code, index: #bit }),
+            site: quote!(rt::Site { code: #code, index: #index }),
             fields,
+            byte,
             bit,
         }
     }
@@ -102,7 +105,7 @@ impl<'r> Emitter<'r> {
 /// The lazy half: the switch is tested before the arguments are evaluated. Taking `tt` keeps an
 /// editor's completion and signature help alive inside the call.
 fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { event, name, bit, .. } = emitter;
+    let Emitter { event, name, byte, bit, .. } = emitter;
     let (always, doc) = (event.always, crate::docs::event(registry, event));
     let exported = exported(at, name);
     quote! {
@@ -111,7 +114,7 @@ fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream 
         #[macro_export]
         macro_rules! #exported {
             ($($args:tt)*) => {
-                if $crate::#at::__emit::rt::is_on::<#always>(&$crate::#at::__emit::MASK, #bit) {
+                if $crate::#at::__emit::rt::is_on::<#always>(&$crate::#at::__emit::MASK[#byte], #bit) {
                     $crate::#at::__emit::#name($($args)*)
                 }
             };
@@ -172,14 +175,14 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
 /// The registry as the runtime knows it, its switches, and a thread's lanes.
 fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
     let (relation, doc) = (relation(registry, slots), crate::docs::sentence(&registry.doc));
-    let counts = [used.len().div_ceil(64), registry.kinds.len(), slots.len() as usize];
-    let [words, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
+    let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
+    let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
     quote! {
         const KINDS: usize = #kind_count;
         const SLOTS: usize = #slot_count;
 
         /// A bit for every emitter, all set until the first event finds its way to the runtime.
-        pub static MASK: [rt::AtomicU64; #words] = [const { rt::AtomicU64::new(!0) }; #words];
+        pub static MASK: [rt::AtomicU8; #bytes] = [const { rt::AtomicU8::new(!0) }; #bytes];
 
         #[doc = #doc]
         pub static REGISTRY: rt::Registry = rt::Registry::new(relation::RELATION, &MASK);

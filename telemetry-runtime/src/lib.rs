@@ -82,7 +82,7 @@ pub mod __private {
     pub use crate::values::{Address, Word};
     pub use crate::variety::{is_at, is_on};
     pub use core;
-    pub use core::sync::atomic::AtomicU64;
+    pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;
     pub use telemetry_format::Label;
 }

@@ -6,12 +6,12 @@ use crate::block::Block;
 use crate::clock;
 use crate::relation::Relation;
 use crate::sorter::Queue;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 /// The static that stands for one `events.toml` in a program. The macro makes it.
 pub struct Registry {
     relation: Relation,
-    mask: &'static [AtomicU64],
+    mask: &'static [AtomicU8],
     listed: AtomicBool,
     /// The events that are on have been changed since.
     changed: AtomicBool,
@@ -83,8 +83,8 @@ impl Registry {
     /// Made by the macro only: the mask has a bit for every event and starts with all of them set,
     /// so that the first event of a registry finds its way to the runtime.
     #[doc(hidden)]
-    pub const fn new(relation: Relation, mask: &'static [AtomicU64]) -> Self {
-        assert!(mask.len() * 64 >= relation.events.len(), "the mask has a bit for every event");
+    pub const fn new(relation: Relation, mask: &'static [AtomicU8]) -> Self {
+        assert!(mask.len() * 8 >= relation.events.len(), "the mask has a bit for every event");
         Registry {
             relation,
             mask,
@@ -112,22 +112,22 @@ impl Registry {
 
     /// True if the event of this index is switched on.
     pub(crate) fn is_on(&self, index: usize) -> bool {
-        self.mask[index / 64].load(Ordering::Relaxed) & 1 << (index % 64) != 0
+        self.mask[index / 8].load(Ordering::Relaxed) & 1 << (index % 8) != 0
     }
 
     /// Switches an event.
     pub(crate) fn switch(&self, index: usize, on: bool) {
-        let bit = 1 << (index % 64);
+        let bit = 1 << (index % 8);
         if on {
-            self.mask[index / 64].fetch_or(bit, Ordering::Relaxed);
+            self.mask[index / 8].fetch_or(bit, Ordering::Relaxed);
         } else {
-            self.mask[index / 64].fetch_and(!bit, Ordering::Relaxed);
+            self.mask[index / 8].fetch_and(!bit, Ordering::Relaxed);
         }
     }
 
     /// Switches all events off.
     pub(crate) fn switch_off(&self) {
-        self.mask.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        self.mask.iter().for_each(|byte| byte.store(0, Ordering::Relaxed));
     }
 
     /// The kind of a bit.
@@ -178,7 +178,7 @@ impl Registry {
 
     /// As before its first event: what was recorded is another process's.
     pub(crate) fn forget(&self) {
-        self.mask.iter().for_each(|word| word.store(!0, Ordering::Relaxed));
+        self.mask.iter().for_each(|byte| byte.store(!0, Ordering::Relaxed));
         self.kinds.iter().for_each(KindState::clear);
         self.followed.store(0, Ordering::Relaxed);
         self.output.store(0, Ordering::Relaxed);

@@ -18,7 +18,7 @@ static HANDLED: AtomicU64 = AtomicU64::new(0);
 /// How many make a storm.
 const SIGNALS: u64 = 100_000;
 /// How long it goes on at most, where the machine has other things to do.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What tells a handler's events from others.
 const MARK: u64 = 1 << 63;
@@ -53,9 +53,9 @@ fn emit_while(goes_on: impl Fn() -> bool, first: u64) -> u64 {
     number
 }
 
-/// Some microseconds, without going to sleep.
+/// About a microsecond, without going to sleep.
 fn pause() {
-    (0..200).for_each(|step| _ = std::hint::black_box(step));
+    (0..600).for_each(|step| _ = std::hint::black_box(step));
 }
 
 /// After rounds of [`emit_while`] on some threads.

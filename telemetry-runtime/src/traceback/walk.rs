@@ -215,7 +215,7 @@ mod tests {
         ParamInfo("named", "", Sort::Named(&Sort::I8, 0)),
     ];
 
-    static MASK: [AtomicU64; 1] = [AtomicU64::new(0)];
+    static MASK: [AtomicU8; 1] = [AtomicU8::new(0)];
     static REGISTRY: Registry = Registry::new(
         Relation {
             name: "walk",

@@ -150,6 +150,16 @@ pub(crate) fn child(test: &str, setup: impl Fn(Process) -> Process, body: impl F
 /// What a child reports.
 pub(crate) type Numbers = Vec<(&'static str, u64)>;
 
+/// A test that fails keeps what the process left.
+impl Drop for Outcome {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.dir.disable_cleanup(true);
+            eprintln!("what the process left is in {}", self.dir().display());
+        }
+    }
+}
+
 impl Outcome {
     /// Asserts that it exited with 0.
     pub(crate) fn succeeded(self) -> Outcome {

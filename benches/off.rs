@@ -1,0 +1,123 @@
+//! What events that are off cost a real program: `cargo bench --bench off`.
+//!
+//! Each build of a program has its loops at other places in memory, and that alone changes its time by more than the
+//! test of a bit does. So `gcbench` is linked several times with its functions in random orders, with everything
+//! compiled out and with everything off, and the means are compared.
+
+#![allow(missing_docs, clippy::print_stdout)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Orders of the functions, and runs of each.
+const LAYOUTS: usize = 8;
+const ROUNDS: usize = 7;
+
+/// What is compared with what is compiled out.
+const VARIETIES: [&str; 3] = ["rash", "hot", "cool"];
+
+fn main() {
+    let target = target();
+    let mut programs = Vec::new();
+    for variety in VARIETIES {
+        match build(&target, variety) {
+            Ok(layouts) => programs.extend(layouts),
+            Err(why) => return println!("SKIPPED: cannot link functions in another order: {why}"),
+        }
+    }
+    // The least of several: what else the machine does only adds.
+    let mut best = vec![f64::INFINITY; programs.len()];
+    for round in 0..ROUNDS {
+        for at in 0..programs.len() {
+            // Layout by layout all varieties, so that slow moments are everybody's; in turn from either end.
+            let (layout, variety) = (at / VARIETIES.len(), at % VARIETIES.len());
+            let variety = if round % 2 == 0 { variety } else { VARIETIES.len() - 1 - variety };
+            let at = variety * LAYOUTS + layout;
+            best[at] = best[at].min(run(&programs[at]));
+        }
+    }
+    println!("{:<12} {:>9} {:>9}   layouts", "", "mean", "of rash");
+    let base = mean(&best[..LAYOUTS]);
+    for (variety, times) in VARIETIES.iter().zip(best.chunks(LAYOUTS)) {
+        let ratios: Vec<String> = times.iter().map(|time| format!("{:.3}", time / base)).collect();
+        let error =
+            (spread(times).powi(2) + spread(&best[..LAYOUTS]).powi(2)).sqrt() / (LAYOUTS as f64).sqrt();
+        println!("{variety:<12} {:>7.4} s {:>9.3}   {}", mean(times), mean(times) / base, ratios.join(" "));
+        if *variety != "rash" {
+            println!("{:<12} {:>9} {:>9.3}   the standard error of that", "", "+-", error / base);
+        }
+    }
+    println!("one layout to another, of rash: +-{:.1} %", 100.0 * spread(&best[..LAYOUTS]) / base);
+}
+
+/// The directory of what is built.
+fn target() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    std::path::absolute(target.join("off")).unwrap_or(target)
+}
+
+/// Builds `gcbench`, and links it several times, each with its functions in another order.
+fn build(target: &Path, variety: &str) -> Result<Vec<PathBuf>, String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["rustc", "--quiet", "--release", "--example", "gcbench", "--target-dir"]);
+    cargo.arg(target.join(variety)).current_dir(env!("CARGO_MANIFEST_DIR")).env("TELEMETRY_VARIETY", variety);
+    // What is linked stays, and the command that links it is told. Cargo tells it once for the same options.
+    let once = format!("run_{}", std::process::id());
+    let told = said(cargo.args(["--", "-C", "save-temps", "--print", "link-args", "--cfg", &once]))?;
+    let link = told.lines().find(|line| line.contains("-o")).ok_or("the compiler tells no command")?;
+    let layouts = (1..=LAYOUTS).map(|layout| {
+        let program = target.join(format!("gcbench-{variety}-{layout}"));
+        let order = format!("-Wl,--shuffle-sections=.text*={layout}");
+        let command = format!("{link} '{order}' -o '{}'", program.display());
+        said(Command::new("sh").args(["-c", &command])).map(|_| program)
+    });
+    layouts.collect()
+}
+
+/// What a command that succeeds prints.
+fn said(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    if output.status.success() { Ok(stdout) } else { Err(stderr) }
+}
+
+/// Seconds of processor time that a run takes, with everything off.
+fn run(program: &Path) -> f64 {
+    let before = children();
+    let ran = Command::new(program)
+        .args(["--threads", "1", "--iterations", "0.5"])
+        .env("TELEMETRY_CONTROL", "0")
+        .stdout(std::process::Stdio::null())
+        .status();
+    if ran.is_ok_and(|status| status.success()) { children() - before } else { f64::NAN }
+}
+
+fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+/// The standard deviation.
+fn spread(times: &[f64]) -> f64 {
+    let mean = mean(times);
+    let squares = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>();
+    (squares / (times.len() - 1) as f64).sqrt()
+}
+
+/// User time of all processes that have ended, in seconds.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+fn children() -> f64 {
+    // SAFETY: an all-zero rusage is valid, and the call fills it in.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        usage
+    };
+    usage.ru_utime.tv_sec as f64 + usage.ru_utime.tv_usec as f64 / 1e6
+}
+
+#[cfg(not(unix))]
+fn children() -> f64 {
+    f64::NAN
+}
