@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Orders of the functions, and runs of each.
-const LAYOUTS: usize = 8;
-const ROUNDS: usize = 7;
+const LAYOUTS: usize = 16;
+const ROUNDS: usize = 11;
 
 /// What is compared with what is compiled out.
 const VARIETIES: [&str; 3] = ["rash", "hot", "cool"];

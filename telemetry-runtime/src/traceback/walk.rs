@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::relation::{Kind, TypeInfo};
-    use crate::sync::AtomicU64;
+    use crate::sync::AtomicU8;
 
     const PARAMS: &[ParamInfo] = &[
         ParamInfo("first", "", Sort::Word(7)),
