@@ -565,7 +565,11 @@ def _difference(own: Registry, mine: _Form, registry: Registry, theirs: _Form) -
             return f"parameter {index + 1} is `{their.name}` in the stream, `{my.name}` in the module"
         if my.sort_text != their.sort_text:
             return f"parameter `{my.name}` is {their.sort_text} in the stream, {my.sort_text} in the module"
-        if my.unit != their.unit:
+        # A unit that is given later says what was so before.
+        was_given = (not their.unit and registry.version < own.version) or (
+            not my.unit and registry.version > own.version
+        )
+        if my.unit != their.unit and not was_given:
             units = [f"in {unit}" if unit else "without a unit" for unit in (their.unit, my.unit)]
             return f"parameter `{my.name}` is {units[0]} in the stream, {units[1]} in the module"
         if my.sort in own._types:
@@ -578,6 +582,9 @@ def _difference(own: Registry, mine: _Form, registry: Registry, theirs: _Form) -
         if missing.since <= registry.version:
             since = _dotted(missing.since)
             return f"parameter `{missing.name}` is not in the stream, though it is since {since}"
+    # What a newer stream has more was appended; what an older one has more was taken out.
+    if registry.version < own.version and len(theirs.params) > len(mine.params):
+        return f"parameter `{theirs.params[len(mine.params)].name}` is in the stream, and not in the module"
     return None
 
 
