@@ -1,9 +1,11 @@
 //! All readers on all streams.
 
 use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
 
 use super::readers::{PROGRAMS, Program, Read};
-use super::{check, streams};
+use super::{check, folder, names, streams};
 use crate::run::Folder;
 
 /// How much of each stream a command shows, and what it says of the rest.
@@ -34,4 +36,35 @@ fn all_readers_on_all_streams() {
         text.push('\n');
     }
     check("matrix", text.trim_end());
+    if let Some(text) = modules(&streams) {
+        check("matrix_python", text.trim_end());
+    }
+}
+
+/// What Python modules of every version read. None, loudly, without Python.
+fn modules(streams: &[(String, Vec<u8>)]) -> Option<String> {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: no python3 to run modules of the archive's relations");
+        return None;
+    }
+    let mut all = Folder::new();
+    let mut command = Command::new("python3");
+    command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/golden/read.py"));
+    command.current_dir(all.path("")).env("PYTHONIOENCODING", "utf-8");
+    for relation in names(&folder().join("relations")) {
+        let name = relation.replace(".toml", ".py");
+        let path = folder().join("relations").join(&relation);
+        let made = all.run(&format!("py {} -o {name}", path.display()));
+        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        command.arg(name);
+    }
+    command.arg("--");
+    for (name, bytes) in streams {
+        let file = format!("{}.tel", name.replace('/', "-"));
+        all = all.with(&file, bytes);
+        command.arg(file);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
 }
