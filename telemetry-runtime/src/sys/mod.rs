@@ -25,7 +25,7 @@ pub(crate) use other::*;
 
 /// Copies an environment variable into `into` without allocating. Longer ones are not used. For the control
 /// socket, which only Unix has.
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 pub(crate) fn env<'b>(name: &core::ffi::CStr, into: &'b mut [u8]) -> Option<&'b str> {
     let copied = with_env(name, |text| {
         into.get_mut(..text.len()).map(|room| {
