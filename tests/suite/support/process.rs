@@ -1,6 +1,7 @@
 //! Tests in processes of their own: the runtime is one for a process, and some of them end badly.
 #![allow(clippy::print_stdout)]
 
+use std::cell::Cell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -88,6 +89,18 @@ impl Process {
     /// Runs it for a while, then kills it.
     pub(crate) fn killed_after(self, time: Duration) -> Outcome {
         self.run_until(time, false, |_| false)
+    }
+
+    /// Runs it until something is so in its directory, and for a while from then on, then kills it: a busy machine may
+    /// take long to begin.
+    pub(crate) fn killed_after_that(self, has_begun: impl Fn(&Path) -> bool, time: Duration) -> Outcome {
+        let begun = Cell::new(None);
+        self.run_until(PATIENCE, true, |stdout| {
+            if begun.get().is_none() && stdout.parent().is_some_and(&has_begun) {
+                begun.set(Some(Instant::now()));
+            }
+            begun.get().is_some_and(|begun| begun.elapsed() >= time)
+        })
     }
 
     /// Runs it until it has printed this, then kills it.
