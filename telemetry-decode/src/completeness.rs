@@ -142,7 +142,7 @@ pub struct Damage {
 }
 
 /// What is wrong with damaged bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// They begin with no valid header.
     Header(HeaderError),
@@ -160,6 +160,10 @@ pub enum Cause {
         /// As the header says.
         expected: u32,
     },
+    /// What a log of another system has wrong, in its own words.
+    Log(String),
+    /// Somebody has changed the input while it was read.
+    Changed,
 }
 
 impl fmt::Display for Cause {
@@ -172,6 +176,8 @@ impl fmt::Display for Cause {
             Cause::Payload { found, expected } => {
                 write!(f, "payload checksum {found:08x}, expected {expected:08x}")
             }
+            Cause::Log(why) => f.write_str(why),
+            Cause::Changed => f.write_str("the input was changed while it was read"),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::event::Event;
 use crate::index::{Choice, IndexedBlock};
 use crate::lane::Stretch;
 use crate::load::Loader;
+use crate::log::{LogEvents, LogInput};
 use crate::merge::Merge;
 use crate::part::Part;
 use crate::read_lane::ReadLane;
@@ -31,6 +32,7 @@ pub struct Events<'s> {
 enum Ordered<'s> {
     Stream(InStream<'s>),
     Merged(Merge<'s>),
+    Logs(LogEvents<'s>),
 }
 
 impl<'s> Events<'s> {
@@ -53,6 +55,12 @@ impl<'s> Events<'s> {
         Events { decoder, order: Ordered::Merged(merge) }
     }
 
+    /// Of logs of other systems.
+    pub(crate) fn of_logs(mut decoder: Decoder, input: LogInput<'s>, by_time: bool) -> io::Result<Self> {
+        let logs = LogEvents::new(input, by_time, &mut decoder)?;
+        Ok(Events { decoder, order: Ordered::Logs(logs) })
+    }
+
     /// The next event; `None` at the end.
     ///
     /// # Errors
@@ -69,6 +77,7 @@ impl<'s> Events<'s> {
         let found = match &mut self.order {
             Ordered::Stream(stream) => stream.batch.step() || stream.advance(&mut self.decoder)?,
             Ordered::Merged(merge) => merge.advance(&mut self.decoder)?,
+            Ordered::Logs(logs) => logs.advance(&mut self.decoder)?,
         };
         self.decoder.report.events += u64::from(found);
         Ok(found)
@@ -80,6 +89,7 @@ impl<'s> Events<'s> {
         match &self.order {
             Ordered::Stream(stream) => stream.event(&self.decoder),
             Ordered::Merged(merge) => merge.event(&self.decoder),
+            Ordered::Logs(logs) => logs.event(&self.decoder),
         }
     }
 
@@ -139,10 +149,29 @@ impl<'s> Events<'s> {
         self.decoder.lanes.iter().map(|lane| ReadLane::of(lane, id(lane.key.session))).collect()
     }
 
+    /// Of logs of other systems: the number of every event, whatever the filter, before the first is read. None
+    /// of streams.
+    pub fn log_counts(&self) -> Option<Vec<LogCount>> {
+        let Ordered::Logs(logs) = &self.order else { return None };
+        let counts = logs.counts();
+        Some(counts.map(|(registry, event, count)| LogCount { registry, event, count }).collect())
+    }
+
     /// The registries that the caller added and those found so far.
     pub fn registries(&self) -> &[KnownRegistry] {
         &self.decoder.known.registries
     }
+}
+
+/// How many events of one sort a log has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogCount {
+    /// Index into [`Events::registries`].
+    pub registry: usize,
+    /// Index of the event in it.
+    pub event: usize,
+    /// Their number.
+    pub count: u64,
 }
 
 /// Stream order.

@@ -192,6 +192,19 @@ impl Known {
         }
     }
 
+    /// Adds a session that is known from elsewhere. One whose id is taken gets another.
+    pub(crate) fn add_session(&mut self, mut session: Session) {
+        while self.session_ids.contains_key(&session.id) {
+            session.id = session.id.wrapping_add(1);
+        }
+        let moment = (session.clock.start_ticks(), session.clock.start_wall());
+        self.session_ids.insert(session.id, self.sessions.len());
+        self.moments.push(Moments { earliest: moment, farthest: moment });
+        self.given.push(0);
+        self.whole.push(true);
+        self.sessions.push(session);
+    }
+
     fn add(&mut self, registry: KnownRegistry) {
         self.registry_ids.insert(registry.fingerprint, self.registries.len());
         self.registries.push(registry);

@@ -30,6 +30,7 @@ mod known;
 mod labels;
 mod lane;
 mod load;
+mod log;
 mod merge;
 mod other_version;
 mod packing;
@@ -56,10 +57,11 @@ pub use completeness::{
     Bytes, Cause, Completeness, Damage, Gap, Hole, LaneReport, MAX_LISTED, Reason, Undecodable,
 };
 pub use event::{Event, Param};
-pub use events::Events;
+pub use events::{Events, LogCount};
 pub use filter::{Filter, Name};
 pub use index::{Index, IndexedBlock, IndexedLane};
 pub use labels::{LabelEvent, Labels, RUNTIME_REGISTRY};
+pub use log::{Extent, Log, LogBytes, LogLane, Page, PageEvent, Survey};
 pub use other_version::{OtherForm, OtherVersion};
 pub use read_lane::ReadLane;
 pub use reader::{Order, Reader};

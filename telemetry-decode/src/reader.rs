@@ -14,6 +14,7 @@ use crate::filter::Filter;
 use crate::index::{Index, IndexedBlock, scan};
 use crate::known::Known;
 use crate::load::Loader;
+use crate::log::{Log, LogInput, Placed};
 use crate::read_lane::ReadLane;
 use crate::recover::{Recovered, recover};
 use crate::source::{Files, Source};
@@ -43,6 +44,7 @@ pub enum Order {
 enum Input<'s> {
     Source(Source<'s>),
     Once(Box<dyn Read + 's>),
+    Logs(LogInput<'s>),
 }
 
 impl Reader<'static> {
@@ -78,6 +80,25 @@ impl Reader<'static> {
 }
 
 impl<'s> Reader<'s> {
+    /// Logs of other systems: regular files, and who understands each. They are read as if they were one behind the
+    /// other.
+    ///
+    /// # Errors
+    /// If the length of one is not to be had.
+    pub fn of_logs(files: impl IntoIterator<Item = (File, Box<dyn Log + 's>)>) -> io::Result<Self> {
+        let (files, logs): (Vec<File>, Vec<_>) = files.into_iter().unzip();
+        let files = Files::new(files)?;
+        let ranges = files.ranges().collect::<Vec<_>>();
+        let logs = logs.into_iter().zip(ranges).map(|(log, range)| Placed { log, range }).collect();
+        Ok(Reader::new(Input::Logs(LogInput { source: Source::Files(Rc::new(files)), logs })))
+    }
+
+    /// A log of another system in memory, and who understands it.
+    pub fn of_log(bytes: &'s [u8], log: impl Log + 's) -> Self {
+        let log = Placed { log: Box::new(log), range: 0..bytes.len() as u64 };
+        Reader::new(Input::Logs(LogInput { source: Source::Slice(bytes), logs: vec![log] }))
+    }
+
     /// A stream in memory.
     pub fn from_slice(bytes: &'s [u8]) -> Self {
         Reader::new(Input::Source(Source::Slice(bytes)))
@@ -134,6 +155,7 @@ impl<'s> Reader<'s> {
         let mut decoder = decoder(looks_ahead, filter, registries);
         earlier.into_iter().for_each(|lane| decoder.earlier.add(lane));
         let source = match (input, order) {
+            (Input::Logs(logs), _) => return Events::of_logs(decoder, logs, order == Order::Time),
             (Input::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
             (input, _) => input.into_source()?,
         };
@@ -182,6 +204,7 @@ impl<'s> Input<'s> {
     fn into_source(self) -> io::Result<Source<'s>> {
         match self {
             Input::Source(source) => Ok(source),
+            Input::Logs(logs) => Ok(logs.source),
             Input::Once(mut pipe) => {
                 let files = Files::spool(&mut pipe).map_err(|error| {
                     let text = format!("cannot copy the stream to a temporary file: {error}");

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Bytes that can be read at any place.
@@ -58,6 +59,12 @@ impl Files {
             all.files.push((file, all.len));
         }
         Ok(all)
+    }
+
+    /// Which bytes of all each file has.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let starts = std::iter::once(0).chain(self.files.iter().map(|(_, end)| *end));
+        starts.zip(&self.files).map(|(start, (_, end))| start..*end)
     }
 
     /// Copies the rest of a pipe to a temporary file that nobody else sees.

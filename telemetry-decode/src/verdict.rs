@@ -96,7 +96,7 @@ impl Completeness {
     fn write_damage(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(damage) = self.damage.first() {
             let (ranges, bytes) = (count(self.damaged_ranges, "range"), count(self.bytes.damaged, "byte"));
-            let (start, cause) = (damage.range.start, damage.cause);
+            let (start, cause) = (damage.range.start, damage.cause.clone());
             write!(f, "\n  damaged: {ranges}, {bytes}; the first at byte {start}: {cause}")?;
         }
         if let Some(part) = self.undecodable.first() {

@@ -1,0 +1,11 @@
+//! Logs of other systems, read as the same events as our own streams, and written again.
+//!
+//! Each system has a module with the layout of its bytes, its [`telemetry_decode::Log`], and its writer. What its events
+//! are is in `registries/`, as a relation like any other.
+
+pub mod ghc;
+pub mod mono;
+pub mod mps;
+mod written;
+
+pub use written::Written;

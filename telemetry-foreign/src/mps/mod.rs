@@ -1,0 +1,1 @@
+//! Logs of the Memory Pool System's telemetry, `mpsio.log`.

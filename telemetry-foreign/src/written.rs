@@ -1,0 +1,20 @@
+//! What became of the events that a log was to be written of.
+
+/// What became of the events that a log was to be written of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Events written.
+    pub events: u64,
+    /// Events that the format has no room for: why, in words that follow a number of events, and how many.
+    pub left_out: std::collections::BTreeMap<String, u64>,
+}
+
+impl Written {
+    /// Counts an event that was left out.
+    pub fn leave_out(&mut self, why: &str) {
+        match self.left_out.get_mut(why) {
+            Some(events) => *events += 1,
+            None => _ = self.left_out.insert(why.to_string(), 1),
+        }
+    }
+}
