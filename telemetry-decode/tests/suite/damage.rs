@@ -183,7 +183,7 @@ fn causes() {
     let flip = |at: usize| {
         let mut broken = made.stream.clone();
         broken[at] ^= 1;
-        read(Way::PipeInStream, &broken).1.damage[0].cause
+        read(Way::PipeInStream, &broken).1.damage[0].cause.clone()
     };
     assert_eq!(flip(last.start), Cause::Header(HeaderError::Magic));
     assert_eq!(flip(last.start + 8), Cause::Header(HeaderError::Version(0)));

@@ -13,6 +13,7 @@ mod document;
 mod filter;
 mod hostile;
 mod labels;
+mod logs;
 mod order;
 mod recover;
 mod replay;
