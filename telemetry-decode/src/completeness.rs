@@ -202,6 +202,8 @@ pub enum Reason {
     NoKind(u8),
     /// The payload is compressed in a way that this version does not know.
     Codec(u8),
+    /// The compressed payload does not unpack to just so many bytes, as its header promises.
+    Unpacked(u32),
     /// The part that this one continues was not read.
     NoPredecessor,
     /// More lanes at once, of more parameters, than any program has.
@@ -226,6 +228,9 @@ impl fmt::Display for Reason {
             Reason::NoRegistry(fingerprint) => write!(f, "no registry {fingerprint:016x} before it"),
             Reason::NoKind(bit) => write!(f, "its registry has no kind {bit}"),
             Reason::Codec(codec) => write!(f, "compressed with codec {codec}, which is not known"),
+            Reason::Unpacked(len) => {
+                write!(f, "its payload does not unpack to the {len} bytes that its header promises")
+            }
             Reason::NoPredecessor => write!(f, "the part before it is missing"),
             Reason::TooManyLanes => write!(f, "too many lanes at once"),
             Reason::UnknownEvent(code) => write!(f, "unknown event code {code:#06x}"),

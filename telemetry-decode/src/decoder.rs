@@ -1,11 +1,13 @@
 //! What is known of a stream while it is read, and which parts of its blocks can be read.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use telemetry_format::{BlockType, Header, Loss, flags};
 
 use crate::blocks::Block;
 use crate::completeness::{Damage, Reason, Undecodable};
+use crate::compression::unpack;
 use crate::filter::Filter;
 use crate::known::Known;
 use crate::lane::{Lane, LaneKey, Stretch};
@@ -41,6 +43,19 @@ pub(crate) enum Want {
     Yes,
 }
 
+/// Where a block stands in the input, and what is wrong with its payload, if anything is.
+pub(crate) struct Place {
+    pub(crate) range: Range<u64>,
+    pub(crate) wrong: Option<Reason>,
+}
+
+impl Place {
+    /// Where the payload stands.
+    fn payload(&self, header: &Header) -> Range<u64> {
+        self.range.start + u64::from(header.header_len)..self.range.end
+    }
+}
+
 impl Decoder {
     pub(crate) fn new(known: Known, filter: Filter) -> Decoder {
         Decoder {
@@ -59,6 +74,16 @@ impl Decoder {
     pub(crate) fn take(&mut self, block: &Block<'_>) {
         let Block { at, header, payload, .. } = block;
         self.report.blocks += 1;
+        let len = header.block_len();
+        let (header, payload) = match unpack(header, payload) {
+            Ok(unpacked) => unpacked,
+            Err(reason) => {
+                self.known.not_unpacked(*at, header, &reason);
+                self.report.bytes.read += len;
+                return;
+            }
+        };
+        let (header, payload) = (&header, &payload);
         match header.block_type {
             BlockType::Session => self.known.session_block(*at, header, payload),
             BlockType::Registry => self.known.registry_block(*at, header, payload, &self.filter),
@@ -73,11 +98,11 @@ impl Decoder {
                 }
             }
             BlockType::Unknown(code) => {
-                self.report.unknown(code, header.block_len());
+                self.report.unknown(code, len);
                 return;
             }
         }
-        self.report.bytes.read += header.block_len();
+        self.report.bytes.read += len;
     }
 
     /// Takes bytes that are no block, with the header at their start if that is valid.
@@ -160,12 +185,12 @@ impl Decoder {
         }
     }
 
-    /// Begins to read a part at `at`. None if there is nothing to read; it is accounted for then.
-    pub(crate) fn open(&mut self, at: u64, header: &Header, want: Want) -> Option<Part> {
+    /// Begins to read a part. None if there is nothing to read; it is accounted for then.
+    pub(crate) fn open(&mut self, place: Place, header: &Header, want: Want) -> Option<Part> {
         let id = self.lane(header);
         let lane = &mut self.lanes[id as usize];
         lane.note(header);
-        let (stretch, len) = (Stretch::from(header), header.block_len());
+        let (stretch, len) = (Stretch::from(header), place.range.end - place.range.start);
         if want == Want::No {
             self.leave_out(id, &stretch, len);
             return None;
@@ -183,14 +208,18 @@ impl Decoder {
             self.report.bytes.repeated += len;
             return None;
         }
-        let (registry, time) = match self.begin(id, header) {
+        let begun = match place.wrong {
+            Some(reason) => Err(reason),
+            None => self.begin(id, header),
+        };
+        let (registry, time) = match begun {
             Ok(begun) => begun,
             Err(_) if repeats => {
                 self.report.bytes.repeated += len;
                 return None;
             }
             Err(reason) => {
-                self.refuse(id, at, header, reason);
+                self.refuse(id, place, header, reason);
                 return None;
             }
         };
@@ -200,7 +229,7 @@ impl Decoder {
         if want == Want::Silently {
             lane.leave_out(&stretch);
         }
-        let part = Part::new(at, header, id, lane.key.session, registry, time);
+        let part = Part::new(place.payload(header), header, id, lane.key.session, registry, time);
         Some(match news {
             Some(news) if want == Want::Yes => part.giving(news),
             // It repeats others, or is not wanted, and is read for the sake of the next one.
@@ -209,21 +238,18 @@ impl Decoder {
     }
 
     /// Accounts for a part that cannot be read.
-    fn refuse(&mut self, lane: u32, at: u64, header: &Header, reason: Reason) {
+    fn refuse(&mut self, lane: u32, place: Place, header: &Header, reason: Reason) {
         let lane = &mut self.lanes[lane as usize];
         let stretch = Stretch::from(header);
         lane.open = None;
         lane.give_up(stretch.range(), &stretch);
-        self.report.bytes.undecodable += header.block_len();
-        let range = at + u64::from(header.header_len)..at + header.block_len();
+        self.report.bytes.undecodable += place.range.end - place.range.start;
+        let range = place.payload(header);
         self.report.undecodable(Undecodable { range, events: header.events, reason });
     }
 
     /// Looks up what a part needs: its registry's index, and the time that its first event counts from.
     fn begin(&mut self, lane: u32, header: &Header) -> Result<(u32, u64), Reason> {
-        if header.codec != 0 {
-            return Err(Reason::Codec(header.codec));
-        }
         let registry = self.known.registry(header.registry).ok_or(Reason::NoRegistry(header.registry))?;
         let kind = self.known.registries[registry].plan.kind(header.kind);
         let slots = kind.ok_or(Reason::NoKind(header.kind))?.slots as usize;

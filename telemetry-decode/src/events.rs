@@ -1,5 +1,6 @@
 //! Events, one after the other.
 
+use std::borrow::Cow;
 use std::io;
 
 use telemetry_format::{BlockType, flags};
@@ -7,7 +8,8 @@ use telemetry_format::{BlockType, flags};
 use crate::batch::Batch;
 use crate::blocks::{Blocks, Piece};
 use crate::completeness::{Completeness, Gap};
-use crate::decoder::{Decoder, Want};
+use crate::compression::unpack;
+use crate::decoder::{Decoder, Place, Want};
 use crate::event::Event;
 use crate::index::{Choice, IndexedBlock};
 use crate::lane::Stretch;
@@ -38,7 +40,7 @@ enum Ordered<'s> {
 impl<'s> Events<'s> {
     /// In one pass over anything.
     pub(crate) fn once(decoder: Decoder, blocks: Blocks<'s>) -> Self {
-        let feed = Feed::Once { blocks, header_len: 0 };
+        let feed = Feed::Once { blocks, header_len: 0, unpacked: None };
         Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
     }
 
@@ -185,7 +187,12 @@ struct InStream<'s> {
 /// Where blocks come from.
 enum Feed<'s> {
     /// One pass over anything.
-    Once { blocks: Blocks<'s>, header_len: usize },
+    Once {
+        blocks: Blocks<'s>,
+        header_len: usize,
+        /// The payload, if it was compressed.
+        unpacked: Option<Vec<u8>>,
+    },
     /// The blocks of an index.
     Listed { source: Source<'s>, blocks: Vec<IndexedBlock>, wants: Vec<Want>, next: usize, loader: Loader },
 }
@@ -221,7 +228,8 @@ impl Feed<'_> {
     #[inline(always)]
     fn payload(&self) -> &[u8] {
         match self {
-            Feed::Once { blocks, header_len } => blocks.payload(*header_len),
+            Feed::Once { unpacked: Some(payload), .. } => payload,
+            Feed::Once { blocks, header_len, .. } => blocks.payload(*header_len),
             Feed::Listed { source, loader, .. } => loader.payload(source),
         }
     }
@@ -230,7 +238,8 @@ impl Feed<'_> {
     /// wanted. None at the end.
     fn next(&mut self, decoder: &mut Decoder) -> io::Result<Option<Option<Part>>> {
         match self {
-            Feed::Once { blocks, header_len } => {
+            Feed::Once { blocks, header_len, unpacked } => {
+                *unpacked = None;
                 match blocks.next()? {
                     None => return Ok(None),
                     Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
@@ -242,7 +251,18 @@ impl Feed<'_> {
                             decoder.known.labels_block(lane, &block.header, block.payload);
                         }
                         *header_len = block.header.header_len.into();
-                        return Ok(Some(decoder.open(block.at, &block.header, want)));
+                        let range = block.at..block.at + block.header.block_len();
+                        let (header, wrong) = match (want, unpack(&block.header, block.payload)) {
+                            (Want::No, _) => (block.header, None),
+                            (_, Ok((header, payload))) => {
+                                if let Cow::Owned(payload) = payload {
+                                    *unpacked = Some(payload);
+                                }
+                                (header, None)
+                            }
+                            (_, Err(reason)) => (block.header, Some(reason)),
+                        };
+                        return Ok(Some(decoder.open(Place { range, wrong }, &header, want)));
                     }
                     Some(Piece::Block(block)) => decoder.take(&block),
                 }

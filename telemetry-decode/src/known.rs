@@ -7,7 +7,8 @@ use telemetry_format::{Header, flags};
 use telemetry_schema::{Registry, parse_embedded};
 
 use crate::clock::Clock;
-use crate::completeness::MAX_LISTED;
+use crate::completeness::{MAX_LISTED, Reason};
+use crate::compression::unpack;
 use crate::filter::Filter;
 use crate::labels::{self, LabelLane, Labels, are_labels};
 use crate::registries::KnownRegistry;
@@ -102,6 +103,12 @@ impl Known {
         self.given[index] = self.given[index].max(header.before);
     }
 
+    /// Takes a block of text that cannot be unpacked.
+    pub(crate) fn not_unpacked(&mut self, at: u64, header: &Header, why: &Reason) {
+        self.session(header);
+        self.not_understood(at, header, true, Some(why.to_string()));
+    }
+
     /// Takes the facts of a session block. The first whole text that can be read counts; the others repeat it.
     pub(crate) fn session_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
         let index = self.session(header);
@@ -179,9 +186,10 @@ impl Known {
     pub(crate) fn labels_block(&mut self, lane: u32, header: &Header, payload: &[u8]) {
         let session = self.session(header);
         let Some(registry) = self.registry(header.registry) else { return };
+        let Ok((header, payload)) = unpack(header, payload) else { return };
         let (registry, labels) = (&self.registries[registry], &mut self.sessions[session].labels);
         let reader = self.label_lanes.entry(lane).or_default();
-        reader.read(registry, header, payload, labels, &mut self.label_room);
+        reader.read(registry, &header, &payload, labels, &mut self.label_room);
     }
 
     /// Adds a registry that the caller has, unless one of its fingerprint is known.

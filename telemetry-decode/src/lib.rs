@@ -18,6 +18,7 @@ mod batch;
 mod blocks;
 mod clock;
 mod completeness;
+mod compression;
 mod coverage;
 mod decoder;
 mod difference;

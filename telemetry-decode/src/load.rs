@@ -3,11 +3,12 @@
 use std::io;
 use std::ops::Range;
 
-use telemetry_format::{HEADER_LEN, Header};
+use telemetry_format::{HEADER_LEN, Header, codec};
 
 use crate::blocks::wrong_payload;
-use crate::completeness::{Cause, Damage};
-use crate::decoder::{Decoder, Want};
+use crate::completeness::{Cause, Damage, Reason};
+use crate::compression::unpack;
+use crate::decoder::{Decoder, Place, Want};
 use crate::index::IndexedBlock;
 use crate::part::{Part, Window};
 use crate::source::Source;
@@ -34,6 +35,8 @@ pub(crate) struct Loader {
     is_last: bool,
     /// All that is left of it is to be held.
     is_wide: bool,
+    /// It was compressed, and stands in the buffer, whole.
+    is_unpacked: bool,
 }
 
 impl Loader {
@@ -41,8 +44,8 @@ impl Loader {
     #[inline(always)]
     pub(crate) fn payload<'a>(&'a self, source: &Source<'a>) -> &'a [u8] {
         let bytes = match source {
-            Source::Slice(bytes) => *bytes,
-            Source::Files(_) => &self.buffer,
+            Source::Slice(bytes) if !self.is_unpacked => *bytes,
+            Source::Slice(_) | Source::Files(_) => &self.buffer,
         };
         bytes.get(self.start..self.end).unwrap_or_default()
     }
@@ -58,7 +61,9 @@ impl Loader {
     ) -> io::Result<Option<Part>> {
         self.buffer = std::mem::take(scratch);
         let part = self.open(source, block, want, decoder);
-        if let Source::Files(_) = source {
+        if let Source::Files(_) = source
+            && !self.is_unpacked
+        {
             let payload = self.payload(source);
             let first = payload[..payload.len().min(WIDTH)].to_vec();
             self.is_last = first.len() == payload.len();
@@ -104,7 +109,11 @@ impl Loader {
             return Ok(None);
         }
         match self.load(source, block)? {
-            Ok(header) => Ok(decoder.open(block.at, &header, want)),
+            Ok(header) => {
+                let range = block.at..block.at + u64::from(block.len);
+                let (header, wrong) = self.unpack(source, header);
+                Ok(decoder.open(Place { range, wrong }, &header, want))
+            }
             Err(cause) => {
                 let range = block.at..block.at + u64::from(block.len);
                 let damage = Damage { range, cause, events: block.events };
@@ -121,6 +130,7 @@ impl Loader {
         block: &IndexedBlock,
     ) -> io::Result<Result<Header, Cause>> {
         let (start, len) = (block.at as usize, block.len as usize);
+        self.is_unpacked = false;
         let bytes = match source {
             Source::Slice(bytes) => bytes.get(start..start + len).unwrap_or_default(),
             Source::Files(_) => {
@@ -138,6 +148,21 @@ impl Loader {
         (self.is_last, self.is_wide) = (true, false);
         self.place = block.at + u64::from(header.header_len)..block.at + u64::from(block.len);
         Ok(Ok(header))
+    }
+
+    /// Unpacks the payload that was loaded, if it is compressed.
+    fn unpack(&mut self, source: &Source<'_>, header: Header) -> (Header, Option<Reason>) {
+        if header.codec == codec::NONE {
+            return (header, None);
+        }
+        match unpack(&header, self.payload(source)) {
+            Ok((header, payload)) => {
+                self.buffer = payload.into_owned();
+                (self.start, self.end, self.is_unpacked) = (0, self.buffer.len(), true);
+                (header, None)
+            }
+            Err(reason) => (header, Some(reason)),
+        }
     }
 
     /// Gives the memory back.

@@ -22,7 +22,9 @@ pub(crate) struct Part {
     pub(crate) session: u32,
     registry: u32,
     /// Where the payload stands in the input.
-    at: u64,
+    place: Range<u64>,
+    /// It stands there as it is read.
+    is_plain: bool,
     /// Numbers (in the lane) of the events to give out.
     give: Range<u64>,
     /// Number of the next event.
@@ -39,15 +41,23 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The part of a block at `at`, whose first event counts from `time`.
-    pub(crate) fn new(at: u64, header: &Header, lane: u32, session: u32, registry: u32, time: u64) -> Part {
+    /// The part of a block whose payload stands at `place`, and whose first event counts from `time`.
+    pub(crate) fn new(
+        place: Range<u64>,
+        header: &Header,
+        lane: u32,
+        session: u32,
+        registry: u32,
+        time: u64,
+    ) -> Part {
         let Range { start, end } = Stretch::from(header).range();
         Part {
             header: header.clone(),
             lane,
             session,
             registry,
-            at: at + u64::from(header.header_len),
+            is_plain: place.end - place.start == u64::from(header.payload_len),
+            place,
             give: start..start,
             next: start,
             end,
@@ -63,9 +73,10 @@ impl Part {
         Part { give, ..self }
     }
 
-    /// Where in the input the payload stands.
-    pub(crate) fn at(&self) -> u64 {
-        self.at
+    /// Where in the input a place of the payload is; of a compressed one where it begins.
+    #[inline(always)]
+    pub(crate) fn offset(&self, at: u32) -> u64 {
+        if self.is_plain { self.place.start + u64::from(at) } else { self.place.start }
     }
 
     /// Where in the payload the next event begins.
@@ -224,7 +235,7 @@ impl Decoder {
             schema: registry.registry.events.get(head.event as usize)?,
             index: head.event as usize,
             packed_len: head.len,
-            offset: part.at + u64::from(head.at),
+            offset: part.offset(head.at),
             payload,
             raw,
         })
@@ -244,7 +255,7 @@ impl Decoder {
         lane.cover(covered, &stretch);
         let Some(reason) = part.wrong else { return };
         let rest = part.next..part.end;
-        let range = part.at + part.pos as u64..part.at + u64::from(payload_len);
+        let range = part.offset(part.pos as u32)..part.place.end;
         self.report.undecodable(Undecodable { range, events: (rest.end - rest.start) as u32, reason });
         lane.give_up(rest, &stretch);
     }

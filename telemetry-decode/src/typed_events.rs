@@ -149,7 +149,8 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
             return Ok(());
         }
         while let Some((decoder, part, payload)) = self.events.next_part()? {
-            let ((registry, thread), at) = (decoder.origin(part), part.at());
+            let ((registry, thread), at) = (decoder.origin(part), part.offset(0));
+            let step = part.offset(1) - at;
             let (scratch, account) = (&mut self.scratch, &mut self.account);
             let forms = self.forms.of(registry, account)?;
             scratch.resize(registry.plan.max_params(), Raw::default());
@@ -158,6 +159,7 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
                 forms,
                 thread,
                 at,
+                step,
                 scratch,
                 account,
                 read: None,
@@ -193,6 +195,8 @@ struct Taker<'p, 't, D: Typed, F> {
     thread: u32,
     /// Where in the input the part's payload stands.
     at: u64,
+    /// Bytes of the input that a byte of the payload is: 1, or 0 of a compressed one.
+    step: u64,
     scratch: &'t mut [Raw],
     account: &'t mut Account,
     read: Option<D::Event<'p>>,
@@ -239,7 +243,7 @@ impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D,
         self.kept += 1;
         match self.read.take() {
             Some(event) => {
-                let offset = self.at + u64::from(bytes.start);
+                let offset = self.at + self.step * u64::from(bytes.start);
                 (self.f)(At { event, ticks, thread: self.thread, session, offset });
             }
             None => self.account.pass_over(self.forms.get(self.unread as usize)),

@@ -39,6 +39,14 @@ pub const HEADER_LEN: usize = 144;
 /// Most payload bytes of one block. A reader refuses more before it makes room for them.
 pub const MAX_PAYLOAD: u32 = 16 << 20;
 
+/// How a payload is compressed. What a program writes is not; who converts or keeps streams may.
+pub mod codec {
+    /// Not at all.
+    pub const NONE: u8 = 0;
+    /// As one deflate stream without a frame (RFC 1951).
+    pub const DEFLATE: u8 = 1;
+}
+
 /// Bits of [`Header::flags`].
 pub mod flags {
     /// The last part of its block: the lane's next events are in another block.
@@ -155,7 +163,7 @@ pub struct Header {
     pub kind: u8,
     /// See [`flags`].
     pub flags: u8,
-    /// How the payload is compressed; 0 is not at all, and the only codec of this version.
+    /// How the payload is compressed: one of [`codec`].
     pub codec: u8,
     /// Bytes between this header and the next block.
     pub payload_len: u32,

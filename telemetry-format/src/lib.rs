@@ -15,8 +15,8 @@ pub mod put;
 
 pub use cursor::{Cursor, Malformed};
 pub use header::{
-    BlockType, Checksum, FORMAT_VERSION, HEADER_LEN, Header, HeaderError, Loss, MAGIC, MAX_PAYLOAD, flags,
-    memory, state,
+    BlockType, Checksum, FORMAT_VERSION, HEADER_LEN, Header, HeaderError, Loss, MAGIC, MAX_PAYLOAD, codec,
+    flags, memory, state,
 };
 pub use label::Label;
 pub use put::Put;

@@ -3,6 +3,7 @@
 //! All copies of a block are stretches of the same packed bytes: a part of a stream, a part of another one, the
 //! block in memory. What they have together is one block again.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use telemetry_format::{Header, Loss, MAX_PAYLOAD, flags, memory};
 
 use super::scan::{Copy, end_ticks, live_header};
 use super::{LastEvent, Refusal};
+use crate::compression::unpack;
 use crate::decoder::Decoder;
 use crate::part::{Walk, walk};
 use crate::source::Source;
@@ -129,7 +131,14 @@ fn load(
     let mut stretch = Stretch { header, bytes, is_live: copy.is_live, is_last: copy.is_last, at: copy.at };
     if !copy.is_live {
         let is_right = crc32c::crc32c(&stretch.bytes) == stretch.header.payload_crc;
-        return Ok(if is_right { Ok(stretch) } else { Err(Refusal::Payload) });
+        if !is_right {
+            return Ok(Err(Refusal::Payload));
+        }
+        // What is to be joined with other parts is no longer compressed.
+        if let Ok((header, Cow::Owned(bytes))) = unpack(&stretch.header, &stretch.bytes) {
+            (stretch.header, stretch.bytes) = (header, bytes);
+        }
+        return Ok(Ok(stretch));
     }
     let promised = stretch.header.events;
     if promised == 0 {

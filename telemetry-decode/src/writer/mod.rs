@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAX_PAYLOAD, flags};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAX_PAYLOAD, codec, flags};
 use telemetry_schema::{Registry, Slots};
 
 use crate::clock::Clock;
+use crate::compression::pack as compressed;
 use crate::session::Facts;
 use crate::value::Value;
 
@@ -58,6 +59,7 @@ const BLOCK_SIZE: usize = 64 << 10;
 pub struct Writer<W: Write> {
     out: W,
     block_size: usize,
+    compresses: bool,
     sessions: BTreeMap<u64, OpenSession>,
     /// By lane and kind.
     lanes: BTreeMap<(Lane, u8), WriterLane>,
@@ -126,13 +128,24 @@ struct OpenRegistry {
 impl<W: Write> Writer<W> {
     /// A writer whose blocks are closed at 64 KiB.
     pub fn new(out: W) -> Self {
-        Writer { out, block_size: BLOCK_SIZE, sessions: BTreeMap::new(), lanes: BTreeMap::new() }
+        Writer {
+            out,
+            block_size: BLOCK_SIZE,
+            compresses: false,
+            sessions: BTreeMap::new(),
+            lanes: BTreeMap::new(),
+        }
     }
 
     /// Closes blocks before they are longer than so many payload bytes. An event that is longer has a
     /// block of its own.
     pub fn block_size(self, bytes: usize) -> Self {
         Writer { block_size: bytes.min(MAX_PAYLOAD as usize), ..self }
+    }
+
+    /// Compresses payloads, each block alone, where that makes them shorter; by default not. Readers unpack them.
+    pub fn compress(self, compresses: bool) -> Self {
+        Writer { compresses, ..self }
     }
 
     /// Opens a session: its facts (`clock` and `ticks_per_second` say how ticks become time; see
@@ -149,7 +162,7 @@ impl<W: Write> Writer<W> {
             _ => Clock::ticks(ticks, wall, facts.number("ticks_per_second").unwrap_or(0)),
         };
         let header = at_moment(fact(BlockType::Session, id), ticks, &clock);
-        write_block(&mut self.out, header, facts.to_toml().as_bytes())?;
+        write_packed(&mut self.out, self.compresses, header, facts.to_toml().as_bytes())?;
         self.sessions.insert(id, OpenSession { clock, given: 0, registries: BTreeMap::new() });
         Ok(())
     }
@@ -162,7 +175,7 @@ impl<W: Write> Writer<W> {
         let open = open_session(&mut self.sessions, session)?;
         let fingerprint = registry.fingerprint();
         let header = Header { registry: fingerprint, ..fact(BlockType::Registry, session) };
-        write_block(&mut self.out, header, registry.to_toml().as_bytes())?;
+        write_packed(&mut self.out, self.compresses, header, registry.to_toml().as_bytes())?;
         let open_registry = OpenRegistry { registry: registry.clone(), slots: registry.slots() };
         open.registries.insert(fingerprint, open_registry);
         Ok(fingerprint)
@@ -175,7 +188,7 @@ impl<W: Write> Writer<W> {
     pub fn thread(&mut self, session: u64, thread: u32, facts: &Facts) -> Result<(), WriteError> {
         open_session(&mut self.sessions, session)?;
         let header = Header { thread, ..fact(BlockType::Thread, session) };
-        write_block(&mut self.out, header, facts.to_toml().as_bytes())
+        write_packed(&mut self.out, self.compresses, header, facts.to_toml().as_bytes())
     }
 
     /// Appends an event.
@@ -209,7 +222,7 @@ impl<W: Write> Writer<W> {
         if !state.append(&packed, ticks, kind_slots.len(), self.block_size) {
             if let Some((header, payload)) = state.take_part(true) {
                 *given += u64::from(header.events);
-                write_block(&mut self.out, of_lane(header, lane, kind, clock), &payload)?;
+                write_packed(&mut self.out, self.compresses, of_lane(header, lane, kind, clock), &payload)?;
             }
             state.append(&packed, ticks, kind_slots.len(), usize::MAX);
         }
@@ -257,7 +270,7 @@ impl<W: Write> Writer<W> {
         self.write_parts(Some(session), true)?;
         let OpenSession { clock, given, .. } = *open_session(&mut self.sessions, session)?;
         let header = Header { flags: flags::END, before: given, ..Header::new(BlockType::Sync, session) };
-        write_block(&mut self.out, at_moment(header, ticks, &clock), &[])?;
+        write_packed(&mut self.out, self.compresses, at_moment(header, ticks, &clock), &[])?;
         self.lanes.retain(|(lane, _), _| lane.session != session);
         self.sessions.remove(&session);
         Ok(())
@@ -281,7 +294,12 @@ impl<W: Write> Writer<W> {
             let Some(open) = self.sessions.get_mut(&lane.session) else { continue };
             if let Some((header, payload)) = state.take_part(last) {
                 open.given += u64::from(header.events);
-                write_block(&mut self.out, of_lane(header, *lane, *kind, &open.clock), &payload)?;
+                write_packed(
+                    &mut self.out,
+                    self.compresses,
+                    of_lane(header, *lane, *kind, &open.clock),
+                    &payload,
+                )?;
             }
         }
         Ok(())
@@ -314,6 +332,22 @@ fn of_lane(header: Header, lane: Lane, kind: u8, clock: &Clock) -> Header {
     let base_wall = u64::try_from(clock.wall_ns(header.base_ticks)).unwrap_or(0);
     let Lane { session, thread, registry } = lane;
     Header { session, thread, registry, kind, base_wall, ..header }
+}
+
+/// As [`write_block`], compressed if that is wanted and makes it shorter.
+fn write_packed(
+    out: &mut impl Write,
+    compresses: bool,
+    header: Header,
+    payload: &[u8],
+) -> Result<(), WriteError> {
+    let packed = compresses.then(|| compressed(payload)).flatten();
+    match (packed, u32::try_from(payload.len())) {
+        (Some(packed), Ok(unpacked_len)) if unpacked_len <= MAX_PAYLOAD => {
+            write_block(out, Header { codec: codec::DEFLATE, unpacked_len, ..header }, &packed)
+        }
+        _ => write_block(out, header, payload),
+    }
 }
 
 /// Writes a block, with the lengths and checksums that it has.

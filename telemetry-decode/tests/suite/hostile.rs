@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use telemetry_decode::{Blocks, Piece, Reason};
-use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAX_PAYLOAD, flags, put};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAX_PAYLOAD, codec, flags, put};
 
 use crate::made::{Plan, Random, blocks, edit, header, make, relation};
 use crate::read::{Way, read};
@@ -52,6 +52,12 @@ fn reasons() {
         ("no kind", with_block(|header| header.kind = 1, &nothing)),
         ("kind beyond 63", with_block(|header| header.kind = 200, &nothing)),
         ("codec", with_block(|header| header.codec = 3, &nothing)),
+        ("compressed, no deflate", with_block(deflated(2), &nothing)),
+        ("compressed, cut", with_block(deflated(2), &[0x63, 0x66])),
+        ("compressed, promises less", with_block(deflated(1), &[0x63, 0x66, 0x04, 0x00])),
+        ("compressed, promises more", with_block(deflated(3), &[0x63, 0x66, 0x04, 0x00])),
+        ("compressed, promises far more", with_block(deflated(u32::MAX), &[0x63, 0x66, 0x04, 0x00])),
+        ("compressed, and more", with_block(deflated(2), &[0x63, 0x66, 0x04, 0x00, 0])),
         ("no predecessor", with_block(|header| header.offset = 7, &nothing)),
         ("unknown event", with_block(|header| header.events = 3, &[3, 1, 0x0f, 1, 3, 1])),
         ("event of another kind", with_block(|_| {}, &[0x02, 0x04, 1, 1, 1])),
@@ -70,6 +76,18 @@ fn reasons() {
         })
         .collect();
     insta::assert_snapshot!(text);
+}
+
+/// A block whose payload is said to be compressed, and to unpack to so many bytes.
+fn deflated(unpacked_len: u32) -> impl Fn(&mut Header) {
+    move |header| (header.codec, header.unpacked_len) = (codec::DEFLATE, unpacked_len)
+}
+
+#[test]
+fn a_payload_that_is_compressed_by_hand_is_one() {
+    let stream = with_block(deflated(2), &[0x63, 0x66, 0x04, 0x00]);
+    let (events, completeness) = read(Way::PipeInStream, &stream);
+    assert_eq!((events.len(), completeness.undecodable_parts), (1, 0), "{completeness:?}");
 }
 
 /// An event `Numbers` with a byte for its bool.

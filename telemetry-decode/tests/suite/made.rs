@@ -39,11 +39,22 @@ pub(crate) struct Plan {
     /// One in so many events is followed by a loss, and by events that are withheld; 0 is never.
     pub(crate) lose: u64,
     pub(crate) end: bool,
+    pub(crate) compress: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Plan { seed: 1, sessions: 1, threads: 2, events: 60, block_size: 256, flush: 9, lose: 0, end: true }
+        Plan {
+            seed: 1,
+            sessions: 1,
+            threads: 2,
+            events: 60,
+            block_size: 256,
+            flush: 9,
+            lose: 0,
+            end: true,
+            compress: false,
+        }
     }
 }
 
@@ -52,7 +63,7 @@ pub(crate) const START: u64 = 1_700_000_000_000_000_000;
 /// Makes a stream of a registry's events, with all its lanes mixed.
 pub(crate) fn make(registry: &Registry, plan: &Plan) -> Made {
     let mut random = Random(plan.seed);
-    let mut writer = Writer::new(Vec::new()).block_size(plan.block_size);
+    let mut writer = Writer::new(Vec::new()).block_size(plan.block_size).compress(plan.compress);
     let (mut events, mut lost) = (Vec::new(), BTreeMap::<_, (Loss, u64)>::new());
     let mut ticks = Vec::new();
     let mut fingerprint = 0;

@@ -406,3 +406,15 @@ fn lies_take_no_time() {
         assert!(start.elapsed().as_secs() < 30, "image {number}: {:?}", start.elapsed());
     }
 }
+
+#[test]
+fn compressed_blocks_are_recovered_uncompressed() {
+    let made =
+        make(&relation(), &Plan { events: 900, block_size: 20_000, compress: true, ..Plan::default() });
+    let (compressed, _) = split(&made.stream);
+    assert!(compressed.iter().any(|block| header(block).codec != 0));
+    let mut stream = Vec::new();
+    Reader::from_slice(&made.stream).recover(&mut stream).unwrap();
+    assert_same_lanes(&read_whole(&stream), &made.events, "compressed");
+    assert!(split(&stream).0.iter().all(|block| header(block).codec == 0));
+}

@@ -28,6 +28,7 @@ fn every_sort_in_every_way() {
         check(&registry, &Plan { seed, events: 100, ..Plan::default() });
     }
     check(&registry, &Plan { events: 0, ..Plan::default() });
+    check(&registry, &Plan { events: 5000, threads: 3, block_size: 4096, compress: true, ..Plan::default() });
     check(&registry, &Plan { events: 5000, threads: 9, sessions: 3, block_size: 4096, ..Plan::default() });
 }
 
@@ -42,9 +43,22 @@ proptest! {
         flush in 0..9_u64,
         lose in 0..9_u64,
         end in any::<bool>(),
+        compress in any::<bool>(),
     ) {
-        check(&registry, &Plan { seed, sessions, threads: 3, events: 80, block_size, flush, lose, end });
+        check(&registry, &Plan { seed, sessions, threads: 3, events: 80, block_size, flush, lose, end, compress });
     }
+}
+
+#[test]
+fn compression_makes_blocks_shorter_or_leaves_them() {
+    let plan = Plan { events: 5000, block_size: 64 << 10, ..Plan::default() };
+    let [plain, compressed] =
+        [false, true].map(|compress| make(&relation(), &Plan { compress, ..plan.clone() }).stream.len());
+    assert!(compressed < plain, "{compressed} bytes, {plain} without");
+    let small = Plan { events: 9, block_size: 1, ..plan };
+    let [plain, compressed] =
+        [false, true].map(|compress| make(&relation(), &Plan { compress, ..small.clone() }).stream.len());
+    assert!(compressed <= plain, "{compressed} bytes, {plain} without");
 }
 
 /// The segments of a rotated stream, cut anywhere.

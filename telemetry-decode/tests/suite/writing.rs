@@ -4,7 +4,7 @@ use telemetry_decode::{Facts, Lane, Named, Text, Value, WriteError, Writer};
 use telemetry_format::Loss;
 
 use crate::made::{START, relation};
-use crate::read::{Way, read};
+use crate::read::{Way, read, show};
 
 fn refused(result: Result<(), WriteError>) -> String {
     match result {
@@ -60,7 +60,6 @@ fn refusals() {
         event(2, &numbers(4, Value::Signed(-129))),
         event(2, &numbers(10, Value::Unsigned(1))),
         event(2, &numbers(8, Value::F64(0.5))),
-        event(0x101, &named(0, Value::String(Text(b"a\xff")))),
         event(0x101, &named(0, Value::String(Text(&[b'x'; 41])))),
         event(0x101, &named(0, Value::Bytes(b"x"))),
         event(0x101, &named(1, Value::Named(Named::new(1 << 31)))),
@@ -108,4 +107,19 @@ fn facts() {
     assert_eq!(index.sessions[0].facts, facts);
     assert_eq!(index.sessions[0].threads[&3], facts);
     assert_eq!(facts.number("pid"), Some(4712));
+}
+
+#[test]
+fn strings_of_another_system_stay_as_they_are() {
+    let registry = relation();
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &Facts::default(), 0, START).unwrap();
+    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
+    let text = Value::String(Text(b"a\xff\xfe"));
+    let rest = [Value::Named(Named::new(1)), Value::Named(Named::new(1)), Value::Bytes(&[]), Value::Addr(0)];
+    writer.event(lane, 0x101, 1, &[&[text][..], &rest].concat()).unwrap();
+    writer.end(1, 2).unwrap();
+    let (events, completeness) = read(Way::PipeInStream, &writer.finish().unwrap());
+    assert_eq!(events[0].values[0], show(&text));
+    assert!(completeness.is_complete());
 }
