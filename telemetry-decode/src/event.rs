@@ -86,6 +86,15 @@ impl<'a> Event<'a> {
         self.session.labels.name_of(address, self.ticks)
     }
 
+    /// The number of the name that a value had when the event was emitted, if it is an address or a pointer and had one.
+    pub fn name_of_value(&self, value: &Value<'_>) -> Option<u64> {
+        match *value {
+            Value::Addr(address) => self.session.labels.name_of(address, self.ticks),
+            Value::Pointer(pointer) => self.session.labels.name_of_pointer(pointer, self.ticks),
+            _ => None,
+        }
+    }
+
     /// The value of a parameter by its name.
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.value(self.schema.params.iter().position(|param| param.name == name)?)

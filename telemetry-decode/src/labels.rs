@@ -1,5 +1,5 @@
 //! Labels: numbers that stand for strings, and names of addresses. The runtime reports both as events of its
-//! own registry.
+//! own registry; the MPS's are known, too.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,6 +15,9 @@ pub const RUNTIME_REGISTRY: &str = "telemetry";
 /// The kind of its events that are labels.
 const KIND: &str = "Label";
 
+/// The registry of the Memory Pool System's events, and the kind of those that are labels.
+const MPS: (&str, &str) = ("mps", "User");
+
 /// Bytes for the labels of a stream. What is beyond them is not kept: numbers stay numbers.
 pub(crate) const ROOM: usize = 32 << 20;
 
@@ -28,6 +31,8 @@ pub struct Labels {
     strings: HashMap<u64, Box<str>>,
     /// By address and clock reading: the number.
     names: BTreeMap<(u64, u64), u64>,
+    /// The same of pointers, where they are not among the addresses.
+    pointers: Option<BTreeMap<(u64, u64), u64>>,
 }
 
 /// What an event says of labels.
@@ -37,19 +42,27 @@ pub enum LabelEvent {
     String,
     /// The first parameter is an address, the second the number of its name from then on.
     Name,
+    /// The same of a pointer, where pointers have names apart from addresses.
+    PointerName,
 }
 
 impl LabelEvent {
     /// What an event of a registry says of labels, if it does: one of the kind `Label` of the registry
-    /// `telemetry`, by the sorts of its first two parameters.
+    /// `telemetry`, or of the kind `User` of `mps`, by the sorts of its first two parameters.
     pub fn of(registry: &Registry, event: &Event) -> Option<LabelEvent> {
-        if registry.name != RUNTIME_REGISTRY || registry.kind_of(event).name != KIND {
+        if !are_labels(registry, registry.kind_of(event).bit) {
             return None;
         }
         let [first, second, ..] = &event.params[..] else { return None };
-        match (first.count, second.count, first.sort, second.sort) {
-            (Count::One, Count::One, Sort::Label, Sort::String) => Some(LabelEvent::String),
-            (Count::One, Count::One, Sort::Addr | Sort::Pointer, Sort::Label) => Some(LabelEvent::Name),
+        if (first.count, second.count) != (Count::One, Count::One) {
+            return None;
+        }
+        match (registry.name == RUNTIME_REGISTRY, first.sort, second.sort) {
+            (true, Sort::Label, Sort::String) => Some(LabelEvent::String),
+            (true, Sort::Addr | Sort::Pointer, Sort::Label) => Some(LabelEvent::Name),
+            (false, Sort::Word, Sort::String) => Some(LabelEvent::String),
+            (false, Sort::Addr, Sort::Word) => Some(LabelEvent::Name),
+            (false, Sort::Pointer, Sort::Word) => Some(LabelEvent::PointerName),
             _ => None,
         }
     }
@@ -67,14 +80,26 @@ impl Labels {
         (named == address).then_some(number)
     }
 
+    /// The same of a pointer: of an address, unless the session keeps them apart.
+    pub fn name_of_pointer(&self, pointer: u64, ticks: u64) -> Option<u64> {
+        let Some(pointers) = &self.pointers else { return self.name_of(pointer, ticks) };
+        let (&(named, _), &number) = pointers.range(..=(pointer, ticks)).next_back()?;
+        (named == pointer).then_some(number)
+    }
+
+    /// Pointers have names apart from addresses from now on, as in the MPS: the same number can be both.
+    pub fn keep_pointers_apart(&mut self) {
+        self.pointers.get_or_insert_default();
+    }
+
     /// Number of strings.
     pub fn strings(&self) -> usize {
         self.strings.len()
     }
 
-    /// Number of names that were given to addresses.
+    /// Number of names that were given to addresses and pointers.
     pub fn names(&self) -> usize {
-        self.names.len()
+        self.names.len() + self.pointers.as_ref().map_or(0, BTreeMap::len)
     }
 
     /// Notes the string of a number; the latest counts. It takes so many bytes of `room`, or, if they are not
@@ -89,9 +114,18 @@ impl Labels {
 
     /// Notes the name of an address from a clock reading on, as [`Labels::define`] does.
     pub fn name(&mut self, address: u64, ticks: u64, number: u64, room: &mut usize) {
-        if self.names.get(&(address, ticks)) != Some(&number) && take(room, ENTRY) {
-            self.names.insert((address, ticks), number);
-        }
+        name(&mut self.names, (address, ticks), number, room);
+    }
+
+    /// The same of a pointer. Pointers are then kept apart from addresses.
+    pub fn name_pointer(&mut self, pointer: u64, ticks: u64, number: u64, room: &mut usize) {
+        name(self.pointers.get_or_insert_default(), (pointer, ticks), number, room);
+    }
+}
+
+fn name(names: &mut BTreeMap<(u64, u64), u64>, of: (u64, u64), number: u64, room: &mut usize) {
+    if names.get(&of) != Some(&number) && take(room, ENTRY) {
+        names.insert(of, number);
     }
 }
 
@@ -127,12 +161,16 @@ impl LabelLane {
             return;
         }
         (self.seq, self.offset) = (header.seq, header.offset.saturating_add(header.payload_len));
+        if registry.name != RUNTIME_REGISTRY {
+            labels.keep_pointers_apart();
+        }
         walk(registry, header.kind, payload, header.events, &mut self.walk, |index, ticks, raw, _| {
             let Some(event) = registry.events.get(index as usize) else { return };
             let [first, second, ..] = raw else { return };
             match LabelEvent::of(registry, event) {
                 Some(LabelEvent::String) => labels.define(first.bits, Raw::run(second, payload), room),
                 Some(LabelEvent::Name) => labels.name(first.bits, ticks, second.bits, room),
+                Some(LabelEvent::PointerName) => labels.name_pointer(first.bits, ticks, second.bits, room),
                 None => {}
             }
         });
@@ -141,6 +179,7 @@ impl LabelLane {
 
 /// True if the events of a kind are labels.
 pub(crate) fn are_labels(registry: &Registry, kind: u8) -> bool {
-    registry.name == RUNTIME_REGISTRY
-        && registry.kinds.iter().any(|known| known.bit == kind && known.name == KIND)
+    [(RUNTIME_REGISTRY, KIND), MPS].iter().any(|(name, labels)| {
+        registry.name == *name && registry.kinds.iter().any(|known| known.bit == kind && known.name == *labels)
+    })
 }

@@ -27,6 +27,8 @@ pub(super) fn role(registry: &Registry, event: &Event) -> Option<Role> {
     match LabelEvent::of(registry, event) {
         Some(LabelEvent::String) => return Some(Role::Intern),
         Some(LabelEvent::Name) => return Some(Role::Label),
+        // The MPS keeps pointers apart, in a table as that of any event.
+        Some(LabelEvent::PointerName) => return None,
         None => {}
     }
     let names: Vec<&str> = event.params.iter().map(|param| param.name.as_str()).collect();

@@ -232,7 +232,7 @@ fn names_of_addresses(out: &mut Vec<u8>, event: &Event<'_>) {
     let mut named: Vec<(u64, u64)> = Vec::new();
     let mut note = |value: &Value<'_>| {
         let (Value::Pointer(address) | Value::Addr(address)) = *value else { return };
-        if let Some(label) = event.name_of(address)
+        if let Some(label) = event.name_of_value(value)
             && !named.iter().any(|(known, _)| *known == address)
         {
             named.push((address, label));

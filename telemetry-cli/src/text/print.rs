@@ -161,7 +161,7 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
         Value::Pointer(n) | Value::Addr(n) => {
             out.extend_from_slice(b"0x");
             hex_lower(out, n);
-            if let Some(number) = event.name_of(n) {
+            if let Some(number) = event.name_of_value(value) {
                 name_of(out, event, number);
             }
         }

@@ -41,8 +41,7 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
 
 /// Appends the name that an address had when the event was emitted.
 fn name_of(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
-    let (Value::Pointer(address) | Value::Addr(address)) = *value else { return };
-    let Some(number) = event.name_of(address) else { return };
+    let Some(number) = event.name_of_value(value) else { return };
     out.push(b'[');
     match event.label(number) {
         Some(text) => quoted::quoted(out, text.as_bytes()),

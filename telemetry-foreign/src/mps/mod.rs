@@ -1,1 +1,89 @@
 //! Logs of the Memory Pool System's telemetry, `mpsio.log`.
+//!
+//! Such a log is a plain run of C structures: no magic number, no checksum, no framing. Each has a head of 16 bytes, code,
+//! size and clock, and its parameters behind it. The MPS has a buffer for each kind of event, fills it from its end, and
+//! writes all buffers of the kinds that are output at once, one behind the other, whenever one is full; so a log is a row of
+//! *batches*, each the events of one kind after the other, of each the newest first, and an EventClockSync at the end.
+//!
+//! What its events are is in registries/mps.toml; docs/formats.md describes everything.
+
+mod chain;
+mod extents;
+mod layout;
+mod log;
+mod names;
+mod pieces;
+mod python;
+mod run;
+mod survey;
+mod unknown;
+mod version;
+mod write;
+
+use std::sync::OnceLock;
+
+use telemetry_schema::{Registry, parse_embedded};
+
+pub use log::MpsLog;
+pub use names::{append_name, has_names, name, with_names};
+pub use python::module as python_module;
+pub use unknown::{UNKNOWN_REGISTRY, unknown_code};
+pub use write::write;
+
+use layout::{Head, Layout};
+
+/// The name of the registry, and the fact `format` of sessions.
+const NAME: &str = "mps";
+
+/// The relation of the MPS's events.
+const RELATION: &str = include_str!("../../registries/mps.toml");
+
+/// What there is to know of the MPS's events.
+struct Known {
+    registry: Registry,
+    layout: Layout,
+}
+
+/// The registry of the MPS's events.
+pub fn registry() -> Registry {
+    known().registry.clone()
+}
+
+/// True if a file begins as such a log does, `first` being its first 4096 bytes, or all if it has fewer: with events
+/// of the forms that are known.
+pub fn recognize(first: &[u8]) -> bool {
+    let layout = &known().layout;
+    let is_init = |head: &Head| {
+        let form = layout.of_code(head.code).map(|(_, form)| form.role);
+        form == Some(Some(layout::Role::Init))
+    };
+    match chain::sound(layout, first, 8) {
+        0 => false,
+        1 => Head::read(first).is_some_and(|head| is_init(&head)),
+        _ => true,
+    }
+}
+
+fn known() -> &'static Known {
+    static KNOWN: OnceLock<Known> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        // A test parses it.
+        let registry = parse_embedded(RELATION).unwrap_or_else(|_| Registry {
+            name: NAME.to_string(),
+            version: telemetry_schema::Version { major: 0, median: 0, minor: 0 },
+            doc: String::new(),
+            kinds: Vec::new(),
+            types: Vec::new(),
+            events: Vec::new(),
+            spans: Vec::new(),
+        });
+        let layout = Layout::new(&registry);
+        Known { registry, layout }
+    })
+}
+
+/// Offsets of the parameters of the event of a code, and the sizes that it can have, in bytes of a log.
+pub fn layout_of(code: u16) -> Option<(Vec<usize>, std::ops::RangeInclusive<usize>)> {
+    let (_, form) = known().layout.of_code(code)?;
+    Some((form.offsets().collect(), form.size()..=form.most()))
+}

@@ -1,0 +1,56 @@
+//! Where events certainly begin: what follows must look like events, too.
+
+use super::layout::{Head, Layout};
+
+/// Readings of the counter that are farther apart, hours, are of no two events that stand side by side.
+const NEAR: u64 = 1 << 45;
+
+/// Events that must follow each other where nothing else tells that one begins.
+pub(super) const NEED: usize = 3;
+
+/// Number of events of known form that stand one behind the other from the first byte on, up to `most`.
+pub(super) fn sound(layout: &Layout, bytes: &[u8], most: usize) -> usize {
+    let (mut at, mut found, mut last) = (0, 0, None);
+    while found < most
+        && let Some(head) = bytes.get(at..).and_then(Head::read)
+        && let Some((_, form)) = layout.of_code(head.code)
+        && form.has_size(head.size)
+        && last.is_none_or(|last: u64| last.abs_diff(head.ticks) < NEAR)
+    {
+        // The last one may be cut.
+        if let Some(event) = bytes.get(at..at + head.size)
+            && !form.is_size_of(event)
+        {
+            break;
+        }
+        (at, found, last) = (at + head.size, found + 1, Some(head.ticks));
+    }
+    found
+}
+
+/// True if an event certainly begins with the first of these bytes: so many follow each other, or the log ends behind
+/// fewer of them. `is_end` says that the bytes are all that the log has.
+pub(super) fn is_border(layout: &Layout, bytes: &[u8], is_end: bool, need: usize) -> bool {
+    if is_end && bytes.is_empty() {
+        return true;
+    }
+    let (mut at, mut last) = (0, None);
+    for _ in 0..need {
+        let Some(head) = bytes.get(at..).and_then(Head::read) else { return false };
+        let Some((_, form)) = layout.of_code(head.code) else { return false };
+        let Some(event) = bytes.get(at..at + head.size) else { return false };
+        if !form.is_size_of(event) || last.is_some_and(|last: u64| last.abs_diff(head.ticks) >= NEAR) {
+            return false;
+        }
+        (at, last) = (at + head.size, Some(head.ticks));
+        if is_end && at == bytes.len() {
+            return true;
+        }
+    }
+    true
+}
+
+/// Offset of the first byte behind the first one where an event certainly begins, among those before `until`.
+pub(super) fn next_border(layout: &Layout, bytes: &[u8], is_end: bool, until: usize) -> Option<usize> {
+    (1..until.min(bytes.len())).find(|at| is_border(layout, &bytes[*at..], is_end, NEED))
+}

@@ -1,0 +1,103 @@
+//! Cuts the events of a log into extents and lanes, so that they can be read by time with little memory.
+//!
+//! An extent is a run of whole batches, in whatever order their events stand. The next one of its lane must be all later,
+//! which a batch is, but for events of a kind that was output late: what its buffer had kept of it comes behind
+//! later ones. Such events begin another lane. So do those behind damage in the middle of a batch, and those of a log of no
+//! order at all.
+
+use telemetry_decode::{Extent, LogLane};
+
+/// Bytes from which an extent ends at the end of a batch.
+const ENOUGH: u32 = 32 << 10;
+
+/// Bytes that no extent gets beyond, but for one event. A batch of the MPS has at most 28,696.
+const MOST: u32 = 128 << 10;
+
+/// Lanes, the latest ones, that are looked at for one that can go on.
+const LOOKED_AT: usize = 16;
+
+/// Cuts events into extents and lanes.
+#[derive(Default)]
+pub(super) struct Cutter {
+    pub(super) lanes: Vec<LogLane>,
+    /// Of each lane: the latest clock reading of extents that have ended.
+    latest: Vec<Option<u64>>,
+    pub(super) extents: Vec<Extent>,
+    session: usize,
+    /// First lane of the session.
+    first_lane: usize,
+    open: Option<Open>,
+    /// The lane that the last extent was of.
+    current: Option<usize>,
+}
+
+struct Open {
+    extent: Extent,
+    latest: u64,
+    /// What its events must be later than.
+    floor: Option<u64>,
+}
+
+impl Cutter {
+    /// Takes an event of so many bytes at an offset.
+    #[inline]
+    pub(super) fn event(&mut self, at: u64, len: u32, ticks: u64) {
+        if let Some(Open { extent, latest, floor }) = &mut self.open
+            && extent.at + u64::from(extent.len) == at
+            && extent.len < MOST
+            && floor.is_none_or(|floor| ticks > floor)
+        {
+            extent.len += len;
+            extent.events += 1;
+            extent.first_ticks = extent.first_ticks.min(ticks);
+            *latest = (*latest).max(ticks);
+            return;
+        }
+        self.open(at, len, ticks);
+    }
+
+    /// The batch ends.
+    #[inline]
+    pub(super) fn batch_end(&mut self) {
+        if self.open.as_ref().is_some_and(|open| open.extent.len >= ENOUGH) {
+            self.close();
+        }
+    }
+
+    /// Events of another session follow.
+    pub(super) fn session(&mut self, session: usize) {
+        self.close();
+        (self.session, self.first_lane, self.current) = (session, self.lanes.len(), None);
+    }
+
+    /// Ends the extent that is open.
+    pub(super) fn close(&mut self) {
+        if let Some(Open { extent, latest, .. }) = self.open.take() {
+            let of_lane = &mut self.latest[extent.lane as usize];
+            *of_lane = (*of_lane).max(Some(latest));
+            self.extents.push(extent);
+        }
+    }
+
+    /// Takes everything back from an offset on.
+    pub(super) fn undo(&mut self, from: u64) {
+        self.open = None;
+        self.extents.retain(|extent| extent.at < from);
+    }
+
+    #[cold]
+    fn open(&mut self, at: u64, len: u32, ticks: u64) {
+        self.close();
+        let can_go_on = |lane: &usize| self.latest[*lane].is_none_or(|latest| latest < ticks);
+        let first = self.first_lane.max(self.lanes.len().saturating_sub(LOOKED_AT));
+        let lane = self.current.filter(can_go_on).or_else(|| (first..self.lanes.len()).rev().find(can_go_on));
+        let lane = lane.unwrap_or_else(|| {
+            self.lanes.push(LogLane { session: self.session, thread: 1 });
+            self.latest.push(None);
+            self.lanes.len() - 1
+        });
+        self.current = Some(lane);
+        let extent = Extent { lane: lane as u32, at, len, events: 1, first_ticks: ticks, note: 0 };
+        self.open = Some(Open { extent, latest: ticks, floor: self.latest[lane] });
+    }
+}

@@ -1,0 +1,215 @@
+//! What a log says of one run of a program, gathered while it is looked through.
+
+use telemetry_decode::{Clock, Facts, LabelEvent, Labels, Session};
+
+use super::layout::{Form, Role};
+use super::version;
+
+/// Bytes for the labels of a log, as for those of a stream.
+const LABEL_ROOM: usize = 32 << 20;
+
+/// The fact with the stretches in which kinds were recorded and output late, see [`Late`].
+pub(super) const LATE: &str = "late_output";
+
+/// How many of them are kept.
+const MOST_LATE: usize = 1024;
+
+/// Readings that are farther from a log's first one are of no event of its own.
+const NEAR: u64 = 1 << 50;
+
+/// Kinds of the MPS, rounded up.
+pub(super) const KINDS: usize = 8;
+
+/// Units of the slow clock in a second, where the log does not say it: microseconds, as on all systems with POSIX.
+const CLOCKS_PER_SEC: u64 = 1_000_000;
+
+/// Events of a kind that were written later than in the batch of their time, since the kind was output late: those
+/// from a clock reading on until another, that of the EventClockSync behind them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Late {
+    pub(super) kind: u8,
+    pub(super) from: u64,
+    pub(super) until: u64,
+}
+
+/// One run of a program.
+pub(super) struct Run {
+    /// Where it begins in the log.
+    pub(super) start: u64,
+    id: u64,
+    labels: Labels,
+    label_room: usize,
+    /// The first and the earliest clock reading.
+    first: Option<u64>,
+    earliest: u64,
+    /// Pairs of the counter and the slow clock: the first, and the farthest from it.
+    sync: Option<(u64, u64)>,
+    last_sync: Option<(u64, u64)>,
+    version: Option<[u64; 3]>,
+    clocks_per_sec: u64,
+    pub(super) has_init: bool,
+    pub(super) is_named: bool,
+    /// Clock reading at the end of the last batch.
+    batch_after: Option<u64>,
+    /// Of the open batch: events, and by kind the earliest that is before the last batch's end.
+    pub(super) batch_events: u64,
+    stale: [Option<u64>; KINDS],
+    late: Vec<Late>,
+    late_left_out: u64,
+}
+
+impl Run {
+    /// A run whose first bytes are these, in a log of so many bytes.
+    pub(super) fn new(start: u64, first: &[u8], len: u64) -> Run {
+        let mut labels = Labels::default();
+        labels.keep_pointers_apart();
+        Run {
+            start,
+            id: id(&first[..first.len().min(1024)], len),
+            labels,
+            label_room: LABEL_ROOM,
+            first: None,
+            earliest: 0,
+            sync: None,
+            last_sync: None,
+            version: None,
+            clocks_per_sec: CLOCKS_PER_SEC,
+            has_init: false,
+            is_named: false,
+            batch_after: None,
+            batch_events: 0,
+            stale: [None; KINDS],
+            late: Vec::new(),
+            late_left_out: 0,
+        }
+    }
+
+    /// Takes an event of a kind.
+    #[inline]
+    pub(super) fn event(&mut self, kind: u8, ticks: u64) {
+        self.batch_events += 1;
+        match self.first {
+            None => (self.first, self.earliest) = (Some(ticks), ticks),
+            Some(first) if ticks < self.earliest && first - ticks < NEAR => self.earliest = ticks,
+            Some(_) => {}
+        }
+        if self.batch_after.is_some_and(|end| ticks < end) {
+            let stale = &mut self.stale[usize::from(kind) % KINDS];
+            *stale = Some(stale.map_or(ticks, |stale| stale.min(ticks)));
+        }
+    }
+
+    /// Takes what an event says of the log itself.
+    pub(super) fn own(&mut self, role: Role, form: &Form, ticks: u64, bytes: &[u8]) {
+        let (first, second) = (form.number(bytes, 0), form.number(bytes, 1));
+        let room = &mut self.label_room;
+        match role {
+            Role::Label(LabelEvent::String) => {
+                self.is_named |= first == version::STRING;
+                self.labels.define(first, form.string(bytes), room);
+            }
+            Role::Label(LabelEvent::Name) => self.labels.name(first, ticks, second, room),
+            Role::Label(LabelEvent::PointerName) => self.labels.name_pointer(first, ticks, second, room),
+            Role::Init => {
+                self.has_init = true;
+                self.version = Some([first, second, form.number(bytes, 2)]);
+                let clocks = form.number(bytes, version::CLOCKS_PER_SEC);
+                self.clocks_per_sec = if clocks > 0 { clocks } else { CLOCKS_PER_SEC };
+            }
+            Role::ClockSync => {
+                let (start, _) = *self.sync.get_or_insert((ticks, first));
+                if ticks > start && self.last_sync.is_none_or(|(last, _)| ticks > last) {
+                    self.last_sync = Some((ticks, first));
+                }
+                self.end_batch(ticks);
+            }
+        }
+    }
+
+    /// What is known of the run; `late` is said where kinds were output late.
+    pub(super) fn session(mut self) -> Session {
+        let ended = self.batch_events == 0;
+        self.end_batch(u64::MAX);
+        let mut facts = Facts::default();
+        facts.set("format", super::NAME);
+        if let Some(text) = self.labels.string(version::STRING) {
+            version::describe(text, &mut facts);
+        }
+        if let Some([major, median, minor]) = self.version {
+            facts.set("version", format!("{major}.{median}.{minor}"));
+        }
+        facts.set("clock", "tsc");
+        let clock = self.clock(&mut facts);
+        facts.set("clocks_per_sec", i64::try_from(self.clocks_per_sec).unwrap_or(i64::MAX));
+        if !self.late.is_empty() {
+            facts.set(LATE, late_text(&self.late));
+        }
+        if self.late_left_out > 0 {
+            facts.set("late_output_left_out", self.late_left_out as i64);
+        }
+        Session {
+            id: self.id,
+            facts,
+            clock,
+            threads: Default::default(),
+            labels: self.labels,
+            declared: true,
+            ended,
+        }
+    }
+
+    /// The counter's rate is not in a log: pairs of readings tell it. The slow clock is the processor's time, not that of
+    /// the day, so time stands still while the program waits.
+    fn clock(&self, facts: &mut Facts) -> Clock {
+        let mut clock = Clock::ticks(self.earliest, 0, 0);
+        if let (Some((ticks, units)), Some((last_ticks, last_units))) = (self.sync, self.last_sync) {
+            let (ticks, units) = (last_ticks - ticks, last_units.saturating_sub(units));
+            let ns = u128::from(units) * 1_000_000_000 / u128::from(self.clocks_per_sec);
+            if let Ok(ns) = u64::try_from(ns)
+                && ns > 0
+            {
+                clock.refine(self.earliest.saturating_add(ticks), ns);
+                facts.set("ticks_per_second", clock.ticks_per_second().round() as i64);
+            }
+        }
+        clock
+    }
+
+    fn end_batch(&mut self, ticks: u64) {
+        for (kind, stale) in self.stale.iter_mut().enumerate() {
+            let Some(from) = stale.take() else { continue };
+            if self.late.len() < MOST_LATE {
+                self.late.push(Late { kind: kind as u8, from, until: ticks });
+            } else {
+                self.late_left_out += 1;
+            }
+        }
+        self.batch_after = self.batch_after.max(Some(ticks));
+        self.batch_events = 0;
+    }
+}
+
+/// `KIND:FROM-UNTIL`, in hexadecimal, for each, with spaces between.
+fn late_text(late: &[Late]) -> String {
+    let all = late.iter().map(|Late { kind, from, until }| format!("{kind:x}:{from:x}-{until:x}"));
+    all.collect::<Vec<_>>().join(" ")
+}
+
+/// Reads what [`late_text`] wrote; what is something else is passed over.
+pub(super) fn read_late(text: &str) -> Vec<Late> {
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let one = |word: &str| {
+        let (kind, stretch) = word.split_once(':')?;
+        let (from, until) = stretch.split_once('-')?;
+        Some(Late { kind: u8::from_str_radix(kind, 16).ok()?, from: number(from)?, until: number(until)? })
+    };
+    text.split(' ').filter_map(one).collect()
+}
+
+/// A number for a run, always the same for the same log: FNV-1a of its first bytes and the log's length.
+fn id(first: &[u8], len: u64) -> u64 {
+    let bytes = first.iter().copied().chain(len.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

@@ -1,0 +1,4 @@
+//! Logs of other systems: read, written, damaged, and compared with what the systems' own tools print.
+
+mod mps;
+mod reference;
