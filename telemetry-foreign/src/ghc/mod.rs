@@ -1,1 +1,33 @@
-//! Logs of GHC's eventlog.
+//! Logs of GHC's runtime system, `.eventlog`.
+//!
+//! The relation is `registries/ghc.toml`; [`layout`] is what its bytes have beyond that.
+
+mod haskell;
+mod header;
+mod layout;
+mod log;
+mod payload;
+mod show;
+mod survey;
+mod types;
+
+use telemetry_schema::{Registry, parse_embedded};
+
+pub use log::GhcLog;
+pub use show::Show;
+
+/// The relation as it stands in the repository.
+const RELATION: &str = include_str!("../../registries/ghc.toml");
+
+/// True if a file that begins like this is an eventlog.
+pub fn recognize(first: &[u8]) -> bool {
+    first.starts_with(&layout::HEADER_BEGIN.to_be_bytes())
+}
+
+/// What GHC's runtime system can report.
+///
+/// # Panics
+/// Never: that the relation is sound is tested.
+pub fn registry() -> Registry {
+    parse_embedded(RELATION).unwrap_or_else(|invalid| unreachable!("{}", invalid.render("ghc.toml", RELATION)))
+}

@@ -1,4 +1,5 @@
 //! Logs of other systems: read, written, damaged, and compared with what the systems' own tools print.
 
+mod ghc;
 mod mps;
 mod reference;

@@ -1,0 +1,207 @@
+//! The header of a log: which types of events it has.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+use telemetry_decode::{Cause, Damage, LogBytes};
+
+use super::layout::{
+    DATA_BEGIN, HEADER_BEGIN, HEADER_END, TYPE_BEGIN, TYPE_END, TYPES_BEGIN, TYPES_END, VARIABLE,
+};
+
+/// Most bytes of a description, and of what else a type may say: more than anybody writes.
+const MAX_TEXT: u32 = 16_384;
+
+/// A type as a header declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Declared<'a> {
+    /// The number that its events begin with.
+    pub(super) tag: u16,
+    /// Bytes of its payload, or [`VARIABLE`].
+    pub(super) size: u16,
+    /// What the writer calls it.
+    pub(super) description: &'a [u8],
+}
+
+/// What a header has.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    /// Size and description by tag; of two declarations the later one.
+    pub(super) types: BTreeMap<u16, (u16, Vec<u8>)>,
+    /// The declarations: bytes of the log, and how many.
+    pub(super) declarations: Vec<(Range<u64>, u32)>,
+    /// Where the events begin; none if the log ends before that.
+    pub(super) end: Option<u64>,
+    /// What cannot be read.
+    pub(super) damage: Vec<Damage>,
+}
+
+/// Bytes of the log that hold declarations which are read at once.
+const STEP: u64 = 64 << 10;
+
+impl Header {
+    /// Reads a header that begins at `at`.
+    ///
+    /// What is no declaration is damage up to the next one, so that one flipped bit costs one type.
+    pub(super) fn read(bytes: &mut LogBytes<'_>, at: u64) -> io::Result<Header> {
+        let mut header = Header::default();
+        let mut at = header.expect(bytes, at, HEADER_BEGIN, "hdrb")?;
+        at = header.expect(bytes, at, TYPES_BEGIN, "hetb")?;
+        loop {
+            let here = bytes.at(at, MAX_TEXT as usize * 2 + 24)?;
+            match mark(here) {
+                Some(TYPES_END) => {
+                    at = header.expect(bytes, at + 4, HEADER_END, "hdre")?;
+                    header.end = Some(header.expect(bytes, at, DATA_BEGIN, "datb")?);
+                    break;
+                }
+                Some(DATA_BEGIN) => {
+                    header.note(at..at, "events begin inside of the header".into());
+                    header.end = Some(at + 4);
+                    break;
+                }
+                _ => {}
+            }
+            match declaration(here) {
+                Ok((declared, len)) => {
+                    header.types.insert(declared.tag, (declared.size, declared.description.to_vec()));
+                    header.declared(at, len as u64);
+                    at += len as u64;
+                }
+                Err(why) => {
+                    let end = next_mark(bytes, at)?;
+                    header.note(at..end, format!("a type of events that cannot be read: {why}"));
+                    at = end;
+                    if at == bytes.len() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(header)
+    }
+
+    /// Passes over a mark; if something else is there, it is taken for it.
+    fn expect(&mut self, bytes: &mut LogBytes<'_>, at: u64, expected: u32, name: &str) -> io::Result<u64> {
+        let end = (at + 4).min(bytes.len());
+        let found = mark(bytes.at(at, 4)?);
+        if found != Some(expected) {
+            let found = match found {
+                Some(found) => format!("{found:08x}"),
+                None => "the end of the log".to_string(),
+            };
+            self.note(at..end, format!("{found}, expected `{name}` ({expected:08x})"));
+        }
+        Ok(end)
+    }
+
+    fn note(&mut self, range: Range<u64>, why: String) {
+        self.damage.push(Damage { range, cause: Cause::Log(why), events: 0 });
+    }
+
+    fn declared(&mut self, at: u64, len: u64) {
+        match self.declarations.last_mut() {
+            Some((range, count)) if range.end == at && range.end - range.start < STEP => {
+                range.end += len;
+                *count += 1;
+            }
+            _ => self.declarations.push((at..at + len, 1)),
+        }
+    }
+}
+
+/// Reads the declaration of a type, and gives its length; or what is wrong with it.
+pub(super) fn declaration(bytes: &[u8]) -> Result<(Declared<'_>, usize), String> {
+    let cut = || "the log ends in it".to_string();
+    let number = |at: usize| bytes.get(at..at + 4).and_then(mark).ok_or_else(cut);
+    let text = |at: usize, what: &str| -> Result<usize, String> {
+        match number(at)? {
+            len if len <= MAX_TEXT => Ok(len as usize),
+            len => Err(format!("{what} of {len} bytes, expected at most {MAX_TEXT}")),
+        }
+    };
+    match number(0)? {
+        TYPE_BEGIN => {}
+        found => return Err(format!("{found:08x}, expected `etb` ({TYPE_BEGIN:08x})")),
+    }
+    let numbers = number(4)?;
+    let description = text(8, "a description")?;
+    let extra = text(12 + description, "something else")?;
+    match number(16 + description + extra)? {
+        TYPE_END => {}
+        found => return Err(format!("{found:08x}, expected `ete` ({TYPE_END:08x})")),
+    }
+    let declared = Declared {
+        tag: (numbers >> 16) as u16,
+        size: numbers as u16,
+        description: bytes.get(12..12 + description).ok_or_else(cut)?,
+    };
+    Ok((declared, 20 + description + extra))
+}
+
+/// Appends the header of a log that has these types.
+pub(super) fn append<'a>(out: &mut Vec<u8>, types: impl Iterator<Item = Declared<'a>>) {
+    out.extend(HEADER_BEGIN.to_be_bytes());
+    out.extend(TYPES_BEGIN.to_be_bytes());
+    for Declared { tag, size, description } in types {
+        out.extend(TYPE_BEGIN.to_be_bytes());
+        out.extend(tag.to_be_bytes());
+        out.extend(size.to_be_bytes());
+        out.extend((description.len() as u32).to_be_bytes());
+        out.extend(description);
+        out.extend(0_u32.to_be_bytes());
+        out.extend(TYPE_END.to_be_bytes());
+    }
+    for mark in [TYPES_END, HEADER_END, DATA_BEGIN] {
+        out.extend(mark.to_be_bytes());
+    }
+}
+
+/// The size of a type for people: `variable`, or its bytes.
+pub(super) fn append_size(out: &mut Vec<u8>, size: u16) {
+    match size {
+        VARIABLE => out.extend(b"variable"),
+        size => out.extend(size.to_string().bytes()),
+    }
+}
+
+/// The next four bytes as a number.
+fn mark(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.first_chunk()?))
+}
+
+/// Where, behind `at`, a header may be read on: at a declaration, or at one of the marks behind them. The end of the log if
+/// that is nowhere.
+fn next_mark(bytes: &mut LogBytes<'_>, at: u64) -> io::Result<u64> {
+    let found = scan(bytes, at + 1, 8, |here, _| {
+        mark(here).is_some_and(|mark| matches!(mark, TYPE_BEGIN | TYPES_END | DATA_BEGIN))
+    })?;
+    Ok(found.unwrap_or(bytes.len()))
+}
+
+/// The first place from `from` on that a test takes. It is given the bytes from there on, `least` of them or all that there
+/// are, and the place.
+pub(super) fn scan(
+    bytes: &mut LogBytes<'_>,
+    from: u64,
+    least: usize,
+    mut test: impl FnMut(&[u8], u64) -> bool,
+) -> io::Result<Option<u64>> {
+    let (mut at, len) = (from, bytes.len());
+    while at < len {
+        let here = bytes.at(at, least + STEP as usize)?;
+        let is_last = at + here.len() as u64 >= len;
+        let places = if is_last { here.len() } else { here.len().saturating_sub(least) };
+        for place in 0..places {
+            if test(here.get(place..).unwrap_or_default(), at + place as u64) {
+                return Ok(Some(at + place as u64));
+            }
+        }
+        if is_last || places == 0 {
+            break;
+        }
+        at += places as u64;
+    }
+    Ok(None)
+}

@@ -1,0 +1,211 @@
+//! The types of events of one log: the relation, and what the log's header says of it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use telemetry_schema::{Count, Event, Param, Registry, Sort};
+
+use super::layout::{EVENT_TYPE, Field, HEAD, LEN, Layout, TYPES, VARIABLE, usual};
+
+/// Characters of a name that is made of a description.
+const MAX_NAME: usize = 48;
+/// Bytes that the relation lets a parameter have.
+const MAX_DATA: u32 = 16_384;
+
+/// The types of events of one log.
+pub(super) struct Types {
+    /// The relation, with types that it does not have, and without fields that this log's events do not have.
+    pub(super) registry: Registry,
+    /// By index of the event.
+    layouts: Vec<Layout>,
+    /// By tag.
+    entries: Vec<Entry>,
+    /// What the log declares.
+    declared: BTreeMap<u16, (u16, Vec<u8>)>,
+}
+
+/// What is to be known of a tag to pass over its events.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Entry {
+    /// Bytes of the payload, or [`VARIABLE`].
+    size: u16,
+    /// Index in the registry.
+    pub(super) event: u16,
+    /// False if no event of the tag may be there.
+    is_declared: bool,
+    /// False if all there is to know of an event while the log is surveyed is its time.
+    pub(super) is_special: bool,
+}
+
+/// An event's head.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) tag: u16,
+    pub(super) entry: Entry,
+    pub(super) time: u64,
+    /// Bytes before the payload.
+    pub(super) head: usize,
+    /// Bytes of the event.
+    pub(super) len: usize,
+}
+
+/// Why there is no event.
+pub(super) enum NoFrame {
+    /// The log does not declare this type.
+    Undeclared(u16),
+    /// The bytes end in it. It is this long, where that can be told.
+    Cut(Option<usize>),
+}
+
+impl Types {
+    /// The types of a log that declares these. `is_special` are tags that a survey wants to see.
+    ///
+    /// If the header is damaged, types that it does not have are taken to be as usual.
+    pub(super) fn new(
+        relation: &Registry,
+        declared: BTreeMap<u16, (u16, Vec<u8>)>,
+        is_damaged: bool,
+        is_special: impl Fn(u16) -> bool,
+    ) -> Types {
+        let mut registry = relation.clone();
+        let mut layouts: BTreeMap<u16, Layout> = BTreeMap::new();
+        let unknown = registry.kinds.iter().position(|kind| kind.name == "Unknown").unwrap_or_default();
+        let mut names = names_of(&registry);
+        for (&tag, (size, description)) in &declared {
+            let found = registry.event_index(tag).filter(|_| tag != EVENT_TYPE);
+            if let Some(index) = found {
+                let layout = Layout::new(relation, &registry.events[index], *size);
+                if let Some(layout) = layout {
+                    registry.events[index].params.truncate(layout.fields.len());
+                    layouts.insert(tag, layout);
+                    continue;
+                }
+                names.remove(&registry.events[index].name.to_lowercase());
+                remove(&mut registry, index);
+            }
+            if tag == EVENT_TYPE {
+                continue;
+            }
+            let event = unknown_event(tag, description, unknown, &mut names);
+            let index = registry.events.partition_point(|event| event.code < tag);
+            for span in &mut registry.spans {
+                span.begin += usize::from(span.begin >= index);
+                span.end += usize::from(span.end >= index);
+            }
+            registry.events.insert(index, event);
+            let fields = vec![Field::Rest { but: 0, text: false }];
+            layouts.insert(tag, Layout { fields, optional: usize::MAX, size: *size });
+        }
+        let mut sizes: BTreeMap<u16, u16> = declared.iter().map(|(tag, (size, _))| (*tag, *size)).collect();
+        if is_damaged {
+            for (tag, ..) in TYPES {
+                let event = registry.event(*tag);
+                if let Some((_, size)) = event.and_then(|event| usual(relation, event))
+                    && !sizes.contains_key(tag)
+                    && let Some(layout) = event.and_then(|event| Layout::new(relation, event, size))
+                {
+                    sizes.insert(*tag, size);
+                    layouts.insert(*tag, layout);
+                }
+            }
+        }
+        let mut entries = Vec::new();
+        for (tag, size) in sizes {
+            let (Some(index), Some(layout)) = (registry.event_index(tag), layouts.get(&tag)) else { continue };
+            entries.resize(usize::from(tag) + 1, Entry::default());
+            let is_special = is_special(tag) || !layout.is_plain();
+            entries[usize::from(tag)] = Entry { size, event: index as u16, is_declared: true, is_special };
+        }
+        let layouts = registry.events.iter().map(|event| layouts.remove(&event.code).unwrap_or_default()).collect();
+        Types { registry, layouts, entries, declared }
+    }
+
+    /// True if a log that declares these types has the same.
+    pub(super) fn is_of(&self, declared: &BTreeMap<u16, (u16, Vec<u8>)>) -> bool {
+        self.declared == *declared
+    }
+
+    /// The layout of an event, by its index.
+    pub(super) fn layout(&self, event: u16) -> Option<&Layout> {
+        self.layouts.get(usize::from(event))
+    }
+
+    /// Reads the head of the event that bytes begin with, and makes sure that all of it is there.
+    #[inline(always)]
+    pub(super) fn frame(&self, bytes: &[u8]) -> Result<Frame, NoFrame> {
+        let Some(tag) = bytes.first_chunk() else { return Err(NoFrame::Cut(None)) };
+        let tag = u16::from_be_bytes(*tag);
+        let entry = self.entries.get(usize::from(tag)).copied().unwrap_or_default();
+        if !entry.is_declared {
+            return Err(NoFrame::Undeclared(tag));
+        }
+        let Some(time) = bytes.get(2..).and_then(|bytes| bytes.first_chunk()) else {
+            return Err(NoFrame::Cut(None));
+        };
+        let time = u64::from_be_bytes(*time);
+        let (head, len) = if entry.size == VARIABLE {
+            let Some(len) = bytes.get(HEAD..).and_then(|bytes| bytes.first_chunk()) else {
+                return Err(NoFrame::Cut(None));
+            };
+            let len = usize::from(u16::from_be_bytes(*len));
+            (HEAD + LEN, HEAD + LEN + len)
+        } else {
+            (HEAD, HEAD + usize::from(entry.size))
+        };
+        match bytes.len() < len {
+            true => Err(NoFrame::Cut(Some(len))),
+            false => Ok(Frame { tag, entry, time, head, len }),
+        }
+    }
+}
+
+/// Takes an event out of a registry, and spans of it.
+fn remove(registry: &mut Registry, index: usize) {
+    registry.events.remove(index);
+    registry.spans.retain(|span| span.begin != index && span.end != index);
+    for span in &mut registry.spans {
+        span.begin -= usize::from(span.begin > index);
+        span.end -= usize::from(span.end > index);
+    }
+}
+
+/// All names that an event cannot have, in small letters.
+fn names_of(registry: &Registry) -> HashSet<String> {
+    let kinds = registry.kinds.iter().map(|kind| &kind.name);
+    let types = registry.types.iter().map(|ty| &ty.name);
+    let events = registry.events.iter().map(|event| &event.name);
+    kinds.chain(types).chain(events).map(|name| name.to_lowercase()).collect()
+}
+
+/// The event of a type of which only the description is known.
+fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<String>) -> Event {
+    let text: String =
+        String::from_utf8_lossy(description).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut name = String::new();
+    for word in words {
+        let first = word.chars().take(1).flat_map(char::to_uppercase);
+        name.extend(first.chain(word.chars().skip(1)));
+    }
+    name.truncate(MAX_NAME);
+    if !name.starts_with(|c: char| c.is_ascii_uppercase()) {
+        name.insert_str(0, "Type");
+    }
+    if names.contains(&name.to_lowercase()) || name == "Type" {
+        name = format!("{name}Type{tag}");
+    }
+    while !names.insert(name.to_lowercase()) {
+        name.push('X');
+    }
+    let doc = text.trim();
+    let doc: String = if doc.is_empty() { format!("Type {tag}") } else { doc.chars().take(200).collect() };
+    let data = Param {
+        name: "data".to_string(),
+        sort: Sort::Bytes,
+        count: Count::One,
+        doc: "the payload as it is".to_string(),
+        unit: String::new(),
+        max_len: MAX_DATA,
+        since: None,
+    };
+    Event { name, code: tag, always: true, used: true, kind, doc, replay: None, params: vec![data] }
+}
