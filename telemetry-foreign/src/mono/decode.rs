@@ -1,0 +1,337 @@
+//! The events of one buffer.
+
+use std::fmt;
+
+use super::header::BufferHead;
+use super::layout::{Entry, Field, Frames, Layout, List, MAX_FIELDS};
+use super::leb::Bytes;
+
+/// Who is given the events of a buffer, in their order.
+pub(super) trait Visit {
+    /// An event with nothing but a method: most are.
+    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, at: usize, end: usize);
+
+    /// Any other event.
+    fn event(&mut self, item: &Item<'_>);
+}
+
+/// An event as it stands in a buffer, with its values.
+pub(super) struct Item<'i> {
+    pub(super) entry: &'i Entry,
+    /// Index of the event in the relation: that of the entry, except for values of counters.
+    pub(super) event: u32,
+    pub(super) ticks: u64,
+    /// Where it stands in the buffer's payload.
+    pub(super) at: usize,
+    pub(super) end: usize,
+    /// Its single parameters. That of a text is what [`text_value`] makes of its place.
+    pub(super) values: &'i [u64],
+    /// Its lists.
+    pub(super) lists: [&'i [u64]; 2],
+    /// The payload.
+    pub(super) bytes: &'i [u8],
+}
+
+impl<'i> Item<'i> {
+    #[inline]
+    pub(super) fn value(&self, index: usize) -> u64 {
+        self.values.get(index).copied().unwrap_or_default()
+    }
+
+    /// The text that a value names.
+    #[inline]
+    pub(super) fn text(&self, index: usize) -> &'i [u8] {
+        let value = self.value(index);
+        self.bytes.get((value >> 32) as usize..(value & 0xffff_ffff) as usize).unwrap_or_default()
+    }
+}
+
+/// A place in a payload as a value; payloads are shorter than 4 GiB.
+fn text_value((from, end): (usize, usize)) -> u64 {
+    (from as u64) << 32 | end as u64
+}
+
+/// How far a buffer could be read.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    /// Bytes of whole events.
+    pub(super) end: usize,
+    /// What is wrong with the event there.
+    pub(super) wrong: Option<Wrong>,
+    /// Clock reading after the last event.
+    pub(super) ticks: u64,
+}
+
+/// What is wrong with an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrong {
+    Code(u8),
+    Sub(u8, u8),
+    /// A list of more elements than an event can have.
+    TooMany(u64, u64),
+    /// The event reaches beyond the buffer, or a number in it has no end.
+    Cut,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::Code(code) => write!(f, "unknown event code {code:#04x}"),
+            Wrong::Sub(code, sub) => write!(f, "unknown event code {code:#04x} of sort {sub}"),
+            Wrong::TooMany(found, most) => write!(f, "a list of {found} elements, expected at most {most}"),
+            Wrong::Cut => write!(f, "an event that does not end in its buffer"),
+        }
+    }
+}
+
+/// Gives out the events of a payload. A later event is decoded with what the earlier ones have left: a wrong one
+/// ends the buffer.
+#[inline]
+pub(super) fn decode(layout: &Layout, head: &BufferHead, payload: &[u8], visit: &mut impl Visit) -> Decoded {
+    let mut decoder = Decoder {
+        layout,
+        ptr_base: head.ptr_base,
+        obj_base: head.obj_base,
+        method: head.method_base,
+        ticks: head.time,
+        bytes: Bytes { all: payload, at: 0 },
+        values: [0; MAX_FIELDS],
+        lists: [Vec::new(), Vec::new()],
+    };
+    let mut end = 0;
+    let wrong = loop {
+        if let Err(wrong) = decoder.next(visit) {
+            break Some(wrong);
+        }
+        end = decoder.bytes.at;
+        if decoder.bytes.is_empty() {
+            break None;
+        }
+    };
+    Decoded { end, wrong, ticks: decoder.ticks }
+}
+
+struct Decoder<'b> {
+    layout: &'b Layout,
+    ptr_base: u64,
+    obj_base: u64,
+    method: u64,
+    ticks: u64,
+    bytes: Bytes<'b>,
+    values: [u64; MAX_FIELDS],
+    lists: [Vec<u64>; 2],
+}
+
+impl<'b> Decoder<'b> {
+    /// The next event, if there is one.
+    #[inline(always)]
+    fn next(&mut self, visit: &mut impl Visit) -> Result<(), Wrong> {
+        let at = self.bytes.at;
+        let Some(code) = self.bytes.byte() else { return Ok(()) };
+        let layout = self.layout;
+        let entry = layout.first(code).ok_or(Wrong::Code(code))?;
+        if entry.is_call {
+            let ticks = self.bytes.unsigned().ok_or(Wrong::Cut)?;
+            let distance = self.bytes.signed().ok_or(Wrong::Cut)?;
+            self.ticks = self.ticks.wrapping_add(ticks);
+            self.method = self.method.wrapping_add(distance);
+            visit.call(entry, self.ticks, self.method, at, self.bytes.at);
+            return Ok(());
+        }
+        self.other(entry, at, visit)
+    }
+
+    /// An event that is no call, of which the first byte was read.
+    fn other(&mut self, mut entry: &'b Entry, at: usize, visit: &mut impl Visit) -> Result<(), Wrong> {
+        let earlier = self.ticks;
+        if entry.row.is_timed {
+            self.ticks = earlier.wrapping_add(self.bytes.unsigned().ok_or(Wrong::Cut)?);
+        }
+        if entry.row.sub.is_some() {
+            let (code, sub) = (entry.row.code, self.bytes.byte().ok_or(Wrong::Cut)?);
+            entry = self.layout.with_sub(code, sub).ok_or(Wrong::Sub(code, sub))?;
+        }
+        let method = self.method;
+        let given = self.values(entry).and_then(|count| self.lists(entry, count, at, visit));
+        if given.is_err() {
+            (self.ticks, self.method) = (earlier, method);
+        }
+        given
+    }
+
+    /// The single parameters; their number.
+    #[inline]
+    fn values(&mut self, entry: &Entry) -> Result<usize, Wrong> {
+        for (index, field) in entry.row.fields.iter().enumerate() {
+            let value = match *field {
+                Field::Pointer => self.pointer(),
+                Field::Object => self.object(),
+                Field::Method => self.method(),
+                Field::Number => self.bytes.unsigned(),
+                Field::Byte => self.bytes.byte().map(u64::from),
+                Field::TextIf(first) if self.values[0] != first => Some(0),
+                Field::Text | Field::TextIf(_) => self.bytes.text().map(text_value),
+            };
+            self.values[index] = value.ok_or(Wrong::Cut)?;
+        }
+        Ok(entry.row.fields.len())
+    }
+
+    /// The lists, and then the event is whole. `count` single parameters were read.
+    #[inline]
+    fn lists(
+        &mut self,
+        entry: &Entry,
+        mut count: usize,
+        at: usize,
+        visit: &mut impl Visit,
+    ) -> Result<(), Wrong> {
+        self.lists.iter_mut().for_each(Vec::clear);
+        match entry.row.list {
+            List::None => {}
+            List::Counters => return self.counters(entry, visit),
+            List::CounterValues => return self.counter_values(entry, visit),
+            List::Frames(frames) => {
+                if frames == Frames::FlagsAndPointers {
+                    self.values[count] = self.number()?;
+                    count += 1;
+                }
+                self.frames(entry, frames, 0)?;
+            }
+            List::Pairs | List::Objects => {
+                for _ in 0..self.length(entry)? {
+                    let object = self.object().ok_or(Wrong::Cut)?;
+                    self.lists[0].push(object);
+                }
+            }
+            List::OffsetsAndObjects | List::PointersAndObjects => {
+                for _ in 0..self.length(entry)? {
+                    let first = match entry.row.list {
+                        List::OffsetsAndObjects => self.bytes.unsigned(),
+                        _ => self.pointer(),
+                    };
+                    self.lists[0].push(first.ok_or(Wrong::Cut)?);
+                    let object = self.object().ok_or(Wrong::Cut)?;
+                    self.lists[1].push(object);
+                }
+            }
+            List::PointersAndFrames => {
+                for _ in 0..self.length(entry)? {
+                    let pointer = self.pointer().ok_or(Wrong::Cut)?;
+                    self.lists[0].push(pointer);
+                }
+                self.frames(entry, Frames::Methods, 1)?;
+            }
+        }
+        self.give(entry, entry.event, count, at, visit);
+        Ok(())
+    }
+
+    fn frames(&mut self, entry: &Entry, frames: Frames, list: usize) -> Result<(), Wrong> {
+        for _ in 0..self.length(entry)? {
+            let frame = match frames {
+                Frames::FlagsAndPointers => self.pointer(),
+                Frames::Methods => self.method(),
+            };
+            self.lists[list].push(frame.ok_or(Wrong::Cut)?);
+        }
+        Ok(())
+    }
+
+    /// Counters that are described, each an event.
+    fn counters(&mut self, entry: &Entry, visit: &mut impl Visit) -> Result<(), Wrong> {
+        // What counters of the program's own have for a section.
+        const OWN: u64 = 0x8000;
+        for _ in 0..self.number()? {
+            let at = self.bytes.at;
+            let section = self.number()?;
+            let section_name = if section == OWN { self.text()? } else { 0 };
+            let name = self.text()?;
+            let (value_type, unit, variance) = (self.number()?, self.number()?, self.number()?);
+            let index = self.number()?;
+            self.values = [section, section_name, name, value_type, unit, variance, index, 0];
+            self.give(entry, entry.event, 7, at, visit);
+        }
+        Ok(())
+    }
+
+    /// Values of counters, each an event.
+    fn counter_values(&mut self, entry: &Entry, visit: &mut impl Visit) -> Result<(), Wrong> {
+        loop {
+            let at = self.bytes.at;
+            let index = self.number()?;
+            if index == 0 {
+                return Ok(());
+            }
+            let value_type = self.number()?;
+            self.values[0] = index;
+            self.values[1] = value_type;
+            let (event, count) = match value_type {
+                5 => {
+                    self.values[1] = u64::from_le_bytes(self.bytes.eight().ok_or(Wrong::Cut)?);
+                    (self.layout.counter_real, 2)
+                }
+                6 => {
+                    let is_set = self.bytes.byte().ok_or(Wrong::Cut)? != 0;
+                    self.values[1] = is_set.into();
+                    self.values[2] = if is_set { self.text()? } else { 0 };
+                    (self.layout.counter_text, 3)
+                }
+                1 | 4 => {
+                    self.values[2] = self.number()?;
+                    (entry.event, 3)
+                }
+                0 | 2 | 3 | 7 => {
+                    self.values[2] = self.bytes.signed().ok_or(Wrong::Cut)?;
+                    (entry.event, 3)
+                }
+                other => return Err(Wrong::Sub(entry.row.code, other as u8)),
+            };
+            self.give(entry, event, count, at, visit);
+        }
+    }
+
+    #[inline(always)]
+    fn give(&mut self, entry: &Entry, event: u32, count: usize, at: usize, visit: &mut impl Visit) {
+        visit.event(&Item {
+            entry,
+            event,
+            ticks: self.ticks,
+            at,
+            end: self.bytes.at,
+            values: &self.values[..count],
+            lists: [&self.lists[0], &self.lists[1]],
+            bytes: self.bytes.all,
+        });
+    }
+
+    /// The number of elements of a list.
+    fn length(&mut self, entry: &Entry) -> Result<u64, Wrong> {
+        let found = self.number()?;
+        if found > entry.most { Err(Wrong::TooMany(found, entry.most)) } else { Ok(found) }
+    }
+
+    fn number(&mut self) -> Result<u64, Wrong> {
+        self.bytes.unsigned().ok_or(Wrong::Cut)
+    }
+
+    fn text(&mut self) -> Result<u64, Wrong> {
+        self.bytes.text().map(text_value).ok_or(Wrong::Cut)
+    }
+
+    #[inline(always)]
+    fn pointer(&mut self) -> Option<u64> {
+        Some(self.ptr_base.wrapping_add(self.bytes.signed()?))
+    }
+
+    #[inline(always)]
+    fn object(&mut self) -> Option<u64> {
+        Some(self.obj_base.wrapping_add(self.bytes.signed()?) << 3)
+    }
+
+    #[inline(always)]
+    fn method(&mut self) -> Option<u64> {
+        self.method = self.method.wrapping_add(self.bytes.signed()?);
+        Some(self.method)
+    }
+}

@@ -1,0 +1,236 @@
+//! How events stand in a buffer: what the tables of the versions are made of, and a version's table made ready.
+
+use telemetry_schema::{Count, Registry, Sort};
+
+use super::{v1, v17};
+
+/// Most parameters of an event that are no lists.
+pub(super) const MAX_FIELDS: usize = 8;
+
+/// How a parameter stands in a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    /// Signed LEB128, added to the buffer's base of pointers.
+    Pointer,
+    /// Signed LEB128, added to the buffer's base of objects; 8 bytes each.
+    Object,
+    /// Signed LEB128, added to the method before, or for the first to the buffer's base of methods.
+    Method,
+    /// Unsigned LEB128.
+    Number,
+    /// One byte.
+    Byte,
+    /// Text up to a byte 0.
+    Text,
+    /// As `Text` if the event's first parameter is this; else nothing.
+    TextIf(u64),
+}
+
+/// What stands behind the single parameters of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    None,
+    Frames(Frames),
+    /// Number of objects, and objects: two for each that was moved.
+    Pairs,
+    /// Number of objects, and objects.
+    Objects,
+    /// Number, and for each a number and an object.
+    OffsetsAndObjects,
+    /// Number, and for each a pointer and an object.
+    PointersAndObjects,
+    /// Number of pointers, pointers, and frames.
+    PointersAndFrames,
+    /// Number, and descriptions of counters. Each is an event in the relation.
+    Counters,
+    /// Values of counters, up to one of counter 0. Each is an event in the relation, by the type of its value.
+    CounterValues,
+}
+
+/// How the frames of a backtrace stand in a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frames {
+    /// Flags and number of frames; frames are pointers. Flags are a parameter.
+    FlagsAndPointers,
+    /// Number of frames; frames are methods.
+    Methods,
+}
+
+/// One event of a version.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    /// Its first byte.
+    pub(super) code: u8,
+    /// The byte behind the time, for those that share a first byte.
+    pub(super) sub: Option<u8>,
+    /// Whether the time since the event before stands behind the first byte.
+    pub(super) is_timed: bool,
+    /// Its name in the relation; of a list of counters, that of the first kind of event in it.
+    pub(super) name: &'static str,
+    pub(super) fields: &'static [Field],
+    pub(super) list: List,
+}
+
+/// What the file header says of a version.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    pub(super) major: u8,
+    pub(super) minor: u8,
+    pub(super) data: u8,
+}
+
+pub(super) const fn row(code: u8, name: &'static str, fields: &'static [Field], list: List) -> Row {
+    Row { code, sub: None, is_timed: true, name, fields, list }
+}
+
+pub(super) const fn with_sub(code: u8, sub: u8, name: &'static str, fields: &'static [Field]) -> Row {
+    Row { code, sub: Some(sub), is_timed: true, name, fields, list: List::None }
+}
+
+pub(super) const fn without_time(
+    code: u8,
+    name: &'static str,
+    fields: &'static [Field],
+    list: List,
+) -> Row {
+    Row { code, sub: None, is_timed: false, name, fields, list }
+}
+
+/// Data versions that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    One,
+    Seventeen,
+}
+
+impl Version {
+    pub(super) fn of(data: u64) -> Option<Version> {
+        [Version::One, Version::Seventeen].into_iter().find(|version| u64::from(version.stamp().data) == data)
+    }
+
+    pub(super) fn stamp(self) -> &'static Stamp {
+        match self {
+            Version::One => &v1::STAMP,
+            Version::Seventeen => &v17::STAMP,
+        }
+    }
+
+    pub(super) fn rows(self) -> &'static [Row] {
+        match self {
+            Version::One => v1::ROWS,
+            Version::Seventeen => v17::ROWS,
+        }
+    }
+}
+
+/// An event of a version, and what it is in the relation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) row: Row,
+    /// Index of the event in the relation.
+    pub(super) event: u32,
+    /// Bit of its kind there.
+    pub(super) kind: u8,
+    /// Only a method behind the time: the events that most logs are full of.
+    pub(super) is_call: bool,
+    /// Most elements of a list.
+    pub(super) most: u64,
+    /// Index of the text that names what the first parameter points to.
+    pub(super) name: Option<u8>,
+}
+
+/// A version's table, made ready.
+pub(super) struct Layout {
+    pub(super) version: Version,
+    /// Those that share a first byte stand together.
+    pub(super) entries: Vec<Entry>,
+    /// By first byte: index of its first entry, or [`Layout::UNKNOWN`].
+    first: [u8; 256],
+    /// Indices of the events in the relation that are found by name.
+    pub(super) buffer: u32,
+    pub(super) order: u32,
+    pub(super) counter_real: u32,
+    pub(super) counter_text: u32,
+    pub(super) vtable_load: u32,
+    images: [u32; 2],
+    /// Events in the relation.
+    pub(super) events: usize,
+}
+
+impl Layout {
+    const UNKNOWN: u8 = u8::MAX;
+
+    /// The table of a version against the relation.
+    pub(super) fn new(version: Version, registry: &Registry) -> Layout {
+        let index = |name: &str| {
+            registry.events.iter().position(|event| event.name == name).unwrap_or_default() as u32
+        };
+        let mut entries: Vec<Entry> = Vec::new();
+        for row in version.rows() {
+            let event = index(row.name);
+            let kind = registry.events.get(event as usize).map_or(0, |event| registry.kind_of(event).bit);
+            let is_call = row.is_timed && row.fields == [Field::Method] && row.list == List::None;
+            let most = most_elements(registry, event as usize);
+            let name = name_param(registry, event as usize);
+            entries.push(Entry { row: *row, event, kind, is_call, most, name });
+        }
+        entries.sort_by_key(|entry| entry.row.code);
+        let mut first = [Layout::UNKNOWN; 256];
+        for (index, entry) in entries.iter().enumerate().rev() {
+            first[usize::from(entry.row.code)] = index as u8;
+        }
+        Layout {
+            version,
+            entries,
+            first,
+            buffer: index("Buffer"),
+            order: index("Order"),
+            counter_real: index("CounterReal"),
+            counter_text: index("CounterText"),
+            vtable_load: index("VtableLoad"),
+            images: [index("ImageLoad"), index("ImageDefine")],
+            events: registry.events.len(),
+        }
+    }
+
+    /// The first entry of a first byte.
+    #[inline]
+    pub(super) fn first(&self, code: u8) -> Option<&Entry> {
+        self.entries.get(usize::from(self.first[usize::from(code)]))
+    }
+
+    /// The entry of a first byte and the byte behind the time.
+    pub(super) fn with_sub(&self, code: u8, sub: u8) -> Option<&Entry> {
+        let from = usize::from(self.first[usize::from(code)]);
+        let of_code = self.entries.get(from..)?.iter().take_while(|entry| entry.row.code == code);
+        of_code.into_iter().find(|entry| entry.row.sub == Some(sub))
+    }
+
+    /// True of an event that an image was loaded.
+    pub(super) fn is_image(&self, event: u32) -> bool {
+        self.images.contains(&event)
+    }
+
+    /// The entry of an event of the relation.
+    pub(super) fn of_event(&self, event: u32) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.event == event)
+    }
+}
+
+/// The text by which an event names what its first parameter points to.
+fn name_param(registry: &Registry, event: usize) -> Option<u8> {
+    let params = &registry.events.get(event)?.params;
+    let is_name = |param: &telemetry_schema::Param| param.sort == Sort::String && param.name == "name";
+    let index = params.iter().position(is_name)?;
+    params.first().is_some_and(|first| first.sort == Sort::Pointer).then_some(index as u8)
+}
+
+/// Most elements of each list of an event: what the relation allows.
+fn most_elements(registry: &Registry, event: usize) -> u64 {
+    let params = registry.events.get(event).map_or(&[][..], |event| &event.params);
+    let most = params.iter().filter_map(|param| match param.count {
+        Count::UpTo(most) => Some(u64::from(most)),
+        _ => None,
+    });
+    most.min().unwrap_or(0)
+}

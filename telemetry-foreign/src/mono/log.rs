@@ -1,0 +1,279 @@
+//! A log as a source of events.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+
+use telemetry_decode::{
+    Clock, Damage, Extent, Log, LogBytes, LogLane, Page, Session, Survey,
+};
+use telemetry_schema::Registry;
+
+use super::decode::{Item, Visit, decode};
+use super::header::{BUFFER_LEN, BufferHead, FileHead};
+use super::layout::{Entry, Layout, Version};
+use super::names::Names;
+use super::order::{self, Key};
+use super::page::PageEvents;
+use super::walk::{Layouts, Placed, Step, Walk, length_damage};
+
+/// Damaged ranges that are listed; the rest of a log that has more is one range.
+const MAX_DAMAGE: usize = 1 << 16;
+
+/// Lanes of one thread that a buffer may go on with.
+const MAX_OPEN: usize = 16;
+
+/// A log of the Mono log profiler, data version 1 or 17.
+pub struct MonoLog {
+    registry: Registry,
+    layouts: Layouts,
+}
+
+impl MonoLog {
+    /// Understands logs of both versions; which one it is, the log says.
+    pub fn new() -> MonoLog {
+        let registry = super::registry();
+        let layouts = Layouts::new(&registry);
+        MonoLog { registry, layouts }
+    }
+}
+
+impl Default for MonoLog {
+    fn default() -> Self {
+        MonoLog::new()
+    }
+}
+
+impl Log for MonoLog {
+    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Survey> {
+        let mut survey = Survey {
+            registries: vec![self.registry.clone()],
+            counts: vec![vec![0; self.registry.events.len()]],
+            ..Survey::default()
+        };
+        let mut run: Option<Run> = None;
+        let mut walk = Walk::new(&self.layouts);
+        loop {
+            match walk.next(bytes)? {
+                Step::End => break,
+                Step::Damage(damage) => note(&mut survey.damage, damage),
+                Step::File(head) => {
+                    survey.sessions.extend(run.take().map(Run::session));
+                    run = Some(Run::new(Some(*head), survey.sessions.len()));
+                }
+                Step::Buffer(placed) => {
+                    let run = run.get_or_insert_with(|| Run::new(None, survey.sessions.len()));
+                    run.buffer(self.layouts.of(placed.version), &placed, bytes, &mut survey)?;
+                }
+            }
+        }
+        survey.sessions.extend(run.map(Run::session));
+        Ok(survey)
+    }
+
+    fn read(&self, extent: &Extent, bytes: &[u8], page: &mut Page) {
+        let Note { version, index, order } = Note::of(extent.note);
+        let layout = self.layouts.of(version);
+        let Some((head, payload)) = BufferHead::read(bytes).zip(bytes.get(BUFFER_LEN..)) else { return };
+        let mut events = PageEvents::new(layout, &self.registry, page, extent.first_ticks);
+        events.buffer(&head, index, extent.events.saturating_sub(1 + order), order > 0);
+        decode(layout, &head, payload, &mut events);
+        events.order();
+    }
+}
+
+/// What an extent's note says.
+struct Note {
+    version: Version,
+    /// Number of the buffer.
+    index: u32,
+    /// Events that tell the order of the others.
+    order: u32,
+}
+
+impl Note {
+    fn of(note: u64) -> Note {
+        let version = if note & 1 != 0 { Version::Seventeen } else { Version::One };
+        Note { version, index: (note >> 32) as u32, order: (note as u32) >> 1 }
+    }
+
+    fn bits(&self) -> u64 {
+        u64::from(self.index) << 32 | u64::from(self.order) << 1 | u64::from(self.version == Version::Seventeen)
+    }
+}
+
+/// One run of a program, while the log is gone through.
+struct Run {
+    head: Option<FileHead>,
+    /// Its index.
+    session: usize,
+    id: u64,
+    names: Names,
+    /// By pthread_self: the lanes of the thread that a buffer may go on with.
+    open: HashMap<u64, VecDeque<Open>>,
+    /// Of each lane: pthread_self.
+    threads: Vec<u64>,
+    earliest: Option<u64>,
+    program: Option<String>,
+}
+
+/// A lane, and the clock reading of its last event.
+struct Open {
+    lane: u32,
+    last: u64,
+}
+
+impl Run {
+    fn new(head: Option<FileHead>, session: usize) -> Run {
+        Run {
+            head,
+            session,
+            id: 0xcbf2_9ce4_8422_2325,
+            names: Names::default(),
+            open: HashMap::new(),
+            threads: Vec::new(),
+            earliest: None,
+            program: None,
+        }
+    }
+
+    /// Takes a buffer: its events are counted, and it becomes an extent.
+    fn buffer(
+        &mut self,
+        layout: &Layout,
+        placed: &Placed,
+        bytes: &mut LogBytes<'_>,
+        survey: &mut Survey,
+    ) -> io::Result<()> {
+        let payload = bytes.at(placed.payload_at(), placed.len)?;
+        let payload = &payload[..placed.len.min(payload.len())];
+        let counts = &mut survey.counts[0];
+        let mut counted = Counted::new(layout, &placed.head, counts, self);
+        let decoded = decode(layout, &placed.head, payload, &mut counted);
+        let Counted { events, first, last, is_sorted, .. } = counted;
+        let order = if is_sorted { 0 } else { order::events(events) };
+        counts[layout.buffer as usize] += 1;
+        counts[layout.order as usize] += u64::from(order);
+        let lane = self.lane(&placed.head, first, last, &mut survey.lanes);
+        self.earliest = Some(self.earliest.map_or(first, |earliest| earliest.min(first)));
+        self.identify(&placed.head);
+        survey.extents.push(Extent {
+            lane,
+            at: placed.at,
+            len: (BUFFER_LEN + decoded.end) as u32,
+            events: 1 + order + events,
+            first_ticks: first,
+            note: Note { version: layout.version, index: placed.index, order }.bits(),
+        });
+        for damage in [length_damage(placed), placed.damage(&decoded)].into_iter().flatten() {
+            note(&mut survey.damage, damage);
+        }
+        Ok(())
+    }
+
+    /// The lane of a buffer. One that is not wholly later than a thread's earlier one has a lane of its own, so that
+    /// events of a lane are never out of order, and it is clear which buffer each belongs to.
+    fn lane(&mut self, head: &BufferHead, first: u64, last: u64, lanes: &mut Vec<LogLane>) -> u32 {
+        let open = self.open.entry(head.thread).or_default();
+        if let Some(open) = open.iter_mut().find(|open| open.last < first) {
+            open.last = last;
+            return open.lane;
+        }
+        let lane = lanes.len() as u32;
+        if open.len() == MAX_OPEN {
+            open.pop_front();
+        }
+        open.push_back(Open { lane, last });
+        self.threads.push(head.thread);
+        lanes.push(LogLane { session: self.session, thread: self.threads.len() as u32 });
+        lane
+    }
+
+    /// Mixes the start of the run into its number: two logs of the same numbers are the same log.
+    fn identify(&mut self, head: &BufferHead) {
+        if self.threads.len() > 1 {
+            return;
+        }
+        let file = self.head.as_ref().map_or([0; 3], |head| [head.start_ms, head.start_ns, head.pid.into()]);
+        let numbers = [head.time, head.ptr_base, head.obj_base, head.thread, head.method_base];
+        for byte in file.into_iter().chain(numbers).flat_map(u64::to_le_bytes) {
+            self.id = (self.id ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+
+    fn session(self) -> Session {
+        let labels = self.names.labels();
+        let start = self.earliest.unwrap_or_default();
+        let (start_ticks, wall_ms) = match &self.head {
+            Some(head) if head.start_ns != 0 => (head.start_ns, head.start_ms),
+            Some(head) => (start, head.start_ms),
+            None => (start, 0),
+        };
+        let threads = self.threads.iter().enumerate().map(|(index, thread)| {
+            (index as u32 + 1, super::facts::thread(*thread, &labels))
+        });
+        Session {
+            id: self.id,
+            facts: super::facts::session(self.head.as_ref(), self.program.as_deref()),
+            clock: Clock::nanoseconds(start_ticks, wall_ms.saturating_mul(1_000_000)),
+            threads: threads.collect(),
+            labels,
+            declared: self.head.is_some(),
+            ended: true,
+        }
+    }
+}
+
+/// Counts the events of a buffer.
+struct Counted<'c> {
+    layout: &'c Layout,
+    counts: &'c mut [u64],
+    run: &'c mut Run,
+    events: u32,
+    /// Earliest and latest clock reading.
+    first: u64,
+    last: u64,
+    /// The event before.
+    key: Key,
+    is_sorted: bool,
+}
+
+impl<'c> Counted<'c> {
+    fn new(layout: &'c Layout, head: &BufferHead, counts: &'c mut [u64], run: &'c mut Run) -> Self {
+        let (first, last) = (head.time, head.time);
+        Counted { layout, counts, run, events: 0, first, last, key: (0, 0), is_sorted: true }
+    }
+
+    #[inline(always)]
+    fn count(&mut self, event: u32, key: Key) {
+        self.counts[event as usize] += 1;
+        self.events += 1;
+        self.first = self.first.min(key.0);
+        self.last = self.last.max(key.0);
+        self.is_sorted &= self.key <= key;
+        self.key = key;
+    }
+}
+
+impl Visit for Counted<'_> {
+    #[inline]
+    fn call(&mut self, entry: &Entry, ticks: u64, _: u64, _: usize, _: usize) {
+        self.count(entry.event, (ticks, entry.kind));
+    }
+
+    fn event(&mut self, item: &Item<'_>) {
+        self.count(item.event, (item.ticks, item.entry.kind));
+        self.run.names.take(self.layout, item);
+        if self.run.program.is_none() && self.layout.is_image(item.event) {
+            self.run.program = super::facts::program(item);
+        }
+    }
+}
+
+/// Lists damage; what is beyond the most that is listed becomes part of the last.
+fn note(list: &mut Vec<Damage>, damage: Damage) {
+    let is_full = list.len() >= MAX_DAMAGE;
+    match list.last_mut() {
+        Some(last) if is_full => last.range.end = damage.range.end,
+        _ => list.push(damage),
+    }
+}

@@ -1,0 +1,91 @@
+//! The events of a buffer into a page.
+
+use telemetry_decode::Page;
+use telemetry_schema::{Count, Registry, Sort};
+
+use super::decode::{Item, Visit};
+use super::header::{BUFFER_LEN, BufferHead};
+use super::layout::{Entry, Layout};
+use super::order::{self, Key};
+
+/// Index of the relation among those of the log.
+const REGISTRY: usize = 0;
+
+/// Appends the events of a buffer to a page.
+pub(super) struct PageEvents<'p> {
+    layout: &'p Layout,
+    registry: &'p Registry,
+    page: &'p mut Page,
+    /// Clock reading of the buffer's earliest event.
+    first: u64,
+    /// Of each event, if their order is to be told.
+    keys: Option<Vec<Key>>,
+}
+
+impl<'p> PageEvents<'p> {
+    pub(super) fn new(layout: &'p Layout, registry: &'p Registry, page: &'p mut Page, first: u64) -> Self {
+        PageEvents { layout, registry, page, first, keys: None }
+    }
+
+    /// The buffer itself: its number, the number of events that follow, and whether their order is to be told.
+    pub(super) fn buffer(&mut self, head: &BufferHead, index: u32, events: u32, tells_order: bool) {
+        let mut event =
+            self.page.event(REGISTRY, self.layout.buffer as usize, self.first, 0, BUFFER_LEN);
+        let numbers =
+            [index.into(), events.into(), head.time, head.ptr_base, head.obj_base, head.method_base];
+        numbers.into_iter().for_each(|number| event.number(number));
+        self.keys = tells_order.then(Vec::new);
+    }
+
+    /// The order of the events, if it is to be told.
+    pub(super) fn order(self) {
+        let Some(keys) = self.keys else { return };
+        for positions in order::positions(&keys).chunks(order::PER_EVENT) {
+            let event = self.layout.order as usize;
+            let mut event = self.page.event(REGISTRY, event, self.first, 0, 0);
+            event.array(Sort::U32, positions.iter().map(|position| u64::from(*position)));
+        }
+    }
+}
+
+impl Visit for PageEvents<'_> {
+    #[inline]
+    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, at: usize, end: usize) {
+        self.page.event(REGISTRY, entry.event as usize, ticks, BUFFER_LEN + at, end - at).number(method);
+        if let Some(keys) = &mut self.keys {
+            keys.push((ticks, entry.kind));
+        }
+    }
+
+    fn event(&mut self, item: &Item<'_>) {
+        let (at, len) = (BUFFER_LEN + item.at, item.end - item.at);
+        let mut event = self.page.event(REGISTRY, item.event as usize, item.ticks, at, len);
+        let params = self.registry.events.get(item.event as usize).map_or(&[][..], |event| &event.params);
+        let (mut values, mut lists) = (0, item.lists.iter());
+        for param in params {
+            match (param.count, param.sort) {
+                (Count::UpTo(_) | Count::Fixed(_), sort) => {
+                    let list = lists.next().copied().unwrap_or_default();
+                    event.array(sort, list.iter().copied());
+                    continue;
+                }
+                (_, Sort::String) => event.run(cut(item.text(values), param.max_len)),
+                _ => event.number(item.value(values)),
+            }
+            values += 1;
+        }
+        if let Some(keys) = &mut self.keys {
+            keys.push((item.ticks, item.entry.kind));
+        }
+    }
+}
+
+/// A text that is longer than the relation allows, up to there. Mono's own names are far shorter.
+fn cut(text: &[u8], most: u32) -> &[u8] {
+    let most = most as usize;
+    if text.len() <= most {
+        return text;
+    }
+    let border = (0..=most).rev().find(|at| text[*at] & 0xc0 != 0x80).unwrap_or(most);
+    &text[..border]
+}

@@ -1,0 +1,38 @@
+//! Data version 1: the log of 2010.
+
+use super::layout::Field::{Method, Number, Object, Pointer, Text};
+use super::layout::{Frames, List, Row, Stamp, row, with_sub, without_time};
+
+/// What follows the file header of this version.
+pub(super) const STAMP: Stamp = Stamp { major: 0, minor: 1, data: 1 };
+
+/// Frames of a backtrace are pointers, and a number of flags stands before them.
+const FRAMES: List = List::Frames(Frames::FlagsAndPointers);
+
+/// Every event: its first byte, its name in the relation, and how its parameters stand, in their order.
+pub(super) const ROWS: &[Row] = &[
+    row(0x00, "Alloc", &[Pointer, Object, Number], List::None),
+    row(0x10, "AllocTraced", &[Pointer, Object, Number], FRAMES),
+    row(0x11, "GcEvent", &[Number, Number], List::None),
+    row(0x21, "GcResize", &[Number], List::None),
+    row(0x31, "GcMoves", &[], List::Pairs),
+    with_sub(0x22, 1, "ClassLoad", &[Pointer, Pointer, Number, Text]),
+    with_sub(0x22, 2, "ImageLoad", &[Pointer, Number, Text]),
+    with_sub(0x22, 3, "AssemblyLoad", &[Pointer]),
+    with_sub(0x22, 4, "DomainLoad", &[Pointer]),
+    row(0x13, "MethodLeave", &[Method], List::None),
+    row(0x23, "MethodEnter", &[Method], List::None),
+    row(0x33, "MethodExcLeave", &[Method], List::None),
+    row(0x43, "MethodJit", &[Method, Pointer, Number, Text], List::None),
+    row(0x04, "Throw", &[Object], List::None),
+    row(0x84, "ThrowTraced", &[Object], FRAMES),
+    row(0x14, "Clause", &[Number, Number, Method], List::None),
+    // The step of a monitor is in bits 4 and 5, and bit 7 is the trace's.
+    row(0x15, "MonitorContention", &[Object], List::None),
+    row(0x95, "MonitorContentionTraced", &[Object], FRAMES),
+    row(0x25, "MonitorDone", &[Object], List::None),
+    row(0x35, "MonitorFail", &[Object], List::None),
+    row(0x06, "HeapStart", &[], List::None),
+    row(0x16, "HeapEnd", &[], List::None),
+    without_time(0x26, "HeapObject", &[Object, Pointer, Number], List::Objects),
+];

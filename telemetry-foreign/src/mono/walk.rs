@@ -1,0 +1,229 @@
+//! The headers and buffers of a log, one after the other, also where something between them is damaged.
+
+use std::io;
+use std::ops::Range;
+
+use telemetry_decode::{Cause, Damage, LogBytes};
+use telemetry_schema::Registry;
+
+use super::decode::{Item, Visit, decode};
+use super::header::{BUFFER_LEN, BadFile, BufferHead, FILE_LEN, FileHead, MAX_TEXT, is_buffer, is_file};
+use super::layout::{Entry, Layout, Version};
+
+/// Most bytes of events in a buffer. Mono's are 64 KiB, or as long as their one event.
+pub(super) const MAX_PAYLOAD: usize = 4 << 20;
+
+/// Bytes looked at together where a header is searched for.
+const SEARCH: usize = 256 << 10;
+
+/// Goes through a log.
+pub(super) struct Walk<'l> {
+    layouts: &'l Layouts,
+    at: u64,
+    version: Option<Version>,
+    /// Buffers found so far.
+    buffers: u32,
+}
+
+/// The tables of all versions.
+pub(super) struct Layouts {
+    one: Layout,
+    seventeen: Layout,
+}
+
+impl Layouts {
+    pub(super) fn new(registry: &Registry) -> Layouts {
+        Layouts {
+            one: Layout::new(Version::One, registry),
+            seventeen: Layout::new(Version::Seventeen, registry),
+        }
+    }
+
+    pub(super) fn of(&self, version: Version) -> &Layout {
+        match version {
+            Version::One => &self.one,
+            Version::Seventeen => &self.seventeen,
+        }
+    }
+}
+
+/// What a log has next.
+pub(super) enum Step {
+    /// A file begins.
+    File(Box<FileHead>),
+    /// A buffer.
+    Buffer(Placed),
+    /// Bytes that are nothing.
+    Damage(Damage),
+    End,
+}
+
+/// A buffer of a log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed {
+    pub(super) head: BufferHead,
+    pub(super) version: Version,
+    /// Its number in the log.
+    pub(super) index: u32,
+    /// Offset of its header.
+    pub(super) at: u64,
+    /// Bytes behind its header that are to be decoded.
+    pub(super) len: usize,
+}
+
+impl Placed {
+    /// Where its events begin.
+    pub(super) fn payload_at(&self) -> u64 {
+        self.at + BUFFER_LEN as u64
+    }
+
+    /// What is wrong with it, if it could not be decoded to its end.
+    pub(super) fn damage(&self, decoded: &super::decode::Decoded) -> Option<Damage> {
+        let wrong = decoded.wrong.as_ref()?;
+        let range = self.payload_at() + decoded.end as u64..self.payload_at() + self.len as u64;
+        Some(damage(range, wrong.to_string()))
+    }
+}
+
+impl<'l> Walk<'l> {
+    pub(super) fn new(layouts: &'l Layouts) -> Self {
+        Walk { layouts, at: 0, version: None, buffers: 0 }
+    }
+
+    /// The next step. Bytes of a buffer are asked for by whoever wants them.
+    pub(super) fn next(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Step> {
+        let len = bytes.len();
+        if self.at >= len {
+            return Ok(Step::End);
+        }
+        let here = bytes.at(self.at, BUFFER_LEN)?;
+        if is_file(here) {
+            return self.file(bytes);
+        }
+        if let (true, Some(version)) = (is_buffer(here), self.version) {
+            return self.buffer(bytes, version);
+        }
+        // A log whose first bytes are damaged may still say its version.
+        if self.version.is_none() {
+            self.version = here.get(6).and_then(|data| Version::of(u64::from(*data)));
+        }
+        let found = here.iter().take(4).map(|byte| format!("{byte:02x}")).collect::<String>();
+        let expected = if self.at == 0 { "that of a Mono log, 015a504d" } else { "that of a buffer, 014c504d" };
+        let why = match self.version {
+            None => "no header says what the log's version is".to_string(),
+            Some(_) => format!("the bytes {found}, expected {expected}"),
+        };
+        let accept = if self.version.is_some() { |b: &[u8]| is_file(b) || is_buffer(b) } else { is_file };
+        self.skip(bytes, self.at + 1, accept, why)
+    }
+
+    fn file(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Step> {
+        let at = self.at;
+        match FileHead::read(bytes.at(at, FILE_LEN + 3 * (MAX_TEXT + 4) + 16)?) {
+            Ok((head, len)) => {
+                self.version = Some(head.version);
+                self.at += len as u64;
+                Ok(Step::File(Box::new(head)))
+            }
+            Err(BadFile::Cut) => {
+                self.at = bytes.len();
+                Ok(Step::Damage(damage(at..self.at, "the log ends inside its header".to_string())))
+            }
+            Err(BadFile::Because(why)) => {
+                let data = bytes.at(at, FILE_LEN)?.get(6).copied().unwrap_or_default();
+                self.version = Version::of(data.into());
+                let accept =
+                    if self.version.is_some() { |b: &[u8]| is_file(b) || is_buffer(b) } else { is_file };
+                self.skip(bytes, at + 4, accept, why)
+            }
+        }
+    }
+
+    fn buffer(&mut self, bytes: &mut LogBytes<'_>, version: Version) -> io::Result<Step> {
+        let (at, all) = (self.at, bytes.len());
+        let Some(head) = BufferHead::read(bytes.at(at, BUFFER_LEN)?) else {
+            self.at = all;
+            return Ok(Step::Damage(damage(at..all, "the log ends inside the header of a buffer".to_string())));
+        };
+        let payload = at + BUFFER_LEN as u64;
+        let claimed = usize::try_from(head.len).ok().filter(|len| *len <= MAX_PAYLOAD);
+        let mut placed = Placed { head, version, index: self.buffers, at, len: 0 };
+        self.buffers = self.buffers.saturating_add(1);
+        if let Some(len) = claimed {
+            let end = payload + len as u64;
+            if end == all || end < all && is_header(bytes.at(end, 4)?) {
+                placed.len = len;
+                self.at = end;
+                return Ok(Step::Buffer(placed));
+            }
+        }
+        // The length does not lead to another header: either it is wrong, or what it leads to is.
+        let next = search(bytes, payload, |b| is_file(b) || is_buffer(b))?;
+        let most = (next - payload).min(MAX_PAYLOAD as u64) as usize;
+        if let Some(len) = claimed.filter(|len| *len <= most) {
+            let payload = bytes.at(payload, len)?;
+            let payload = &payload[..len.min(payload.len())];
+            if decode(self.layouts.of(version), &head, payload, &mut Nobody).wrong.is_none() {
+                placed.len = len;
+                self.at += (BUFFER_LEN + len) as u64;
+                return Ok(Step::Buffer(placed));
+            }
+        }
+        placed.len = most;
+        self.at = payload + most as u64;
+        Ok(Step::Buffer(placed))
+    }
+
+    /// Goes on to the next header.
+    fn skip(
+        &mut self,
+        bytes: &mut LogBytes<'_>,
+        from: u64,
+        accept: fn(&[u8]) -> bool,
+        why: String,
+    ) -> io::Result<Step> {
+        let start = self.at;
+        self.at = search(bytes, from, accept)?;
+        Ok(Step::Damage(damage(start..self.at, why)))
+    }
+}
+
+/// A buffer's length is wrong, and the one that it was taken for is another.
+pub(super) fn length_damage(placed: &Placed) -> Option<Damage> {
+    let found = placed.head.len;
+    if i64::from(found) == placed.len as i64 {
+        return None;
+    }
+    let why = format!("a buffer of {found} bytes, found {} before the next header", placed.len);
+    Some(damage(placed.at..placed.payload_at(), why))
+}
+
+fn is_header(bytes: &[u8]) -> bool {
+    is_file(bytes) || is_buffer(bytes)
+}
+
+fn damage(range: Range<u64>, why: String) -> Damage {
+    Damage { range, cause: Cause::Log(why), events: 0 }
+}
+
+/// Where a header stands next; the end of the log if none does.
+fn search(bytes: &mut LogBytes<'_>, from: u64, accept: fn(&[u8]) -> bool) -> io::Result<u64> {
+    let (mut at, len) = (from, bytes.len());
+    while at + 4 <= len {
+        let here = bytes.at(at, SEARCH)?;
+        let here = &here[..here.len().min(SEARCH)];
+        if let Some(index) = here.windows(4).position(accept) {
+            return Ok(at + index as u64);
+        }
+        at += (here.len().max(4) - 3) as u64;
+    }
+    Ok(len)
+}
+
+/// Wants no event.
+struct Nobody;
+
+impl Visit for Nobody {
+    fn call(&mut self, _: &Entry, _: u64, _: u64, _: usize, _: usize) {}
+    fn event(&mut self, _: &Item<'_>) {}
+}
