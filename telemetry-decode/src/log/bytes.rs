@@ -1,9 +1,11 @@
 //! The bytes of a log, for whoever looks through it.
 
+use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::rc::Rc;
 
-use crate::source::Source;
+use crate::source::{Files, Source};
 
 /// The bytes of a log, read at any place; in order they are read in large pieces.
 pub struct LogBytes<'s> {
@@ -25,6 +27,22 @@ impl<'s> LogBytes<'s> {
     pub(crate) fn new(source: Source<'s>, range: Range<u64>, step: usize) -> Self {
         let Range { start, end } = range;
         LogBytes { source, start, len: end - start, buffer: Vec::new(), buffered_at: 0, step }
+    }
+
+    /// The bytes of a regular file, for whoever goes through a log without its events.
+    ///
+    /// # Errors
+    /// If its length is not to be had.
+    pub fn of_file(file: File) -> io::Result<LogBytes<'static>> {
+        let files = Files::new([file])?;
+        let source = Source::Files(Rc::new(files));
+        let len = source.len();
+        Ok(LogBytes::new(source, 0..len, LogBytes::STEP))
+    }
+
+    /// Bytes in memory.
+    pub fn of_slice(bytes: &'s [u8]) -> Self {
+        LogBytes::new(Source::Slice(bytes), 0..bytes.len() as u64, LogBytes::STEP)
     }
 
     /// Bytes of the log.
