@@ -5,6 +5,7 @@ use std::fmt;
 use super::header::BufferHead;
 use super::layout::{Entry, Field, Frames, Layout, List, MAX_FIELDS};
 use super::leb::Bytes;
+use super::what::What;
 
 /// Who is given the events of a buffer, in their order.
 pub(super) trait Visit {
@@ -18,12 +19,16 @@ pub(super) trait Visit {
 /// An event as it stands in a buffer, with its values.
 pub(super) struct Item<'i> {
     pub(super) entry: &'i Entry,
-    /// Index of the event in the relation: that of the entry, except for values of counters.
+    /// What it is: as the entry says, except for values of counters.
+    pub(super) what: What,
+    /// Index of the event in the relation.
     pub(super) event: u32,
     pub(super) ticks: u64,
     /// Where it stands in the buffer's payload.
     pub(super) at: usize,
     pub(super) end: usize,
+    /// Where its single parameters end.
+    pub(super) single_end: usize,
     /// Its single parameters. That of a text is what [`text_value`] makes of its place.
     pub(super) values: &'i [u64],
     /// Its lists.
@@ -97,6 +102,7 @@ pub(super) fn decode(layout: &Layout, head: &BufferHead, payload: &[u8], visit: 
         bytes: Bytes { all: payload, at: 0 },
         values: [0; MAX_FIELDS],
         lists: [Vec::new(), Vec::new()],
+        single_end: 0,
     };
     let mut end = 0;
     let wrong = loop {
@@ -120,6 +126,7 @@ struct Decoder<'b> {
     bytes: Bytes<'b>,
     values: [u64; MAX_FIELDS],
     lists: [Vec<u64>; 2],
+    single_end: usize,
 }
 
 impl<'b> Decoder<'b> {
@@ -187,6 +194,7 @@ impl<'b> Decoder<'b> {
         visit: &mut impl Visit,
     ) -> Result<(), Wrong> {
         self.lists.iter_mut().for_each(Vec::clear);
+        self.single_end = self.bytes.at;
         match entry.row.list {
             List::None => {}
             List::Counters => return self.counters(entry, visit),
@@ -223,7 +231,7 @@ impl<'b> Decoder<'b> {
                 self.frames(entry, Frames::Methods, 1)?;
             }
         }
-        self.give(entry, entry.event, count, at, visit);
+        self.give(entry, entry.what, count, at, visit);
         Ok(())
     }
 
@@ -250,7 +258,7 @@ impl<'b> Decoder<'b> {
             let (value_type, unit, variance) = (self.number()?, self.number()?, self.number()?);
             let index = self.number()?;
             self.values = [section, section_name, name, value_type, unit, variance, index, 0];
-            self.give(entry, entry.event, 7, at, visit);
+            self.give(entry, entry.what, 7, at, visit);
         }
         Ok(())
     }
@@ -266,39 +274,41 @@ impl<'b> Decoder<'b> {
             let value_type = self.number()?;
             self.values[0] = index;
             self.values[1] = value_type;
-            let (event, count) = match value_type {
+            let (what, count) = match value_type {
                 5 => {
                     self.values[1] = u64::from_le_bytes(self.bytes.eight().ok_or(Wrong::Cut)?);
-                    (self.layout.counter_real, 2)
+                    (What::CounterReal, 2)
                 }
                 6 => {
                     let is_set = self.bytes.byte().ok_or(Wrong::Cut)? != 0;
                     self.values[1] = is_set.into();
                     self.values[2] = if is_set { self.text()? } else { 0 };
-                    (self.layout.counter_text, 3)
+                    (What::CounterText, 3)
                 }
                 1 | 4 => {
                     self.values[2] = self.number()?;
-                    (entry.event, 3)
+                    (entry.what, 3)
                 }
                 0 | 2 | 3 | 7 => {
                     self.values[2] = self.bytes.signed().ok_or(Wrong::Cut)?;
-                    (entry.event, 3)
+                    (entry.what, 3)
                 }
                 other => return Err(Wrong::Sub(entry.row.code, other as u8)),
             };
-            self.give(entry, event, count, at, visit);
+            self.give(entry, what, count, at, visit);
         }
     }
 
     #[inline(always)]
-    fn give(&mut self, entry: &Entry, event: u32, count: usize, at: usize, visit: &mut impl Visit) {
+    fn give(&mut self, entry: &Entry, what: What, count: usize, at: usize, visit: &mut impl Visit) {
         visit.event(&Item {
             entry,
-            event,
+            what,
+            event: self.layout.index(what),
             ticks: self.ticks,
             at,
             end: self.bytes.at,
+            single_end: self.single_end,
             values: &self.values[..count],
             lists: [&self.lists[0], &self.lists[1]],
             bytes: self.bytes.all,

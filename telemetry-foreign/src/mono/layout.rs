@@ -2,6 +2,7 @@
 
 use telemetry_schema::{Count, Registry, Sort};
 
+use super::what::What;
 use super::{v1, v17};
 
 /// Most parameters of an event that are no lists.
@@ -127,6 +128,7 @@ impl Version {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) row: Row,
+    pub(super) what: What,
     /// Index of the event in the relation.
     pub(super) event: u32,
     /// Bit of its kind there.
@@ -143,18 +145,11 @@ pub(super) struct Entry {
 pub(super) struct Layout {
     pub(super) version: Version,
     /// Those that share a first byte stand together.
-    pub(super) entries: Vec<Entry>,
+    entries: Vec<Entry>,
     /// By first byte: index of its first entry, or [`Layout::UNKNOWN`].
     first: [u8; 256],
-    /// Indices of the events in the relation that are found by name.
-    pub(super) buffer: u32,
-    pub(super) order: u32,
-    pub(super) counter_real: u32,
-    pub(super) counter_text: u32,
-    pub(super) vtable_load: u32,
-    images: [u32; 2],
-    /// Events in the relation.
-    pub(super) events: usize,
+    /// By event: its index in the relation.
+    indices: Vec<u32>,
 }
 
 impl Layout {
@@ -165,32 +160,29 @@ impl Layout {
         let index = |name: &str| {
             registry.events.iter().position(|event| event.name == name).unwrap_or_default() as u32
         };
+        let indices: Vec<u32> = What::ALL.iter().map(|(_, name)| index(name)).collect();
         let mut entries: Vec<Entry> = Vec::new();
         for row in version.rows() {
-            let event = index(row.name);
+            let Some(what) = What::of(row.name) else { continue };
+            let event = indices[what as usize];
             let kind = registry.events.get(event as usize).map_or(0, |event| registry.kind_of(event).bit);
             let is_call = row.is_timed && row.fields == [Field::Method] && row.list == List::None;
             let most = most_elements(registry, event as usize);
             let name = name_param(registry, event as usize);
-            entries.push(Entry { row: *row, event, kind, is_call, most, name });
+            entries.push(Entry { row: *row, what, event, kind, is_call, most, name });
         }
         entries.sort_by_key(|entry| entry.row.code);
         let mut first = [Layout::UNKNOWN; 256];
         for (index, entry) in entries.iter().enumerate().rev() {
             first[usize::from(entry.row.code)] = index as u8;
         }
-        Layout {
-            version,
-            entries,
-            first,
-            buffer: index("Buffer"),
-            order: index("Order"),
-            counter_real: index("CounterReal"),
-            counter_text: index("CounterText"),
-            vtable_load: index("VtableLoad"),
-            images: [index("ImageLoad"), index("ImageDefine")],
-            events: registry.events.len(),
-        }
+        Layout { version, entries, first, indices }
+    }
+
+    /// The index of an event in the relation.
+    #[inline]
+    pub(super) fn index(&self, what: What) -> u32 {
+        self.indices[what as usize]
     }
 
     /// The first entry of a first byte.
@@ -204,11 +196,6 @@ impl Layout {
         let from = usize::from(self.first[usize::from(code)]);
         let of_code = self.entries.get(from..)?.iter().take_while(|entry| entry.row.code == code);
         of_code.into_iter().find(|entry| entry.row.sub == Some(sub))
-    }
-
-    /// True of an event that an image was loaded.
-    pub(super) fn is_image(&self, event: u32) -> bool {
-        self.images.contains(&event)
     }
 
     /// The entry of an event of the relation.

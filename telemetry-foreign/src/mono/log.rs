@@ -14,6 +14,7 @@ use super::layout::{Entry, Layout, Version};
 use super::names::Names;
 use super::order::{self, Key};
 use super::page::PageEvents;
+use super::what::What;
 use super::walk::{Layouts, Placed, Step, Walk, length_damage};
 
 /// Damaged ranges that are listed; the rest of a log that has more is one range.
@@ -147,12 +148,12 @@ impl Run {
         let payload = bytes.at(placed.payload_at(), placed.len)?;
         let payload = &payload[..placed.len.min(payload.len())];
         let counts = &mut survey.counts[0];
-        let mut counted = Counted::new(layout, &placed.head, counts, self);
+        let mut counted = Counted::new(&placed.head, counts, self);
         let decoded = decode(layout, &placed.head, payload, &mut counted);
         let Counted { events, first, last, is_sorted, .. } = counted;
         let order = if is_sorted { 0 } else { order::events(events) };
-        counts[layout.buffer as usize] += 1;
-        counts[layout.order as usize] += u64::from(order);
+        counts[layout.index(What::Buffer) as usize] += 1;
+        counts[layout.index(What::Order) as usize] += u64::from(order);
         let lane = self.lane(&placed.head, first, last, &mut survey.lanes);
         self.earliest = Some(self.earliest.map_or(first, |earliest| earliest.min(first)));
         self.identify(&placed.head);
@@ -225,7 +226,6 @@ impl Run {
 
 /// Counts the events of a buffer.
 struct Counted<'c> {
-    layout: &'c Layout,
     counts: &'c mut [u64],
     run: &'c mut Run,
     events: u32,
@@ -238,9 +238,9 @@ struct Counted<'c> {
 }
 
 impl<'c> Counted<'c> {
-    fn new(layout: &'c Layout, head: &BufferHead, counts: &'c mut [u64], run: &'c mut Run) -> Self {
+    fn new(head: &BufferHead, counts: &'c mut [u64], run: &'c mut Run) -> Self {
         let (first, last) = (head.time, head.time);
-        Counted { layout, counts, run, events: 0, first, last, key: (0, 0), is_sorted: true }
+        Counted { counts, run, events: 0, first, last, key: (0, 0), is_sorted: true }
     }
 
     #[inline(always)]
@@ -262,8 +262,8 @@ impl Visit for Counted<'_> {
 
     fn event(&mut self, item: &Item<'_>) {
         self.count(item.event, (item.ticks, item.entry.kind));
-        self.run.names.take(self.layout, item);
-        if self.run.program.is_none() && self.layout.is_image(item.event) {
+        self.run.names.take(item);
+        if self.run.program.is_none() && matches!(item.what, What::ImageLoad | What::ImageDefine) {
             self.run.program = super::facts::program(item);
         }
     }

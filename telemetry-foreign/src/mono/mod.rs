@@ -4,21 +4,29 @@
 //! numbers are counted from, and the chain of methods begin again in each. [`v1`] and [`v17`] are the tables of what
 //! events look like in it; what they mean is in the relation `registries/mono.toml`.
 
+mod debug;
 mod decode;
 mod facts;
 mod header;
+mod known;
 mod layout;
 mod leb;
 mod log;
 mod names;
 mod order;
 mod page;
+mod read_ahead;
+mod stack;
+mod text;
 mod v1;
 mod v17;
 mod walk;
+mod what;
+mod words;
 
 use telemetry_schema::Registry;
 
+pub use debug::debug;
 pub use log::MonoLog;
 
 /// The relation as it stands in this crate.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use telemetry_decode::Labels;
 
 use super::decode::Item;
-use super::layout::Layout;
+use super::what::What;
 
 /// Bytes for the names of a log. What is beyond them is not kept: addresses stay numbers.
 const ROOM: usize = 32 << 20;
@@ -37,13 +37,13 @@ impl Default for Names {
 impl Names {
     /// Takes what an event names.
     #[inline]
-    pub(super) fn take(&mut self, layout: &Layout, item: &Item<'_>) {
+    pub(super) fn take(&mut self, item: &Item<'_>) {
         if let Some(name) = item.entry.name {
             let text = item.text(name.into());
             if !text.is_empty() {
                 self.name(item.value(0), item.ticks, text);
             }
-        } else if item.event == layout.vtable_load && self.room >= 16 {
+        } else if item.what == What::VtableLoad && self.room >= 16 {
             self.room -= 16;
             self.vtables.push((item.value(0), item.value(2)));
         }

@@ -7,6 +7,7 @@ use super::decode::{Item, Visit};
 use super::header::{BUFFER_LEN, BufferHead};
 use super::layout::{Entry, Layout};
 use super::order::{self, Key};
+use super::what::What;
 
 /// Index of the relation among those of the log.
 const REGISTRY: usize = 0;
@@ -30,7 +31,7 @@ impl<'p> PageEvents<'p> {
     /// The buffer itself: its number, the number of events that follow, and whether their order is to be told.
     pub(super) fn buffer(&mut self, head: &BufferHead, index: u32, events: u32, tells_order: bool) {
         let mut event =
-            self.page.event(REGISTRY, self.layout.buffer as usize, self.first, 0, BUFFER_LEN);
+            self.page.event(REGISTRY, self.layout.index(What::Buffer) as usize, self.first, 0, BUFFER_LEN);
         let numbers =
             [index.into(), events.into(), head.time, head.ptr_base, head.obj_base, head.method_base];
         numbers.into_iter().for_each(|number| event.number(number));
@@ -41,7 +42,7 @@ impl<'p> PageEvents<'p> {
     pub(super) fn order(self) {
         let Some(keys) = self.keys else { return };
         for positions in order::positions(&keys).chunks(order::PER_EVENT) {
-            let event = self.layout.order as usize;
+            let event = self.layout.index(What::Order) as usize;
             let mut event = self.page.event(REGISTRY, event, self.first, 0, 0);
             event.array(Sort::U32, positions.iter().map(|position| u64::from(*position)));
         }

@@ -90,6 +90,11 @@ impl<'l> Walk<'l> {
         Walk { layouts, at: 0, version: None, buffers: 0 }
     }
 
+    /// Where the next step begins.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
     /// The next step. Bytes of a buffer are asked for by whoever wants them.
     pub(super) fn next(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Step> {
         let len = bytes.len();

@@ -1,0 +1,53 @@
+//! Names of classes and methods while a log is gone through.
+
+use hashbrown::HashMap;
+
+use super::decode::Item;
+use super::what::What;
+
+/// Bytes of names that are kept. Those of a program are a few MB.
+const ROOM: usize = 256 << 20;
+
+/// What is known of classes and methods so far.
+#[derive(Default)]
+pub(super) struct Known {
+    methods: HashMap<u64, Box<[u8]>>,
+    classes: HashMap<u64, Box<[u8]>>,
+    /// The class of each vtable.
+    vtables: HashMap<u64, u64>,
+    taken: usize,
+}
+
+impl Known {
+    /// Takes what an event names.
+    pub(super) fn take(&mut self, item: &Item<'_>) {
+        let named = match item.what {
+            What::ClassLoad | What::ClassDefine => &mut self.classes,
+            What::MethodJit => &mut self.methods,
+            What::VtableLoad => {
+                self.vtables.insert(item.value(0), item.value(2));
+                return;
+            }
+            _ => return,
+        };
+        let Some(name) = item.entry.name.map(|name| item.text(name.into())) else { return };
+        self.taken += name.len();
+        if self.taken < ROOM {
+            named.insert(item.value(0), name.into());
+        }
+    }
+
+    #[inline]
+    pub(super) fn method(&self, method: u64) -> Option<&[u8]> {
+        self.methods.get(&method).map(|name| &**name)
+    }
+
+    #[inline]
+    pub(super) fn class(&self, class: u64) -> Option<&[u8]> {
+        self.classes.get(&class).map(|name| &**name)
+    }
+
+    pub(super) fn class_of(&self, vtable: u64) -> Option<u64> {
+        self.vtables.get(&vtable).copied()
+    }
+}

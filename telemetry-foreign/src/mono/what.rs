@@ -1,0 +1,37 @@
+//! The events of the relation by name: what code that does something with one matches on.
+
+macro_rules! events {
+    ($($name:ident),* $(,)?) => {
+        /// An event of the relation.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(super) enum What {
+            $($name),*
+        }
+
+        impl What {
+            /// All of them, with their names in the relation.
+            pub(super) const ALL: &[(What, &str)] = &[$((What::$name, stringify!($name))),*];
+        }
+    };
+}
+
+events! {
+    Buffer, Order, Alloc, AllocTraced, MethodEnter, MethodLeave, MethodExcLeave, MethodJit,
+    HeapObject, HeapStart, HeapEnd, GcEvent, GcMoves, GcResize, ClassLoad, ImageLoad, AssemblyLoad,
+    DomainLoad, Throw, ThrowTraced, Clause, MonitorContention, MonitorContentionTraced,
+    MonitorDone, MonitorFail, VtableAlloc, VtableAllocTraced, VtableHeapObject, HeapRoots,
+    HeapRootRegister, HeapRootUnregister, HandleCreate, HandleCreateTraced, HandleDestroy,
+    HandleDestroyTraced, FinalizeStart, FinalizeEnd, FinalizeObjectStart, FinalizeObjectEnd,
+    ClassDefine, ImageDefine, ImageUnload, AssemblyDefine, AssemblyUnload, DomainUnload,
+    DomainName, ThreadStart, ThreadEnd, ThreadName, ContextLoad, ContextUnload, VtableLoad,
+    ThrowFrames, ClauseObject, MonitorWait, MonitorWaitTraced, SampleHit, SampleSymbol,
+    CounterDefine, CounterNumber, CounterReal, CounterText, JitHelper, SyncPoint, AotId,
+}
+
+impl What {
+    /// The event of a name.
+    pub(super) fn of(name: &str) -> Option<What> {
+        What::ALL.iter().find(|(_, known)| *known == name).map(|(what, _)| *what)
+    }
+}

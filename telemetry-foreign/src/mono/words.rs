@@ -1,0 +1,134 @@
+//! What Mono's own tool calls numbers.
+
+use super::header::FileHead;
+use super::layout::Version;
+use super::text::Text;
+
+pub(super) fn gc_step(step: u64) -> &'static str {
+    match step {
+        0 => "start",
+        1 => "mark start",
+        2 => "mark end",
+        3 => "reclaim start",
+        4 => "reclaim end",
+        5 => "end",
+        6 => "pre stop",
+        7 => "post stop",
+        8 => "pre start",
+        9 => "post start",
+        10 => "pre stop lock",
+        11 => "post start unlock",
+        _ => "unknown",
+    }
+}
+
+pub(super) fn clause(kind: u64) -> &'static str {
+    match kind {
+        0 => "catch",
+        1 => "filter",
+        2 => "finally",
+        4 => "fault",
+        _ => "invalid",
+    }
+}
+
+pub(super) fn monitor(step: u64) -> &'static str {
+    match step {
+        1 => "contended",
+        2 => "acquired",
+        3 => "not taken",
+        _ => "invalid",
+    }
+}
+
+pub(super) fn handle(kind: u64) -> &'static str {
+    match kind {
+        0 => "weak",
+        1 => "weaktrack",
+        2 => "normal",
+        3 => "pinned",
+        _ => "unknown",
+    }
+}
+
+pub(super) fn sync(kind: u64) -> &'static str {
+    match kind {
+        0 => "periodic",
+        1 => "world stop",
+        2 => "world start",
+        _ => "unknown",
+    }
+}
+
+pub(super) fn code(kind: u64) -> &'static str {
+    match kind {
+        0 => "method",
+        1 => "method trampoline",
+        2 => "unbox trampoline",
+        3 => "imt trampoline",
+        4 => "generics trampoline",
+        6 => "misc helper",
+        7 => "monitor/lock",
+        8 => "delegate invoke",
+        9 => "exception handling",
+        _ => "unspecified",
+    }
+}
+
+/// The head of a report.
+pub(super) fn header(head: &FileHead, out: &mut Vec<u8>) {
+    let version = head.version.stamp().data;
+    out.text("\nMono log profiler data\n");
+    if head.version == Version::One {
+        out.text("\tData version: ").decimal(version.into()).text("\n");
+        return;
+    }
+    out.text("\tProfiler version: ").decimal(head.major.into()).text(".").decimal(head.minor.into());
+    out.text("\n\tData version: ").decimal(version.into());
+    for (what, text) in ["Arguments", "Architecture", "Operating system"].into_iter().zip(&head.texts) {
+        out.text("\n\t").text(what).text(": ").bytes(text);
+    }
+    out.text("\n\tMean timer overhead: ").signed((head.overhead_ns as i32).into());
+    out.text(" nanoseconds\n\tProgram startup: ").text(&date(head.start_ms / 1000)).text("\n");
+    if head.pid != 0 {
+        out.text("\tProgram ID: ").signed((head.pid as i32).into()).text("\n");
+    }
+    if head.port != 0 {
+        out.text("\tServer listening on: ").decimal(head.port.into()).text("\n");
+    }
+}
+
+/// A time in seconds since 1970 as C's `ctime` gives it, in UTC.
+fn date(seconds: u64) -> String {
+    const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (days, seconds) = (seconds / 86_400, seconds % 86_400);
+    // Years from March, in eras of 400 of them, so that the day that leap years have is the last.
+    let from_era = days + 719_468;
+    let (era, day) = (from_era / 146_097, from_era % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, late) = if month < 10 { (month + 2, 0) } else { (month - 10, 1) };
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let (weekday, month) = (WEEKDAYS[(days % 7) as usize], MONTHS[month as usize]);
+    let year = era * 400 + year + late;
+    format!("{weekday} {month} {day:2} {hour:02}:{minute:02}:{second:02} {year}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates_are_as_ctime_gives_them() {
+        assert_eq!(date(0), "Thu Jan  1 00:00:00 1970");
+        assert_eq!(date(951_782_400), "Tue Feb 29 00:00:00 2000");
+        assert_eq!(date(951_868_799), "Tue Feb 29 23:59:59 2000");
+        assert_eq!(date(1_795_231_241), "Sat Nov 21 03:20:41 2026");
+        assert_eq!(date(4_102_444_799), "Thu Dec 31 23:59:59 2099");
+        assert_eq!(date(u64::MAX / 1000).len(), "Sat Nov 21 03:20:41 ".len() + 9);
+    }
+}
