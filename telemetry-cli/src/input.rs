@@ -9,6 +9,7 @@ use telemetry_schema::{LoadCause, LoadError, Registry, parse_embedded};
 
 use crate::exit::{Failure, report};
 use crate::fit::version_with;
+use crate::opening::FormatArgs;
 use crate::text::count;
 
 /// The program's own default, so that what it wrote is found where it was run.
@@ -23,6 +24,9 @@ pub(crate) struct InputArgs {
 
     #[command(flatten)]
     pub(crate) registries: RegistryArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 
     /// Exit with 1 if anything at all is lost, missing or unfinished
     #[arg(long)]
@@ -48,6 +52,7 @@ pub(crate) struct Inputs {
     /// Nobody named one.
     is_default: bool,
     registries: Vec<Given>,
+    format: FormatArgs,
 }
 
 struct Named {
@@ -72,7 +77,8 @@ impl InputArgs {
             let named = std::env::var_os("TELEMETRY_FILENAME").filter(|name| !name.is_empty());
             paths.push(named.map_or_else(|| DEFAULT_FILE.into(), PathBuf::from));
         }
-        Ok(Inputs { is_default, ..Inputs::new(paths, self.registries.load()?) })
+        let format = self.format;
+        Ok(Inputs { is_default, format, ..Inputs::new(paths, self.registries.load()?) })
     }
 }
 
@@ -108,7 +114,7 @@ impl Inputs {
             names.push(Named { path, start, len });
             start = start.zip(len).map(|(start, len)| start + len);
         }
-        Inputs { names, is_default: false, registries }
+        Inputs { names, is_default: false, registries, format: FormatArgs::default() }
     }
 
     /// The one input, if there is but one.
@@ -124,14 +130,27 @@ impl Inputs {
         self.reader()?.order(order).filter(filter).events().map_err(cannot_read)
     }
 
-    /// Reads block headers. None if an input is a pipe, which can be read only once.
+    /// Reads block headers. None if an input is a pipe, which can be read only once, or a log of another system, which
+    /// has none.
     pub(crate) fn index_again(&self) -> Result<Option<Index>, Failure> {
-        if self.are_files() { self.index().map(Some) } else { Ok(None) }
+        if !self.are_files() {
+            return Ok(None);
+        }
+        let reader = self.reader()?;
+        if reader.is_of_logs() { Ok(None) } else { reader.index().map(Some).map_err(cannot_read) }
     }
 
     /// Reads block headers.
     pub(crate) fn index(&self) -> Result<Index, Failure> {
-        self.reader()?.index().map_err(cannot_read)
+        let reader = self.reader()?;
+        if reader.is_of_logs() {
+            let names = self.names();
+            return Err(Failure::new(format!(
+                "{names} is a log of another system, expected a telemetry stream; help: make one of it with \
+                 `telemetry convert --to telemetry`"
+            )));
+        }
+        reader.index().map_err(cannot_read)
     }
 
     /// The input that an offset is in, by name, and the offset in it.
@@ -211,10 +230,9 @@ impl Inputs {
     }
 
     pub(crate) fn reader(&self) -> Result<Reader<'static>, Failure> {
-        let paths = self.names.iter().map(|name| &name.path);
+        let paths = self.names.iter().map(|name| name.path.as_path());
         let hint = if self.is_default { "; help: name a file, or set $TELEMETRY_FILENAME" } else { "" };
-        let reader = Reader::open_all(paths).map_err(|error| Failure::new(format!("{error}{hint}")))?;
-        Ok(self.with_registries(reader))
+        Ok(self.with_registries(self.format.open(paths, hint)?))
     }
 
     /// The registry of a fingerprint, if it was given.

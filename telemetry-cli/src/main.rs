@@ -16,6 +16,7 @@ mod git;
 mod input;
 mod interrupt;
 mod live;
+mod opening;
 mod output;
 #[cfg(unix)]
 mod process;

@@ -70,6 +70,30 @@ impl Output {
     }
 }
 
+/// An output as a writer of bytes.
+struct Sink<'o> {
+    output: &'o mut Output,
+    failure: Option<Failure>,
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.buffer().extend_from_slice(bytes);
+        match self.output.relieve() {
+            Ok(_) => Ok(bytes.len()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                Err(ErrorKind::Other.into())
+            }
+        }
+    }
+
+    /// The file is whole only at the end, and nobody sees it before.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Drop for Temporary {
     fn drop(&mut self) {
         let mut unfinished = unfinished();
@@ -112,6 +136,20 @@ impl Output {
         };
         self.buffer.clear();
         written.map_err(|error| self.failed(&error))
+    }
+
+    /// Has something written by a function that takes a writer. The outer error is of the output, the inner one of
+    /// whatever the function reads.
+    pub(crate) fn write_with<T>(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+    ) -> Result<io::Result<T>, Failure> {
+        let mut sink = Sink { output: self, failure: None };
+        let written = write(&mut sink);
+        match sink.failure {
+            Some(failure) => Err(failure),
+            None => Ok(written),
+        }
     }
 
     /// Writes what is left, and puts the file in its place.

@@ -180,6 +180,7 @@ impl LabelLane {
 /// True if the events of a kind are labels.
 pub(crate) fn are_labels(registry: &Registry, kind: u8) -> bool {
     [(RUNTIME_REGISTRY, KIND), MPS].iter().any(|(name, labels)| {
-        registry.name == *name && registry.kinds.iter().any(|known| known.bit == kind && known.name == *labels)
+        registry.name == *name
+            && registry.kinds.iter().any(|known| known.bit == kind && known.name == *labels)
     })
 }

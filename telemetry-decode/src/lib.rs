@@ -65,7 +65,7 @@ pub use labels::{LabelEvent, Labels, RUNTIME_REGISTRY};
 pub use log::{Extent, Log, LogBytes, LogLane, Page, PageEvent, Survey};
 pub use other_version::{OtherForm, OtherVersion};
 pub use read_lane::ReadLane;
-pub use reader::{Order, Reader};
+pub use reader::{Input, Order, Reader};
 pub use recover::{OpenBlock, Recovered, Refusal, Refused, ThreadInFlight};
 pub use registries::KnownRegistry;
 pub use session::{Facts, Session};

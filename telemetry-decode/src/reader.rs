@@ -23,7 +23,7 @@ use crate::typed_events::TypedEvents;
 
 /// A stream to be read.
 pub struct Reader<'s> {
-    input: Input<'s>,
+    input: Origin<'s>,
     order: Order,
     filter: Filter,
     registries: Vec<Registry>,
@@ -41,7 +41,7 @@ pub enum Order {
     Time,
 }
 
-enum Input<'s> {
+enum Origin<'s> {
     Source(Source<'s>),
     Once(Box<dyn Read + 's>),
     Logs(LogInput<'s>),
@@ -62,20 +62,27 @@ impl Reader<'static> {
     /// # Errors
     /// If one cannot be opened; the message names it.
     pub fn open_all(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> io::Result<Self> {
-        let opened: Vec<Opened> =
-            paths.into_iter().map(|path| open_one(path.as_ref())).collect::<io::Result<_>>()?;
-        if opened.iter().all(|one| matches!(one, Opened::File(_))) {
+        let opened = paths.into_iter().map(|path| Input::open(path.as_ref()));
+        Reader::of_inputs(opened.collect::<io::Result<_>>()?)
+    }
+
+    /// Streams that are open already, read as if they were one behind the other.
+    ///
+    /// # Errors
+    /// If the length of a file is not to be had.
+    pub fn of_inputs(opened: Vec<Input>) -> io::Result<Self> {
+        if opened.iter().all(|one| matches!(one, Input::File(_))) {
             let files = opened.into_iter().filter_map(|one| match one {
-                Opened::File(file) => Some(file),
-                Opened::Pipe(_) => None,
+                Input::File(file) => Some(file),
+                Input::Pipe(_) => None,
             });
-            return Ok(Reader::new(Input::Source(Source::Files(Rc::new(Files::new(files)?)))));
+            return Ok(Reader::new(Origin::Source(Source::Files(Rc::new(Files::new(files)?)))));
         }
         let all = opened.into_iter().map(|one| match one {
-            Opened::File(file) => Box::new(file) as Box<dyn Read>,
-            Opened::Pipe(pipe) => pipe,
+            Input::File(file) => Box::new(file) as Box<dyn Read>,
+            Input::Pipe(pipe) => pipe,
         });
-        Ok(Reader::new(Input::Once(all.fold(Box::new(io::empty()), |one, next| Box::new(one.chain(next))))))
+        Ok(Reader::new(Origin::Once(all.fold(Box::new(io::empty()), |one, next| Box::new(one.chain(next))))))
     }
 }
 
@@ -90,26 +97,26 @@ impl<'s> Reader<'s> {
         let files = Files::new(files)?;
         let ranges = files.ranges().collect::<Vec<_>>();
         let logs = logs.into_iter().zip(ranges).map(|(log, range)| Placed { log, range }).collect();
-        Ok(Reader::new(Input::Logs(LogInput { source: Source::Files(Rc::new(files)), logs })))
+        Ok(Reader::new(Origin::Logs(LogInput { source: Source::Files(Rc::new(files)), logs })))
     }
 
     /// A log of another system in memory, and who understands it.
     pub fn of_log(bytes: &'s [u8], log: impl Log + 's) -> Self {
         let log = Placed { log: Box::new(log), range: 0..bytes.len() as u64 };
-        Reader::new(Input::Logs(LogInput { source: Source::Slice(bytes), logs: vec![log] }))
+        Reader::new(Origin::Logs(LogInput { source: Source::Slice(bytes), logs: vec![log] }))
     }
 
     /// A stream in memory.
     pub fn from_slice(bytes: &'s [u8]) -> Self {
-        Reader::new(Input::Source(Source::Slice(bytes)))
+        Reader::new(Origin::Source(Source::Slice(bytes)))
     }
 
     /// Anything that can be read once.
     pub fn from_read(input: impl Read + 's) -> Self {
-        Reader::new(Input::Once(Box::new(input)))
+        Reader::new(Origin::Once(Box::new(input)))
     }
 
-    fn new(input: Input<'s>) -> Self {
+    fn new(input: Origin<'s>) -> Self {
         Reader {
             input,
             order: Order::default(),
@@ -151,12 +158,12 @@ impl<'s> Reader<'s> {
     /// Those of the input.
     pub fn events(self) -> io::Result<Events<'s>> {
         let Reader { input, order, filter, registries, earlier } = self;
-        let looks_ahead = !matches!((&input, order), (Input::Once(_), Order::Stream));
+        let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
         let mut decoder = decoder(looks_ahead, filter, registries);
         earlier.into_iter().for_each(|lane| decoder.earlier.add(lane));
         let source = match (input, order) {
-            (Input::Logs(logs), _) => return Events::of_logs(decoder, logs, order == Order::Time),
-            (Input::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
+            (Origin::Logs(logs), _) => return Events::of_logs(decoder, logs, order == Order::Time),
+            (Origin::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
             (input, _) => input.into_source()?,
         };
         let blocks = scan(&source, &mut decoder)?;
@@ -190,6 +197,11 @@ impl<'s> Reader<'s> {
         recover(&source, decoder(true, Filter::default(), self.registries), out)
     }
 
+    /// True if it is one of logs of other systems.
+    pub fn is_of_logs(&self) -> bool {
+        matches!(self.input, Origin::Logs(_))
+    }
+
     /// Reads block headers only. Order and filter do not matter.
     ///
     /// # Errors
@@ -200,12 +212,12 @@ impl<'s> Reader<'s> {
     }
 }
 
-impl<'s> Input<'s> {
+impl<'s> Origin<'s> {
     fn into_source(self) -> io::Result<Source<'s>> {
         match self {
-            Input::Source(source) => Ok(source),
-            Input::Logs(logs) => Ok(logs.source),
-            Input::Once(mut pipe) => {
+            Origin::Source(source) => Ok(source),
+            Origin::Logs(logs) => Ok(logs.source),
+            Origin::Once(mut pipe) => {
                 let files = Files::spool(&mut pipe).map_err(|error| {
                     let text = format!("cannot copy the stream to a temporary file: {error}");
                     io::Error::new(error.kind(), text)
@@ -242,23 +254,33 @@ fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>) -> Deco
     Decoder::new(known, filter)
 }
 
-enum Opened {
+/// Something that is open for reading.
+pub enum Input {
+    /// A regular file, of which all is read.
     File(File),
+    /// Anything else, which is read once.
     Pipe(Box<dyn Read>),
 }
 
-fn open_one(path: &Path) -> io::Result<Opened> {
-    if path.as_os_str() == "-" {
-        return Ok(open_stdin().map_or_else(|| Opened::Pipe(Box::new(io::stdin())), Opened::File));
+impl Input {
+    /// A file, or a pipe by its name; `-` is standard input.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is a directory; the message names it.
+    pub fn open(path: &Path) -> io::Result<Input> {
+        if path.as_os_str() == "-" {
+            return Ok(open_stdin().map_or_else(|| Input::Pipe(Box::new(io::stdin())), Input::File));
+        }
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()))
+        };
+        let file = File::open(path).map_err(named)?;
+        let metadata = file.metadata().map_err(named)?;
+        if metadata.is_dir() {
+            return Err(named(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        Ok(if metadata.is_file() { Input::File(file) } else { Input::Pipe(Box::new(file)) })
     }
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()));
-    let file = File::open(path).map_err(named)?;
-    let metadata = file.metadata().map_err(named)?;
-    if metadata.is_dir() {
-        return Err(named(io::Error::from(io::ErrorKind::IsADirectory)));
-    }
-    Ok(if metadata.is_file() { Opened::File(file) } else { Opened::Pipe(Box::new(file)) })
 }
 
 /// Standard input, if it is a file that nobody has read from: then it need not be copied.

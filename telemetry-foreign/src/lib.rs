@@ -3,9 +3,12 @@
 //! Each system has a module with the layout of its bytes, its [`telemetry_decode::Log`], and its writer. What its events
 //! are is in `registries/`, as a relation like any other.
 
+mod format;
 pub mod ghc;
+mod gzip;
 pub mod mono;
 pub mod mps;
 mod written;
 
+pub use format::{Format, RECOGNIZED_BY};
 pub use written::Written;

@@ -1,13 +1,16 @@
 //! `telemetry info`: what a stream holds, from its block headers.
 
+mod log;
+
 use std::collections::BTreeMap;
 
+use log::LogInfo;
 use serde::Serialize;
-use telemetry_decode::{Index, KnownRegistry, RUNTIME_REGISTRY, Session};
+use telemetry_decode::{Index, KnownRegistry, RUNTIME_REGISTRY, Reader, Session};
 
 use crate::date;
 use crate::exit::Ended;
-use crate::input::InputArgs;
+use crate::input::{InputArgs, Inputs, cannot_read};
 use crate::output::{OutputArgs, append_json};
 use crate::table::Table;
 use crate::text::{count, escaped_text, grouped, signed_grouped};
@@ -39,9 +42,27 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Ended {
         let inputs = self.input.inputs()?;
-        let index = inputs.index()?;
+        let reader = inputs.reader()?;
+        if reader.is_of_logs() {
+            return self.run_on_logs(reader, &inputs);
+        }
+        let index = reader.index().map_err(cannot_read)?;
         let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs);
         let info = Info::new(&index, &verdict);
+        let mut output = self.output.open()?;
+        if self.json {
+            append_json(output.buffer(), &info);
+        } else {
+            info.append_text(output.buffer());
+        }
+        output.finish()?;
+        Ok(verdict.report(self.input.strict))
+    }
+
+    fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs) -> Ended {
+        let events = reader.events().map_err(cannot_read)?;
+        let verdict = Verdict::new(&events.completeness(), events.sessions(), inputs);
+        let info = LogInfo::new(&events, &verdict);
         let mut output = self.output.open()?;
         if self.json {
             append_json(output.buffer(), &info);

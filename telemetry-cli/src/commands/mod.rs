@@ -5,6 +5,7 @@ mod cnv;
 mod completions;
 #[cfg(unix)]
 mod control;
+mod convert;
 mod csv;
 #[cfg(unix)]
 mod doctor;
@@ -32,6 +33,7 @@ use crate::exit::Ended;
 pub(crate) enum Command {
     Print(print::Args),
     Csv(csv::Args),
+    Convert(convert::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),
     Sql(sql::Args),
@@ -62,6 +64,7 @@ impl Command {
         match self {
             Command::Print(args) => args.run(),
             Command::Csv(args) => args.run(),
+            Command::Convert(args) => args.run(),
             Command::Cnv(args) => args.run(),
             Command::Txt(args) => args.run(),
             Command::Sql(args) => args.run(),

@@ -87,6 +87,13 @@ impl Args {
     fn run_on_growing(&self) -> Ended {
         let inputs = self.common.input.inputs()?;
         let path = inputs.only().ok_or_else(|| Failure::new("--follow takes one file, not several"))?;
+        if let Some(format) = self.common.input.format.of_file(path) {
+            return Err(Failure::new(format!(
+                "{} is a log of format {}, and --follow is for telemetry streams",
+                display(path),
+                format.name()
+            )));
+        }
         let input = open_growing(path)?;
         let (filter, output) = (self.common.filter.filter(), self.common.output.open()?);
         let Seen { completeness, sessions } =

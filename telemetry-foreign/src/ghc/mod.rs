@@ -29,5 +29,6 @@ pub fn recognize(first: &[u8]) -> bool {
 /// # Panics
 /// Never: that the relation is sound is tested.
 pub fn registry() -> Registry {
-    parse_embedded(RELATION).unwrap_or_else(|invalid| unreachable!("{}", invalid.render("ghc.toml", RELATION)))
+    parse_embedded(RELATION)
+        .unwrap_or_else(|invalid| unreachable!("{}", invalid.render("ghc.toml", RELATION)))
 }

@@ -31,8 +31,12 @@ impl Layout {
         for (index, field) in self.fields.iter().enumerate() {
             let short = (index, "the payload ends before it");
             let wire = match *field {
-                Field::Number { bytes: 0..=8 } if rest.is_empty() && index >= self.optional => Wire::Number(0),
-                Field::Ended if rest.is_empty() && index >= self.optional => Wire::Run { bytes: &[], text: true },
+                Field::Number { bytes: 0..=8 } if rest.is_empty() && index >= self.optional => {
+                    Wire::Number(0)
+                }
+                Field::Ended if rest.is_empty() && index >= self.optional => {
+                    Wire::Run { bytes: &[], text: true }
+                }
                 Field::Number { bytes } => {
                     let (number, after) = rest.split_at_checked(bytes.into()).ok_or(short)?;
                     rest = after;

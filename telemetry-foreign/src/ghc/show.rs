@@ -6,8 +6,8 @@ use std::fmt::Write;
 use telemetry_decode::{Event, Value};
 use telemetry_schema::Registry;
 
-use super::header::append_size;
 use super::haskell::{append_printable, append_shown};
+use super::header::append_size;
 use super::layout::{EVENT_TYPE, NO_CAP};
 use super::survey::thread_of;
 
@@ -193,7 +193,8 @@ impl Show {
             if registry.registry.name != "ghc" {
                 return false;
             }
-            self.lines = registry.registry.events.iter().map(|event| pieces(&registry.registry, event.code)).collect();
+            self.lines =
+                registry.registry.events.iter().map(|event| pieces(&registry.registry, event.code)).collect();
             self.of = Some(registry.fingerprint);
         }
         let code = event.schema.code;
@@ -310,7 +311,9 @@ fn append(out: &mut Vec<u8>, event: &Event<'_>, index: usize, form: Form) {
                 append_number(out, number.as_u64().unwrap_or_default());
             }
         }
-        (Form::Usual, Value::String(_) | Value::Bytes(_)) => append_text(out, value.as_bytes().unwrap_or_default()),
+        (Form::Usual, Value::String(_) | Value::Bytes(_)) => {
+            append_text(out, value.as_bytes().unwrap_or_default())
+        }
         (Form::Usual, _) => append_number(out, number()),
         (Form::Hex, _) => append_format(out, format_args!("{:x}", number())),
         (Form::Next, _) => append_number(out, number().wrapping_add(1)),
@@ -321,7 +324,8 @@ fn append(out: &mut Vec<u8>, event: &Event<'_>, index: usize, form: Form) {
             None => append_number(out, number()),
         },
         (Form::Filters, _) => {
-            let filters = (index..event.schema.params.len()).filter_map(|index| event.value(index)?.as_bytes());
+            let filters =
+                (index..event.schema.params.len()).filter_map(|index| event.value(index)?.as_bytes());
             let mut lead = " filtered by ";
             for filter in filters.filter(|filter| !filter.is_empty()) {
                 out.extend(lead.bytes());

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use telemetry_decode::{
-    Cause, Clock, Damage, Extent, Facts, Labels, LogBytes, LogLane, Session, Survey,
-};
+use telemetry_decode::{Cause, Clock, Damage, Extent, Facts, Labels, LogBytes, LogLane, Session, Survey};
 use telemetry_schema::Registry;
 
 use super::header::{Header, scan};
-use super::layout::{BLOCK_MARKER, DATA_END, EVENT_TYPE, HEADER_BEGIN, MARKER, MAX_EVENT, NO_CAP, TYPES_BEGIN};
+use super::layout::{
+    BLOCK_MARKER, DATA_END, EVENT_TYPE, HEADER_BEGIN, MARKER, MAX_EVENT, NO_CAP, TYPES_BEGIN,
+};
 use super::payload::Wire;
 use super::types::{Frame, NoFrame, Types};
 
@@ -304,8 +304,7 @@ impl<'r> Walk<'r> {
         });
         if !fits {
             self.close();
-            self.open =
-                Some(Open { thread, at, len: 0, events: 0, first: frame.time, latest: frame.time });
+            self.open = Some(Open { thread, at, len: 0, events: 0, first: frame.time, latest: frame.time });
         }
         if let Some(open) = &mut self.open {
             open.len += len;
@@ -407,7 +406,9 @@ impl<'r> Walk<'r> {
         self.last = marker.time;
         if at < before.end && before.end != Block::ENDLESS {
             let (left, start) = (before.end - at, before.start);
-            self.damage(at..at, || format!("a block begins {left} bytes before the end of the one at {start}"));
+            self.damage(at..at, || {
+                format!("a block begins {left} bytes before the end of the one at {start}")
+            });
         }
         let times = (marker.time.saturating_sub(1_000_000_000), marker.end_time);
         self.block = Block {
@@ -461,7 +462,10 @@ impl<'r> Walk<'r> {
     fn tell(&mut self, frame: &Frame, payload: &[u8]) {
         let session = &mut self.survey.sessions[self.session];
         let number = |at: usize| {
-            payload.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_be_bytes(*bytes))
+            payload
+                .get(at..)
+                .and_then(|bytes| bytes.first_chunk())
+                .map_or(0, |bytes| u32::from_be_bytes(*bytes))
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let rest = payload.get(4..).unwrap_or_default();
@@ -489,7 +493,9 @@ impl<'r> Walk<'r> {
     fn no_frame(&mut self, no: NoFrame, left: usize) -> Stop {
         match no {
             NoFrame::Undeclared(DATA_END) if left == 2 || self.at >= self.block.end => Stop::Mark,
-            NoFrame::Undeclared(tag) => Stop::Lost(format!("an event of type {tag}, which the log does not declare")),
+            NoFrame::Undeclared(tag) => {
+                Stop::Lost(format!("an event of type {tag}, which the log does not declare"))
+            }
             NoFrame::Cut(Some(len)) => {
                 Stop::Lost(format!("the log ends after {left} bytes of an event of {len}"))
             }
@@ -537,7 +543,9 @@ impl<'r> Walk<'r> {
         }
         let Block { start, end, .. } = self.block;
         if end != Block::ENDLESS && end > len {
-            self.damage(len..len, || format!("the log ends {} bytes before the block at {start} does", end - len));
+            self.damage(len..len, || {
+                format!("the log ends {} bytes before the block at {start} does", end - len)
+            });
         } else {
             self.damage(len..len, || "the log ends without its end mark".into());
         }
@@ -568,7 +576,8 @@ struct Marker {
 impl Marker {
     fn read(bytes: &[u8]) -> Option<Marker> {
         let bytes: &[u8; MARKER] = bytes.first_chunk()?;
-        let number = |range: Range<usize>| bytes[range].iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+        let number =
+            |range: Range<usize>| bytes[range].iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
         Some(Marker {
             time: number(2..10),
             size: number(10..14) as u32,

@@ -110,12 +110,15 @@ impl Types {
         }
         let mut entries = Vec::new();
         for (tag, size) in sizes {
-            let (Some(index), Some(layout)) = (registry.event_index(tag), layouts.get(&tag)) else { continue };
+            let (Some(index), Some(layout)) = (registry.event_index(tag), layouts.get(&tag)) else {
+                continue;
+            };
             entries.resize(usize::from(tag) + 1, Entry::default());
             let is_special = is_special(tag) || !layout.is_plain();
             entries[usize::from(tag)] = Entry { size, event: index as u16, is_declared: true, is_special };
         }
-        let layouts = registry.events.iter().map(|event| layouts.remove(&event.code).unwrap_or_default()).collect();
+        let layouts =
+            registry.events.iter().map(|event| layouts.remove(&event.code).unwrap_or_default()).collect();
         Types { registry, layouts, entries, declared }
     }
 

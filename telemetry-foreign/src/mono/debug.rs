@@ -181,7 +181,8 @@ fn unknown_method(name: Option<&[u8]>, method: u64, is_one: bool, out: &mut Vec<
 /// What is said of a call whose times make no sense.
 #[inline]
 fn ended_oddly(is_backward: bool, is_bigger: bool, name: impl Fn(&mut Vec<u8>), out: &mut Vec<u8>) {
-    for (is_so, words) in [(is_backward, "time went backwards for "), (is_bigger, "callee time bigger for ")] {
+    for (is_so, words) in [(is_backward, "time went backwards for "), (is_bigger, "callee time bigger for ")]
+    {
         if is_so {
             out.text(words);
             name(out);

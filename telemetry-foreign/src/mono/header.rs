@@ -91,10 +91,8 @@ impl FileHead {
         let Some(version) = Version::of(data.into()) else {
             return Err(BadFile::Because(format!("data version {data}, expected 1 or 17")));
         };
-        let (u32_at, u64_at) = (
-            |at| u32_at(bytes, at).ok_or(BadFile::Cut),
-            |at| u64_at(bytes, at).ok_or(BadFile::Cut),
-        );
+        let (u32_at, u64_at) =
+            (|at| u32_at(bytes, at).ok_or(BadFile::Cut), |at| u64_at(bytes, at).ok_or(BadFile::Cut));
         let mut head = FileHead {
             version,
             major: numbers[4],

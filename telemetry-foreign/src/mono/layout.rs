@@ -88,12 +88,7 @@ pub(super) const fn with_sub(code: u8, sub: u8, name: &'static str, fields: &'st
     Row { code, sub: Some(sub), is_timed: true, name, fields, list: List::None }
 }
 
-pub(super) const fn without_time(
-    code: u8,
-    name: &'static str,
-    fields: &'static [Field],
-    list: List,
-) -> Row {
+pub(super) const fn without_time(code: u8, name: &'static str, fields: &'static [Field], list: List) -> Row {
     Row { code, sub: None, is_timed: false, name, fields, list }
 }
 

@@ -56,10 +56,8 @@ impl<'b> Bytes<'b> {
                 // At most four bytes: seven bits of each, sign from the highest.
                 let len = (ends.trailing_zeros() >> 3) + 1;
                 self.at += len as usize;
-                let low = word & 0x7f
-                    | (word & 0x7f00) >> 1
-                    | (word & 0x7f_0000) >> 2
-                    | (word & 0x7f00_0000) >> 3;
+                let low =
+                    word & 0x7f | (word & 0x7f00) >> 1 | (word & 0x7f_0000) >> 2 | (word & 0x7f00_0000) >> 3;
                 let unused = 64 - 7 * len;
                 return Some(((low << unused) as i64 >> unused) as u64);
             }

@@ -3,9 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 
-use telemetry_decode::{
-    Clock, Damage, Extent, Log, LogBytes, LogLane, Page, Session, Survey,
-};
+use telemetry_decode::{Clock, Damage, Extent, Log, LogBytes, LogLane, Page, Session, Survey};
 use telemetry_schema::Registry;
 
 use super::decode::{Item, Visit, decode};
@@ -14,8 +12,8 @@ use super::layout::{Entry, Layout, Version};
 use super::names::Names;
 use super::order::{self, Key};
 use super::page::PageEvents;
-use super::what::What;
 use super::walk::{Layouts, Placed, Step, Walk, length_damage};
+use super::what::What;
 
 /// Damaged ranges that are listed; the rest of a log that has more is one range.
 const MAX_DAMAGE: usize = 1 << 16;
@@ -98,7 +96,9 @@ impl Note {
     }
 
     fn bits(&self) -> u64 {
-        u64::from(self.index) << 32 | u64::from(self.order) << 1 | u64::from(self.version == Version::Seventeen)
+        u64::from(self.index) << 32
+            | u64::from(self.order) << 1
+            | u64::from(self.version == Version::Seventeen)
     }
 }
 
@@ -209,9 +209,11 @@ impl Run {
             Some(head) => (start, head.start_ms),
             None => (start, 0),
         };
-        let threads = self.threads.iter().enumerate().map(|(index, thread)| {
-            (index as u32 + 1, super::facts::thread(*thread, &labels))
-        });
+        let threads = self
+            .threads
+            .iter()
+            .enumerate()
+            .map(|(index, thread)| (index as u32 + 1, super::facts::thread(*thread, &labels)));
         Session {
             id: self.id,
             facts: super::facts::session(self.head.as_ref(), self.program.as_deref()),

@@ -26,7 +26,7 @@ pub(super) fn positions(keys: &[Key]) -> Vec<u32> {
 /// True if these are the numbers from 0, each once.
 pub(super) fn is_permutation(positions: &[u32]) -> bool {
     let mut seen = vec![false; positions.len()];
-    positions.iter().all(|position| {
-        seen.get_mut(*position as usize).is_some_and(|seen| !std::mem::replace(seen, true))
-    })
+    positions
+        .iter()
+        .all(|position| seen.get_mut(*position as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
 }

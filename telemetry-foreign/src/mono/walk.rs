@@ -113,7 +113,8 @@ impl<'l> Walk<'l> {
             self.version = here.get(6).and_then(|data| Version::of(u64::from(*data)));
         }
         let found = here.iter().take(4).map(|byte| format!("{byte:02x}")).collect::<String>();
-        let expected = if self.at == 0 { "that of a Mono log, 015a504d" } else { "that of a buffer, 014c504d" };
+        let expected =
+            if self.at == 0 { "that of a Mono log, 015a504d" } else { "that of a buffer, 014c504d" };
         let why = match self.version {
             None => "no header says what the log's version is".to_string(),
             Some(_) => format!("the bytes {found}, expected {expected}"),
@@ -148,7 +149,10 @@ impl<'l> Walk<'l> {
         let (at, all) = (self.at, bytes.len());
         let Some(head) = BufferHead::read(bytes.at(at, BUFFER_LEN)?) else {
             self.at = all;
-            return Ok(Step::Damage(damage(at..all, "the log ends inside the header of a buffer".to_string())));
+            return Ok(Step::Damage(damage(
+                at..all,
+                "the log ends inside the header of a buffer".to_string(),
+            )));
         };
         let payload = at + BUFFER_LEN as u64;
         let claimed = usize::try_from(head.len).ok().filter(|len| *len <= MAX_PAYLOAD);

@@ -105,7 +105,9 @@ impl<'l> Walk<'l> {
             match found {
                 Found::Event(head, index, form) => {
                     let event = &rest[..head.size];
-                    if self.runs.is_empty() || form.role.is_some_and(|role| self.begins_run(role, form, event)) {
+                    if self.runs.is_empty()
+                        || form.role.is_some_and(|role| self.begins_run(role, form, event))
+                    {
                         self.begin_run(offset, rest);
                     }
                     self.counts[index] += 1;
@@ -242,7 +244,10 @@ fn look<'l>(walk: &Walk<'l>, rest: &[u8], is_end: bool) -> Found<'l> {
     let layout = walk.layout;
     let Some(head) = Head::read(rest) else {
         let (found, expected) = (rest.len(), HEAD);
-        return wrong(format!("the log ends {found} bytes into the head of an event, which has {expected}"), None);
+        return wrong(
+            format!("the log ends {found} bytes into the head of an event, which has {expected}"),
+            None,
+        );
     };
     if let Some((index, form)) = layout.of_code(head.code)
         && let Some(event) = rest.get(..head.size)
@@ -292,7 +297,13 @@ fn strange<'l>(walk: &Walk<'l>, head: Head, rest: &[u8], is_end: bool) -> Found<
     let Some((index, form)) = layout.of_code(code) else {
         let what = format!("code {code}, size {size}");
         return if !head.is_sane() {
-            wrong(format!("{what}, expected a code from 1 to {} and a multiple of 8 from 16", walk.names.last().map_or(0, |event| event.code)), None)
+            wrong(
+                format!(
+                    "{what}, expected a code from 1 to {} and a multiple of 8 from 16",
+                    walk.names.last().map_or(0, |event| event.code)
+                ),
+                None,
+            )
         } else if !is_there {
             wrong(format!("{what}, where the log ends after {} bytes", rest.len()), None)
         } else if follows(2) || is_row_of_unknown(layout, rest, is_end) {

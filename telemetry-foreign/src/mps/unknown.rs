@@ -70,7 +70,8 @@ pub(super) fn read(head: Head, kind: u8, at: usize, bytes: &[u8], page: &mut Pag
 pub(super) fn bytes(event: &Event<'_>) -> Option<(u8, Vec<u8>)> {
     let [code, kind, size] = [0, 1, 2].map(|index| event.value(index)?.number());
     let Some(Value::Bytes(body)) = event.value(3) else { return None };
-    let (code, kind, size) = (u16::try_from(code?).ok()?, u8::try_from(kind?).ok()?, u16::try_from(size?).ok()?);
+    let (code, kind, size) =
+        (u16::try_from(code?).ok()?, u8::try_from(kind?).ok()?, u16::try_from(size?).ok()?);
     let mut bytes = vec![0; usize::from(size).max(HEAD)];
     bytes[..2].copy_from_slice(&code.to_le_bytes());
     bytes[2..4].copy_from_slice(&size.to_le_bytes());

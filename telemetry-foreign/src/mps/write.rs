@@ -171,14 +171,17 @@ impl<'o> Output<'o> {
 
     /// A label of the runtime, whose addresses are all one: to the MPS an address may be a pointer, too.
     fn label(&mut self, event: &Event<'_>, label: LabelEvent) -> io::Result<Result<(), &'static str>> {
-        let (Some(first), Some(second)) = (event.value(0), event.value(1)) else { return Ok(Err("of no form")) };
+        let (Some(first), Some(second)) = (event.value(0), event.value(1)) else {
+            return Ok(Err("of no form"));
+        };
         let names: &[&str] = match label {
             LabelEvent::String => &["Intern"],
             LabelEvent::Name | LabelEvent::PointerName => &["Label", "LabelPointer"],
         };
         for name in names {
             let index = known().registry.events.iter().position(|own| own.name == *name);
-            let Some((index, form)) = index.and_then(|index| Some((index, known().layout.form(index)?))) else {
+            let Some((index, form)) = index.and_then(|index| Some((index, known().layout.form(index)?)))
+            else {
                 continue;
             };
             if let Err(why) = pack(form, [first, second].into_iter(), &mut self.event) {

@@ -13,7 +13,8 @@ pub(crate) fn folder(system: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let named = std::env::var_os(VARIABLE).map(PathBuf::from);
     let beside = here.ancestors().map(|folder| folder.join("shared/data"));
-    let found = named.into_iter().chain(beside).map(|folder| folder.join(system)).find(|folder| folder.is_dir());
+    let found =
+        named.into_iter().chain(beside).map(|folder| folder.join(system)).find(|folder| folder.is_dir());
     if found.is_none() {
         eprintln!("SKIPPED: no reference logs of {system}; help: name their folder by ${VARIABLE}");
     }
@@ -40,9 +41,8 @@ pub(crate) fn read(path: &Path) -> Option<Vec<u8>> {
 pub(crate) fn names(folder: &Path, end: &str) -> Vec<String> {
     let files = std::fs::read_dir(folder).expect("the folder can be read");
     let files = files.map(|file| file.expect("its files, too").file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = files
-        .filter_map(|name| Some(name.trim_end_matches(".xz").strip_suffix(end)?.to_string()))
-        .collect();
+    let mut names: Vec<String> =
+        files.filter_map(|name| Some(name.trim_end_matches(".xz").strip_suffix(end)?.to_string())).collect();
     names.sort();
     assert!(!names.is_empty(), "{} has no *{end}", folder.display());
     names

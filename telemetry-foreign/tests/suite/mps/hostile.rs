@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 use telemetry_decode::Order;
 use telemetry_foreign::mps::{self, MpsLog};
 
-use super::made::{self, Is::{N, S}, beginning, event, sync};
+use super::made::{
+    self,
+    Is::{N, S},
+    beginning, event, sync,
+};
 use super::shown::{Shown, shown, shown_by};
 
 /// Reads in every way. Every byte is accounted for, every event that the survey counted is given out, and by time they are
@@ -18,7 +22,8 @@ fn check(log: &[u8]) -> Shown {
     for Shown { completeness, counted, .. } in [&lenient, &time, &stream] {
         assert_eq!(completeness.bytes.total(), log.len() as u64);
         assert_eq!(completeness.events, *counted);
-        let damaged: u64 = completeness.damage.iter().map(|damage| damage.range.end - damage.range.start).sum();
+        let damaged: u64 =
+            completeness.damage.iter().map(|damage| damage.range.end - damage.range.start).sum();
         assert_eq!(damaged, completeness.bytes.damaged);
         assert!(completeness.damage.iter().all(|damage| !damage.cause.to_string().is_empty()));
     }
@@ -34,7 +39,9 @@ fn check(log: &[u8]) -> Shown {
 /// Lines of a text that another one has, too, in the same order.
 fn common(text: &str, of: &str) -> usize {
     let mut rest = of.lines();
-    text.lines().filter(|line| rest.clone().any(|other| other == *line) && rest.any(|other| other == *line)).count()
+    text.lines()
+        .filter(|line| rest.clone().any(|other| other == *line) && rest.any(|other| other == *line))
+        .count()
 }
 
 #[test]
@@ -71,8 +78,11 @@ fn every_bit_flipped() {
         let mut flipped = log.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         let found = check(&flipped);
-        let is_refused =
-            found.completeness.damage.first().is_some_and(|damage| damage.cause.to_string().contains("EventInit"));
+        let is_refused = found
+            .completeness
+            .damage
+            .first()
+            .is_some_and(|damage| damage.cause.to_string().contains("EventInit"));
         let read = common(&found.text, made::SMALL);
         assert!(is_refused || read >= 18, "bit {bit}: {read} of 20 lines\n{}", found.text);
         if !is_refused {
@@ -149,7 +159,10 @@ fn strings_that_are_none() {
     for string in [&b"0\0"[..], b"0123456789xxxxxx"] {
         let found = check(&bytes(string));
         let damage = &found.completeness.damage[0];
-        assert_eq!(damage.cause.to_string(), "Intern (code 33) of size 40, expected one that fits its string, up to 288");
+        assert_eq!(
+            damage.cause.to_string(),
+            "Intern (code 33) of size 40, expected one that fits its string, up to 288"
+        );
         assert_eq!((damage.range.end - damage.range.start, found.counted), (40, 4));
     }
 }

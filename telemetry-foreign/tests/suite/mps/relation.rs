@@ -13,9 +13,10 @@ fn is_a_relation() {
     let registry = mps::registry();
     assert_eq!((registry.events.len(), registry.kinds.len()), (92, 7));
     assert_eq!(registry.events.iter().map(|event| event.params.len()).sum::<usize>(), 317);
-    let docs = registry.events.iter().flat_map(|event| {
-        std::iter::once(&event.doc).chain(event.params.iter().map(|param| &param.doc))
-    });
+    let docs = registry
+        .events
+        .iter()
+        .flat_map(|event| std::iter::once(&event.doc).chain(event.params.iter().map(|param| &param.doc)));
     assert!(docs.into_iter().all(|doc| !doc.is_empty()));
 }
 
@@ -55,11 +56,17 @@ fn facts() {
     let registry = mps::with_names(&mps::registry());
     let list = |table: &toml::Table, key: &str| {
         let list = table.get(key).and_then(|list| list.as_array()).cloned().unwrap_or_default();
-        list.into_iter().map(|entry| entry.as_table().expect("entries are tables").clone()).collect::<Vec<_>>()
+        list.into_iter()
+            .map(|entry| entry.as_table().expect("entries are tables").clone())
+            .collect::<Vec<_>>()
     };
     let text_of = |table: &toml::Table, key: &str| table[key].as_str().expect("it is text").to_string();
-    let kinds = list(&facts, "kind").iter().map(|kind| (text_of(kind, "name"), kind["bit"].as_integer())).collect::<Vec<_>>();
-    let own = registry.kinds.iter().map(|kind| (kind.name.clone(), Some(kind.bit.into()))).collect::<Vec<_>>();
+    let kinds = list(&facts, "kind")
+        .iter()
+        .map(|kind| (text_of(kind, "name"), kind["bit"].as_integer()))
+        .collect::<Vec<_>>();
+    let own =
+        registry.kinds.iter().map(|kind| (kind.name.clone(), Some(kind.bit.into()))).collect::<Vec<_>>();
     assert_eq!(own, kinds);
     let mut params = 0;
     for fact in list(&facts, "event") {
@@ -68,17 +75,23 @@ fn facts() {
         assert_eq!(event.name, text_of(&fact, "name"));
         assert_eq!(registry.kind_of(event).name, text_of(&fact, "kind"));
         assert_eq!(Some(event.used), fact["used"].as_bool());
-        let own: Vec<_> =
-            event.params.iter().map(|param| (param.sort.letter().map(String::from), param.name.clone())).collect();
+        let own: Vec<_> = event
+            .params
+            .iter()
+            .map(|param| (param.sort.letter().map(String::from), param.name.clone()))
+            .collect();
         let theirs: Vec<_> = list(&fact, "params")
             .iter()
             .map(|param| (Some(text_of(param, "sort")), text_of(param, "name")))
             .collect();
         assert_eq!(own, theirs, "{}", event.name);
         params += own.len();
-        let number = |key: &str| fact.get(key).and_then(toml::Value::as_integer).map(|number| number as usize);
-        let offsets: Vec<_> =
-            list(&fact, "params").iter().map(|param| param["offset"].as_integer().unwrap_or(0) as usize).collect();
+        let number =
+            |key: &str| fact.get(key).and_then(toml::Value::as_integer).map(|number| number as usize);
+        let offsets: Vec<_> = list(&fact, "params")
+            .iter()
+            .map(|param| param["offset"].as_integer().unwrap_or(0) as usize)
+            .collect();
         let least = number("size").or(number("size_min")).expect("it has a size");
         let most = number("size").or(number("size_max")).expect("it has a size");
         let layout = mps::layout_of(code).expect("it has a layout");

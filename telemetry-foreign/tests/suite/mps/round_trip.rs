@@ -94,9 +94,12 @@ fn unknown_events_stay_where_they_are() {
     ];
     let stream = check("unknown", &log.concat());
     assert!(shown(&log.concat(), Order::Stream).text.contains("\n000000000000092E   C8\n"));
-    let found = Reader::from_slice(&stream).events().unwrap().registries().iter().any(|known| {
-        known.name == mps::UNKNOWN_REGISTRY
-    });
+    let found = Reader::from_slice(&stream)
+        .events()
+        .unwrap()
+        .registries()
+        .iter()
+        .any(|known| known.name == mps::UNKNOWN_REGISTRY);
     assert!(found);
 }
 
@@ -109,7 +112,11 @@ fn real_logs() {
         let stream = check(&name, &log);
         let events = shown(&log, Order::Stream).counted;
         let each = stream.len() as f64 / events as f64;
-        eprintln!("{name}: {events} events, {} bytes, as a stream {}: {each:.2} an event", log.len(), stream.len());
+        eprintln!(
+            "{name}: {events} events, {} bytes, as a stream {}: {each:.2} an event",
+            log.len(),
+            stream.len()
+        );
         assert!(log.len() < 1_000_000 || each <= 7.0, "{name}: {each}");
     }
 }
@@ -161,7 +168,8 @@ fn other_sources() {
     writer.event(lanes[0], 3, 300_001, &[]).unwrap();
     writer.event(lanes[1], 3, 300_002, &[]).unwrap();
     let (log, written) = log_of(&writer.finish().unwrap());
-    let left_out = [("that the MPS does not have", 2), ("of further sessions, of which such a log has one", 1)];
+    let left_out =
+        [("that the MPS does not have", 2), ("of further sessions, of which such a log has one", 1)];
     let left_out = left_out.map(|(why, events)| (why.to_string(), events)).into();
     assert_eq!(written, Written { events: 200, left_out });
     let found = shown(&log, Order::Stream);
@@ -179,7 +187,8 @@ fn other_sources() {
 /// The runtime's labels are the MPS's.
 #[test]
 fn labels_of_the_runtime() {
-    let runtime = telemetry_schema::parse_embedded(include_str!("../../../../telemetry-runtime/telemetry.toml"));
+    let runtime =
+        telemetry_schema::parse_embedded(include_str!("../../../../telemetry-runtime/telemetry.toml"));
     let runtime = runtime.unwrap();
     let mut writer = Writer::new(Vec::new());
     writer.session(7, &Facts::default(), 0, 1_700_000_000_000_000_000).unwrap();

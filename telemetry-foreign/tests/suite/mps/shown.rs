@@ -58,7 +58,14 @@ pub(crate) fn line(text: &mut String, event: &Event<'_>) {
 /// C's `%.10G`.
 fn general(x: f64) -> String {
     if !x.is_finite() {
-        return if x.is_nan() { "NAN" } else if x > 0.0 { "INF" } else { "-INF" }.to_string();
+        return if x.is_nan() {
+            "NAN"
+        } else if x > 0.0 {
+            "INF"
+        } else {
+            "-INF"
+        }
+        .to_string();
     }
     let scientific = format!("{x:.9E}");
     let (digits, exponent) = scientific.split_once('E').expect("it has an exponent");

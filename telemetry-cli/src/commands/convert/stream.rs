@@ -1,0 +1,126 @@
+//! Events as a telemetry stream.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Write};
+
+use telemetry_decode::{Event, Events, Facts, Lane, Session, Value, WriteError, Writer};
+use telemetry_foreign::Written;
+use telemetry_format::Loss;
+
+use crate::progress::Progress;
+
+/// What is said of events whose time had to be changed.
+const MOVED: &str = "stood behind later ones of their thread, and were given the time of those";
+
+/// Writes events, which come by time, as a stream of the same sessions.
+pub(super) fn write(
+    events: &mut Events<'_>,
+    out: &mut dyn Write,
+    compresses: bool,
+    progress: &Progress,
+) -> io::Result<Written> {
+    let mut stream = Stream {
+        writer: Writer::new(out).compress(compresses),
+        sessions: BTreeSet::new(),
+        registries: BTreeSet::new(),
+        lanes: HashMap::new(),
+        written: Written::default(),
+    };
+    for session in events.sessions().to_vec() {
+        stream.begin(&session)?;
+    }
+    let mut values: Vec<Value<'static>> = Vec::new();
+    while let Some(event) = events.next()? {
+        values = stream.event(&event, values)?;
+        progress.event(|| events.bytes_done());
+    }
+    stream.end(events)
+}
+
+/// A stream that is written.
+struct Stream<'o> {
+    writer: Writer<&'o mut dyn Write>,
+    sessions: BTreeSet<u64>,
+    /// Session and fingerprint.
+    registries: BTreeSet<(u64, u64)>,
+    /// Clock reading of the last event, by lane and kind.
+    lanes: HashMap<(Lane, u8), u64>,
+    written: Written,
+}
+
+impl Stream<'_> {
+    /// Writes what is known of a session, once.
+    fn begin(&mut self, session: &Session) -> io::Result<()> {
+        if !self.sessions.insert(session.id) {
+            return Ok(());
+        }
+        let (facts, clock) = (with_clock(session), &session.clock);
+        self.writer.session(session.id, &facts, clock.start_ticks(), clock.start_wall())?;
+        for (thread, facts) in &session.threads {
+            self.writer.thread(session.id, *thread, facts)?;
+        }
+        Ok(())
+    }
+
+    /// Appends an event. Takes room for its values, and gives it back.
+    fn event(&mut self, event: &Event<'_>, room: Vec<Value<'static>>) -> io::Result<Vec<Value<'static>>> {
+        let Event { session, thread, registry, ticks, .. } = *event;
+        self.begin(session)?;
+        if self.registries.insert((session.id, registry.fingerprint)) {
+            self.writer.registry(session.id, registry)?;
+        }
+        let lane = Lane { session: session.id, thread, registry: registry.fingerprint };
+        let last = self.lanes.entry((lane, event.kind().bit)).or_insert(ticks);
+        if ticks < *last {
+            self.written.leave_out(MOVED);
+        }
+        *last = ticks.max(*last);
+        let mut values = room_for(room);
+        values.extend(event.values());
+        match self.writer.event(lane, event.schema.code, *last, &values) {
+            Ok(()) => self.written.events += 1,
+            Err(WriteError::Refused(why)) => self.written.leave_out(&format!("left out: {why}")),
+            Err(WriteError::Io(error)) => return Err(error),
+        }
+        values.clear();
+        Ok(room_for(values))
+    }
+
+    /// Ends the stream as its source ended.
+    fn end(mut self, events: &Events<'_>) -> io::Result<Written> {
+        for lane in events.completeness().lanes {
+            if lane.lost == Loss::default() || !self.registries.contains(&(lane.session, lane.registry)) {
+                continue;
+            }
+            let of = Lane { session: lane.session, thread: lane.thread, registry: lane.registry };
+            self.writer.lose(of, lane.kind, lane.lost)?;
+        }
+        for session in events.sessions().iter().filter(|session| session.ended) {
+            let of_session = self.lanes.iter().filter(|((lane, _), _)| lane.session == session.id);
+            let last = of_session.map(|(_, ticks)| *ticks).max();
+            self.writer.end(session.id, last.unwrap_or(session.clock.start_ticks()))?;
+        }
+        self.writer.finish()?;
+        Ok(self.written)
+    }
+}
+
+/// The facts of a session, with what tells time in a stream.
+fn with_clock(session: &Session) -> Facts {
+    let mut facts = session.facts.clone();
+    if facts.get("clock").is_none() {
+        let rate = session.clock.ticks_per_second().round();
+        facts.set("clock", if rate == 1e9 { "os" } else { "tsc" });
+        if facts.get("ticks_per_second").is_none() {
+            facts.set("ticks_per_second", rate as i64);
+        }
+    }
+    facts
+}
+
+/// An empty list, for values of any lifetime, in the memory of another.
+fn room_for<'a>(mut room: Vec<Value<'_>>) -> Vec<Value<'a>> {
+    room.clear();
+    // The elements are none, so that nothing is copied: collecting in place keeps the memory.
+    room.into_iter().map(|_| Value::Bool(false)).collect()
+}

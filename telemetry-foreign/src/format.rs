@@ -1,0 +1,124 @@
+//! The formats that are known: what each is called, how it is recognised, read and written.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+
+use telemetry_decode::{Events, Log};
+
+use crate::gzip::{gunzip, is_gzip};
+use crate::written::Written;
+use crate::{ghc, mono, mps};
+
+/// Bytes that are enough to recognise a log.
+pub const RECOGNIZED_BY: usize = 4096;
+
+/// The format of another system's logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The telemetry of the Memory Pool System, `mpsio.log`.
+    Mps,
+    /// GHC's eventlog, `.eventlog`.
+    GhcEventlog,
+    /// The Mono log profiler's, `.mlpd`, compressed with gzip or not.
+    Mono,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: &[Format] = &[Format::Mps, Format::GhcEventlog, Format::Mono];
+
+    /// What it is called in options and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Mps => "mps",
+            Format::GhcEventlog => "ghc-eventlog",
+            Format::Mono => "mono",
+        }
+    }
+
+    /// The format of that name.
+    pub fn from_text(text: &str) -> Option<Format> {
+        Format::ALL.iter().copied().find(|format| format.name() == text)
+    }
+
+    /// The format of a log, by its first [`RECOGNIZED_BY`] bytes, or all that it has.
+    pub fn recognize(first: &[u8]) -> Option<Format> {
+        if is_gzip(first) {
+            let mut plain = Vec::new();
+            // Of what is cut in the middle, the beginning is enough.
+            let _ = gunzip(first).take(RECOGNIZED_BY as u64).read_to_end(&mut plain);
+            return mono::recognize(&plain).then_some(Format::Mono);
+        }
+        // The strictest first: mpsio.log has no magic number.
+        match first {
+            _ if ghc::recognize(first) => Some(Format::GhcEventlog),
+            _ if mono::recognize(first) => Some(Format::Mono),
+            _ if mps::recognize(first) => Some(Format::Mps),
+            _ => None,
+        }
+    }
+
+    /// Who understands its logs. A lenient one reads versions that it should refuse, as the system's own tools do.
+    pub fn log(self, is_lenient: bool) -> Box<dyn Log> {
+        match self {
+            Format::Mps => Box::new(mps::MpsLog::new().lenient(is_lenient)),
+            Format::GhcEventlog => Box::new(ghc::GhcLog::new()),
+            Format::Mono => Box::new(mono::MonoLog::new()),
+        }
+    }
+
+    /// The file that a log can be read from at any place: a temporary one, if it is compressed as a whole.
+    ///
+    /// # Errors
+    /// Those of the file, and of the temporary one. What is wrong with the compression is found as a log that
+    /// is cut.
+    pub fn plain(self, mut file: File) -> io::Result<File> {
+        if self != Format::Mono {
+            return Ok(file);
+        }
+        let mut first = [0; 2];
+        file.rewind()?;
+        let len = file.read(&mut first)?;
+        file.rewind()?;
+        if !is_gzip(&first[..len]) {
+            return Ok(file);
+        }
+        let mut plain = tempfile::tempfile()?;
+        copy_until_broken(&mut gunzip(io::BufReader::new(file)), &mut plain)?;
+        plain.rewind()?;
+        Ok(plain)
+    }
+
+    /// Writes events, which come by time, as a log.
+    ///
+    /// # Errors
+    /// Those of the input and of the output.
+    pub fn write(self, events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
+        match self {
+            Format::Mps => mps::write(events, out),
+            Format::GhcEventlog | Format::Mono => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "this format is not written"))
+            }
+        }
+    }
+}
+
+/// Copies all that can be unpacked: what comes before broken compression is not lost.
+fn copy_until_broken(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(len) => to.write_all(&buffer[..len])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if is_broken(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// True if an error is of the compression, not of the file.
+fn is_broken(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+}
