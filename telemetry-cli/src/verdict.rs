@@ -18,6 +18,9 @@ const MAX_LINES: usize = 10;
 #[derive(Serialize)]
 pub(crate) struct Verdict {
     complete: bool,
+    /// The input is logs of other systems.
+    #[serde(skip)]
+    is_of_logs: bool,
     blocks: u64,
     bytes: u64,
     events: u64,
@@ -119,6 +122,7 @@ impl Verdict {
             completeness.lanes.iter().filter(|lane| lane.missing > 0 || lane.lost != Default::default());
         Verdict {
             complete: completeness.is_complete() && completeness.blocks > 0,
+            is_of_logs: completeness.is_of_logs,
             blocks: completeness.blocks,
             bytes: completeness.bytes.total(),
             events: completeness.events,
@@ -173,7 +177,7 @@ impl Verdict {
 
     fn lines(&self) -> Vec<String> {
         if self.bytes == 0 {
-            return vec![format!("{} is empty, expected a telemetry stream", self.inputs)];
+            return vec![format!("{} is empty, expected {}", self.inputs, self.expected())];
         }
         let mut lines: Vec<_> = self.empty_files.iter().map(|name| format!("{name} is empty")).collect();
         let events = |events: u32| {
@@ -229,12 +233,10 @@ impl Verdict {
     }
 
     fn summary(&self) -> String {
+        let bytes = count(self.bytes, "byte");
         if self.blocks == 0 {
-            return format!(
-                "{}: not a telemetry stream: {} and no block",
-                self.inputs,
-                count(self.bytes, "byte")
-            );
+            let why = if self.is_of_logs { "" } else { " and no block" };
+            return format!("{}: not {}: {bytes}{why}", self.inputs, self.expected());
         }
         let verdict = if self.complete { "complete" } else { "incomplete" };
         let mut text = format!("{verdict}: {}", count(self.events, "event"));
@@ -249,7 +251,14 @@ impl Verdict {
                 text += &format!(", {} {what}", grouped(number));
             }
         }
-        text + &format!("; {}, {}", count(self.blocks, "block"), count(self.bytes, "byte"))
+        match self.is_of_logs {
+            true => text + &format!("; {bytes}"),
+            false => text + &format!("; {}, {bytes}", count(self.blocks, "block")),
+        }
+    }
+
+    fn expected(&self) -> &'static str {
+        if self.is_of_logs { "a log of the format that was named" } else { "a telemetry stream" }
     }
 }
 

@@ -13,9 +13,11 @@ pub const MAX_LISTED: usize = 1 << 16;
 /// [`Bytes`], and every event that a lane emitted in one of the counts of its [`LaneReport`].
 #[derive(Debug, Clone, Default)]
 pub struct Completeness {
+    /// The input is logs of other systems.
+    pub is_of_logs: bool,
     /// Bytes of the input by what became of them.
     pub bytes: Bytes,
-    /// Whole blocks found.
+    /// Whole blocks found; logs whose beginning is understood.
     pub blocks: u64,
     /// Events given out.
     pub events: u64,

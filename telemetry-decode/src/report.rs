@@ -11,6 +11,7 @@ use crate::lane::{Lane, LaneKey};
 /// What was found, apart from lanes.
 #[derive(Default)]
 pub(crate) struct Report {
+    pub(crate) is_of_logs: bool,
     pub(crate) bytes: Bytes,
     pub(crate) blocks: u64,
     pub(crate) events: u64,
@@ -63,6 +64,7 @@ impl Decoder {
             lane.report(session.id, kind.map(|kind| kind.name.as_str()), session.clock.start_ticks())
         });
         Completeness {
+            is_of_logs: report.is_of_logs,
             bytes: report.bytes,
             blocks: report.blocks,
             events: report.events,

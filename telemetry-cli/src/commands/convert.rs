@@ -24,11 +24,12 @@ Examples:
 
 /// Write events of streams or other systems' logs as a file of another format
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+// The time at which events end has the name that it has elsewhere only as long as that is free.
+#[command(after_help = EXAMPLES, mut_arg("to", |to| to.long("until")))]
 pub(crate) struct Args {
     /// What to write
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    to: FormatArg,
+    #[arg(id = "target", long = "to", value_enum, value_name = "FORMAT")]
+    target: FormatArg,
 
     /// Compress the blocks of a stream, each alone
     #[arg(long)]
@@ -40,7 +41,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Ended {
-        if self.compress && self.to != FormatArg::Telemetry {
+        if self.compress && self.target != FormatArg::Telemetry {
             return Err(Failure::new(
                 "--compress is for --to telemetry: other formats have no compressed blocks",
             ));
@@ -53,7 +54,7 @@ impl Args {
             ));
         }
         let progress = Progress::of(&opened.inputs);
-        let written = match self.to.other() {
+        let written = match self.target.other() {
             Some(format) => output.write_with(|out| format.write(&mut opened.events, out)),
             None => output.write_with(|out| stream::write(&mut opened.events, out, self.compress, &progress)),
         };

@@ -6,6 +6,7 @@ mod streams;
 
 mod big;
 mod conditions;
+mod convert;
 mod csv;
 mod damage;
 mod docs;

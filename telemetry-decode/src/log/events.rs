@@ -91,6 +91,7 @@ struct Waiting {
 impl<'s> LogEvents<'s> {
     /// Looks through all logs. What they have is then known to the decoder.
     pub(crate) fn new(input: LogInput<'s>, by_time: bool, decoder: &mut Decoder) -> io::Result<Self> {
+        decoder.report.is_of_logs = true;
         let LogInput { source, logs } = input;
         let bytes = LogBytes::new(source.clone(), 0..source.len(), STEP);
         let mut events = LogEvents {

@@ -64,7 +64,11 @@ impl<'a> LogInfo<'a> {
             version: 1,
             sessions: events.sessions().iter().map(LogSession::new).collect(),
             events: counts,
-            registries: registries.iter().map(RegistryInfo::new).collect(),
+            // What a log's events are is known to the command.
+            registries: registries
+                .iter()
+                .map(|known| RegistryInfo { in_stream: true, ..RegistryInfo::new(known) })
+                .collect(),
             completeness,
         }
     }
