@@ -26,6 +26,7 @@ import struct as _struct
 import sys as _sys
 import tempfile as _tempfile
 import typing as _t
+import zlib as _zlib
 
 _MAX = 0xFFFF_FFFF_FFFF_FFFF
 _MAX_NS = 0x7FFF_FFFF_FFFF_FFFF
@@ -937,6 +938,48 @@ def _crc32c(data: bytes) -> int:
     return crc ^ 0xFFFF_FFFF
 
 
+class _FastCrc:
+    """`_crc32c` of long data with NumPy: a tenth of the time, or less.
+
+    It is folded as there, but by words, and at last by bytes, of which many are added at once. A table
+    has what each byte of what is left then adds.
+    """
+
+    def __init__(self, np: _t.Any) -> None:
+        self.np = np
+        most = _FOLDS[-1][0]
+        of_byte = np.array(_CRC_TABLE, "u4")
+        rows = [of_byte]
+        while len(rows) < most:
+            rows.append(rows[-1] >> np.uint32(8) ^ of_byte.take(rows[-1] & np.uint32(0xFF)))
+        self.table = np.concatenate(rows[::-1])
+        self.row = np.arange(most) * 256
+
+    def __call__(self, data: bytes) -> int:
+        np = self.np
+        if len(data) < 4096:
+            return _crc32c(data)
+        # Zeros before the first byte change nothing.
+        start = -len(data) % 8
+        bytes_ = np.zeros(start + len(data), "u1")
+        bytes_[start:] = np.frombuffer(data, "u1")
+        bytes_[start : start + 4] ^= np.uint8(0xFF)
+        for fold, *powers in _FOLDS:
+            for unit in (8, 4, 2, 1):
+                aligned = start - start % unit
+                bytes_[aligned:start] = 0
+                rest = bytes_[aligned:].view(f"<u{unit}")
+                while len(rest) > fold:
+                    count = min(len(rest) - fold, fold - powers[0])
+                    high, rest = rest[:count], rest[count:]
+                    for power in powers:
+                        into = rest[fold - power - count : fold - power]
+                        np.bitwise_xor(into, high, out=into)
+                start = len(bytes_) - rest.nbytes
+        used = self.row[len(self.row) - len(rest) :] + rest
+        return int(np.bitwise_xor.reduce(self.table.take(used))) ^ 0xFFFF_FFFF
+
+
 class _Loss(_t.NamedTuple):
     pool: int = 0
     nested: int = 0
@@ -980,6 +1023,8 @@ class _Header(_t.NamedTuple):
 _HEADER = _struct.Struct("<9xBHBBBxIIQQIIIIQQQQQQQQQ8xII")
 
 
+# A header is looked at when the block before it ends, and again as the next one's.
+@_functools.lru_cache(maxsize=2)
 def _header(data: bytes) -> _t.Union[_Header, str]:
     """The header at the start of some bytes, or what is wrong with it."""
     if len(data) < _HEADER_LEN:
@@ -1002,11 +1047,37 @@ def _header(data: bytes) -> _t.Union[_Header, str]:
     return header
 
 
-def _wrong_payload(header: _Header, payload: bytes) -> _t.Optional[str]:
-    found = _crc32c(payload)
+def _wrong_payload(
+    header: _Header, payload: bytes, checksum: _t.Callable[[bytes], int] = _crc32c
+) -> _t.Optional[str]:
+    found = checksum(payload)
     if found == header.payload_crc:
         return None
     return f"payload checksum {found:08x}, expected {header.payload_crc:08x}"
+
+
+# Deflate makes of one byte at most so many.
+_MOST_TIMES = 1032
+
+
+def _unpacked(header: _Header, payload: bytes) -> _t.Union[tuple[_Header, bytes], str]:
+    """A payload without compression, and the header that it would then have; or what is wrong with it."""
+    if header.codec == 0:
+        return header, payload
+    if header.codec != 1:
+        return f"compressed with codec {header.codec}, which is not known"
+    length = header.unpacked_len
+    state = _zlib.decompressobj(-15)
+    unpacked = b""
+    if length <= min(len(payload) * _MOST_TIMES, _MAX_PAYLOAD):
+        try:
+            # One byte more than there may be, which shows that there are.
+            unpacked = state.decompress(payload, length + 1)
+        except _zlib.error:
+            pass
+    if not state.eof or state.unused_data or len(unpacked) != length:
+        return f"its payload does not unpack to the {length} bytes that its header promises"
+    return header._replace(codec=0, payload_len=length), unpacked
 
 
 _Input = _t.Union[str, "_os.PathLike[str]", bytes]
@@ -1741,14 +1812,13 @@ def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
 class _Part:
     """A part of a block while its events are read."""
 
-    __slots__ = ("header", "state", "at", "indexed", "padded", "decode", "give", "next", "pos", "time", "wrong")
+    __slots__ = ("block", "header", "state", "indexed", "padded", "decode", "give", "next", "pos", "time", "wrong")
 
-    def __init__(
-        self, at: int, header: _Header, state: _LaneState, payload: bytes, decode: _Decode, time: int
-    ) -> None:
+    def __init__(self, block: _Block, header: _Header, payload: bytes, decode: _Decode, time: int) -> None:
+        self.block = block
+        #: As it would be without compression.
         self.header = header
-        self.state = state
-        self.at = at + header.header_len
+        self.state = block.lane
         self.padded = payload + _PADDING
         self.indexed: _t.Optional[_t.Sequence[int]] = None
         self.decode = decode
@@ -1773,6 +1843,7 @@ class Reader(_t.Generic[_E]):
         if order not in ("time", "stream"):
             raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
         self._module = module
+        self._checksum: _t.Callable[[bytes], int] = _crc32c
         self._strict = strict
         self._files = _Files(inputs)
         self._order = order
@@ -1911,6 +1982,12 @@ class Reader(_t.Generic[_E]):
     def _take(self, at: int, header: _Header, payload: bytes) -> None:
         """Takes a block that is not of events."""
         self._report.blocks += 1
+        unpacked = _unpacked(header, payload)
+        if isinstance(unpacked, str):
+            self._session(header)
+            self._not_understood(at, header, True, unpacked)
+            return
+        header, payload = unpacked
         if header.block_type == _SESSION:
             self._session_block(at, header, payload)
         elif header.block_type == _REGISTRY:
@@ -2005,8 +2082,10 @@ class Reader(_t.Generic[_E]):
         for block in of_labels:
             header, state = block.header, block.lane
             payload = self._load(block)
-            if isinstance(payload, _Damage):
+            unpacked = "" if isinstance(payload, _Damage) else _unpacked(header, payload)
+            if isinstance(unpacked, str):
                 continue
+            header, payload = unpacked
             registry = self.registries[header.registry]
             decode, count = self._decoders.setdefault(
                 (~header.registry, header.kind), _decoder(registry, header.kind, {}, None)
@@ -2056,7 +2135,7 @@ class Reader(_t.Generic[_E]):
             text = f"the input ends after {len(data)} bytes of a block of {header.block_len()}"
             return _Damage(block.at, end, text)
         payload = data[header.header_len :]
-        wrong = _wrong_payload(header, payload)
+        wrong = _wrong_payload(header, payload, self._checksum)
         return payload if wrong is None else _Damage(block.at, end, wrong)
 
     def _open(self, block: _Block) -> _t.Optional[_Part]:
@@ -2072,6 +2151,9 @@ class Reader(_t.Generic[_E]):
                 report.damage.append(payload)
             return None
         report.blocks += 1
+        unpacked = _unpacked(header, payload)
+        if not isinstance(unpacked, str):
+            header, payload = unpacked
         if header.events == 0 and header.payload_len == 0:
             return None
         news = state.covered.first_gap(header.before, header.end())
@@ -2084,22 +2166,20 @@ class Reader(_t.Generic[_E]):
             )
             if header.flags & _LAST or is_past:
                 return None
-        begun = self._begin(header, state)
+        begun = unpacked if isinstance(unpacked, str) else self._begin(header, state)
         if isinstance(begun, str):
             if not repeats:
                 state.open = None
                 state.give_up(header.before, header)
-                self._undecodable(block.at + header.header_len, block.at + header.block_len(), begun)
+                self._undecodable(block.at + header.header_len, block.at + block.header.block_len(), begun)
             return None
-        part = _Part(block.at, header, state, payload, *begun)
+        part = _Part(block, header, payload, *begun)
         if news is not None:
             part.give = news
         return part
 
     def _begin(self, header: _Header, state: _LaneState) -> _t.Union[tuple[_Decode, int], str]:
         """The function that reads a part, and the time that its first event counts from."""
-        if header.codec:
-            return f"compressed with codec {header.codec}, which is not known"
         registry = self.registries.get(header.registry)
         if registry is None:
             return f"no registry {header.registry:016x} before it"
@@ -2178,7 +2258,9 @@ class Reader(_t.Generic[_E]):
         state.read += covered - start
         state.covered.add(start, covered, header.base_ticks, header.end_ticks)
         if part.wrong is not None:
-            self._undecodable(part.at + part.pos, part.at + header.payload_len, part.wrong)
+            start, end = part.block.at + header.header_len, part.block.at + part.block.header.block_len()
+            # Of a compressed payload no place is that of an event.
+            self._undecodable(start if part.block.header.codec else start + part.pos, end, part.wrong)
             state.give_up(part.next, header)
 
     def _undecodable(self, start: int, end: int, reason: str) -> None:
@@ -2333,14 +2415,362 @@ class _Queue:
 # Where an event begins is known only when the one before it was read. But an event can begin only
 # where its code stands: so all those places are read as if one did, and of these the ones that the
 # first of a block leads to are events. What does not come out even is read as anything else is.
+#
+# Most events of a kind are of few shapes: events of one code whose numbers take as many bytes. Whether
+# a shape stands at a place shows in some bits of the words there, and its numbers are then parts of
+# those words, at the same bits for all. What has no common shape is read number by number, and only
+# where something else ends.
 
 # Bytes that are read at once: their arrays stay in the cache.
-_PIECE = 1 << 16
+_PIECE = 1 << 17
 # Most elements of arrays that are read as columns; beyond them, and where their number varies, events
 # are read one by one.
 _MOST_ELEMENTS = 16
+# Shapes are those of the first events of a piece. No more of them are tried in the next one.
+_SAMPLE = 256
+_MOST_SHAPES = 16
+# A shape that fewer events have, one in so many, is none.
+_RARE = 64
+# So often events without a shape may follow each other before all are read that are left.
+_MOST_ROUNDS = 6
+# Most events that room is made for before they are found.
+_MOST_ROOM = 1 << 20
+_FIXED = {"u8": 1, "i8": 1, "bool": 1, "f32": 4, "f64": 8}
 _DTYPES = {"delta": "u8", "bool": "?", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8"}
 _DTYPES.update(i8="i1", i16="i2", i32="i4", i64="i8", f32="f4", f64="f8")
+
+
+class _Shape:
+    """Events of one code, whose numbers take the same bytes each."""
+
+    def __init__(self, np: _t.Any, form: int, code: bytes, lengths: _t.Sequence[tuple[int, bool]]) -> None:
+        self.np = np
+        #: Which event of the kind it is.
+        self.form = form
+        #: Bytes of the event.
+        self.end = len(code)
+        #: Events that had it, when it was looked for last.
+        self.hits = 0
+        # Words: how far they are from the event's start, and which of their bits must be what.
+        words = [[0, (1 << 8 * len(code)) - 1, int.from_bytes(code, "little")]]
+
+        def word(length: int) -> int:
+            """The word that has the next bytes in it."""
+            if self.end + length > words[-1][0] + 8:
+                words.append([self.end, 0, 0])
+            return len(words) - 1
+
+        #: Of each number, the time being the first, the word, how far it is to be shifted down, and its
+        #: bits if there are others above.
+        self.numbers: list[tuple[int, _t.Any, _t.Any]] = []
+        for length, is_packed in lengths:
+            if is_packed:
+                # The first byte ends in as many zeros as there are further bytes, then a one.
+                of_first = word(1 if length > 8 else length)
+                shift = 8 * (self.end - words[of_first][0])
+                words[of_first][1] |= (0xFF if length > 8 else (1 << length) - 1) << shift
+                words[of_first][2] |= (0 if length > 8 else 1 << length - 1) << shift
+            if is_packed and length > 8:
+                self.end += 1
+                length, is_packed = 8, False
+            number = word(length)
+            shift = 8 * (self.end - words[number][0]) + (length if is_packed else 0)
+            bits = (7 if is_packed else 8) * length
+            self.numbers.append((number, np.uint64(shift), np.uint64((1 << bits) - 1) if shift + bits < 64 else None))
+            self.end += length
+        self.words = [(offset, np.uint64(mask), np.uint64(bits)) for offset, mask, bits in words]
+
+    def number(self, index: int, words: list[_t.Any], out: _t.Any) -> None:
+        """A number of some events, of whose words these are."""
+        word, shift, keep = self.numbers[index]
+        self.np.right_shift(words[word], shift, out=out)
+        if keep is not None:
+            out &= keep
+
+
+class _Shapes:
+    """The shapes of a registry's kind: those of the last pieces."""
+
+    def __init__(self) -> None:
+        self.all: list[_Shape] = []
+        #: So many pieces are read without, since the events have none: more from time to time.
+        self.pause = 0
+        self.next_pause = 1
+
+
+class _Rows:
+    """Events of one code, as they were found: columns with room for more."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.used = 0
+        self.columns: dict[str, _t.Any] = {}
+        #: Numbers of lanes, and how many events each has here, one behind the other.
+        self.lanes: list[tuple[int, int]] = []
+
+
+class _Piece:
+    """Payloads of one kind, one behind the other, and the events in them."""
+
+    def __init__(self, columns: _Columns, registry: Registry, parts: list[_Part]) -> None:
+        np = self.np = columns.np
+        self.columns = columns
+        header = parts[0].header
+        #: Of each event of the kind its parameters: packing, and number of elements.
+        self.sorts: list[list[tuple[str, int]]] = []
+        self.codes: list[bytes] = []
+        for event in registry._events:
+            if event.kind.bit == header.kind:
+                self.sorts.append([(registry._repr(param.sort), param.count) for param in event.params])
+                self.codes.append(_packed_code(event.code))
+        most = max((sum(count or 1 for _, count in sorts) for sorts in self.sorts), default=0)
+        # Behind the last byte there is room for an event that begins there.
+        room = 9 * (most + 4)
+        self.data = b"".join([memoryview(part.padded)[: -len(_PADDING)] for part in parts] + [bytes(room + 8)])
+        self.size = len(self.data) - room - 8
+        self.bytes = np.frombuffer(self.data, "u1")
+        # The word at every byte. A copy, since taking from one that is not aligned makes one each time.
+        self.words = np.ndarray((self.size + room,), "<u8", self.data, strides=(1,)).copy()
+        #: Where the payloads begin.
+        self.starts = np.cumsum([0] + [part.header.payload_len for part in parts[:-1]])
+        self.shapes = columns.shapes.setdefault((header.registry, header.kind), _Shapes())
+        #: By place, the one behind the event that may begin there.
+        self.end: _t.Any = None
+        #: Places at which events that have a shape may begin.
+        self.alike: list[tuple[_Shape, _t.Any]] = []
+        #: Those that were read number by number, by their number in the kind, and what was read.
+        self.others: list[tuple[int, _t.Any, list[_t.Any]]] = []
+
+    def find(self) -> _t.Any:
+        """Finds the places at which events begin. None if something is wrong with them."""
+        np = self.np
+        shapes = self.shapes
+        if not shapes.all and shapes.pause == 0:
+            self.learn()
+        shapes.pause = max(shapes.pause - 1, 0)
+        self.end = np.empty(self.size + 2, "i4")
+        # Places to which something leads, and at which something may begin.
+        is_led = np.zeros(self.size + 2, "?")
+        is_led[self.starts] = True
+        begins = np.zeros(self.size, "?")
+        hits = 0
+        for form in dict.fromkeys([shape.form for shape in shapes.all]):
+            left = np.flatnonzero(self.bytes[: self.size] == self.codes[form][0])
+            heads = self.words.take(left)
+            for shape in shapes.all:
+                if shape.form == form:
+                    left, heads = self.match(shape, left, heads)
+        for shape, at in self.alike:
+            hits += len(at)
+            end = np.minimum(at + shape.end, self.size + 1)
+            self.end[at] = end
+            is_led[end] = True
+            begins[at] = True
+        shapes.all.sort(key=lambda shape: -shape.hits)
+        # What has no shape counts only if something leads to it.
+        others = 0
+        rounds = _MOST_ROUNDS if self.alike else 0
+        for number in range(rounds + 1):
+            open_ = is_led[: self.size] > begins
+            if number == rounds and open_.any():
+                # They follow each other: all that can be one is read.
+                firsts = {code[0] for code in self.codes}
+                open_ = np.array([first in firsts for first in range(256)]).take(self.bytes[: self.size])
+                open_ &= ~begins
+            at = np.flatnonzero(open_)
+            if len(at) == 0:
+                break
+            others += len(at)
+            begins[at] = True
+            self.end[at] = self.size + 1
+            self.read(at)
+            is_led[self.end.take(at)] = True
+        if others * 8 > hits:
+            # The next piece finds its own.
+            shapes.all.clear()
+            shapes.pause, shapes.next_pause = shapes.next_pause - 1, min(2 * shapes.next_pause, 64)
+        else:
+            shapes.next_pause = 1
+        return self.led(np.flatnonzero(begins))
+
+    def learn(self) -> None:
+        """Finds the shapes that the first events of payloads have."""
+        found: dict[tuple[int, tuple[tuple[int, bool], ...]], int] = {}
+        starts = self.starts.tolist()
+        for start, end in zip(starts, [*starts[1:], self.size]):
+            at = start
+            for _ in range(-(-_SAMPLE // len(starts))):
+                code = next((form for form, code in enumerate(self.codes) if self.data.startswith(code, at)), None)
+                if at >= end or code is None:
+                    break
+                at += len(self.codes[code])
+                lengths: list[tuple[int, bool]] = []
+                has_text = False
+                for packing, count in [("u64", 0), *self.sorts[code]]:
+                    for _ in range(count or 1):
+                        length = _FIXED.get(packing)
+                        lengths.append((length or _LEN[self.data[at]], length is None))
+                        if packing in ("string", "bytes"):
+                            has_text = True
+                            length, at = _unsigned(self.data, at, self.size + 8)
+                            at = min(at + length, self.size)
+                        else:
+                            at += lengths[-1][0]
+                if not has_text:
+                    key = code, tuple(lengths)
+                    found[key] = found.get(key, 0) + 1
+        common = sorted(found, key=lambda key: -found[key])[:_MOST_SHAPES]
+        shapes = [_Shape(self.np, form, self.codes[form], lengths) for form, lengths in common]
+        self.shapes.all = [shape for key, shape in zip(common, shapes) if found[key] * _RARE > _SAMPLE]
+
+    def match(self, shape: _Shape, at: _t.Any, heads: _t.Any) -> tuple[_t.Any, _t.Any]:
+        """Finds a shape at some places whose first words are known, and gives the others."""
+        np = self.np
+        _, mask, bits = shape.words[0]
+        has = heads & mask == bits
+        chosen = np.flatnonzero(has)
+        places = at.take(chosen)
+        for offset, mask, bits in shape.words[1:]:
+            if mask:
+                of_chosen = self.words.take(places + offset) & mask == bits
+                if not of_chosen.all():
+                    has[chosen] = of_chosen
+                    chosen = np.flatnonzero(has)
+                    places = at.take(chosen)
+        shape.hits = len(places)
+        if len(places):
+            self.alike.append((shape, places))
+        left = np.flatnonzero(~has)
+        return at.take(left), heads.take(left)
+
+    def read(self, at: _t.Any) -> None:
+        """Reads the events at some places number by number."""
+        heads = self.words.take(at)
+        for form, (code, sorts) in enumerate(zip(self.codes, self.sorts)):
+            mask = self.np.uint64((1 << 8 * len(code)) - 1)
+            bits = self.np.uint64(int.from_bytes(code, "little"))
+            of_form = at.take(self.np.flatnonzero(heads & mask == bits))
+            if len(of_form):
+                values, self.end[of_form] = self.params(sorts, of_form + len(code))
+                self.others.append((form, of_form, values))
+
+    def numbers(self, at: _t.Any) -> tuple[_t.Any, _t.Any]:
+        """The unsigned numbers at some places, and the places behind them."""
+        first = self.bytes.take(at)
+        value = self.words.take(at)
+        value &= self.columns.keep.take(first)
+        value >>= self.columns.shift.take(first)
+        behind = self.columns.len.take(first)
+        behind += at
+        if not first.all():
+            nine = self.np.flatnonzero(first == 0)
+            value[nine] = self.words.take(at.take(nine) + 1)
+        return value, behind
+
+    def params(self, sorts: list[tuple[str, int]], at: _t.Any) -> tuple[list[_t.Any], _t.Any]:
+        """Times and parameters as they are packed, and the places behind them."""
+        np = self.np
+        ticks, at = self.numbers(at)
+        values = [ticks]
+        for packing, count in sorts:
+            elements = []
+            for _ in range(count or 1):
+                if packing in ("u8", "i8", "bool"):
+                    value, at = self.bytes.take(at), at + 1
+                elif packing == "f32":
+                    value, at = self.words.take(at) & np.uint64(0xFFFF_FFFF), at + 4
+                elif packing == "f64":
+                    value, at = self.words.take(at), at + 8
+                else:
+                    value, at = self.numbers(at)
+                if packing in ("string", "bytes"):
+                    # One that reaches beyond the end is none.
+                    length = np.minimum(value, np.uint64(self.size + 1)).astype("i8")
+                    value = np.stack((at, length), 1)
+                    at = np.minimum(at + length, self.size + 1)
+                elements.append(value)
+            values.append(np.stack(elements, 1) if count else elements[0])
+        return values, np.minimum(at, self.size + 1)
+
+    def led(self, at: _t.Any) -> _t.Any:
+        """Those of some places to which the first leads, over the ends of events, up to the end of all.
+        None if it leads elsewhere."""
+        np = self.np
+        if len(at) == 0 or at[0] != 0:
+            return None
+        end = self.end.take(at)
+        if end[-1] == self.size and not (end[:-1] != at[1:]).any():
+            return at
+        # Steps from each to the next. The last two are what leads nowhere, and the end of all.
+        none = len(at)
+        index = np.full(self.size + 2, none, "i4")
+        index[at] = np.arange(none, dtype="i4")
+        index[self.size] = none + 1
+        steps = [np.append(index.take(end), np.array([none, none + 1], "i4")).astype("i8")]
+        for _ in range(5):
+            steps.append(steps[-1].take(steps[-1]))
+        far = steps[-1].tolist()
+        reached = []
+        place = 0
+        while place < none:
+            reached.append(place)
+            place = far[place]
+        if place == none:
+            return None
+        chosen = np.array(reached)
+        for step in reversed(steps[:-1]):
+            chosen = np.stack((chosen, step.take(chosen)), 1).reshape(-1)
+        return at.take(chosen[: np.searchsorted(chosen, none)])
+
+    def forms(self, at: _t.Any) -> _t.Any:
+        """The number in the kind of each event, or of all."""
+        found = {shape.form for shape, _ in self.alike} | {form for form, _, _ in self.others}
+        if len(found) == 1:
+            return found.pop()
+        forms = self.np.zeros(self.size, "i4")
+        for shape, places in self.alike:
+            forms[places] = shape.form
+        for form, places, _ in self.others:
+            forms[places] = form
+        return forms.take(at)
+
+    def values(self, form: int, at: _t.Any) -> list[_t.Any]:
+        """Of the events of one form, which begin at some places, times and parameters as they are packed."""
+        np = self.np
+        values = [np.empty(len(at), "u8")]
+        for packing, count in self.sorts[form]:
+            is_text = packing in ("string", "bytes")
+            values.append(np.empty((len(at), *([count] if count else []), *([2] if is_text else [])), "u8"))
+        # Each number of an event has a column, or a part of it.
+        numbers = [column for value in values for column in ([value] if value.ndim == 1 else value.T)]
+        alike = [(shape, places) for shape, places in self.alike if shape.form == form]
+        others = [(places, of_others) for other, places, of_others in self.others if other == form]
+        if alike and len(alike[0][1]) * 2 > len(at):
+            # As if all had it.
+            self.numbers_of(alike.pop(0)[0], at, numbers)
+        if alike or others:
+            rank = np.full(self.size, -1, "i4")
+            rank[at] = np.arange(len(at), dtype="i4")
+        for shape, places in alike:
+            into = rank.take(places)
+            chosen = np.flatnonzero(into >= 0)
+            found = [np.empty(len(chosen), "u8") for _ in numbers]
+            self.numbers_of(shape, places.take(chosen), found)
+            into = into.take(chosen).astype("i8")
+            for column, of_shape in zip(numbers, found):
+                column[into] = of_shape
+        for places, of_others in others:
+            into = rank.take(places)
+            chosen = np.flatnonzero(into >= 0)
+            into = into.take(chosen)
+            for value, packed in zip(values, of_others):
+                value[into] = packed.take(chosen, 0)
+        return values
+
+    def numbers_of(self, shape: _Shape, at: _t.Any, out: list[_t.Any]) -> None:
+        words = [self.words.take(at + offset if offset else at) for offset, _, _ in shape.words]
+        for number, column in enumerate(out):
+            shape.number(number, words, column)
 
 
 class _Columns:
@@ -2350,32 +2780,16 @@ class _Columns:
         self.np = np
         self.reader = reader
         self.module = module
-        self.pieces: dict[int, list[dict[str, _t.Any]]] = {}
+        self.pieces: dict[int, list[_Rows]] = {}
+        #: Those to which more can be added, by code and registry.
+        self.open: dict[tuple[int, int], _Rows] = {}
+        #: How many events there may be of a registry's kind.
+        self.expected: dict[tuple[int, int], int] = {}
+        self.shapes: dict[tuple[int, int], _Shapes] = {}
+        #: By the first byte of a number.
         self.len = np.frombuffer(_LEN, "u1").astype("i8")
         self.shift = np.frombuffer(_SHIFT, "u1").astype("u8")
         self.keep = np.array([_MAX >> 64 - 8 * min(length, 8) for length in _LEN], "u8")
-
-    def numbers(self, bytes_: _t.Any, words: _t.Any, at: _t.Any) -> tuple[_t.Any, _t.Any]:
-        """The unsigned numbers at some places, and the places behind them."""
-        first = bytes_.take(at)
-        longer = self.np.flatnonzero(first & 1 == 0)
-        if len(longer) * 2 > len(at):
-            value = words.take(at)
-            value &= self.keep.take(first)
-            value >>= self.shift.take(first)
-            behind = self.len.take(first)
-            behind += at
-        else:
-            value = (first >> 1).astype("u8")
-            behind = at + 1
-            if len(longer):
-                of, at_longer = first.take(longer), at.take(longer)
-                value[longer] = (words.take(at_longer) & self.keep.take(of)) >> self.shift.take(of)
-                behind[longer] = at_longer + self.len.take(of)
-        if len(longer) and not first.all():
-            nine = self.np.flatnonzero(first == 0)
-            value[nine] = words.take(at.take(nine) + 1)
-        return value, behind
 
     def is_plain(self, registry: Registry, bit: int) -> bool:
         """True if all events of a kind can be read as columns."""
@@ -2387,163 +2801,135 @@ class _Columns:
         np = self.np
         header = parts[0].header
         forms = [event for event in registry._events if event.kind.bit == header.kind]
-        numbers = max(sum(param.count or 1 for param in event.params) for event in forms)
-        # Behind the last byte there is room for an event that begins there.
-        room = 9 * (numbers + 4)
-        data = b"".join([part.padded[: -len(_PADDING)] for part in parts]) + bytes(room + 8)
-        size = len(data) - room - 8
-        ends = np.cumsum([part.header.payload_len for part in parts])
-        starts = np.concatenate(([0], ends[:-1]))
-        bytes_ = np.frombuffer(data, "u1")
-        # The word at every byte. A copy, since taking from one that is not aligned makes one each time.
-        words = np.ndarray((size + room,), "<u8", data, strides=(1,)).copy()
-        firsts = {_first_byte(event.code) for event in forms}
-        is_first = bytes_[:size] == firsts.pop()
-        for first in firsts:
-            is_first |= bytes_[:size] == first
-        at = np.flatnonzero(is_first)
-        code, place = self.numbers(bytes_, words, at)
-        ticks, place = self.numbers(bytes_, words, place)
-        end = np.full(len(at), -1)
-        of_forms = []
-        for event in forms:
-            chosen = np.flatnonzero(code == event.code)
-            values, end[chosen] = self.params(registry, event, words, bytes_, place.take(chosen), size)
-            of_forms.append((event, chosen, values))
-        # Which places are led to.
-        index_at = np.full(size + room, -1)
-        index_at[at] = np.arange(len(at))
-        roots = index_at.take(starts)
-        if (roots < 0).any():
+        piece = _Piece(self, registry, parts)
+        at = piece.find()
+        if at is None:
             return False
-        block_of = np.repeat(np.arange(len(parts)), np.diff(np.concatenate((roots, [len(at)]))))
-        limit = ends.take(block_of)
-        follows = index_at.take(end)
-        follows[end >= limit] = -1
-        led = np.bincount(follows + 1, minlength=len(at) + 1)[1:]
-        led[roots] = len(at) + 1
-        lost = np.flatnonzero(led == 0)
-        is_alive = np.ones(len(at), "?")
-        while len(lost):
-            is_alive[lost] = False
-            next_ = follows.take(lost)
-            next_ = next_[next_ >= 0]
-            np.subtract.at(led, next_, 1)
-            next_ = next_[led.take(next_) == 0]
-            # Each once: of several, the one whose place was written last.
-            led[next_] = np.arange(len(next_)) - len(next_)
-            lost = next_[led.take(next_) == np.arange(len(next_)) - len(next_)]
-            led[lost] = -1
-        alive = np.flatnonzero(is_alive)
-        blocks = block_of.take(alive)
-        counts = np.bincount(blocks, minlength=len(parts))
-        if not ((end == limit) | (follows >= 0)).take(alive).all():
+        # Events stand one behind the other; those of a block begin at its start.
+        bounds = np.append(np.searchsorted(at, piece.starts), len(at))
+        if not np.array_equal(at.take(bounds[:-1], mode="clip"), piece.starts):
             return False
-        if not np.array_equal(counts, [part.header.events for part in parts]):
+        if not np.array_equal(np.diff(bounds), [part.header.events for part in parts]):
             return False
         # Times are sums over the events of a block, deltas over those of a code in it.
         base = np.array([part.header.base_ticks for part in parts], "u8")
-        time = np.zeros(len(at), "u8")
-        every = np.arange(len(parts) + 1)
-        time[alive] = self.sums(ticks.take(alive), np.searchsorted(blocks, every)) + base.take(blocks)
-        numbers_of_lanes = np.array([part.state.number for part in parts])
-        found: list[tuple[int, dict[str, _t.Any]]] = []
-        others = 0
+        time = None
+        found: list[tuple[_t.Any, list[_t.Any]]] = []
+        of_forms = piece.forms(at)
+        if isinstance(of_forms, int):
+            for form in range(len(forms)):
+                found.append((None, piece.values(form, at if form == of_forms else at[:0])))
+        else:
+            time = np.empty(len(at), "u8")
+            for form in range(len(forms)):
+                rows = np.flatnonzero(of_forms == form)
+                found.append((rows, piece.values(form, at.take(rows))))
+                time[rows] = found[-1][1][0]
+            self.sums(time, bounds, time, base)
         known = self.reader._forms(header.registry)
-        for event, chosen, values in of_forms:
-            kept = np.flatnonzero(is_alive.take(chosen))
-            are_all = len(kept) == len(chosen)
-            chosen = chosen.take(kept)
-            blocks = block_of.take(chosen)
-            bounds = np.searchsorted(blocks, every)
-            columns = {"ticks": time.take(chosen), "lane": numbers_of_lanes.take(blocks)}
-            for param, column in zip(event.params, values):
-                column = column if are_all else column.take(kept, 0)
-                checked = self.column(registry._repr(param.sort), column, bounds, param.count, data)
-                if checked is None:
-                    return False
-                columns[param.name + "'"] = checked
-            if event.code in known:
-                found.append((event.code, columns))
+        done: list[tuple[int, _Rows, _t.Any]] = []
+        for event, (rows, values) in zip(forms, found):
+            count = len(values[0])
+            is_known = event.code in known
+            if count == 0:
+                continue
+            limits = bounds if rows is None else np.searchsorted(rows, bounds)
+            into = self.rows(event.code, header, count, len(at)) if is_known else _Rows(count)
+            ticks = self.out(into, "ticks", "u8", (), count)
+            if time is None:
+                self.sums(values[0], limits, ticks, base)
             else:
-                others += len(chosen)
-        for found_code, columns in found:
-            if len(columns["ticks"]):
-                self.pieces.setdefault(found_code, []).append(columns)
-        self.reader.others += others
+                ticks[:] = time.take(rows)
+            for param, value in zip(event.params, values[1:]):
+                packing = registry._repr(param.sort)
+                elements = (param.count,) if param.count else ()
+                out = self.out(into, param.name + "'", _DTYPES.get(packing, "O"), elements, count)
+                if not self.column(packing, value, limits, out, piece.data):
+                    return False
+            done.append((event.code if is_known else -1, into, np.diff(limits).tolist()))
+        # All of it is right: now it counts.
+        for code, into, counts in done:
+            if code < 0:
+                self.reader.others += sum(counts)
+            else:
+                into.used += sum(counts)
+                into.lanes += [(part.state.number, of) for part, of in zip(parts, counts) if of]
+                if self.open.get((code, header.registry)) is not into:
+                    self.open[code, header.registry] = into
+                    self.pieces.setdefault(code, []).append(into)
         return True
 
-    def params(
-        self, registry: Registry, event: _Form, words: _t.Any, bytes_: _t.Any, at: _t.Any, size: int
-    ) -> tuple[list[_t.Any], _t.Any]:
-        """The parameters as they are packed, and the places behind the events."""
-        np = self.np
-        values = []
-        for param in event.params:
-            packing = registry._repr(param.sort)
-            elements = []
-            for _ in range(param.count or 1):
-                if packing in ("u8", "i8", "bool"):
-                    value, at = bytes_.take(at), at + 1
-                elif packing in ("f32", "f64"):
-                    value, at = words.take(at), at + _MIN_LEN[packing]
-                else:
-                    value, at = self.numbers(bytes_, words, at)
-                if packing in ("string", "bytes"):
-                    length = np.minimum(value, size + 1).astype("i8")
-                    value = np.stack((at, length), 1)
-                    # One that reaches beyond the end is none.
-                    at = np.minimum(at + length, size + 1)
-                elements.append(value)
-            values.append(np.stack(elements, 1) if param.count else elements[0])
-        return values, np.minimum(at, size + 1)
+    def rows(self, code: int, header: _Header, count: int, of_all: int) -> _Rows:
+        """Where some more events of a code go, if there are so many of all codes."""
+        into = self.open.get((code, header.registry))
+        if into is not None and into.room - into.used >= count:
+            return into
+        if into is not None:
+            return _Rows(max(count, min(2 * into.room, _MOST_ROOM)))
+        if code in self.pieces:
+            return _Rows(count)
+        # As if their share stays what it is.
+        expected = self.expected.get((header.registry, header.kind), 0) * count // max(of_all, 1)
+        return _Rows(count if count == of_all and expected < count else max(count, expected + expected // 16))
 
-    def sums(self, values: _t.Any, bounds: _t.Any) -> _t.Any:
-        """The sums of values up to each, of the groups between some bounds."""
-        np = self.np
-        total = np.cumsum(values, dtype="u8")
-        begins = bounds[1:-1]
-        if len(begins) == 0 or begins[0] == len(values):
-            return total
-        before = np.concatenate((np.zeros(1, "u8"), total, np.zeros(1, "u8"))).take(bounds[:-1])
-        return total - np.repeat(before, np.diff(bounds))
+    def out(self, rows: _Rows, name: str, dtype: str, elements: tuple[int, ...], count: int) -> _t.Any:
+        """Where the next values of a column go."""
+        column = rows.columns.get(name)
+        if column is None:
+            column = rows.columns[name] = self.np.empty((rows.room, *elements), dtype)
+        return column[rows.used : rows.used + count]
 
-    def column(self, packing: str, values: _t.Any, bounds: _t.Any, count: int, data: bytes) -> _t.Any:
-        """Values of packed ones; None if one is not of its sort."""
+    def sums(self, values: _t.Any, bounds: _t.Any, out: _t.Any, base: _t.Any = None) -> None:
+        """The sums of values up to each, of the groups between some bounds. Changes the values."""
+        np = self.np
+        groups = np.flatnonzero(bounds[1:] > bounds[:-1])
+        if len(groups) == 0:
+            return
+        starts = bounds.take(groups)
+        firsts = np.zeros(len(groups), "u8") if base is None else base.take(groups)
+        if len(groups) > 1:
+            # What is to be taken away where the next begins.
+            firsts[1:] -= firsts[:-1] + np.add.reduceat(values, starts)[:-1]
+        values[starts] += firsts
+        np.cumsum(values, dtype="u8", out=out)
+
+    def column(self, packing: str, values: _t.Any, bounds: _t.Any, out: _t.Any, data: bytes) -> bool:
+        """Values of packed ones, which may be changed. False if one is not of its sort."""
         np = self.np
         if packing in ("string", "bytes"):
-            out = np.empty(len(values), object)
-            pieces = [data[start : start + length] for start, length in values.tolist()]
+            pieces = [data[start : start + length] for start, length in values.reshape(-1, 2).tolist()]
             is_text = packing == "string"
-            out[:] = [piece.decode("utf-8", "surrogateescape") for piece in pieces] if is_text else pieces
-            return out
+            found = np.empty(len(pieces), object)
+            found[:] = [piece.decode("utf-8", "surrogateescape") for piece in pieces] if is_text else pieces
+            out[...] = found.reshape(out.shape)
+            return True
         if packing == "f64":
-            return np.ascontiguousarray(values).view("<f8")
-        if packing == "f32":
-            return values.astype("<u4").view("<f4")
-        if packing == "i8":
-            return values.view("i1")
-        if packing == "bool":
-            return values.astype("?") if (values <= 1).all() else None
-        if packing == "delta" or packing[0] == "i":
-            # In place: the values are nobody else's.
+            out[...] = np.ascontiguousarray(values).view("<f8")
+        elif packing == "f32":
+            out[...] = values.astype("<u4").view("<f4")
+        elif packing == "i8":
+            out[...] = values.astype("u1").view("i1")
+        elif packing == "bool":
+            out[...] = values
+            return not len(values) or bool(values.max() <= 1)
+        elif packing == "delta" or packing[0] == "i":
             sign = values & np.uint64(1)
             np.negative(sign, out=sign)
             values >>= np.uint64(1)
             values ^= sign
-        if packing == "delta":
-            if not count:
-                return self.sums(values, bounds)
-            # The first counts from the last first one, the others from the one before.
-            out = values.copy()
-            out[:, 0] = self.sums(np.ascontiguousarray(values[:, 0]), bounds)
-            return np.cumsum(out, 1, dtype="u8")
-        if packing[0] == "i":
-            values = values.view("i8")
+            if packing == "delta" and values.ndim == 1:
+                self.sums(values, bounds, out)
+            elif packing == "delta":
+                # The first counts from the last first one, the others from the one before.
+                self.sums(np.ascontiguousarray(values[:, 0]), bounds, out[:, 0])
+                values[:, 0] = out[:, 0]
+                np.cumsum(values, 1, dtype="u8", out=out)
+            else:
+                out[...] = values = values.view("i8")
+        else:
+            out[...] = values
         least, most = _RANGE.get(packing, (None, None))
-        if most is not None and len(values) and not ((values >= least) & (values <= most)).all():
-            return None
-        return values.astype(_DTYPES[packing])
+        return most is None or not len(values) or bool(values.min() >= least and values.max() <= most)
 
     def take(self, part: _Part) -> None:
         """Reads a part event by event."""
@@ -2555,14 +2941,18 @@ class _Columns:
                 break
         self.reader._close(part)
         own = self.module.registry()
+        # What comes later is behind these.
+        self.open.clear()
         for code, events in by_code.items():
-            ticks = self.np.array([event.ticks for event in events], "u8")
-            columns = {"ticks": ticks, "lane": self.np.full(len(events), part.state.number)}
+            rows = _Rows(len(events))
+            rows.used = len(events)
+            rows.lanes.append((part.state.number, len(events)))
+            rows.columns["ticks"] = self.np.array([event.ticks for event in events], "u8")
             for param in own._by_code[code].params:
                 values = [getattr(event, _attribute(param.name)) for event in events]
                 if values[0] is not None:
-                    columns[param.name + "'"] = self.array(own, param, values)
-            self.pieces.setdefault(code, []).append(columns)
+                    rows.columns[param.name + "'"] = self.array(own, param, values)
+            self.pieces.setdefault(code, []).append(rows)
 
     def array(self, registry: Registry, param: _Param, values: list[_t.Any]) -> _t.Any:
         packing = registry._repr(param.sort)
@@ -2586,34 +2976,40 @@ class _Columns:
             kind = registry._kind(state.kind) if registry is not None else None
             return state.thread, kind is not None and kind.inherits, state.kind, number
 
-        # A piece may be of several lanes, each in order.
-        lanes = sorted(range(len(states)), key=tie)
-        place = np.empty(len(states), "i8")
-        place[lanes] = np.arange(len(lanes))
         pieces = self.pieces[code]
-        ticks = np.concatenate([piece["ticks"] for piece in pieces])
-        lane = np.concatenate([piece["lane"] for piece in pieces])
-        ids = np.array([state.session.id for state in states], "u8").take(lane)
+        ticks = self.whole([piece.columns["ticks"][: piece.used] for piece in pieces])
+        lanes = [lane for piece in pieces for lane in piece.lanes]
+        numbers = np.array([number for number, _ in lanes])
+        counts = np.array([count for _, count in lanes])
+        of_lanes = [states[number] for number, _ in lanes]
+        ids = np.array([state.session.id for state in of_lanes], "u8")
+        # Each lane is in order.
+        tied = sorted(range(len(states)), key=tie)
+        place = np.empty(len(states), "i8")
+        place[tied] = np.arange(len(tied))
         order: _t.Any = slice(None)
         if len(ranked) < 2:
             time = self.nanoseconds(ranked[0]._clock, ticks)
-            if (lane != lane[0]).any() or (ticks[1:] < ticks[:-1]).any():
-                order = np.lexsort((place.take(lane), ticks))
+            if (numbers != numbers[0]).any() or (ticks[1:] < ticks[:-1]).any():
+                order = np.lexsort((np.repeat(place.take(numbers), counts), ticks))
         else:
             time, wall, rank = (np.empty(len(ticks), "i8") for _ in range(3))
+            of_events = np.repeat(ids, counts)
             for number, session in enumerate(ranked):
-                chosen = ids == session.id
+                chosen = of_events == session.id
                 time[chosen] = self.nanoseconds(session._clock, ticks[chosen])
                 wall[chosen] = session._clock.start_wall & _MAX_NS
                 rank[chosen] = number
-            order = np.lexsort((place.take(lane), ticks, rank, wall + time))
+            order = np.lexsort((np.repeat(place.take(numbers), counts), ticks, rank, wall + time))
         columns = {"ticks": ticks[order], "time_ns": time[order]}
-        threads = np.array([state.thread for state in states], "u4")
-        columns.update(thread=threads.take(lane)[order], session=ids[order])
+        threads = np.array([state.thread for state in of_lanes], "u4")
+        columns["thread"] = np.repeat(threads, counts)[order]
+        columns["session"] = np.repeat(ids, counts)[order]
         for param in self.module.registry()._by_code[code].params:
-            arrays = [piece.get(param.name + "'") for piece in pieces]
+            arrays = [piece.columns.get(param.name + "'") for piece in pieces]
+            arrays = [None if array is None else array[: piece.used] for array, piece in zip(arrays, pieces)]
             if not any(array is None for array in arrays):
-                columns[_attribute(param.name)] = np.concatenate(arrays)[order]
+                columns[_attribute(param.name)] = self.whole(arrays)[order]
                 continue
             # Absent from some of the streams, or all.
             packing = self.module.registry()._repr(param.sort)
@@ -2623,13 +3019,17 @@ class _Columns:
             dtype = shown[0].dtype if shown else dtype
             absent = [array is None for array in arrays]
             filled = [
-                np.zeros((len(piece["ticks"]), *shape), dtype) if array is None else array
+                np.zeros((piece.used, *shape), dtype) if array is None else array
                 for array, piece in zip(arrays, pieces)
             ]
             masks = [np.full(array.shape, is_absent) for array, is_absent in zip(filled, absent)]
             whole = np.ma.masked_array(np.concatenate(filled), np.concatenate(masks))
             columns[_attribute(param.name)] = whole[order]
         return columns
+
+    def whole(self, arrays: list[_t.Any]) -> _t.Any:
+        """One array of several."""
+        return arrays[0] if len(arrays) == 1 else self.np.concatenate(arrays)
 
     def nanoseconds(self, clock: _Clock, ticks: _t.Any) -> _t.Any:
         np = self.np
@@ -2638,28 +3038,58 @@ class _Columns:
             return distance
         if max(-int(distance.min()), int(distance.max())) * clock.rate >> 64 >= _MAX_NS:
             return np.array([clock.ns(int(reading)) for reading in ticks], "i8")
-        whole, part = np.uint64(clock.rate >> 64), clock.rate & _MAX
-        half, low = np.uint64(32), np.uint64(0xFFFF_FFFF)
-        c, d = np.uint64(part >> 32), np.uint64(part & 0xFFFF_FFFF)
         out = np.empty(len(ticks), "i8")
         # Some at a time, so that what lies between stays in the cache.
         for start in range(0, len(ticks), 8192):
             of = distance[start : start + 8192]
-            span = np.abs(of).view("u8")
-            a, b = span >> half, span & low
-            ad, bc = a * d, b * c
-            middle = (b * d >> half) + (ad & low) + (bc & low)
-            high = a * c + (ad >> half) + (bc >> half) + (middle >> half)
-            # To the nearest: the highest bit of what is below.
-            ns = (span * whole + high + (middle >> np.uint64(31) & np.uint64(1))).view("i8")
-            out[start : start + 8192] = ns if of[0] >= 0 and of.min() >= 0 else np.where(of < 0, -ns, ns)
+            first = int(of.min())
+            near = (of - np.int64(first)).view("u8")
+            if first < 0 or int(near.max()) >> 32:
+                out[start : start + 8192] = self.far_nanoseconds(clock.rate, of)
+                continue
+            # The product of the first, in 128 bits, and those of the distances from it, in 96.
+            product = first * clock.rate
+            high, low = product >> 64, product & _MAX
+            part = clock.rate & _MAX
+            carry = near * np.uint64(part & 0xFFFF_FFFF)
+            carry += np.uint64(low & 0xFFFF_FFFF)
+            carry >>= np.uint64(32)
+            if clock.rate >> 64:
+                whole = near * np.uint64(clock.rate >> 64)
+                whole += np.uint64(high)
+            else:
+                whole = np.uint64(high)
+            near *= np.uint64(part >> 32)
+            near += carry
+            near += np.uint64(low >> 32)
+            # To the nearest.
+            near >>= np.uint64(31)
+            near += np.uint64(1)
+            near >>= np.uint64(1)
+            near += whole
+            out[start : start + 8192] = near.view("i8")
         return out
 
+    def far_nanoseconds(self, rate: int, distance: _t.Any) -> _t.Any:
+        """Nanoseconds of distances of any size."""
+        np = self.np
+        whole, part = np.uint64(rate >> 64), rate & _MAX
+        half, low = np.uint64(32), np.uint64(0xFFFF_FFFF)
+        c, d = np.uint64(part >> 32), np.uint64(part & 0xFFFF_FFFF)
+        span = np.abs(distance).view("u8")
+        a, b = span >> half, span & low
+        ad, bc = a * d, b * c
+        middle = (b * d >> half) + (ad & low) + (bc & low)
+        high = a * c + (ad >> half) + (bc >> half) + (middle >> half)
+        # To the nearest: the highest bit of what is below.
+        ns = (span * whole + high + (middle >> np.uint64(31) & np.uint64(1))).view("i8")
+        return np.where(distance < 0, -ns, ns)
 
-def _first_byte(code: int) -> int:
-    """The first byte of a code as it is packed shortest."""
+
+def _packed_code(code: int) -> bytes:
+    """A code as it is packed shortest."""
     length = 1 if code < 1 << 7 else 2 if code < 1 << 14 else 3
-    return ((code << 1 | 1) << length - 1) & 0xFF
+    return ((code << 1 | 1) << length - 1).to_bytes(length, "little")
 
 
 def _columns(
@@ -2670,6 +3100,7 @@ def _columns(
     except _b.ImportError as error:
         raise _b.ImportError("columns need NumPy: pip install numpy; `read` does without") from error
     reader: Reader[_t.Any] = Reader(module, inputs, "stream", strict)
+    reader._checksum = _FastCrc(np)
     found = _Columns(np, reader, module)
     waiting: dict[tuple[int, int], list[_Part]] = {}
     sizes: dict[tuple[int, int], int] = {}
@@ -2690,6 +3121,12 @@ def _columns(
             reader._report.events += part.header.events
             reader._close(part)
 
+    for block in reader._blocks:
+        header = block.header
+        key = header.registry, header.kind
+        # An event has two bytes at least.
+        most = header.payload_len * (_MOST_TIMES if header.codec else 1) // 2
+        found.expected[key] = found.expected.get(key, 0) + min(header.events, most)
     for block in sorted(reader._blocks, key=_place):
         header = block.header
         key = header.registry, header.kind
@@ -2699,6 +3136,7 @@ def _columns(
         part = reader._open(block)
         if part is None:
             continue
+        header = part.header
         ends[block.lane.number] = header.end()
         if key not in plain:
             plain[key] = found.is_plain(reader.registries[header.registry], header.kind)

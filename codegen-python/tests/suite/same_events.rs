@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use telemetry_decode::{Array, Facts, Lane, Text, Value, Writer};
+
 use crate::arbitrary::registries;
 use crate::dump::Compared;
 use crate::made::{Plan, make, relation, shuffle};
@@ -27,9 +29,69 @@ fn every_sort_of_a_whole_stream() {
     };
     compared.check(&make(&registry, &many).stream, "many lanes");
     compared.check_columns(&make(&registry, &Plan { flush: 0, ..many }).stream, "columns of many lanes");
+    compared.check_columns(
+        &make(&registry, &Plan { flush: 0, compress: true, ..many }).stream,
+        "columns of compressed blocks",
+    );
     let one = Plan { events: 9000, threads: 9, block_size: 4096, ..Plan::default() };
     compared.check(&make(&registry, &one).stream, "many lanes of one session");
     compared.check(&make(&registry, &Plan { events: 0, ..Plan::default() }).stream, "no events");
+}
+
+/// Kinds of events that most often take the same bytes, and sometimes do not; and codes that stand in them, too.
+const ALIKE: &str = include_str!("../alike.toml");
+
+/// A stream in which one event in `rare` is unlike the others.
+fn alike(registry: &telemetry_schema::Registry, rare: u64) -> Vec<u8> {
+    let mut facts = Facts::default();
+    facts.set("clock", "tsc");
+    facts.set("ticks_per_second", 2_500_000_001_i64);
+    let mut writer = Writer::new(Vec::new());
+    writer.session(1, &facts, 7, 1_700_000_000_000_000_000).unwrap();
+    let of_registry = writer.registry(1, registry).unwrap();
+    for i in 0..12_000_u64 {
+        let odd = i % rare == rare - 1;
+        let far = if odd { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { i & 7 };
+        let lane = Lane { session: 1, thread: 1 + (i / 5000) as u32 % 2, registry: of_registry };
+        let words = [Value::Word(far), Value::Word(i), Value::Word(0)];
+        let numbers = [Value::Signed(-(i as i64 & 63)), Value::Signed(far as i32 as i64)];
+        let (code, values) = match i % 16 {
+            0 => (2, vec![]),
+            1 | 2 => (0x0102, vec![Value::Unsigned(far as u32 as u64)]),
+            3 => (3, vec![Value::Unsigned(far & 0xffff), Value::Signed(far as i64)]),
+            4 => (4, vec![Value::String(Text(if odd { b"" } else { b"\x09\x03 text" })), Value::Word(far)]),
+            5 | 6 => (5, vec![Value::Word(i * 8)]),
+            _ => (
+                1,
+                vec![
+                    Value::Pointer(0x7f00_0000_0000 + far),
+                    Value::Addr(i * 64),
+                    Value::Unsigned(far & 0xff),
+                    Value::Signed(if odd { -30_000 } else { 1 }),
+                    Value::F64(far as f64),
+                    Value::Unsigned(far),
+                    Value::Bool(odd),
+                    Value::Array(Array::from(&words[..])),
+                    Value::F32(0.5),
+                    Value::Signed(-3),
+                    Value::Array(Array::from(&numbers[..])),
+                ],
+            ),
+        };
+        // Far apart from each other at times, too.
+        writer.event(lane, code, i * 9 + (i / 3000 << 40), &values).unwrap();
+    }
+    writer.end(1, 1 << 50).unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn columns_of_events_that_are_alike() {
+    let registry = telemetry_schema::parse(ALIKE).unwrap();
+    let mut compared = Compared::new(&registry);
+    for rare in [2, 3, 7, 100, 20_000] {
+        compared.check_columns(&alike(&registry, rare), &format!("one in {rare} is unlike"));
+    }
 }
 
 proptest! {
@@ -43,8 +105,9 @@ proptest! {
         flush in 0..9_u64,
         lose in 0..9_u64,
         end in any::<bool>(),
+        compress in any::<bool>(),
     ) {
-        let plan = Plan { seed, sessions, threads: 3, events: 80, block_size, flush, lose, end };
+        let plan = Plan { seed, sessions, threads: 3, events: 80, block_size, flush, lose, end, compress };
         let (made, mut compared) = (make(&registry, &plan), Compared::new(&registry));
         compared.check(&made.stream, &format!("{plan:?}"));
         compared.check_columns(&made.stream, &format!("{plan:?}"));
