@@ -6,20 +6,19 @@ use std::path::Path;
 
 use telemetry_schema::Registry;
 
-use crate::exit::{Failure, Outcome, report};
-use crate::input::{display, report_shared_codes};
+use crate::exit::{Failure, Outcome, report, report_good};
+use crate::input::{Given, display, report_shared_codes};
 use crate::text::{count, grouped};
 
-/// The relations of the events in cnv text, of which there must be one. The first that has a code counts.
-pub(crate) fn check_registries(registries: &[Registry], command: &str) -> Result<(), Failure> {
+/// The relations of the events in cnv text, which names events by code alone: those that were given, of which the first
+/// that has a code counts, or that of the MPS, whose programs the text is for.
+pub(crate) fn registries_of_text(given: Vec<Given>) -> Vec<Registry> {
+    let registries: Vec<_> = given.into_iter().map(|given| given.registry).collect();
     if registries.is_empty() {
-        return Err(Failure::new(format!(
-            "cnv text names events by code alone: say which relation they are from with --registry FILE; \
-             for a stream, name it: `telemetry {command} telemetry.tel`"
-        )));
+        return vec![telemetry_foreign::mps::registry()];
     }
     report_shared_codes(registries.iter(), "the first one counts");
-    Ok(())
+    registries
 }
 
 /// Bytes of a line: more than any event takes.
@@ -103,7 +102,8 @@ impl Wrongs {
         let left_out =
             if *number == 0 { String::new() } else { format!(", {} left out", count(*number, "line")) };
         let empty = events == 0 && *number == 0;
-        report(if empty {
+        let say = if *number > 0 || empty { report } else { report_good };
+        say(if empty {
             format!("{name} is empty, expected cnv text")
         } else {
             // The stream may have lost some: `cnv` told.

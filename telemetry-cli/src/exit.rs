@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// What `--help` says of exit codes.
 pub(crate) const HELP: &str = "\
@@ -90,7 +91,23 @@ pub(crate) fn code(ended: Ended) -> ExitCode {
     }
 }
 
+/// The name that messages begin with, and whether good news are to be told.
+static VOICE: OnceLock<&str> = OnceLock::new();
+
+/// Has messages begin with the name of another program, which tells no good news.
+pub(crate) fn speak_as(program: &'static str) {
+    let _ = VOICE.set(program);
+}
+
 /// Says something on standard error. If that is closed or full, nobody is to be told.
 pub(crate) fn report(message: impl Display) {
-    let _ = writeln!(std::io::stderr(), "telemetry: {message}");
+    let program = VOICE.get().unwrap_or(&"telemetry");
+    let _ = writeln!(std::io::stderr(), "{program}: {message}");
+}
+
+/// The same where there is nothing to complain of.
+pub(crate) fn report_good(message: impl Display) {
+    if VOICE.get().is_none() {
+        report(message);
+    }
 }

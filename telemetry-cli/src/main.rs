@@ -16,6 +16,7 @@ mod git;
 mod input;
 mod interrupt;
 mod live;
+mod mps_programs;
 mod opening;
 mod output;
 #[cfg(unix)]
@@ -44,5 +45,9 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if let Some(program) = arguments.next().as_deref().and_then(mps_programs::Program::of) {
+        return program.run(arguments);
+    }
     exit::code(Cli::parse().command.run())
 }

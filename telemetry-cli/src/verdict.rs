@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 use telemetry_decode::{Completeness, LaneReport, Reason, Session};
 
-use crate::exit::{Outcome, report};
+use crate::exit::{Outcome, report, report_good};
 use crate::input::Inputs;
 use crate::text::print::thread_name;
 use crate::text::{count, grouped, signed_grouped};
@@ -159,10 +159,10 @@ impl Verdict {
 
     /// Says it on standard error.
     pub(crate) fn report(&self, strict: bool) -> Outcome {
-        for line in self.lines() {
-            report(line);
-        }
-        Outcome::problems_if(self.is_broken() || strict && !self.complete)
+        let outcome = Outcome::problems_if(self.is_broken() || strict && !self.complete);
+        let say = if outcome == Outcome::Clean { report_good } else { report };
+        self.lines().into_iter().for_each(say);
+        outcome
     }
 
     /// True for problems of the input or the call, and not just of the program that was observed.

@@ -88,11 +88,7 @@ impl<'a> Event<'a> {
 
     /// The number of the name that a value had when the event was emitted, if it is an address or a pointer and had one.
     pub fn name_of_value(&self, value: &Value<'_>) -> Option<u64> {
-        match *value {
-            Value::Addr(address) => self.session.labels.name_of(address, self.ticks),
-            Value::Pointer(pointer) => self.session.labels.name_of_pointer(pointer, self.ticks),
-            _ => None,
-        }
+        self.session.labels.name_of_value(value, self.ticks)
     }
 
     /// The value of a parameter by its name.

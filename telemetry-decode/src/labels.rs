@@ -8,6 +8,7 @@ use telemetry_schema::{Count, Event, Registry, Sort};
 use crate::event::Raw;
 use crate::part::{Walk, walk};
 use crate::registries::KnownRegistry;
+use crate::value::Value;
 
 /// The name of the runtime's own registry.
 pub const RUNTIME_REGISTRY: &str = "telemetry";
@@ -85,6 +86,16 @@ impl Labels {
         let Some(pointers) = &self.pointers else { return self.name_of(pointer, ticks) };
         let (&(named, _), &number) = pointers.range(..=(pointer, ticks)).next_back()?;
         (named == pointer).then_some(number)
+    }
+
+    /// The number of the name of a value at a clock reading, if it is an address or a pointer and has one.
+    #[inline]
+    pub fn name_of_value(&self, value: &Value<'_>, ticks: u64) -> Option<u64> {
+        match *value {
+            Value::Addr(address) => self.name_of(address, ticks),
+            Value::Pointer(pointer) => self.name_of_pointer(pointer, ticks),
+            _ => None,
+        }
     }
 
     /// Pointers have names apart from addresses from now on, as in the MPS: the same number can be both.

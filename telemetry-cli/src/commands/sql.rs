@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use telemetry_decode::Order;
 
-use crate::cnv_input::check_registries;
+use crate::cnv_input::registries_of_text;
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::input::{Inputs, RegistryArgs, cannot_read, display};
 use crate::sql::{Database, Load, Loaded, Log, Progress, Schema, TextLog, Transaction};
@@ -18,7 +18,8 @@ const EXAMPLES: &str = "\
 Every event has a table EVENT_<Name> with a column for each parameter; NAMED_<Name> is the same with labels
 and names of enums; `event` has all events. What is in the database already is not loaded again, even from
 another file. Each FILE is loaded whole or not at all. Without FILE, cnv text is read from standard input, as
-mpseventsql does; it names events by code alone, so it takes --registry. See docs/sql.md.
+mpseventsql does; it names events by code alone, so they are the MPS's, unless --registry says something else.
+See docs/sql.md.
 
 Examples:
   telemetry sql gcbench.tel
@@ -139,6 +140,11 @@ impl Args {
         let earlier = if self.force { Vec::new() } else { load.read_lanes()? };
         let reader = inputs.reader()?.order(Order::Stream).after(earlier);
         let mut events = reader.events().map_err(cannot_read)?;
+        // Other systems' logs have no blocks that could be told from others: one is there or it is not.
+        if events.log_counts().is_some() && !self.force && load.has_sessions(events.sessions())? {
+            say(&Loaded { events: 0, serial: None }, file, database);
+            return Ok((false, Outcome::Clean));
+        }
         let mut progress = self.shown_progress();
         let loaded =
             load.events(&Log::new(file), &mut events, self.rebuild, |events| progress.show(events))?;
@@ -153,8 +159,7 @@ impl Args {
     }
 
     fn load_text(&self, file: &Path, database: &Path, transaction: Transaction<'_>) -> Ended {
-        let registries: Vec<_> = self.registries.load()?.into_iter().map(|given| given.registry).collect();
-        check_registries(&registries, "sql")?;
+        let registries = registries_of_text(self.registries.load()?);
         let log = TextLog::open(file, &registries)?;
         let mut schema = self.schema(&transaction)?;
         let load = Load::new(&transaction, &mut schema, self.verbose)?;

@@ -4,19 +4,21 @@ use std::path::{Path, PathBuf};
 
 use telemetry_decode::{Filter, Order};
 
-use crate::cnv_input::{Line, Lines, Wrongs, check_registries, too_long};
+use crate::cnv_input::{Line, Lines, Wrongs, registries_of_text, too_long};
 use crate::events::EventArgs;
 use crate::exit::{Ended, Failure};
 use crate::input::display;
 use crate::text::txt;
+use crate::text::txt_of_cnv::TxtOfCnv;
 
 const EXAMPLES: &str = "\
 A line is the clock reading, the code, the event's name, and `parameter:value ` for each parameter.
 Streams are merged by time. Without FILE, cnv text is read from standard input, as mpseventtxt does; it
-names events by code alone, so it takes --registry.
+names events by code alone, so they are the MPS's, unless --registry says something else.
 
 Examples:
   telemetry txt gcbench.tel
+  telemetry cnv mpsio.log | LC_ALL=C sort | telemetry txt
   telemetry cnv gcbench.tel | LC_ALL=C sort | telemetry txt --registry events.toml
   telemetry txt -l gcbench.txt --registry events.toml";
 
@@ -51,17 +53,15 @@ impl Args {
         if self.common.filter.filter() != Filter::default() {
             return Err(Failure::new("cnv text cannot be filtered: filter the stream that it is made from"));
         }
-        let registries: Vec<_> =
-            self.common.input.registries.load()?.into_iter().map(|given| given.registry).collect();
-        check_registries(&registries, "txt")?;
+        let registries = registries_of_text(self.common.input.registries.load()?);
         let mut lines = Lines::open(log)?;
         let mut output = self.common.output.open()?;
         let mut wrong = Wrongs::new(display(log));
-        let mut scratch = Vec::new();
+        let mut text = TxtOfCnv::new(&registries);
         let mut events = 0_u64;
         while let Some(line) = lines.next()? {
             let appended = match line {
-                Line::Whole(line) => txt::line_of_cnv(output.buffer(), line, &registries, &mut scratch),
+                Line::Whole(line) => text.line(output.buffer(), line),
                 Line::TooLong => Err(too_long()),
             };
             match appended {

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 use telemetry_schema::{Count, Param, Registry};
 
 use super::schema::Schema;
+use crate::text::param;
 
 /// Fills the tables anew. Of what several versions of a registry say differently, the latest counts.
 pub(super) fn fill(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
@@ -49,8 +50,9 @@ pub(super) fn fill(connection: &Connection, schema: &Schema) -> rusqlite::Result
             }
             for (index, (param, column)) in (0_i64..).zip(event.params.iter().zip(&place.columns)) {
                 let (sort, column) = (sort(registry, param), &table.columns[*column].name);
+                let name = param::name(registry, &param.name);
                 event_params
-                    .execute(params![code, index, sort, param.name, param.doc, param.unit, column])?;
+                    .execute(params![code, index, sort, name, param.doc, param.unit, column])?;
             }
         }
         for ty in &registry.types {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, ReadLane};
+use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, ReadLane, Session};
 use telemetry_schema::Registry;
 
 use super::database::Transaction;
@@ -97,6 +97,13 @@ impl<'t, 'd> Load<'t, 'd> {
     /// What earlier logs had of the sessions in it.
     pub(crate) fn read_lanes(&self) -> Result<Vec<ReadLane>, Failure> {
         record::read_lanes(self.connection).map_err(|error| self.failed(&error))
+    }
+
+    /// True if there are sessions, and earlier logs had all of them.
+    pub(crate) fn has_sessions(&self, sessions: &[Session]) -> Result<bool, Failure> {
+        let known = sessions.iter().map(|session| record::has_session(self.connection, session.id));
+        let known = known.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| self.failed(&error))?;
+        Ok(!known.is_empty() && known.into_iter().all(|known| known))
     }
 
     /// Loads all events of a source. `after` says that those of earlier logs are not among them. `tick` is called

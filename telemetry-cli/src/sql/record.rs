@@ -19,6 +19,12 @@ pub(super) fn session(connection: &Connection, id: u64) -> rusqlite::Result<i64>
     Ok(connection.last_insert_rowid())
 }
 
+/// True if a log had this session.
+pub(super) fn has_session(connection: &Connection, id: u64) -> rusqlite::Result<bool> {
+    let find = "SELECT EXISTS (SELECT 1 FROM session WHERE id = ?)";
+    connection.query_row(find, [format!("{id:016x}")], |row| row.get(0))
+}
+
 /// The serial number of a new session of which nothing is known.
 pub(super) fn nameless_session(connection: &Connection) -> rusqlite::Result<i64> {
     connection.execute("INSERT INTO session (id) VALUES (NULL)", [])?;

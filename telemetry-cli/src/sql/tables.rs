@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use telemetry_schema::{Count, Event, Param, Registry, Sort};
 
 use super::labels::{self, Role};
+use crate::text::param;
 
 /// The tables that every database of ours has. Where the MPS has such a table, its columns come first, and are called
 /// as there.
@@ -138,7 +139,7 @@ impl Tables {
         let columns = event.params.iter().enumerate().map(|(index, param)| match role {
             // The two parameters that make a label, whatever they are called.
             Some(_) if index < 2 => index,
-            _ => self.list[table].column(param),
+            _ => self.list[table].column(param, &param::name(registry, &param.name)),
         });
         Place { table, columns: columns.collect() }
     }
@@ -162,7 +163,7 @@ impl Tables {
 
 impl Table {
     /// The column of a parameter. One that has changed its class has a column of its own for each.
-    fn column(&mut self, param: &Param) -> usize {
+    fn column(&mut self, param: &Param, called: &str) -> usize {
         let class = Class::of(param);
         let found =
             self.columns.iter().position(|column| column.param == param.name && column.class == class);
@@ -170,8 +171,8 @@ impl Table {
             return column;
         }
         // No parameter ends in an underscore or has two of them, so that both names are free.
-        let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(&param.name));
-        let mut name = if is_common { format!("{}_", param.name) } else { param.name.clone() };
+        let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(called));
+        let mut name = if is_common { format!("{called}_") } else { called.to_string() };
         if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
             name = format!("{name}__{}", class.name().to_ascii_lowercase());
         }

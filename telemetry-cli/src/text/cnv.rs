@@ -1,6 +1,7 @@
 //! The text of MPS's `mpseventcnv`: what `sort` and [`super::cnv_line`] read.
 
 use telemetry_decode::{Event, Value};
+use telemetry_foreign::mps;
 
 use super::number::{hex, hex_4_spaces, hex_16, hex_bytes, signed_hex};
 use super::{float, quoted};
@@ -10,10 +11,19 @@ use super::{float, quoted};
 pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
     hex_16(out, event.ticks);
     out.push(b' ');
+    if let Some(code) = mps::unknown_code(event) {
+        // As `mpseventcnv`: nobody knows what its values are.
+        hex_4_spaces(out, code);
+        out.push(b'\n');
+        return;
+    }
     hex_4_spaces(out, event.schema.code);
     for value in event.values() {
         out.push(b' ');
-        self::value(out, &value);
+        match value {
+            Value::String(text) if mps::has_names(event.registry) => quoted::quoted_raw(out, text.0),
+            value => self::value(out, &value),
+        }
     }
     out.push(b'\n');
 }

@@ -6,6 +6,7 @@ use telemetry_schema::Sort;
 use super::quoted;
 
 /// A line, and how far it was read.
+#[derive(Clone)]
 pub(crate) struct CnvLine<'a> {
     text: &'a [u8],
     rest: &'a [u8],
@@ -173,7 +174,7 @@ mod tests {
     use telemetry_schema::Registry;
 
     use super::*;
-    use crate::text::{cnv, float, txt};
+    use crate::text::{cnv, float, txt_of_cnv::TxtOfCnv};
 
     /// What a value of a sort can be.
     fn value_of(sort: Sort, bits: u64, bytes: &[u8]) -> Value<'_> {
@@ -239,7 +240,7 @@ mod tests {
         fn no_text_does_harm(code in prop::sample::select(vec!["10", "20", "102", "FFFF"]), rest: Vec<u8>) {
             let text = [b"A ", code.as_bytes(), b" ", &rest[..]].concat();
             let mut out = b"before".to_vec();
-            let wrong = txt::line_of_cnv(&mut out, &text, &[registry()], &mut Vec::new());
+            let wrong = TxtOfCnv::new(&[registry()]).line(&mut out, &text);
             let as_expected = if wrong.is_err() { out == b"before" } else { out.ends_with(b" \n") };
             prop_assert!(as_expected, "{:?}", wrong);
         }

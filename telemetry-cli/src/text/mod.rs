@@ -9,10 +9,12 @@ pub(crate) mod json;
 pub(crate) mod keyed;
 mod names;
 mod number;
+pub(crate) mod param;
 pub(crate) mod print;
 mod quoted;
 pub(crate) mod scalar;
 pub(crate) mod txt;
+pub(crate) mod txt_of_cnv;
 
 pub(crate) use amount::{count, grouped, number_text, signed_grouped};
 pub(crate) use number::{decimal, signed_decimal};

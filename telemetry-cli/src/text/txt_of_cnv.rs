@@ -1,0 +1,122 @@
+//! The text of MPS's `mpseventtxt` from lines of `cnv` text, whose relations are known from elsewhere.
+
+use telemetry_decode::{LabelEvent, Labels, Value};
+use telemetry_schema::{Count, Event, Registry};
+
+use super::cnv_line::{CnvLine, Wrong};
+use super::{param, txt};
+
+/// Bytes for labels, as for those of a stream.
+const LABEL_ROOM: usize = 32 << 20;
+
+/// Makes `txt` lines of `cnv` lines, which come by time, so that a label is known before what it names.
+pub(crate) struct TxtOfCnv<'r> {
+    registries: &'r [Registry],
+    /// By registry and event.
+    roles: Vec<Vec<Option<LabelEvent>>>,
+    labels: Labels,
+    label_room: usize,
+    scratch: Vec<u8>,
+}
+
+impl<'r> TxtOfCnv<'r> {
+    /// For events of these registries, the first of which that has a code counts.
+    pub(crate) fn new(registries: &'r [Registry]) -> Self {
+        let roles = |registry: &Registry| {
+            registry.events.iter().map(|event| LabelEvent::of(registry, event)).collect::<Vec<_>>()
+        };
+        let roles: Vec<_> = registries.iter().map(roles).collect();
+        let mut labels = Labels::default();
+        if roles.iter().flatten().any(|role| *role == Some(LabelEvent::PointerName)) {
+            labels.keep_pointers_apart();
+        }
+        TxtOfCnv { registries, roles, labels, label_room: LABEL_ROOM, scratch: Vec::new() }
+    }
+
+    /// Appends the line of a `cnv` line; a code that no registry has is an unknown event, as to `mpseventtxt`. Nothing is
+    /// appended if the line is wrong.
+    pub(crate) fn line(&mut self, out: &mut Vec<u8>, text: &[u8]) -> Result<(), Wrong> {
+        let start = out.len();
+        let appended = self.append(out, text);
+        if appended.is_err() {
+            out.truncate(start);
+        }
+        appended
+    }
+
+    fn append(&mut self, out: &mut Vec<u8>, text: &[u8]) -> Result<(), Wrong> {
+        let mut line = CnvLine::new(text);
+        let ticks = line.clock()?;
+        let code = line.code()?;
+        let mut found = self.registries.iter().enumerate();
+        let found = found.find_map(|(which, registry)| Some((which, registry, registry.event_index(code)?)));
+        let Some((which, registry, index)) = found else {
+            txt::unknown(out, ticks, code);
+            return Ok(());
+        };
+        let event = &registry.events[index];
+        if let Some(role) = self.roles[which][index] {
+            self.label(line.clone(), ticks, registry, event, role)?;
+        }
+        txt::head(out, ticks, code, &event.name);
+        for param in &event.params {
+            line.space(&param.name)?;
+            let (ty, repr) = (registry.ty(param.sort), registry.repr(param.sort));
+            param::append(out, registry, &param.name);
+            out.push(b':');
+            match param.count {
+                Count::One => {
+                    let value = line.value(param.sort, repr, &mut self.scratch)?;
+                    txt::labelled(out, &value, ty, &self.labels, ticks);
+                }
+                Count::Fixed(_) | Count::UpTo(_) => {
+                    out.push(b'[');
+                    let mut index = 0;
+                    while line.has_element(index)? {
+                        if index > 0 {
+                            out.push(b',');
+                        }
+                        let value = line.value(param.sort, repr, &mut self.scratch)?;
+                        txt::labelled(out, &value, ty, &self.labels, ticks);
+                        index += 1;
+                    }
+                    out.push(b']');
+                }
+            }
+            out.push(b' ');
+        }
+        line.end(&event.name)?;
+        out.push(b'\n');
+        Ok(())
+    }
+
+    /// Takes what an event says of labels. Its line is read to the end, so that a wrong one says nothing.
+    fn label(
+        &mut self,
+        mut line: CnvLine<'_>,
+        ticks: u64,
+        registry: &Registry,
+        event: &Event,
+        role: LabelEvent,
+    ) -> Result<(), Wrong> {
+        let (mut numbers, mut string) = (Vec::new(), Vec::new());
+        for param in &event.params {
+            line.space(&param.name)?;
+            match line.value(param.sort, registry.repr(param.sort), &mut self.scratch)? {
+                Value::String(text) => string = text.0.to_vec(),
+                value => numbers.push(value.number().unwrap_or_default() as u64),
+            }
+        }
+        line.end(&event.name)?;
+        let (labels, room) = (&mut self.labels, &mut self.label_room);
+        match (role, &numbers[..]) {
+            (LabelEvent::String, [number, ..]) => labels.define(*number, &string, room),
+            (LabelEvent::Name, [address, number, ..]) => labels.name(*address, ticks, *number, room),
+            (LabelEvent::PointerName, [pointer, number, ..]) => {
+                labels.name_pointer(*pointer, ticks, *number, room);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
