@@ -16,6 +16,7 @@ mod names;
 mod order;
 mod page;
 mod read_ahead;
+mod report;
 mod stack;
 mod text;
 mod v1;
@@ -28,6 +29,7 @@ use telemetry_schema::Registry;
 
 pub use debug::debug;
 pub use log::MonoLog;
+pub use report::{ReportOptions, report};
 
 /// The relation as it stands in this crate.
 const REGISTRY: &str = include_str!("../../registries/mono.toml");

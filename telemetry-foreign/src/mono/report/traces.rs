@@ -1,0 +1,102 @@
+//! Backtraces, and how much came from each.
+
+use hashbrown::HashMap;
+
+use super::order;
+use crate::mono::stack::Frame;
+
+/// Frames that are kept of a trace.
+const FRAMES: usize = 6;
+
+/// Traces that are kept; of more, only sums are.
+const MOST: usize = 4 << 20;
+
+/// All backtraces, each once.
+#[derive(Default)]
+pub(super) struct Traces {
+    numbers: HashMap<Box<[u64]>, u32>,
+    all: Vec<Box<[u64]>>,
+}
+
+/// How much came from each of some backtraces.
+#[derive(Default)]
+pub(super) struct Sums {
+    index: HashMap<u32, usize>,
+    /// Number of the trace and sum, in the order in which they were first seen.
+    sums: Vec<(u32, u64)>,
+    /// The last addition was to a sum that was there.
+    was_known: bool,
+}
+
+impl Sums {
+    fn add(&mut self, trace: u32, value: u64) {
+        let len = self.sums.len();
+        let index = *self.index.entry(trace).or_insert(len);
+        self.was_known = index < len;
+        match self.sums.get_mut(index) {
+            Some((_, sum)) => *sum = sum.wrapping_add(value),
+            None => self.sums.push((trace, value)),
+        }
+    }
+
+    /// Adds all of others.
+    pub(super) fn take(&mut self, others: Sums) {
+        others.sums.into_iter().for_each(|(trace, value)| self.add(trace, value));
+    }
+}
+
+impl Traces {
+    /// Adds to the sum of a backtrace, of which the first frames count, or, where the event has none, to that of
+    /// the calls that its thread is in.
+    pub(super) fn add(&mut self, sums: &mut Sums, frames: Option<&[u64]>, stack: &[Frame], value: u64) {
+        match frames {
+            Some(frames) => self.add_to(sums, &frames[..frames.len().min(FRAMES)], value),
+            None => self.add_stack(sums, stack, value),
+        }
+    }
+
+    /// Adds to the sum of the calls that a thread is in, of which the last count.
+    pub(super) fn add_stack(&mut self, sums: &mut Sums, stack: &[Frame], value: u64) {
+        let mut frames = [0; FRAMES];
+        let last = &stack[stack.len().saturating_sub(FRAMES)..];
+        for (frame, call) in frames.iter_mut().zip(last) {
+            *frame = call.method;
+        }
+        self.add_to(sums, &frames[..last.len()], value);
+    }
+
+    fn add_to(&mut self, sums: &mut Sums, frames: &[u64], value: u64) {
+        let number = match self.numbers.get(frames) {
+            Some(number) => *number,
+            None if self.all.len() >= MOST => return,
+            None => {
+                let number = self.all.len() as u32;
+                self.numbers.insert(frames.into(), number);
+                self.all.push(frames.into());
+                number
+            }
+        };
+        sums.add(number, value);
+    }
+
+    /// Sums with the methods of their traces, the largest first.
+    pub(super) fn sorted<'t>(&'t self, sums: &'t Sums) -> Vec<(u64, &'t [u64])> {
+        let hashes: Vec<u64> =
+            sums.sums.iter().map(|(number, _)| hash(&self.all[*number as usize]).into()).collect();
+        let order = order::probed(&hashes, 0, sums.was_known);
+        let mut sorted: Vec<_> = order
+            .into_iter()
+            .map(|index| sums.sums[index])
+            .map(|(number, sum)| (sum, &*self.all[number as usize]))
+            .collect();
+        sorted.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
+        sorted
+    }
+}
+
+/// What the tool's tables of traces go by.
+fn hash(frames: &[u64]) -> u32 {
+    frames.iter().fold(frames.len() as u32, |hash, frame| {
+        (hash << 5).wrapping_sub(hash).wrapping_add(*frame as u32)
+    })
+}
