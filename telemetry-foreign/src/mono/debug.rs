@@ -393,7 +393,8 @@ impl Lines {
             // Nothing is printed of them, or they are no events of a buffer.
             What::CounterDefine | What::CounterNumber | What::CounterReal | What::CounterText => {}
             What::AssemblyLoad | What::Buffer | What::Order => {}
-            What::MethodEnter | What::MethodLeave | What::MethodExcLeave => {}
+            What::MethodEnter | What::MethodReturn | What::MethodLeave | What::MethodUnwind => {}
+            What::MethodExcLeave => {}
         }
     }
 

@@ -122,6 +122,8 @@ impl Version {
 /// An event of a version, and what it is in the relation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
+    /// Its own place in the table.
+    pub(super) index: usize,
     pub(super) row: Row,
     pub(super) what: What,
     /// Index of the event in the relation.
@@ -164,11 +166,12 @@ impl Layout {
             let is_call = row.is_timed && row.fields == [Field::Method] && row.list == List::None;
             let most = most_elements(registry, event as usize);
             let name = name_param(registry, event as usize);
-            entries.push(Entry { row: *row, what, event, kind, is_call, most, name });
+            entries.push(Entry { index: 0, row: *row, what, event, kind, is_call, most, name });
         }
         entries.sort_by_key(|entry| entry.row.code);
         let mut first = [Layout::UNKNOWN; 256];
-        for (index, entry) in entries.iter().enumerate().rev() {
+        for (index, entry) in entries.iter_mut().enumerate().rev() {
+            entry.index = index;
             first[usize::from(entry.row.code)] = index as u8;
         }
         Layout { version, entries, first, indices }
@@ -193,9 +196,14 @@ impl Layout {
         of_code.into_iter().find(|entry| entry.row.sub == Some(sub))
     }
 
-    /// The entry of an event of the relation.
-    pub(super) fn of_event(&self, event: u32) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.event == event)
+    /// The entry at a place in the table.
+    pub(super) fn entry(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index)
+    }
+
+    /// The entry of an event.
+    pub(super) fn of_what(&self, what: What) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.what == what)
     }
 }
 

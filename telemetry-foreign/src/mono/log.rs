@@ -6,6 +6,7 @@ use std::io;
 use telemetry_decode::{Clock, Damage, Extent, Log, LogBytes, LogLane, Page, Session, Survey};
 use telemetry_schema::Registry;
 
+use super::calls::Calls;
 use super::decode::{Item, Visit, decode};
 use super::header::{BUFFER_LEN, BufferHead, FileHead};
 use super::layout::{Entry, Layout, Version};
@@ -23,16 +24,20 @@ const MAX_OPEN: usize = 16;
 
 /// A log of the Mono log profiler, data version 1 or 17.
 pub struct MonoLog {
-    registry: Registry,
+    /// Of version 1, and of version 17.
+    registries: [Registry; 2],
+    /// Of each of them: its index among those of the log, if the log has events of it.
+    used: [Option<usize>; 2],
     layouts: Layouts,
 }
 
 impl MonoLog {
     /// Understands logs of both versions; which one it is, the log says.
     pub fn new() -> MonoLog {
-        let registry = super::registry();
-        let layouts = Layouts::new(&registry);
-        MonoLog { registry, layouts }
+        let registries = [super::registry_of_one(), super::registry()];
+        // Events that version 1 has are the first ones of both.
+        let layouts = Layouts::new(&registries[1]);
+        MonoLog { registries, used: [None; 2], layouts }
     }
 }
 
@@ -44,11 +49,8 @@ impl Default for MonoLog {
 
 impl Log for MonoLog {
     fn survey(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Survey> {
-        let mut survey = Survey {
-            registries: vec![self.registry.clone()],
-            counts: vec![vec![0; self.registry.events.len()]],
-            ..Survey::default()
-        };
+        let mut survey = Survey::default();
+        self.used = [None; 2];
         let mut run: Option<Run> = None;
         let mut walk = Walk::new(&self.layouts);
         loop {
@@ -61,7 +63,15 @@ impl Log for MonoLog {
                 }
                 Step::Buffer(placed) => {
                     let run = run.get_or_insert_with(|| Run::new(None, survey.sessions.len()));
-                    run.buffer(self.layouts.of(placed.version), &placed, bytes, &mut survey)?;
+                    let version = usize::from(placed.version == Version::Seventeen);
+                    let used = &mut self.used[version];
+                    let registry = *used.get_or_insert_with(|| {
+                        let registry = &self.registries[version];
+                        survey.counts.push(vec![0; registry.events.len()]);
+                        survey.registries.push(registry.clone());
+                        survey.registries.len() - 1
+                    });
+                    run.buffer(self.layouts.of(placed.version), registry, &placed, bytes, &mut survey)?;
                 }
             }
         }
@@ -73,7 +83,9 @@ impl Log for MonoLog {
         let Note { version, index, order } = Note::of(extent.note);
         let layout = self.layouts.of(version);
         let Some((head, payload)) = BufferHead::read(bytes).zip(bytes.get(BUFFER_LEN..)) else { return };
-        let mut events = PageEvents::new(layout, &self.registry, page, extent.first_ticks);
+        let registry = usize::from(version == Version::Seventeen);
+        let used = (self.used[registry].unwrap_or_default(), &self.registries[registry]);
+        let mut events = PageEvents::new(layout, used, page, extent.first_ticks);
         events.buffer(&head, index, extent.events.saturating_sub(1 + order), order > 0);
         decode(layout, &head, payload, &mut events);
         events.order();
@@ -141,14 +153,15 @@ impl Run {
     fn buffer(
         &mut self,
         layout: &Layout,
+        registry: usize,
         placed: &Placed,
         bytes: &mut LogBytes<'_>,
         survey: &mut Survey,
     ) -> io::Result<()> {
         let payload = bytes.at(placed.payload_at(), placed.len)?;
         let payload = &payload[..placed.len.min(payload.len())];
-        let counts = &mut survey.counts[0];
-        let mut counted = Counted::new(&placed.head, counts, self);
+        let counts = &mut survey.counts[registry];
+        let mut counted = Counted::new(layout, &placed.head, counts, self);
         let decoded = decode(layout, &placed.head, payload, &mut counted);
         let Counted { events, first, last, is_sorted, .. } = counted;
         let order = if is_sorted { 0 } else { order::events(events) };
@@ -228,6 +241,8 @@ impl Run {
 
 /// Counts the events of a buffer.
 struct Counted<'c> {
+    layout: &'c Layout,
+    calls: Calls,
     counts: &'c mut [u64],
     run: &'c mut Run,
     events: u32,
@@ -240,9 +255,10 @@ struct Counted<'c> {
 }
 
 impl<'c> Counted<'c> {
-    fn new(head: &BufferHead, counts: &'c mut [u64], run: &'c mut Run) -> Self {
+    fn new(layout: &'c Layout, head: &BufferHead, counts: &'c mut [u64], run: &'c mut Run) -> Self {
         let (first, last) = (head.time, head.time);
-        Counted { counts, run, events: 0, first, last, key: (0, 0), is_sorted: true }
+        let calls = Calls::default();
+        Counted { layout, calls, counts, run, events: 0, first, last, key: (0, 0), is_sorted: true }
     }
 
     #[inline(always)]
@@ -258,8 +274,10 @@ impl<'c> Counted<'c> {
 
 impl Visit for Counted<'_> {
     #[inline]
-    fn call(&mut self, entry: &Entry, ticks: u64, _: u64, _: usize, _: usize) {
-        self.count(entry.event, (ticks, entry.kind));
+    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, _: usize, _: usize) {
+        for what in self.calls.read(entry.what, method).0 {
+            self.count(self.layout.index(*what), (ticks, entry.kind));
+        }
     }
 
     fn event(&mut self, item: &Item<'_>) {

@@ -4,8 +4,10 @@
 //! numbers are counted from, and the chain of methods begin again in each. [`v1`] and [`v17`] are the tables of what
 //! events look like in it; what they mean is in the relation `registries/mono.toml`.
 
+mod calls;
 mod debug;
 mod decode;
+mod encode;
 mod facts;
 mod header;
 mod known;
@@ -24,12 +26,14 @@ mod v17;
 mod walk;
 mod what;
 mod words;
+mod write;
 
-use telemetry_schema::Registry;
+use telemetry_schema::{Registry, Sort};
 
 pub use debug::debug;
 pub use log::MonoLog;
 pub use report::{ReportOptions, report};
+pub use write::write;
 
 /// The relation as it stands in this crate.
 const REGISTRY: &str = include_str!("../../registries/mono.toml");
@@ -39,7 +43,7 @@ pub fn recognize(first: &[u8]) -> bool {
     header::is_file(first)
 }
 
-/// Mono's events, of both data versions.
+/// Mono's events, of both data versions: the relation that logs of version 17 have.
 ///
 /// # Panics
 /// Never: the text is part of this crate, and tests parse it.
@@ -48,4 +52,38 @@ pub fn registry() -> Registry {
         Ok(registry) => registry,
         Err(invalid) => unreachable!("{}", invalid.render("registries/mono.toml", REGISTRY)),
     }
+}
+
+/// Codes below this one are events of data version 1.
+const CODES_OF_ONE: u16 = 0x20;
+
+/// The events that data version 1 has: the relation before those of version 17 were added to it. A log of version 1
+/// need not carry more.
+pub fn registry_of_one() -> Registry {
+    let mut registry = registry();
+    registry.version = telemetry_schema::Version { minor: 0, ..registry.version };
+    registry.events.retain(|event| event.code < CODES_OF_ONE);
+    registry.kinds.truncate(registry.events.iter().map(|event| event.kind + 1).max().unwrap_or(0));
+    let mut types = Vec::new();
+    for param in registry.events.iter_mut().flat_map(|event| &mut event.params) {
+        if let Sort::Named(index) = &mut param.sort {
+            let place = types.iter().position(|known| known == index);
+            *index = place.unwrap_or_else(|| {
+                types.push(*index);
+                types.len() - 1
+            });
+        }
+    }
+    // Types are ordered by name, and so are those that are left.
+    let mut order: Vec<usize> = (0..types.len()).collect();
+    order.sort_by_key(|place| types[*place]);
+    for param in registry.events.iter_mut().flat_map(|event| &mut event.params) {
+        if let Sort::Named(index) = &mut param.sort {
+            *index = order.iter().position(|place| place == index).unwrap_or_default();
+        }
+    }
+    registry.types = order.iter().filter_map(|place| registry.types.get(types[*place]).cloned()).collect();
+    let events = registry.events.len();
+    registry.spans.retain(|span| span.begin < events && span.end < events);
+    registry
 }

@@ -3,35 +3,41 @@
 use telemetry_decode::Page;
 use telemetry_schema::{Count, Registry, Sort};
 
+use super::calls::Calls;
 use super::decode::{Item, Visit};
 use super::header::{BUFFER_LEN, BufferHead};
 use super::layout::{Entry, Layout};
 use super::order::{self, Key};
 use super::what::What;
 
-/// Index of the relation among those of the log.
-const REGISTRY: usize = 0;
-
 /// Appends the events of a buffer to a page.
 pub(super) struct PageEvents<'p> {
     layout: &'p Layout,
     registry: &'p Registry,
+    /// Index of the relation among those of the log.
+    index: usize,
     page: &'p mut Page,
     /// Clock reading of the buffer's earliest event.
     first: u64,
     /// Of each event, if their order is to be told.
     keys: Option<Vec<Key>>,
+    calls: Calls,
 }
 
 impl<'p> PageEvents<'p> {
-    pub(super) fn new(layout: &'p Layout, registry: &'p Registry, page: &'p mut Page, first: u64) -> Self {
-        PageEvents { layout, registry, page, first, keys: None }
+    pub(super) fn new(
+        layout: &'p Layout,
+        (index, registry): (usize, &'p Registry),
+        page: &'p mut Page,
+        first: u64,
+    ) -> Self {
+        PageEvents { layout, registry, index, page, first, keys: None, calls: Calls::default() }
     }
 
     /// The buffer itself: its number, the number of events that follow, and whether their order is to be told.
     pub(super) fn buffer(&mut self, head: &BufferHead, index: u32, events: u32, tells_order: bool) {
         let mut event =
-            self.page.event(REGISTRY, self.layout.index(What::Buffer) as usize, self.first, 0, BUFFER_LEN);
+            self.page.event(self.index, self.layout.index(What::Buffer) as usize, self.first, 0, BUFFER_LEN);
         let numbers =
             [index.into(), events.into(), head.time, head.ptr_base, head.obj_base, head.method_base];
         numbers.into_iter().for_each(|number| event.number(number));
@@ -43,7 +49,7 @@ impl<'p> PageEvents<'p> {
         let Some(keys) = self.keys else { return };
         for positions in order::positions(&keys).chunks(order::PER_EVENT) {
             let event = self.layout.index(What::Order) as usize;
-            let mut event = self.page.event(REGISTRY, event, self.first, 0, 0);
+            let mut event = self.page.event(self.index, event, self.first, 0, 0);
             event.array(Sort::U32, positions.iter().map(|position| u64::from(*position)));
         }
     }
@@ -52,15 +58,22 @@ impl<'p> PageEvents<'p> {
 impl Visit for PageEvents<'_> {
     #[inline]
     fn call(&mut self, entry: &Entry, ticks: u64, method: u64, at: usize, end: usize) {
-        self.page.event(REGISTRY, entry.event as usize, ticks, BUFFER_LEN + at, end - at).number(method);
-        if let Some(keys) = &mut self.keys {
-            keys.push((ticks, entry.kind));
+        let (events, has_method) = self.calls.read(entry.what, method);
+        for what in events {
+            let event = self.layout.index(*what) as usize;
+            let mut event = self.page.event(self.index, event, ticks, BUFFER_LEN + at, end - at);
+            if has_method {
+                event.number(method);
+            }
+            if let Some(keys) = &mut self.keys {
+                keys.push((ticks, entry.kind));
+            }
         }
     }
 
     fn event(&mut self, item: &Item<'_>) {
         let (at, len) = (BUFFER_LEN + item.at, item.end - item.at);
-        let mut event = self.page.event(REGISTRY, item.event as usize, item.ticks, at, len);
+        let mut event = self.page.event(self.index, item.event as usize, item.ticks, at, len);
         let params = self.registry.events.get(item.event as usize).map_or(&[][..], |event| &event.params);
         let (mut values, mut lists) = (0, item.lists.iter());
         for param in params {

@@ -17,16 +17,17 @@ macro_rules! events {
 }
 
 events! {
-    Buffer, Order, Alloc, AllocTraced, MethodEnter, MethodLeave, MethodExcLeave, MethodJit,
-    HeapObject, HeapStart, HeapEnd, GcEvent, GcMoves, GcResize, ClassLoad, ImageLoad, AssemblyLoad,
-    DomainLoad, Throw, ThrowTraced, Clause, MonitorContention, MonitorContentionTraced,
-    MonitorDone, MonitorFail, VtableAlloc, VtableAllocTraced, VtableHeapObject, HeapRoots,
-    HeapRootRegister, HeapRootUnregister, HandleCreate, HandleCreateTraced, HandleDestroy,
-    HandleDestroyTraced, FinalizeStart, FinalizeEnd, FinalizeObjectStart, FinalizeObjectEnd,
-    ClassDefine, ImageDefine, ImageUnload, AssemblyDefine, AssemblyUnload, DomainUnload,
-    DomainName, ThreadStart, ThreadEnd, ThreadName, ContextLoad, ContextUnload, VtableLoad,
-    ThrowFrames, ClauseObject, MonitorWait, MonitorWaitTraced, SampleHit, SampleSymbol,
-    CounterDefine, CounterNumber, CounterReal, CounterText, JitHelper, SyncPoint, AotId,
+    Buffer, Order, Alloc, AllocTraced, MethodEnter, MethodReturn, MethodLeave, MethodUnwind,
+    MethodExcLeave, MethodJit, HeapObject, HeapStart, HeapEnd, GcEvent, GcMoves, GcResize,
+    ClassLoad, ImageLoad, AssemblyLoad, DomainLoad, Throw, ThrowTraced, Clause, MonitorContention,
+    MonitorContentionTraced, MonitorDone, MonitorFail, VtableAlloc, VtableAllocTraced,
+    VtableHeapObject, HeapRoots, HeapRootRegister, HeapRootUnregister, HandleCreate,
+    HandleCreateTraced, HandleDestroy, HandleDestroyTraced, FinalizeStart, FinalizeEnd,
+    FinalizeObjectStart, FinalizeObjectEnd, ClassDefine, ImageDefine, ImageUnload, AssemblyDefine,
+    AssemblyUnload, DomainUnload, DomainName, ThreadStart, ThreadEnd, ThreadName, ContextLoad,
+    ContextUnload, VtableLoad, ThrowFrames, ClauseObject, MonitorWait, MonitorWaitTraced,
+    SampleHit, SampleSymbol, CounterDefine, CounterNumber, CounterReal, CounterText, JitHelper,
+    SyncPoint, AotId,
 }
 
 impl What {

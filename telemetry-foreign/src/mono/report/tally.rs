@@ -470,7 +470,8 @@ impl Visit for Tally {
             }
             What::SampleSymbol => self.symbols.push((value(0), item.text(2).into())),
             What::Buffer | What::Order | What::AssemblyLoad | What::ImageUnload | What::AssemblyUnload => {}
-            What::MethodEnter | What::MethodLeave | What::MethodExcLeave | What::ContextUnload => {}
+            What::MethodEnter | What::MethodReturn | What::MethodLeave | What::MethodUnwind => {}
+            What::MethodExcLeave | What::ContextUnload => {}
             What::FinalizeStart | What::FinalizeEnd | What::FinalizeObjectStart => {}
             What::FinalizeObjectEnd | What::HeapRoots | What::HeapRootRegister => {}
             What::HeapRootUnregister | What::SyncPoint | What::AotId => {}
