@@ -71,22 +71,30 @@ impl Format {
     ///
     /// # Errors
     /// Those of the file, and of the temporary one. What is wrong with the compression is found as a log that
-    /// is cut.
-    pub fn plain(self, mut file: File) -> io::Result<File> {
+    /// is cut; [`Format::unpack`] says it.
+    pub fn plain(self, file: File) -> io::Result<File> {
+        Ok(self.unpack(file)?.0)
+    }
+
+    /// As [`Format::plain`], and what is wrong with the compression, if anything is.
+    ///
+    /// # Errors
+    /// Those of the file, and of the temporary one.
+    pub fn unpack(self, mut file: File) -> io::Result<(File, Option<io::Error>)> {
         if self != Format::Mono {
-            return Ok(file);
+            return Ok((file, None));
         }
         let mut first = [0; 2];
         file.rewind()?;
         let len = file.read(&mut first)?;
         file.rewind()?;
         if !is_gzip(&first[..len]) {
-            return Ok(file);
+            return Ok((file, None));
         }
         let mut plain = tempfile::tempfile()?;
-        copy_until_broken(&mut gunzip(io::BufReader::new(file)), &mut plain)?;
+        let broken = copy_until_broken(&mut gunzip(io::BufReader::new(file)), &mut plain)?;
         plain.rewind()?;
-        Ok(plain)
+        Ok((plain, broken))
     }
 
     /// Writes events, which come by time, as a log.
@@ -96,22 +104,23 @@ impl Format {
     pub fn write(self, events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
         match self {
             Format::Mps => mps::write(events, out),
-            Format::GhcEventlog | Format::Mono => {
+            Format::Mono => mono::write(events, out),
+            Format::GhcEventlog => {
                 Err(io::Error::new(io::ErrorKind::Unsupported, "this format is not written"))
             }
         }
     }
 }
 
-/// Copies all that can be unpacked: what comes before broken compression is not lost.
-fn copy_until_broken(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+/// Copies all that can be unpacked: what comes before broken compression is not lost. Gives how it is broken.
+fn copy_until_broken(from: &mut impl Read, to: &mut impl Write) -> io::Result<Option<io::Error>> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         match from.read(&mut buffer) {
-            Ok(0) => return Ok(()),
+            Ok(0) => return Ok(None),
             Ok(len) => to.write_all(&buffer[..len])?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if is_broken(&error) => return Ok(()),
+            Err(error) if is_broken(&error) => return Ok(Some(error)),
             Err(error) => return Err(error),
         }
     }

@@ -1,8 +1,14 @@
 //! Logs that are compressed with gzip as a whole.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
+
+/// Bytes that may come out of anything.
+const FREE: u64 = 64 << 20;
+
+/// Beyond them, as many may come out for one that went in. Logs of events shrink to a third or a tenth.
+const RATIO: u64 = 256;
 
 /// True if bytes begin as gzip does (RFC 1952).
 pub(crate) fn is_gzip(first: &[u8]) -> bool {
@@ -10,6 +16,96 @@ pub(crate) fn is_gzip(first: &[u8]) -> bool {
 }
 
 /// What was compressed, a piece at a time.
+///
+/// Reading fails, after what could be unpacked, where the compression is broken or cut, where something stands behind
+/// it, and where far more comes out of it than any log shrinks by.
 pub(crate) fn gunzip(input: impl BufRead) -> impl Read {
-    MultiGzDecoder::new(input)
+    let counted = BufReader::new(Counted { input, read: 0 });
+    Bounded { decoder: MultiGzDecoder::new(counted), given: 0 }
+}
+
+/// Counts the bytes that are taken.
+struct Counted<R> {
+    input: R,
+    read: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(to)?;
+        self.read += read as u64;
+        Ok(read)
+    }
+}
+
+/// Gives no more than what was taken can reasonably hold.
+struct Bounded<R> {
+    decoder: MultiGzDecoder<BufReader<Counted<R>>>,
+    given: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let taken = self.decoder.get_ref().get_ref().read;
+        if self.given > FREE && self.given / RATIO > taken {
+            let text = format!("{} bytes come out of {taken} bytes of gzip, which is no log", self.given);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        let read = self.decoder.read(to).map_err(|error| {
+            let text = format!("broken gzip, after {} bytes of what it holds: {error}", self.given);
+            io::Error::new(error.kind(), text)
+        })?;
+        self.given += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::gunzip;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// What comes out, and what is said then.
+    fn read(packed: &[u8]) -> (Vec<u8>, Option<String>) {
+        let (mut plain, mut from) = (Vec::new(), gunzip(packed));
+        let mut buffer = [0; 4096];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => return (plain, None),
+                Ok(len) => plain.extend_from_slice(&buffer[..len]),
+                Err(error) => return (plain, Some(error.to_string())),
+            }
+        }
+    }
+
+    #[test]
+    fn broken_gzip_gives_what_comes_before() {
+        let plain: Vec<u8> = (0..100_000_u32).flat_map(|n| (n * n).to_le_bytes()).collect();
+        let packed = gzip(&plain);
+        assert_eq!(read(&packed), (plain.clone(), None));
+        let (cut, why) = read(&packed[..packed.len() / 2]);
+        assert!(plain.starts_with(&cut) && !cut.is_empty());
+        let expected = format!("broken gzip, after {} bytes", cut.len());
+        assert!(why.as_ref().is_some_and(|why| why.starts_with(&expected)), "{why:?}");
+        let (all, why) = read(&[&packed[..], b"garbage"].concat());
+        assert_eq!(all, plain);
+        assert!(why.is_some());
+        assert_eq!(read(&[&packed[..], &packed].concat()), ([&plain[..], &plain].concat(), None));
+    }
+
+    #[test]
+    fn what_unpacks_to_far_too_much_is_refused() {
+        let packed = gzip(&vec![0; 200 << 20]);
+        let mut from = gunzip(&packed[..]);
+        let read = std::io::copy(&mut from, &mut std::io::sink());
+        let why = read.unwrap_err().to_string();
+        assert!(why.ends_with("bytes of gzip, which is no log"), "{why}");
+    }
 }

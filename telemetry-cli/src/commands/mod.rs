@@ -15,6 +15,7 @@ mod info;
 mod list;
 mod listen;
 mod man;
+mod mono;
 mod print;
 mod py;
 mod recover;
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Cnv(cnv::Args),
     Txt(txt::Args),
     Sql(sql::Args),
+    MonoDebug(mono::debug::Args),
+    MonoReport(mono::tables::Args),
     Info(info::Args),
     Stats(stats::Args),
     Spans(spans::Args),
@@ -68,6 +71,8 @@ impl Command {
             Command::Cnv(args) => args.run(),
             Command::Txt(args) => args.run(),
             Command::Sql(args) => args.run(),
+            Command::MonoDebug(args) => args.run(),
+            Command::MonoReport(args) => args.run(),
             Command::Info(args) => args.run(),
             Command::Stats(args) => args.run(),
             Command::Spans(args) => args.run(),
