@@ -29,6 +29,10 @@ pub(crate) struct Lines {
     input: Box<dyn BufRead>,
     name: String,
     line: Vec<u8>,
+    /// Of all there are; none where nobody knows.
+    len: Option<u64>,
+    /// That were read.
+    pub(crate) bytes: u64,
     /// Of the line given out last, from 1.
     pub(crate) number: u64,
 }
@@ -42,14 +46,21 @@ pub(crate) enum Line<'a> {
 impl Lines {
     pub(crate) fn open(path: &Path) -> Result<Lines, Failure> {
         let name = display(path);
-        let input: Box<dyn BufRead> = if path.as_os_str() == "-" {
-            Box::new(io::stdin().lock())
+        let (input, len): (Box<dyn BufRead>, _) = if path.as_os_str() == "-" {
+            (Box::new(io::stdin().lock()), None)
         } else {
             let file =
                 File::open(path).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
-            Box::new(BufReader::with_capacity(64 << 10, file))
+            let len =
+                file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
+            (Box::new(BufReader::with_capacity(64 << 10, file)), len)
         };
-        Ok(Lines { input, name, line: Vec::new(), number: 0 })
+        Ok(Lines { input, name, line: Vec::new(), len, bytes: 0, number: 0 })
+    }
+
+    /// Bytes of the whole text; none where nobody knows.
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.len
     }
 
     /// The next line without its line end.
@@ -57,14 +68,16 @@ impl Lines {
         let failed = |error| Failure::new(format!("cannot read {}: {error}", self.name));
         self.line.clear();
         let mut limited = (&mut self.input).take(MAX_LINE + 1);
-        if limited.read_until(b'\n', &mut self.line).map_err(failed)? == 0 {
+        let read = limited.read_until(b'\n', &mut self.line).map_err(failed)?;
+        if read == 0 {
             return Ok(None);
         }
         self.number += 1;
+        self.bytes += read as u64;
         if self.line.last() == Some(&b'\n') {
             self.line.pop();
         } else if self.line.len() as u64 > MAX_LINE {
-            self.input.skip_until(b'\n').map_err(failed)?;
+            self.bytes += self.input.skip_until(b'\n').map_err(failed)? as u64;
             return Ok(Some(Line::TooLong));
         }
         Ok(Some(Line::Whole(&self.line)))

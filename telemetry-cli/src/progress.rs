@@ -5,7 +5,9 @@
 
 use std::cell::Cell;
 use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -21,6 +23,10 @@ const EVERY: u32 = 1 << 12;
 
 const KNOWN: &str = "{bar:20} {percent:>3} %  {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 const UNKNOWN: &str = "{spinner} {bytes}, {bytes_per_sec}";
+const STEP: &str = "{spinner} {msg}, {elapsed}";
+
+/// Between two states of a step that does not say how far it is.
+const TICK: Duration = Duration::from_millis(100);
 
 /// The bar that is shown now, so that an interrupt can take it away.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -42,20 +48,15 @@ impl Progress {
 
     /// Of all bytes of the inputs, where nothing is written to standard output meanwhile.
     pub(crate) fn of(inputs: &Inputs) -> Progress {
+        if std::io::stderr().is_terminal() { Progress::of_bytes(inputs.len()) } else { Progress::hidden() }
+    }
+
+    /// Of so many bytes, if that is known.
+    pub(crate) fn of_bytes(len: Option<u64>) -> Progress {
         if !std::io::stderr().is_terminal() {
             return Progress::hidden();
         }
-        let (len, style) = match inputs.len() {
-            Some(len) => (Some(len), KNOWN),
-            None => (None, UNKNOWN),
-        };
-        let bar = ProgressBar::with_draw_target(len, ProgressDrawTarget::hidden());
-        // The styles are right; without one the bar is plain.
-        let bar = match ProgressStyle::with_template(style) {
-            Ok(style) => bar.with_style(style.progress_chars("=> ")),
-            Err(_) => bar,
-        };
-        Progress::with(Some(bar))
+        Progress::with(Some(bar(len, if len.is_some() { KNOWN } else { UNKNOWN })))
     }
 
     /// Shows nothing.
@@ -87,8 +88,7 @@ impl Progress {
                 return;
             }
             self.is_shown.set(true);
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+            show(bar);
         }
         bar.set_position(bytes);
     }
@@ -100,6 +100,58 @@ impl Drop for Progress {
             erase();
         }
     }
+}
+
+/// One long step that does not say how far it has come: that it goes on, and since when. It is gone when this is
+/// dropped.
+pub(crate) struct Step(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Step {
+    /// A step, called by what it does.
+    pub(crate) fn new(what: impl Into<String>) -> Step {
+        if !std::io::stderr().is_terminal() {
+            return Step(None);
+        }
+        let (done, is_done) = channel();
+        let bar = bar(None, STEP).with_message(what.into());
+        let ticks = std::thread::spawn(move || {
+            let mut wait = PATIENCE;
+            while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                if wait == PATIENCE {
+                    wait = TICK;
+                    show(&bar);
+                }
+                bar.tick();
+            }
+        });
+        Step(Some((done, ticks)))
+    }
+}
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        if let Some((done, ticks)) = self.0.take() {
+            drop(done);
+            // One that has panicked shows nothing any more.
+            let _ = ticks.join();
+            erase();
+        }
+    }
+}
+
+/// A bar that is not shown yet.
+fn bar(len: Option<u64>, style: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(len, ProgressDrawTarget::hidden());
+    // The styles are right; without one the bar is plain.
+    match ProgressStyle::with_template(style) {
+        Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
+    }
+}
+
+fn show(bar: &ProgressBar) {
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
 }
 
 /// Takes the bar away that is shown, if one is.

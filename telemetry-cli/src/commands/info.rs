@@ -12,6 +12,7 @@ use crate::date;
 use crate::exit::Ended;
 use crate::input::{InputArgs, Inputs, cannot_read};
 use crate::output::{OutputArgs, append_json};
+use crate::progress::Step;
 use crate::table::Table;
 use crate::text::{count, escaped_text, grouped, signed_grouped};
 use crate::verdict::Verdict;
@@ -46,7 +47,9 @@ impl Args {
         if reader.is_of_logs() {
             return self.run_on_logs(reader, &inputs);
         }
+        let step = Step::new("reading the headers of blocks");
         let index = reader.index().map_err(cannot_read)?;
+        drop(step);
         let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs);
         let info = Info::new(&index, &verdict);
         let mut output = self.output.open()?;

@@ -9,6 +9,7 @@ use telemetry_decode::{Event, Recovered, Refusal, Session, ThreadInFlight};
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::input::{Inputs, RegistryArgs, cannot_read};
 use crate::output::{Output, OutputArgs, append_json};
+use crate::progress::Step;
 use crate::text::print::{append_event, thread_name};
 use crate::text::{count, escaped_text, grouped, signed_grouped};
 use crate::verdict::Lost;
@@ -54,7 +55,9 @@ impl Args {
         let reader = inputs.reader()?;
         let mut stream = if self.output.is_named() { Some(self.output.open()?) } else { None };
         let mut to = ToOutput { output: stream.as_mut(), failure: None };
+        let step = Step::new("looking for blocks");
         let recovered = reader.recover(&mut to);
+        drop(step);
         if let Some(failure) = to.failure {
             return Err(failure);
         }

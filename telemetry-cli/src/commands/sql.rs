@@ -7,7 +7,8 @@ use telemetry_decode::Order;
 use crate::cnv_input::registries_of_text;
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::input::{Inputs, RegistryArgs, cannot_read, display};
-use crate::sql::{Database, Load, Loaded, Log, Progress, Schema, TextLog, Transaction};
+use crate::progress::Progress;
+use crate::sql::{Database, Dots, Load, Loaded, Log, Schema, TextLog, Transaction};
 use crate::text::count;
 use crate::verdict::Verdict;
 
@@ -75,32 +76,42 @@ impl Args {
     pub(crate) fn run(&self) -> Ended {
         let path = self.database();
         let database = Database::open(&path)?;
-        let mut outcome = Outcome::Clean;
         if let Some(text) = self.text() {
             let transaction = self.begin(&database)?;
-            let outcome = self.load_text(text, &path, transaction)?;
-            database.shrink();
+            let (is_new, outcome) = self.load_text(text, &path, transaction)?;
+            if is_new { database.placed()? } else { database }.shrink();
             return Ok(outcome);
         }
-        // What is deleted is replaced by all logs at once.
-        let mut replacing = None;
+        if self.delete { self.replace(&path, database) } else { self.add(&path, database) }
+    }
+
+    /// Adds each stream.
+    fn add(&self, path: &Path, mut database: Database) -> Ended {
+        let mut outcome = Outcome::Clean;
         for file in &self.files {
-            let transaction = match replacing.take() {
-                Some(transaction) => transaction,
-                None => self.begin(&database)?,
-            };
-            let (loaded, log_outcome) = self.load_stream(file, &path, &transaction)?;
-            outcome = outcome.and(log_outcome);
-            if self.delete {
-                replacing = Some(transaction);
-            } else if loaded {
+            let transaction = self.begin(&database)?;
+            let told = self.load_stream(file, &transaction)?;
+            if told.is_stream {
                 transaction.commit()?;
+                database = database.placed()?;
             }
+            outcome = outcome.and(told.tell(path, self.strict));
         }
-        if let Some(transaction) = replacing {
-            transaction.commit()?;
-            database.shrink();
+        Ok(outcome)
+    }
+
+    /// Replaces what is there by all streams at once.
+    fn replace(&self, path: &Path, database: Database) -> Ended {
+        let transaction = self.begin(&database)?;
+        let mut all = Vec::new();
+        for file in &self.files {
+            all.push(self.load_stream(file, &transaction)?);
         }
+        transaction.commit()?;
+        let database = database.placed()?;
+        let outcome =
+            all.iter().fold(Outcome::Clean, |outcome, told| outcome.and(told.tell(path, self.strict)));
+        database.shrink();
         Ok(outcome)
     }
 
@@ -127,13 +138,8 @@ impl Args {
         Ok(transaction)
     }
 
-    /// Loads a stream. True if there is something to commit.
-    fn load_stream(
-        &self,
-        file: &Path,
-        database: &Path,
-        transaction: &Transaction<'_>,
-    ) -> Result<(bool, Outcome), Failure> {
+    /// Loads a stream.
+    fn load_stream<'f>(&self, file: &'f Path, transaction: &Transaction<'_>) -> Result<Told<'f>, Failure> {
         let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?);
         let mut schema = self.schema(transaction)?;
         let load = Load::new(transaction, &mut schema, self.verbose)?;
@@ -142,45 +148,80 @@ impl Args {
         let mut events = reader.events().map_err(cannot_read)?;
         // Other systems' logs have no blocks that could be told from others: one is there or it is not.
         if events.log_counts().is_some() && !self.force && load.has_sessions(events.sessions())? {
-            say(&Loaded { events: 0, serial: None }, file, database);
-            return Ok((false, Outcome::Clean));
+            let loaded = Some(Loaded { events: 0, serial: None });
+            return Ok(Told { file, loaded, is_stream: false, verdict: None });
         }
-        let mut progress = self.shown_progress();
-        let loaded =
-            load.events(&Log::new(file), &mut events, self.rebuild, |events| progress.show(events))?;
-        drop(progress);
+        let (mut dots, progress) = self.shown(|| Progress::of(&inputs));
+        let loaded = load.events(&Log::new(file), &mut events, self.rebuild, |events, bytes| {
+            dots.show(events);
+            progress.at(bytes);
+        })?;
+        drop((dots, progress));
         let completeness = events.completeness();
         let is_known = completeness.lanes.iter().any(|lane| lane.earlier > 0);
-        if loaded.serial.is_some() || is_known {
-            say(&loaded, file, database);
-        }
-        let verdict = Verdict::new(&completeness, events.sessions(), &inputs);
-        Ok((completeness.blocks > 0, verdict.report(self.strict)))
+        Ok(Told {
+            file,
+            loaded: Some(loaded).filter(|loaded| loaded.serial.is_some() || is_known),
+            is_stream: completeness.blocks > 0,
+            verdict: Some(Verdict::new(&completeness, events.sessions(), &inputs)),
+        })
     }
 
-    fn load_text(&self, file: &Path, database: &Path, transaction: Transaction<'_>) -> Ended {
+    /// Loads text. True if something was committed.
+    fn load_text(
+        &self,
+        file: &Path,
+        database: &Path,
+        transaction: Transaction<'_>,
+    ) -> Result<(bool, Outcome), Failure> {
         let registries = registries_of_text(self.registries.load()?);
         let log = TextLog::open(file, &registries)?;
         let mut schema = self.schema(&transaction)?;
         let load = Load::new(&transaction, &mut schema, self.verbose)?;
-        let mut progress = self.shown_progress();
-        let (loaded, outcome) = log.load(load, self.rebuild, self.force, |events| progress.show(events))?;
-        drop(progress);
+        let len = log.len();
+        let (mut dots, progress) = self.shown(|| Progress::of_bytes(len));
+        let (loaded, outcome) = log.load(load, self.rebuild, self.force, |events, bytes| {
+            dots.show(events);
+            progress.at(bytes);
+        })?;
+        drop((dots, progress));
+        let is_new = loaded.as_ref().is_some_and(|loaded| loaded.serial.is_some());
+        if is_new {
+            transaction.commit()?;
+        }
         if let Some(loaded) = loaded {
-            if loaded.serial.is_some() {
-                transaction.commit()?;
-            }
             say(&loaded, file, database);
         }
-        Ok(outcome)
+        Ok((is_new, outcome))
     }
 
     fn schema(&self, transaction: &Transaction<'_>) -> Result<Schema, Failure> {
         Schema::read(transaction.connection()).map_err(|error| transaction.failed(&error))
     }
 
-    fn shown_progress(&self) -> Progress {
-        Progress::new(self.progress || self.verbose > 0)
+    /// MPS's dots, or without them a bar.
+    fn shown(&self, bar: impl FnOnce() -> Progress) -> (Dots, Progress) {
+        let are_dots = self.progress || self.verbose > 0;
+        (Dots::new(are_dots), if are_dots { Progress::hidden() } else { bar() })
+    }
+}
+
+/// What is to be told of a stream once it is committed.
+struct Told<'f> {
+    file: &'f Path,
+    loaded: Option<Loaded>,
+    /// False if there is nothing to commit.
+    is_stream: bool,
+    /// None if it was not read.
+    verdict: Option<Verdict>,
+}
+
+impl Told<'_> {
+    fn tell(&self, database: &Path, strict: bool) -> Outcome {
+        if let Some(loaded) = &self.loaded {
+            say(loaded, self.file, database);
+        }
+        self.verdict.as_ref().map_or(Outcome::Clean, |verdict| verdict.report(strict))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cnv_input::{Line, Lines, Wrongs, registries_of_text, too_long};
 use crate::events::EventArgs;
 use crate::exit::{Ended, Failure};
 use crate::input::display;
+use crate::progress::Progress;
 use crate::text::txt;
 use crate::text::txt_of_cnv::TxtOfCnv;
 
@@ -56,6 +57,10 @@ impl Args {
         let registries = registries_of_text(self.common.input.registries.load()?);
         let mut lines = Lines::open(log)?;
         let mut output = self.common.output.open()?;
+        let progress = match output.is_terminal() {
+            true => Progress::hidden(),
+            false => Progress::of_bytes(lines.len()),
+        };
         let mut wrong = Wrongs::new(display(log));
         let mut text = TxtOfCnv::new(&registries);
         let mut events = 0_u64;
@@ -68,8 +73,11 @@ impl Args {
                 Ok(()) => events += 1,
                 Err(why) => wrong.add(lines.number, &why),
             }
-            output.relieve()?;
+            if output.relieve()? {
+                progress.at(lines.bytes);
+            }
         }
+        drop(progress);
         output.finish()?;
         Ok(wrong.end(events))
     }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::interrupt;
 use crate::exit::Failure;
+use crate::progress::Step;
 
 /// `PRAGMA application_id` of our databases: `tele`.
 const APPLICATION_ID: i32 = 0x7465_6c65;
@@ -29,6 +30,9 @@ const CACHE: i64 = 64 << 10;
 pub(crate) struct Database {
     connection: Option<Connection>,
     path: PathBuf,
+    /// Where it is made, if it is not there yet. Nobody else knows of it, so that it can be removed at any time; a
+    /// database that others may have opened must never be.
+    made: Option<PathBuf>,
 }
 
 impl Database {
@@ -40,8 +44,9 @@ impl Database {
             Ok(metadata) if metadata.len() > 0 => {
                 // SQLite takes a file that is too short to be one of its own for an empty one.
                 // One that was never finished has a journal by which SQLite empties it.
-                let begins_as_one = is_sqlite(path).map_err(|error| cannot("open", path, error))?;
-                if !begins_as_one && !interrupt::journal(path).exists() {
+                let begins_as_one = || is_sqlite(path).map_err(|error| cannot("open", path, error));
+                // Whoever writes to it may have finished between two looks.
+                if !begins_as_one()? && !interrupt::journal(path).exists() && !begins_as_one()? {
                     return Err(cannot(
                         "use",
                         path,
@@ -56,20 +61,47 @@ impl Database {
         };
         // Not taken for a URI or for the name of a database in memory, whatever it is called.
         let absolute = std::path::absolute(path).map_err(|error| cannot("open", path, error))?;
-        if !is_there {
-            interrupt::unfinished(&absolute);
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&absolute, flags);
-        let mut database = Database { connection: None, path: path.to_path_buf() };
-        let connection = connection.map_err(|error| database.failed("open", &error))?;
+        let (made, absolute) = match is_there {
+            true => (None, absolute),
+            false => {
+                let made = make_beside(&absolute).map_err(|error| cannot("open", path, error))?;
+                (Some(made.clone()), made)
+            }
+        };
+        let database = Database { connection: None, path: path.to_path_buf(), made };
+        database.opened(&absolute)
+    }
+
+    fn opened(mut self, absolute: &Path) -> Result<Database, Failure> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(absolute, flags);
+        let connection = connection.map_err(|error| self.failed("open", &error))?;
         interrupt::watch(connection.get_interrupt_handle());
+        let database = &mut self;
         database.connection = Some(connection);
+        database.connection().busy_timeout(BUSY).map_err(|error| database.failed("open", &error))?;
         database.check()?;
         database.set_up().map_err(|error| database.failed("open", &error))?;
-        Ok(database)
+        Ok(self)
+    }
+
+    /// Puts it in its place, if it was made and something was committed to it. Whoever was faster stays there.
+    pub(crate) fn placed(mut self) -> Result<Database, Failure> {
+        let Some(made) = self.made.take() else { return Ok(self) };
+        let path = self.path.clone();
+        // SQLite names its journal by the name that it opened.
+        drop(self.connection.take());
+        let absolute = std::path::absolute(&path).map_err(|error| cannot("write", &path, error))?;
+        let placed = interrupt::finish(|| place(&made, &absolute));
+        placed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => cannot(
+                "write",
+                &path,
+                "another program has made it meanwhile; help: try again, then it is added to",
+            ),
+            _ => cannot("write", &path, error),
+        })?;
+        self.opened(&absolute)
     }
 
     /// Begins to write. Until it is committed, nothing has happened.
@@ -94,34 +126,14 @@ impl Database {
         let connection = self.connection();
         let pages = |pragma| number(connection, pragma).unwrap_or(0);
         if pages("freelist_count") > pages("page_count") / 2 {
+            let _step = Step::new("giving back the room of what was deleted");
             let _ = connection.execute_batch("VACUUM");
         }
     }
 
     /// A message for something that the database did not do.
     pub(crate) fn failed(&self, what: &str, error: &rusqlite::Error) -> Failure {
-        let code = error.sqlite_error_code();
-        if code == Some(ErrorCode::OperationInterrupted) {
-            return Failure::Interrupted;
-        }
-        let why = match code {
-            Some(ErrorCode::DiskFull) => "the disk is full".to_string(),
-            Some(ErrorCode::ReadOnly) => "it is read-only".to_string(),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another program is using it; help: try again when that is done".to_string()
-            }
-            Some(ErrorCode::DatabaseCorrupt) => {
-                "it is damaged; help: move it away, and load the streams again".to_string()
-            }
-            Some(ErrorCode::NotADatabase) => "it is no SQLite database".to_string(),
-            Some(ErrorCode::CannotOpen) => fs::OpenOptions::new()
-                .write(true)
-                .open(&self.path)
-                .err()
-                .map_or_else(|| error.to_string(), |error| error.to_string()),
-            _ => error.to_string(),
-        };
-        cannot(what, &self.path, why)
+        failed(what, &self.path, error)
     }
 
     fn connection(&self) -> &Connection {
@@ -159,7 +171,6 @@ impl Database {
 
     fn set_up(&self) -> rusqlite::Result<()> {
         let connection = self.connection();
-        connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "cache_size", -CACHE)?;
         // The tables say what they refer to, as MPS's do. Nothing is to be checked row by row.
         connection.pragma_update(None, "foreign_keys", false)?;
@@ -170,7 +181,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Closed before a file that never came to be is removed.
+        // Closed before what never came to be is removed.
         drop(self.connection.take());
         interrupt::remove_unfinished();
     }
@@ -189,7 +200,7 @@ impl<'d> Transaction<'d> {
 
     /// Has it all happen.
     pub(crate) fn commit(mut self) -> Result<(), Failure> {
-        let committed = interrupt::finish(|| self.connection().execute_batch("COMMIT"));
+        let committed = self.connection().execute_batch("COMMIT");
         self.is_open = committed.is_err();
         committed.map_err(|error| self.failed(&error))
     }
@@ -220,6 +231,61 @@ impl Drop for Transaction<'_> {
             // If even that fails, the journal that stays has the next one who opens the file roll back.
             let _ = self.connection().execute_batch("ROLLBACK");
         }
+    }
+}
+
+/// A message for something that SQLite did not do.
+fn failed(what: &str, path: &Path, error: &rusqlite::Error) -> Failure {
+    let code = error.sqlite_error_code();
+    if code == Some(ErrorCode::OperationInterrupted) {
+        return Failure::Interrupted;
+    }
+    let why = match code {
+        Some(ErrorCode::DiskFull) => "the disk is full".to_string(),
+        Some(ErrorCode::ReadOnly) => "it is read-only".to_string(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another program is using it; help: try again when that is done".to_string()
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            "it is damaged; help: move it away, and load the streams again".to_string()
+        }
+        Some(ErrorCode::NotADatabase) => "it is no SQLite database".to_string(),
+        Some(ErrorCode::CannotOpen) => fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .err()
+            .map_or_else(|| error.to_string(), |error| error.to_string()),
+        _ => error.to_string(),
+    };
+    cannot(what, path, why)
+}
+
+/// Makes an empty file beside the place of a database, which an interrupt removes.
+fn make_beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for number in 0..100 {
+        let made = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
+        match fs::OpenOptions::new().write(true).create_new(true).open(&made) {
+            // A run that was killed may have left the first names.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                interrupt::unfinished(&made);
+                return Ok(made);
+            }
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Moves a file to where none is.
+fn place(made: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(made, path) {
+        Ok(()) => fs::remove_file(made),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Where a file can have one name only.
+        Err(_) if path.exists() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(made, path),
     }
 }
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use rusqlite::InterruptHandle;
 
-use crate::exit::{self, report};
+use crate::{exit, interrupt, progress};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// The database that is made by this run, until something is committed to it.
+/// The database that is made by this run, under the name that it has until something is committed.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// How long the main thread may take to roll back before the process ends. What it does not get done, the next
@@ -26,34 +26,31 @@ pub(super) fn is_wanted() -> bool {
 
 /// Has an interrupt stop what a connection does.
 pub(super) fn watch(connection: InterruptHandle) {
-    let handler = move || {
-        if !INTERRUPTED.swap(true, Ordering::Relaxed) {
-            connection.interrupt();
-            // The main thread may be waiting for input.
-            std::thread::sleep(PATIENCE);
-        }
+    interrupt::stops(move || {
+        INTERRUPTED.store(true, Ordering::Relaxed);
+        connection.interrupt();
+        // The main thread may be waiting for input.
+        std::thread::sleep(PATIENCE);
+        progress::erase();
         remove_unfinished();
         std::process::exit(exit::INTERRUPTED.into());
-    };
-    if let Err(error) = ctrlc::set_handler(handler) {
-        report(format!("warning: an interrupt will leave a journal beside the database: {error}"));
-    }
+    });
 }
 
-/// Notes that a database is made where there was nothing.
+/// Notes that a database is made where nobody else looks.
 pub(super) fn unfinished(path: &Path) {
     *lock() = Some(path.to_path_buf());
 }
 
 /// Finishes it. An interrupt waits for that, so that it finds everything done or nothing.
-pub(super) fn finish<E>(commit: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+pub(super) fn finish<E>(place: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let mut path = lock();
-    commit()?;
+    place()?;
     *path = None;
     Ok(())
 }
 
-/// Removes it, if nothing was committed.
+/// Removes it, if it was not finished.
 pub(super) fn remove_unfinished() {
     let mut unfinished = lock();
     let Some(path) = unfinished.take() else { return };

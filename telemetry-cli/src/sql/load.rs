@@ -14,6 +14,7 @@ use super::tables::{COMMON, quoted};
 use super::{interrupt, record, value};
 use crate::exit::{Failure, report};
 use crate::input::cannot_read;
+use crate::progress::Step;
 use crate::text::count;
 
 /// Events between two looks at whether somebody wants this to end.
@@ -106,14 +107,14 @@ impl<'t, 'd> Load<'t, 'd> {
         Ok(!known.is_empty() && known.into_iter().all(|known| known))
     }
 
-    /// Loads all events of a source. `after` says that those of earlier logs are not among them. `tick` is called
-    /// with every so many events.
+    /// Loads all events of a source, which those of earlier logs are not among. `tick` is called every so many events
+    /// with the number of them, and of the bytes that were read.
     pub(crate) fn events(
         mut self,
         log: &Log,
         events: &mut Events<'_>,
         refresh: bool,
-        mut tick: impl FnMut(u64),
+        mut tick: impl FnMut(u64, u64),
     ) -> Result<Loaded, Failure> {
         self.add_registries(events.registries(), refresh)?;
         loop {
@@ -123,7 +124,7 @@ impl<'t, 'd> Load<'t, 'd> {
                 Err(error) => return Err(cannot_read(error)),
             }
             if self.events.is_multiple_of(OFTEN) {
-                self.look_up(&mut tick)?;
+                self.look_up(events.bytes_done(), &mut tick)?;
             }
         }
         self.add_registries(events.registries(), refresh)?;
@@ -232,9 +233,9 @@ impl<'t, 'd> Load<'t, 'd> {
     }
 
     /// Counts an event that a row was made of.
-    pub(super) fn counted(&mut self, tick: &mut impl FnMut(u64)) -> Result<(), Failure> {
+    pub(super) fn counted(&mut self, bytes: u64, tick: &mut impl FnMut(u64, u64)) -> Result<(), Failure> {
         self.events += 1;
-        if self.events.is_multiple_of(OFTEN) { self.look_up(tick) } else { Ok(()) }
+        if self.events.is_multiple_of(OFTEN) { self.look_up(bytes, tick) } else { Ok(()) }
     }
 
     /// Index of a registry that was added.
@@ -251,8 +252,8 @@ impl<'t, 'd> Load<'t, 'd> {
     }
 
     #[cold]
-    fn look_up(&self, tick: &mut impl FnMut(u64)) -> Result<(), Failure> {
-        tick(self.events);
+    fn look_up(&self, bytes: u64, tick: &mut impl FnMut(u64, u64)) -> Result<(), Failure> {
+        tick(self.events, bytes);
         if interrupt::is_wanted() { Err(Failure::Interrupted) } else { Ok(()) }
     }
 
@@ -275,6 +276,7 @@ impl<'t, 'd> Load<'t, 'd> {
 
     /// Inserts what waits, makes indexes and views, and writes the log down, if it had anything.
     pub(super) fn finish(mut self, log: &Log, content: Option<&str>) -> Result<Loaded, Failure> {
+        let _step = Step::new("making indexes");
         let finished = self.write_rest(log, content);
         finished.map_err(|error| self.failed(&error))?;
         Ok(Loaded { events: self.events, serial: (self.events > 0).then_some(self.serial) })

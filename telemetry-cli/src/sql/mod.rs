@@ -3,12 +3,12 @@
 //! [`Database`] is the file, [`Schema`] what its tables are for the registries in it, [`Load`] one log on its way in.
 
 mod database;
+mod dots;
 mod glue;
 mod insert;
 mod interrupt;
 mod labels;
 mod load;
-mod progress;
 mod record;
 mod schema;
 mod tables;
@@ -17,7 +17,7 @@ mod value;
 mod views;
 
 pub(crate) use database::{Database, Transaction};
+pub(crate) use dots::Dots;
 pub(crate) use load::{Load, Loaded, Log};
-pub(crate) use progress::Progress;
 pub(crate) use schema::Schema;
 pub(crate) use text_log::TextLog;

@@ -28,6 +28,11 @@ impl<'r> TextLog<'r> {
         Ok(TextLog { log: Log::new(path), lines, wrongs: Wrongs::new(display(path)), registries })
     }
 
+    /// Bytes of the text; none where nobody knows.
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.lines.len()
+    }
+
     /// Loads all events; none if there are none. Without a serial number, the database has the same text already, and
     /// nothing must be committed.
     pub(crate) fn load(
@@ -35,7 +40,7 @@ impl<'r> TextLog<'r> {
         mut load: Load<'_, '_>,
         refresh: bool,
         again: bool,
-        mut tick: impl FnMut(u64),
+        mut tick: impl FnMut(u64, u64),
     ) -> Result<(Option<Loaded>, Outcome), Failure> {
         let mut places = Vec::new();
         for registry in self.registries {
@@ -64,7 +69,7 @@ impl<'r> TextLog<'r> {
             };
             match taken.map_err(|error| load.failed(&error))? {
                 Ok(()) => {
-                    load.counted(&mut tick)?;
+                    load.counted(size, &mut tick)?;
                     events += 1;
                 }
                 Err(why) => self.wrongs.add(number, &why),

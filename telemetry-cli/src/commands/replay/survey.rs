@@ -7,6 +7,7 @@ use telemetry_decode::{Events, Order, Reader};
 use super::batch::Batch;
 use crate::exit::Failure;
 use crate::input::{Inputs, cannot_read};
+use crate::progress::Progress;
 use crate::text::print::thread_name;
 use crate::verdict::Verdict;
 
@@ -49,10 +50,14 @@ impl Survey {
         let mut events = reader.order(Order::Time).events().map_err(cannot_read)?;
         let (mut live, mut batch) = (Live::new(), Batch::new(inputs));
         let (mut custom, mut unmarked) = (0, 0);
+        let progress = Progress::of(inputs);
         while batch.fill(&mut events, &mut live, |mark| match mark {
             Some(_) => custom += 1,
             None => unmarked += 1,
-        })? {}
+        })? {
+            progress.at(events.bytes_done());
+        }
+        drop(progress);
         let (faults, totals) = live.finish();
         let (completeness, registries) = (events.completeness(), events.registries());
         let filtered: u64 = completeness.lanes.iter().map(|lane| lane.filtered).sum();

@@ -18,6 +18,7 @@ use super::{cannot, resident};
 use crate::exit::{Ended, Failure, Outcome};
 use crate::input::{InputArgs, Inputs, cannot_read};
 use crate::output::Output;
+use crate::progress::Step;
 
 /// What the command says to itself.
 #[derive(clap::Args)]
@@ -168,8 +169,9 @@ impl Bench {
         allocators: &[Allocator],
     ) -> Result<Vec<(Allocator, Vec<Measured>)>, Failure> {
         let mut runs: Vec<_> = allocators.iter().map(|allocator| (*allocator, Vec::new())).collect();
-        for _ in 0..self.repeat {
+        for round in 1..=self.repeat {
             for (allocator, runs) in &mut runs {
+                let _step = Step::new(format!("{}: run {round} of {}", allocator.name(), self.repeat));
                 runs.push(self.run_one(*allocator)?);
             }
         }

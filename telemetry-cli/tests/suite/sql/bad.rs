@@ -1,6 +1,6 @@
 //! Inputs and databases that are not what they should be: a message, the right exit code, nothing lost.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rusqlite::Connection;
 
@@ -106,6 +106,48 @@ fn a_database_in_use() {
     folder.check("sql_in_use", &["sql b.tel"]);
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(folder.run("sql b.tel").code, Some(0));
+}
+
+/// Several make one new database at the same time: what is told to be loaded is there, whoever fails takes nothing from
+/// the others, and who comes too late is told to try again.
+#[test]
+fn a_database_that_several_make() {
+    for round in 0..8 {
+        let folder = Folder::new();
+        let mut children = Vec::new();
+        for number in 0..6_u64 {
+            let name = format!("{number}.tel");
+            // Some are no streams.
+            let content = if number % 2 == 1 { b"noise".repeat(9) } else { gc_run(number).finish().unwrap() };
+            std::fs::write(folder.path(&name), content).unwrap();
+            let command = folder.command(&format!("sql {name}")).stderr(Stdio::piped()).spawn();
+            children.push((number, command.unwrap()));
+        }
+        let mut loaded = Vec::new();
+        for (number, child) in children {
+            let output = child.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr);
+            match output.status.code() {
+                Some(0) if number % 2 == 0 && told.contains("loaded") => loaded.push(format!("{number}.tel")),
+                Some(1) if number % 2 == 1 => {}
+                code => assert!(code == Some(2) && told.contains("help: try again"), "round {round}: {told}"),
+            }
+        }
+        assert!(!loaded.is_empty(), "round {round}");
+        let path = folder.path("telemetry.db");
+        assert_eq!(rows(&path, "SELECT name FROM event_log ORDER BY name"), loaded, "round {round}");
+        assert_eq!(rows(&path, "PRAGMA integrity_check"), ["ok"], "round {round}");
+        let left = std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(
+            left.filter(|name| name.to_string_lossy().contains("telemetry.db")).count(),
+            1,
+            "round {round}"
+        );
+        for number in [0, 2, 4] {
+            assert_eq!(folder.run(&format!("sql {number}.tel")).code, Some(0), "round {round}");
+        }
+        assert_eq!(rows(&path, "SELECT count(*) FROM event"), ["69"], "round {round}");
+    }
 }
 
 /// On a file system of our own, in a namespace of our own, so that it can be full or read-only. `$1` is what to run.

@@ -32,14 +32,19 @@ pub(super) fn big() -> Vec<u8> {
 }
 
 /// The command with all but the last bytes of a big stream given to it, when it has written some of that to a file.
-fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Child {
+pub(super) fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Child {
     let mut child = folder.command(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let stream = big();
     let mut stdin = child.stdin.take().unwrap();
-    let before = fs::metadata(folder.path(database)).map_or(0, |metadata| metadata.len());
+    // A new one has another name first.
+    let written = || -> u64 {
+        let of_it =
+            files(folder).into_iter().filter(|name| name.contains(database) && !name.contains("-journal"));
+        of_it.map(|name| fs::metadata(folder.path(&name)).map_or(0, |metadata| metadata.len())).sum()
+    };
+    let before = written();
     stdin.write_all(&stream[..stream.len() - 100]).unwrap();
     let start = Instant::now();
-    let written = || fs::metadata(folder.path(database)).map_or(0, |metadata| metadata.len());
     while written() <= before + (1 << 20) {
         assert!(start.elapsed() < Duration::from_secs(60), "nothing is written before the end");
         std::thread::sleep(Duration::from_millis(10));
@@ -49,7 +54,7 @@ fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Child {
     child
 }
 
-fn signal(child: &Child, name: &str) {
+pub(super) fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }

@@ -1,0 +1,35 @@
+//! MPS's dots.
+
+use std::io::{Write, stdout};
+
+/// Events of a dot.
+const DOT: u64 = 100_000;
+
+/// A dot on standard output for so many events, if they are wanted, and the line's end behind them.
+pub(crate) struct Dots {
+    written: Option<u64>,
+}
+
+impl Dots {
+    pub(crate) fn new(are_wanted: bool) -> Dots {
+        Dots { written: are_wanted.then_some(0) }
+    }
+
+    /// So many events were loaded.
+    pub(crate) fn show(&mut self, events: u64) {
+        let Some(written) = &mut self.written else { return };
+        while *written < events / DOT {
+            *written += 1;
+            // If nobody can be told, the load goes on.
+            let _ = stdout().write_all(b".").and_then(|()| stdout().flush());
+        }
+    }
+}
+
+impl Drop for Dots {
+    fn drop(&mut self) {
+        if self.written.is_some_and(|dots| dots > 0) {
+            let _ = writeln!(stdout());
+        }
+    }
+}
