@@ -127,7 +127,9 @@ impl Program {
                 files.push((letter, file));
             } else if matches!(letter, 'h' | '?') {
                 return Ok(Asked::Usage);
-            } else if let Some(letter) = bytes[1..].iter().find(|letter| !without.contains(char::from(**letter))) {
+            } else if let Some(letter) =
+                bytes[1..].iter().find(|letter| !without.contains(char::from(**letter)))
+            {
                 return Err(format!("unknown option -{}", char::from(*letter)));
             } else {
                 flags.extend(bytes[1..].iter().map(|letter| char::from(*letter)));
@@ -136,7 +138,8 @@ impl Program {
         if flags.contains('t') {
             return Ok(Asked::Tests);
         }
-        let file = |letter: char| files.iter().rev().find(|(of, _)| *of == letter).map(|(_, file)| file.clone());
+        let file =
+            |letter: char| files.iter().rev().find(|(of, _)| *of == letter).map(|(_, file)| file.clone());
         let mut command: Vec<OsString> = vec!["telemetry".into()];
         let mut add = |more: &[&OsStr]| command.extend(more.iter().map(OsString::from));
         match self {

@@ -128,6 +128,137 @@ fn an_input_that_cannot_be_read() {
     }
 }
 
+/// Those that read streams, too, but write no text of them.
+const LOADERS: [&str; 2] = ["sql -f -o loaded.db FILE", "replay --dry-run FILE"];
+
+#[test]
+fn inputs_of_loaders() {
+    let folder = folder();
+    for loader in LOADERS {
+        for (file, code, strict, says) in [
+            ("cut.tel", 1, 1, "incomplete: "),
+            ("damaged.tel", 1, 1, "incomplete: "),
+            ("unknown.tel", if loader.starts_with("sql") { 0 } else { 1 }, 1, "unknown type 99"),
+            ("newer.tel", 1, 1, "version"),
+            ("empty", 1, 1, "empty"),
+            ("noise", 1, 1, "not a telemetry stream"),
+            ("folder", 2, 2, "directory"),
+            ("missing.tel", 2, 2, "No such file"),
+        ] {
+            check(&folder, &loader.replace("FILE", file), code, says);
+            check(&folder, &(loader.replace("FILE", file) + " --strict"), strict, says);
+        }
+    }
+}
+
+/// Commands whose inputs are no streams, or not only: what is wrong is said, and every file stays as it was.
+#[test]
+fn inputs_of_the_others() {
+    let folder = folder().with("old.py", "old").with("old.lock", "old");
+    std::fs::write(folder.path("alone.toml"), GC).unwrap();
+    let content = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    let names = ["old.py", "events.toml", "events.lock", "whole.tel", "noise"];
+    let before = names.map(content);
+    let none = u32::MAX / 2;
+    let own = std::process::id();
+    for (args, code, says) in [
+        ("py empty -o old.py", 2, "no `registry`"),
+        ("py noise -o old.py", 2, "cannot use `noise`"),
+        ("py cut.tel -o old.py --check", 1, "out of date"),
+        ("py folder -o old.py", 2, "is a directory"),
+        ("py missing.toml -o old.py", 2, "No such file"),
+        ("py events.toml -o folder", 2, "is a directory"),
+        ("py events.toml -o no/such/x.py", 2, "No such file"),
+        ("py events.toml -o /dev/full", 2, "No space left on device"),
+        ("py events.toml --check -o missing.py", 1, "does not exist"),
+        ("release empty", 1, "no `registry`"),
+        ("release noise", 1, "error"),
+        ("release folder", 2, "is a directory"),
+        ("release missing.toml", 2, "no file `missing.toml`"),
+        ("history events.toml", 2, "not in a git repository"),
+        ("history missing.toml", 2, "not in a git repository"),
+        ("sql -o noise whole.tel", 2, "no SQLite database"),
+        ("sql -d -o whole.tel whole.tel", 2, "no SQLite database"),
+        ("sql -o folder whole.tel", 2, "is a directory"),
+        ("sql -o no/such/x.db whole.tel", 2, "No such file"),
+        ("sql -o /dev/full whole.tel", 2, "no regular file"),
+        ("replay whole.tel -o folder", 2, "directory"),
+        ("replay whole.tel -o /dev/full", 2, "No space left on device"),
+        ("control 4000000000", 2, "no process"),
+        (&format!("control {none}"), 2, "no process"),
+        (&format!("control {own}"), 2, "no control socket"),
+        ("control events.toml", 2, "expected the number of a process"),
+        (&format!("tail {none}"), 2, "no process"),
+        (&format!("tail {own}"), 2, "no control socket"),
+        ("tail events.toml", 2, "expected the number of a process"),
+        ("listen events.toml", 2, "expected tcp:HOST:PORT"),
+        ("listen tcp:127.0.0.1:0 -o noise", 2, "expected a directory"),
+        ("listen unix:events.toml", 2, "cannot listen"),
+        ("listen unix:no/such/socket", 2, "cannot listen"),
+        ("doctor missing.tel extra", 2, ""),
+    ] {
+        check(&folder, args, code, says);
+    }
+    for (file, code) in
+        [("whole.tel", 0), ("cut.tel", 1), ("empty", 1), ("noise", 1), ("folder", 1), ("missing.tel", 1)]
+    {
+        let run = folder.run(&format!("doctor {file}"));
+        assert_eq!(run.code, Some(code), "{file}: {}", run.stderr);
+        // What it finds is its output.
+        assert!(String::from_utf8_lossy(&run.stdout).contains(&format!("`{file}`")), "{file}");
+    }
+    assert_eq!(names.map(content), before);
+}
+
+/// What they write goes to a full disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn outputs_of_the_others_that_take_nothing() {
+    let folder = folder();
+    for args in [
+        "py events.toml",
+        "doctor whole.tel",
+        "replay --dry-run whole.tel",
+        "replay --dry-run --json whole.tel",
+        "release --dry-run events.toml",
+        "list --json",
+    ] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = folder.command(args);
+        command.env("TELEMETRY_SOCKET", folder.path("folder"));
+        let (code, stderr) = ends(&command.stdout(full).output().unwrap());
+        assert_eq!(code, Some(2), "{args}: {stderr}");
+        assert!(stderr.contains("No space left on device"), "{args}: {stderr}");
+    }
+}
+
+/// A disk that fills up on the way: the old file stays, and nothing half written.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_fills_up() {
+    let folder = Folder::new().with("big.tel", crate::sql::killed::big());
+    let commands = [
+        "print big.tel",
+        "print --json big.tel",
+        "cnv big.tel",
+        "txt big.tel",
+        "csv big.tel",
+        "recover big.tel",
+    ];
+    let script: String = std::iter::once("echo old > small/out; ".to_string())
+        .chain(commands.map(|command| format!("\"$1\" {command} -o small/out; echo $? $(cat small/out); ")))
+        .chain(["ls -A small".to_string()])
+        .collect();
+    let Some(run) = crate::sql::bad::on_tmpfs(&folder, &script) else { return };
+    let stdout = String::from_utf8_lossy(&run.stdout);
+    let told: Vec<_> = stdout.lines().filter(|line| line.ends_with(" old") || *line == "out").collect();
+    let mut expected = vec!["2 old"; commands.len()];
+    expected.push("out");
+    assert_eq!(told, expected, "{stdout}{}", run.stderr);
+    assert_eq!(stdout.lines().last(), Some("out"), "{stdout}");
+    assert_eq!(run.stderr.matches("No space left on device").count(), commands.len(), "{}", run.stderr);
+}
+
 fn ends(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr.clone()).unwrap())
 }

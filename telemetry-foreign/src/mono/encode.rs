@@ -111,9 +111,9 @@ impl Draft {
         let at = self.events.iter().rposition(|event| event.key.0 < ticks).map_or(0, |last| last + 1);
         let mut later = Draft::default();
         let Some(first) = self.events.get(at).map(|event| event.first) else { return later };
-        later.events.extend(
-            self.events.drain(at..).map(|event| Drafted { first: event.first - first, ..event }),
-        );
+        later
+            .events
+            .extend(self.events.drain(at..).map(|event| Drafted { first: event.first - first, ..event }));
         later.values.extend(self.values.drain(first as usize..));
         // Values of texts are places in all texts.
         later.texts = self.texts.clone();

@@ -127,7 +127,12 @@ impl Writer<'_> {
         };
         let thread = thread_id(event);
         let head = BufferHead { len: 0, time, ptr_base, obj_base, thread, method_base };
-        let mut open = Open { told: Some((index as u32, head)), thread, draft: Draft::default(), calls: Calls::default() };
+        let mut open = Open {
+            told: Some((index as u32, head)),
+            thread,
+            draft: Draft::default(),
+            calls: Calls::default(),
+        };
         if let Some(mut before) = self.open.remove(&event.thread) {
             // Of events at the same time this one may come last; a lane's buffers do not share a time.
             open.draft = before.draft.split_from(event.ticks);

@@ -152,7 +152,7 @@ fn a_database_that_several_make() {
 
 /// On a file system of our own, in a namespace of our own, so that it can be full or read-only. `$1` is what to run.
 #[cfg(target_os = "linux")]
-fn on_tmpfs(folder: &Folder, script: &str) -> Option<crate::run::Run> {
+pub(crate) fn on_tmpfs(folder: &Folder, script: &str) -> Option<crate::run::Run> {
     std::fs::create_dir_all(folder.path("small")).unwrap();
     let script = format!("mount -t tmpfs -o size=1m none small || exit 99; {script}");
     let mut command = Command::new("unshare");

@@ -16,7 +16,7 @@ use crate::streams::{gc, gc_registry};
 const KIB: u64 = 80 << 10;
 
 /// A stream of so many KiB.
-pub(super) fn big() -> Vec<u8> {
+pub(crate) fn big() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(64 << 10);
     let mut facts = Facts::default();
     facts.set("clock", "os");

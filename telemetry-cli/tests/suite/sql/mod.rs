@@ -2,9 +2,9 @@
 //! Python's.
 
 mod again;
-mod bad;
+pub(crate) mod bad;
 mod docs;
-mod killed;
+pub(crate) mod killed;
 mod tables;
 mod versions;
 

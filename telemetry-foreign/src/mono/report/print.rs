@@ -158,7 +158,10 @@ impl Tables<'_> {
         if order.is_empty() {
             return;
         }
-        self.line(&format!("\nAllocation summary\n{:>10} {:>10} {:>8} Type name", "Bytes", "Count", "Average"));
+        self.line(&format!(
+            "\nAllocation summary\n{:>10} {:>10} {:>8} Type name",
+            "Bytes", "Count", "Average"
+        ));
         let (mut all_bytes, mut all_objects) = (0_u64, 0);
         for index in order {
             let (address, class) = &classes[index];
@@ -179,9 +182,8 @@ impl Tables<'_> {
         let mut order = chained(methods.iter().map(|method| large_slot(method.address)));
         order.retain(|index| methods[*index].calls > 0);
         order.sort_by_key(|index| Reverse(total(&methods[*index])));
-        let shown = order.iter().filter(|index| {
-            self.options.verbose || total(&methods[**index]) >= 1_000_000
-        });
+        let shown =
+            order.iter().filter(|index| self.options.verbose || total(&methods[**index]) >= 1_000_000);
         let shown: Vec<usize> = shown.copied().collect();
         if !shown.is_empty() {
             self.line(&format!(

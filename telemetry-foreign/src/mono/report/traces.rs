@@ -96,7 +96,7 @@ impl Traces {
 
 /// What the tool's tables of traces go by.
 fn hash(frames: &[u64]) -> u32 {
-    frames.iter().fold(frames.len() as u32, |hash, frame| {
-        (hash << 5).wrapping_sub(hash).wrapping_add(*frame as u32)
-    })
+    frames
+        .iter()
+        .fold(frames.len() as u32, |hash, frame| (hash << 5).wrapping_sub(hash).wrapping_add(*frame as u32))
 }
