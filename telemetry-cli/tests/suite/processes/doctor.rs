@@ -1,7 +1,9 @@
 //! `doctor`: each cause provoked by a real process or file, and found.
 
 use std::fs::Permissions;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
@@ -183,6 +185,27 @@ fn what_is_another_users() {
     assert!(asked.stderr.contains("it belongs to another user: run this as that user"), "{}", asked.stderr);
 }
 
+/// A process that says what it is in the words of another version: a real one, through a server between.
+#[test]
+fn a_runtime_of_another_version() {
+    let behind = Sockets::new();
+    let test = "processes::doctor::a_runtime_of_another_version";
+    let program = Program::ready(&behind, test, &[], emit);
+    emitted(&behind, program.pid, 1);
+    let (sockets, socket) = (Sockets::new(), behind.socket(program.pid));
+    let pid = sockets.serve(move |request, stream| {
+        let mut process = UnixStream::connect(&socket).unwrap();
+        process.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        process.read_to_string(&mut answer).unwrap();
+        let answer = answer.replace(env!("CARGO_PKG_VERSION"), "0.0.9");
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let found = check_process(&sockets, pid, "(other-version)");
+    assert!(found.contains("its runtime is telemetry 0.0.9, this command is "), "{found}");
+    program.end();
+}
+
 /// The second of two processes with one file has another.
 #[test]
 fn a_file_that_another_process_has() {
@@ -315,6 +338,8 @@ fn commands() {
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "/dev/full")]), "disk-full");
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "no/such/file.tel")]), "wrong-path");
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", ".")]), "wrong-path");
+    // Not even root makes files there.
+    check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "/sys/stream.tel")]), "not-allowed");
     // It does not end by itself; killed, its stream is not ended, and has the last second all the same.
     let latency = ("TELEMETRY_LATENCY", "0.02");
     check(doctor("--seconds 1", "waits", &[on, latency]), "(not-ended)");
