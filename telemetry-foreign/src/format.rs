@@ -104,10 +104,8 @@ impl Format {
     pub fn write(self, events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
         match self {
             Format::Mps => mps::write(events, out),
+            Format::GhcEventlog => ghc::write(events, out),
             Format::Mono => mono::write(events, out),
-            Format::GhcEventlog => {
-                Err(io::Error::new(io::ErrorKind::Unsupported, "this format is not written"))
-            }
         }
     }
 }

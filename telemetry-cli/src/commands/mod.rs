@@ -21,6 +21,7 @@ mod py;
 mod recover;
 mod release;
 mod replay;
+mod show;
 mod spans;
 mod sql;
 mod stats;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Convert(convert::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),
+    Show(show::Args),
     Sql(sql::Args),
     MonoDebug(mono::debug::Args),
     MonoReport(mono::tables::Args),
@@ -70,6 +72,7 @@ impl Command {
             Command::Convert(args) => args.run(),
             Command::Cnv(args) => args.run(),
             Command::Txt(args) => args.run(),
+            Command::Show(args) => args.run(),
             Command::Sql(args) => args.run(),
             Command::MonoDebug(args) => args.run(),
             Command::MonoReport(args) => args.run(),

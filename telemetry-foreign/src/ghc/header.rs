@@ -97,6 +97,10 @@ impl Header {
     }
 
     fn note(&mut self, range: Range<u64>, why: String) {
+        // That the log ends is said once.
+        if range.is_empty() && self.damage.last().is_some_and(|damage| damage.range.end == range.end) {
+            return;
+        }
         self.damage.push(Damage { range, cause: Cause::Log(why), events: 0 });
     }
 

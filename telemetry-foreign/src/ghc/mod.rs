@@ -2,19 +2,26 @@
 //!
 //! The relation is `registries/ghc.toml`; [`layout`] is what its bytes have beyond that.
 
+mod blocks;
+mod encode;
 mod haskell;
 mod header;
 mod layout;
 mod log;
+mod others;
 mod payload;
 mod show;
 mod survey;
 mod types;
+mod write;
+
+use std::sync::LazyLock;
 
 use telemetry_schema::{Registry, parse_embedded};
 
 pub use log::GhcLog;
 pub use show::Show;
+pub use write::write;
 
 /// The relation as it stands in the repository.
 const RELATION: &str = include_str!("../../registries/ghc.toml");
@@ -25,10 +32,12 @@ pub fn recognize(first: &[u8]) -> bool {
 }
 
 /// What GHC's runtime system can report.
-///
-/// # Panics
-/// Never: that the relation is sound is tested.
 pub fn registry() -> Registry {
-    parse_embedded(RELATION)
-        .unwrap_or_else(|invalid| unreachable!("{}", invalid.render("ghc.toml", RELATION)))
+    // Parsing it takes longer than reading a small log.
+    static PARSED: LazyLock<Registry> = LazyLock::new(|| {
+        // That the relation is sound is tested.
+        parse_embedded(RELATION)
+            .unwrap_or_else(|invalid| unreachable!("{}", invalid.render("ghc.toml", RELATION)))
+    });
+    PARSED.clone()
 }

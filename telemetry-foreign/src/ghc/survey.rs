@@ -125,7 +125,8 @@ impl<'r> Walk<'r> {
             last: 0,
             ended: false,
         };
-        let mut next = Some(0);
+        // Of a file without a byte there is nothing to say.
+        let mut next = (!bytes.is_empty()).then_some(0);
         while let Some(at) = next {
             next = walk.log(bytes, at)?;
         }
@@ -379,22 +380,26 @@ impl<'r> Walk<'r> {
         } else {
             self.last = frame.time;
         }
-        let ends = at + frame.len as u64;
-        if frame.tag == BLOCK_MARKER {
-            self.begin_block(frame, rest, at);
-        } else if ends > self.block.end && self.block.end != 0 {
-            let Block { start, end, .. } = self.block;
+        let Block { start, end, .. } = self.block;
+        let is_inside = end != 0 && end != Block::ENDLESS && at < end;
+        if frame.tag == BLOCK_MARKER && is_inside && !self.is_marker(rest) {
+            let why = format!("a block inside of the one at {start}, and no event of its time behind that");
+            return Err(Stop::Lost(why));
+        }
+        if is_inside && at + frame.len as u64 > end {
             let behind = rest.get((end - at) as usize..).unwrap_or_default();
             if self.is_marker(behind) {
-                let tag = frame.tag;
-                let left = end - at;
-                return Err(Stop::Lost(format!(
-                    "an event of type {tag} with {} bytes, of which {left} are in the block at {start}",
-                    frame.len
-                )));
+                let (tag, len, left) = (frame.tag, frame.len, end - at);
+                let why = format!(
+                    "an event of type {tag} with {len} bytes, of which {left} are in the block at {start}"
+                );
+                return Err(Stop::Lost(why));
             }
             self.block.end = Block::ENDLESS;
             self.damage(start..start, || format!("a block whose end, at {end}, is inside of an event"));
+        }
+        if frame.tag == BLOCK_MARKER {
+            self.begin_block(frame, rest, at);
         }
         Ok(())
     }
@@ -538,7 +543,8 @@ impl<'r> Walk<'r> {
 
     /// Says how a log ends that has no end mark.
     fn end(&mut self, len: u64) {
-        if self.ended {
+        let is_said = self.survey.damage.last().is_some_and(|damage| damage.range.end >= len);
+        if self.ended || is_said {
             return;
         }
         let Block { start, end, .. } = self.block;
@@ -604,7 +610,7 @@ fn id_of(first: &[u8], len: u64) -> u64 {
 /// The session of a log, before its events are known.
 fn session(id: u64) -> Session {
     let mut facts = Facts::default();
-    facts.set("format", "ghc");
+    facts.set("format", "ghc-eventlog");
     facts.set("clock", "os");
     Session {
         id,

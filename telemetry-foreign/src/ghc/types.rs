@@ -132,6 +132,12 @@ impl Types {
         self.layouts.get(usize::from(event))
     }
 
+    /// The size that is declared for a tag, and its layout.
+    pub(super) fn declared(&self, tag: u16) -> Option<(u16, &Layout)> {
+        let entry = self.entries.get(usize::from(tag)).filter(|entry| entry.is_declared)?;
+        Some((entry.size, self.layout(entry.event)?))
+    }
+
     /// Reads the head of the event that bytes begin with, and makes sure that all of it is there.
     #[inline(always)]
     pub(super) fn frame(&self, bytes: &[u8]) -> Result<Frame, NoFrame> {

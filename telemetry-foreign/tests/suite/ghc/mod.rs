@@ -1,7 +1,11 @@
 //! GHC's eventlogs.
 
+mod damage;
 mod made;
-mod reference;
+mod others;
+mod read;
+mod real;
+mod round_trip;
 
 use telemetry_decode::{Completeness, Order, Reader};
 use telemetry_foreign::ghc::{GhcLog, Show};
@@ -24,6 +28,7 @@ fn shown_by(reader: Reader<'_>) -> (String, Completeness) {
 }
 
 /// Fails with the first line that differs.
+#[track_caller]
 fn assert_same(found: &str, expected: &str, what: &str) {
     for (number, (found, expected)) in found.split('\n').zip(expected.split('\n')).enumerate() {
         assert_eq!(found, expected, "{what}, line {}", number + 1);
