@@ -24,6 +24,7 @@ mod relations;
 mod replay;
 mod report;
 mod shells;
+mod show;
 mod spans;
 mod sql;
 mod text;

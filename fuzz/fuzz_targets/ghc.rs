@@ -1,0 +1,55 @@
+//! Arbitrary bytes as a GHC eventlog, by time and as they stand, behind a header where they have none: the same events both
+//! ways, every byte accounted for; and all of it written again, which must be a log that is whole.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use telemetry_decode::{Order, Reader};
+use telemetry_foreign::ghc::{GhcLog, Show, write};
+
+/// Declares a type of each form.
+const HEADER: &[u8] = b"hdrbhetb\
+    etb\0\x00\x12\x00\x0e\0\0\0\0\0\0\0\0ete\0\
+    etb\0\x00\x01\x00\x04\0\0\0\0\0\0\0\0ete\0\
+    etb\0\x00\x09\x00\x00\0\0\0\0\0\0\0\0ete\0\
+    etb\0\x00\x13\xff\xff\0\0\0\0\0\0\0\0ete\0\
+    etb\0\x00\xa0\xff\xff\0\0\0\0\0\0\0\0ete\0\
+    etb\0\x00\xa7\xff\xff\0\0\0\0\0\0\0\0ete\0\
+    etb\0\x00\xcf\x00\x0d\0\0\0\0\0\0\0\0ete\0\
+    etb\0\x03\x09\xff\xff\0\0\0\0\0\0\0\0ete\0\
+    hetehdredatb";
+
+fuzz_target!(|bytes: &[u8]| {
+    read(bytes);
+    if !bytes.starts_with(b"hdrb") {
+        read(&[HEADER, bytes].concat());
+    }
+});
+
+fn read(log: &[u8]) {
+    let mut of_both = Vec::new();
+    for order in [Order::Time, Order::Stream] {
+        let mut events = Reader::of_log(log, GhcLog::new()).order(order).events().unwrap();
+        let (mut show, mut text, mut number) = (Show::default(), Vec::new(), 0_u64);
+        while let Some(event) = events.next().unwrap() {
+            assert_eq!(event.values().len(), event.schema.params.len());
+            show.event(&mut text, &event);
+            number += 1;
+        }
+        show.end(&mut text);
+        assert!(String::from_utf8(text).is_ok());
+        let completeness = events.completeness();
+        assert_eq!(completeness.bytes.total(), log.len() as u64);
+        for known in events.registries() {
+            let again = telemetry_schema::parse_embedded(&known.registry.to_toml());
+            assert_eq!(again.ok().as_ref(), Some(&known.registry));
+        }
+        of_both.push(number);
+    }
+    assert_eq!(of_both[0], of_both[1]);
+    let mut events = Reader::of_log(log, GhcLog::new()).events().unwrap();
+    let mut again = Vec::new();
+    write(&mut events, &mut again).unwrap();
+    let mut events = Reader::of_log(&again, GhcLog::new()).events().unwrap();
+    while events.next().unwrap().is_some() {}
+    assert_eq!(events.completeness().bytes.total(), again.len() as u64);
+}
