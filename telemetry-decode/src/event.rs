@@ -60,6 +60,12 @@ impl<'a> Event<'a> {
         &self.schema.name
     }
 
+    /// The event's index in its registry.
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     /// The event's kind.
     pub fn kind(&self) -> &'a Kind {
         let registry: &'a Registry = &self.registry.registry;

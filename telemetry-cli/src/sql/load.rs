@@ -197,8 +197,7 @@ impl<'t, 'd> Load<'t, 'd> {
             Some((last, serial)) if last == event.session.id => serial,
             _ => self.session_of(event.session.id)?,
         };
-        let Some(index) = event.registry.event_index(event.schema.code) else { return Ok(()) };
-        let row = self.row(registry, index)?;
+        let row = self.row(registry, event.index())?;
         for value in event.values() {
             value::push(row, &value);
         }

@@ -16,10 +16,15 @@ mod follow;
 pub mod golden;
 mod json;
 mod listen;
+mod mps;
+#[path = "../../../telemetry-foreign/tests/suite/mps/made.rs"]
+mod mps_made;
 #[cfg(target_os = "linux")]
 mod processes;
 mod py;
 mod recover;
+#[path = "../../../telemetry-foreign/tests/suite/reference.rs"]
+mod reference;
 mod relations;
 mod replay;
 mod report;
