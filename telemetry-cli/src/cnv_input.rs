@@ -92,14 +92,16 @@ pub(crate) fn too_long() -> String {
 /// Lines that could not be read: some are shown, all are counted.
 pub(crate) struct Wrongs {
     name: String,
+    is_mps: bool,
     number: u64,
 }
 
 impl Wrongs {
     const SHOWN: u64 = 10;
 
-    pub(crate) fn new(name: String) -> Wrongs {
-        Wrongs { name, number: 0 }
+    /// For an input of this name; `is_mps` says that nobody told which relation its events are from.
+    pub(crate) fn new(name: String, is_mps: bool) -> Wrongs {
+        Wrongs { name, is_mps, number: 0 }
     }
 
     pub(crate) fn add(&mut self, line: u64, why: &str) {
@@ -110,7 +112,10 @@ impl Wrongs {
     }
 
     pub(crate) fn end(&self, events: u64) -> Outcome {
-        let Wrongs { name, number } = self;
+        let Wrongs { name, is_mps, number } = self;
+        if *is_mps && *number > 0 {
+            report("without --registry FILE, cnv text is taken for that of the MPS's events");
+        }
         let verdict = if *number == 0 { "read" } else { "incomplete" };
         let left_out =
             if *number == 0 { String::new() } else { format!(", {} left out", count(*number, "line")) };

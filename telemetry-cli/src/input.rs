@@ -83,6 +83,11 @@ impl InputArgs {
 }
 
 impl RegistryArgs {
+    /// True if none was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.registry.is_empty()
+    }
+
     pub(crate) fn load(&self) -> Result<Vec<Given>, Failure> {
         let mut registries = Vec::new();
         for path in &self.registry {

@@ -175,7 +175,7 @@ impl Args {
         transaction: Transaction<'_>,
     ) -> Result<(bool, Outcome), Failure> {
         let registries = registries_of_text(self.registries.load()?);
-        let log = TextLog::open(file, &registries)?;
+        let log = TextLog::open(file, &registries, self.registries.is_empty())?;
         let mut schema = self.schema(&transaction)?;
         let load = Load::new(&transaction, &mut schema, self.verbose)?;
         let len = log.len();

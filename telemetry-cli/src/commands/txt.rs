@@ -61,7 +61,7 @@ impl Args {
             true => Progress::hidden(),
             false => Progress::of_bytes(lines.len()),
         };
-        let mut wrong = Wrongs::new(display(log));
+        let mut wrong = Wrongs::new(display(log), self.common.input.registries.is_empty());
         let mut text = TxtOfCnv::new(&registries);
         let mut events = 0_u64;
         while let Some(line) = lines.next()? {

@@ -22,10 +22,10 @@ pub(crate) struct TextLog<'r> {
 }
 
 impl<'r> TextLog<'r> {
-    /// Text of the events of some registries, the first of which that has a code counts.
-    pub(crate) fn open(path: &Path, registries: &'r [Registry]) -> Result<Self, Failure> {
+    /// Text of the events of some registries, the first of which that has a code counts. `is_mps`: nobody told which.
+    pub(crate) fn open(path: &Path, registries: &'r [Registry], is_mps: bool) -> Result<Self, Failure> {
         let lines = Lines::open(path)?;
-        Ok(TextLog { log: Log::new(path), lines, wrongs: Wrongs::new(display(path)), registries })
+        Ok(TextLog { log: Log::new(path), lines, wrongs: Wrongs::new(display(path), is_mps), registries })
     }
 
     /// Bytes of the text; none where nobody knows.
