@@ -157,6 +157,11 @@ impl Verdict {
         }
     }
 
+    /// The same of a log that was looked through, and has so many events.
+    pub(crate) fn looked_through(self, events: u64, bytes: Option<u64>) -> Verdict {
+        Verdict { events, bytes: bytes.unwrap_or(self.bytes), ..self }
+    }
+
     /// Says it on standard error.
     pub(crate) fn report(&self, strict: bool) -> Outcome {
         let outcome = Outcome::problems_if(self.is_broken() || strict && !self.complete);

@@ -64,7 +64,10 @@ impl Args {
 
     fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs) -> Ended {
         let events = reader.events().map_err(cannot_read)?;
+        let counts = events.log_counts().unwrap_or_default();
+        let all = counts.iter().map(|count| count.count).sum();
         let verdict = Verdict::new(&events.completeness(), events.sessions(), inputs);
+        let verdict = verdict.looked_through(all, inputs.len());
         let info = LogInfo::new(&events, &verdict);
         let mut output = self.output.open()?;
         if self.json {

@@ -72,12 +72,17 @@ fn unknown_events_and_line_feeds() {
     let folder = Folder::new().with("u.log", [beginning(1_000), unknown, feed, sync(3_000, 2_000)].concat());
     let cnv = folder.run("cnv u.log");
     let text = String::from_utf8(cnv.stdout).unwrap();
-    assert!(text.ends_with("\n00000000000007D0  12C\n0000000000000834   21 9 \"two\nlines\"\n0000000000000BB8   1C 7D0\n"));
+    assert!(text.ends_with(
+        "\n00000000000007D0  12C\n0000000000000834   21 9 \"two\nlines\"\n0000000000000BB8   1C 7D0\n"
+    ));
     assert_eq!(cnv.code, Some(0), "{}", cnv.stderr);
     let txt = String::from_utf8(folder.run("txt u.log").stdout).unwrap();
     assert!(txt.contains("\n00000000000007D0 012C [Unknown]           Unknown event.\n"), "{txt}");
     assert!(txt.contains("string:\"two\\nlines\" \n"), "{txt}");
-    assert_eq!(folder.run_on("txt", b"00000000000007D0  12C\n").stdout, b"00000000000007D0 012C [Unknown]           Unknown event.\n");
+    assert_eq!(
+        folder.run_on("txt", b"00000000000007D0  12C\n").stdout,
+        b"00000000000007D0 012C [Unknown]           Unknown event.\n"
+    );
 }
 
 /// Rows by table, and what the first event's rows are.
@@ -110,17 +115,30 @@ fn database() {
     let rows = rows(&database);
     let of = |table: &str| rows.iter().find(|(name, _)| name == table).map(|(_, rows)| *rows);
     let expected = [
-        ("EVENT_PoolAlloc", 3), ("EVENT_Intern", 2), ("EVENT_Label", 1), ("EVENT_LabelPointer", 1),
-        ("EVENT_EventClockSync", 4), ("EVENT_SegAlloc", 0), ("event_kind", 7), ("event_type", 92),
-        ("event_param", 317), ("event_log", 1),
+        ("EVENT_PoolAlloc", 3),
+        ("EVENT_Intern", 2),
+        ("EVENT_Label", 1),
+        ("EVENT_LabelPointer", 1),
+        ("EVENT_EventClockSync", 4),
+        ("EVENT_SegAlloc", 0),
+        ("event_kind", 7),
+        ("event_type", 92),
+        ("event_param", 317),
+        ("event_log", 1),
     ];
     for (table, rows) in expected {
         assert_eq!(of(table), Some(rows), "{table}");
     }
     // The real program leaves the opening quote and the backslashes in, and cuts words from 2^63 on.
-    assert_eq!(column(&database, "SELECT string FROM EVENT_Intern WHERE stringId = 2"), ["Text(\"a \\\"pool\\\" \\\\ of mine\")"]);
+    assert_eq!(
+        column(&database, "SELECT string FROM EVENT_Intern WHERE stringId = 2"),
+        ["Text(\"a \\\"pool\\\" \\\\ of mine\")"]
+    );
     assert_eq!(column(&database, "SELECT size FROM EVENT_PoolAlloc WHERE time = 2900"), ["Integer(-1)"]);
-    assert_eq!(column(&database, "SELECT ident FROM event_param WHERE type = 73 AND param_index = 1"), ["Text(\"refIO\")"]);
+    assert_eq!(
+        column(&database, "SELECT ident FROM event_param WHERE type = 73 AND param_index = 1"),
+        ["Text(\"refIO\")"]
+    );
     // What is there is not loaded again.
     let again = folder.run("sql -o mps.db mpsio.log");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
@@ -138,7 +156,9 @@ fn run_as(folder: &Folder, name: &str, args: &str, input: &[u8]) -> Run {
     use std::os::unix::process::CommandExt;
     let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry"));
     command.arg0(name).args(args.split_whitespace()).current_dir(folder.path(""));
-    for variable in ["MPS_TELEMETRY_FILENAME", "MPS_TELEMETRY_DATABASE", "TELEMETRY_FILENAME", "TELEMETRY_DATABASE"] {
+    for variable in
+        ["MPS_TELEMETRY_FILENAME", "MPS_TELEMETRY_DATABASE", "TELEMETRY_FILENAME", "TELEMETRY_DATABASE"]
+    {
         command.env_remove(variable);
     }
     run(&mut command, input)
@@ -186,14 +206,23 @@ fn other_versions_and_damage() {
     let folder = Folder::new().with("other.log", other).with("cut.log", cut);
     let refused = folder.run("cnv other.log");
     assert_eq!((refused.code, refused.stdout.len()), (Some(1), 0));
-    assert!(refused.stderr.contains("EventInit at 0 says events of version 2.1.0 of the MPS"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("EventInit at 0 says events of version 2.1.0 of the MPS"),
+        "{}",
+        refused.stderr
+    );
     let lenient = folder.run("cnv --lenient other.log");
     assert_eq!((lenient.code, lenient.stdout.iter().filter(|byte| **byte == b'\n').count()), (Some(0), 3));
     let cut = folder.run("cnv cut.log");
     assert_eq!(cut.code, Some(1));
     let lines: Vec<&str> = made::SMALL.lines().collect();
     assert_same(&cut.stdout, (lines[..19].join("\n") + "\n").as_bytes(), "cut");
-    assert!(cut.stderr.contains("the log ends 15 bytes into the head") || cut.stderr.contains("the log ends 15 bytes into EventClockSync, which has 24"), "{}", cut.stderr);
+    assert!(
+        cut.stderr.contains("the log ends 15 bytes into the head")
+            || cut.stderr.contains("the log ends 15 bytes into EventClockSync, which has 24"),
+        "{}",
+        cut.stderr
+    );
 }
 
 #[test]
@@ -213,7 +242,8 @@ fn real_logs() {
     let Some(logs) = reference::folder("mps") else { return };
     for name in reference::names(&logs, ".mpsio.log") {
         let read = |end: &str| reference::read(&logs.join(format!("{name}{end}")));
-        let (Some(log), Some(cnv), Some(txt)) = (read(".mpsio.log"), read(".cnv.txt"), read(".txt.txt")) else {
+        let (Some(log), Some(cnv), Some(txt)) = (read(".mpsio.log"), read(".cnv.txt"), read(".txt.txt"))
+        else {
             continue;
         };
         let folder = Folder::new().with("mpsio.log", log);
@@ -245,7 +275,8 @@ fn real_logs() {
         for create in schema.lines().filter(|line| line.starts_with("CREATE TABLE EVENT_")) {
             let (head, columns) = create.split_once('(').unwrap();
             let table = head.trim_start_matches("CREATE TABLE ").trim();
-            let names = columns.split(',').map(|column| column.split_whitespace().next().unwrap().trim_matches('"'));
+            let names =
+                columns.split(',').map(|column| column.split_whitespace().next().unwrap().trim_matches('"'));
             let names = names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
             let found = connection.prepare(&format!("SELECT {names} FROM {table}"));
             assert!(found.is_ok(), "{table}: {:?}", found.err());
