@@ -10,7 +10,7 @@ use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image, with_header};
 
 /// Commands that read a stream; `-o FILE`, where they have it, may stand behind.
-const READERS: [&str; 12] = [
+const READERS: [&str; 14] = [
     "print FILE",
     "print --json FILE",
     "print --order stream FILE",
@@ -23,13 +23,20 @@ const READERS: [&str; 12] = [
     "stats --json FILE",
     "spans FILE",
     "spans --csv FILE",
+    "convert --to telemetry FILE",
+    "convert --to ghc-eventlog FILE",
 ];
 
 /// The others that take a file, and one that they can read.
-const OTHERS: [(&str, &str); 3] = [
+const OTHERS: [(&str, &str); 8] = [
     ("recover FILE", "app.ring"),
     ("check FILE", "events.toml"),
     ("txt --registry events.toml -l FILE", "cnv.txt"),
+    ("show FILE", "made.eventlog"),
+    ("print --format ghc-eventlog FILE", "made.eventlog"),
+    ("mono-debug FILE", "made.mlpd"),
+    ("mono-report FILE", "made.mlpd"),
+    ("convert --to telemetry --format mps FILE", "made.mpsio.log"),
 ];
 
 /// Those that need none.
@@ -63,6 +70,11 @@ fn folder() -> Folder {
         .with("events.lock", released(GC))
         .with("cnv.txt", "000000000000000A  101\n");
     std::fs::create_dir(folder.path("folder")).unwrap();
+    for (format, made) in
+        [("ghc-eventlog", "made.eventlog"), ("mono", "made.mlpd"), ("mps", "made.mpsio.log")]
+    {
+        check(&folder, &format!("convert --to {format} -o {made} whole.tel"), 0, "complete: ");
+    }
     folder
 }
 
