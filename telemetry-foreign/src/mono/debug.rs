@@ -7,11 +7,11 @@ use telemetry_decode::{Damage, LogBytes};
 use super::decode::{Item, Visit, decode};
 use super::header::FileHead;
 use super::known::Known;
-use super::layout::{Entry, Version};
+use super::layout::Version;
 use super::read_ahead::ReadAhead;
 use super::stack::{Left, Stack, Stacks};
 use super::text::Text;
-use super::walk::{Layouts, Placed, Step, Walk, length_damage};
+use super::walk::{Layouts, Placed, Step, Walk};
 use super::what::What;
 use super::words;
 
@@ -27,18 +27,18 @@ const FULL: usize = 64 << 10;
 /// # Errors
 /// Those of the input and of the output.
 pub fn debug(bytes: &mut LogBytes<'_>, out: &mut dyn Write) -> io::Result<Vec<Damage>> {
-    let layouts = Layouts::new(&super::registry());
+    let layouts = Layouts::shared();
     let mut lines = Lines::default();
     let mut ahead = ReadAhead::new(bytes.len());
     let (mut heads, mut damaged) = (Vec::<FileHead>::new(), Vec::new());
-    let mut walk = Walk::new(&layouts);
+    let mut walk = Walk::new(layouts);
     loop {
         match walk.next(bytes)? {
             Step::End => break,
             Step::Damage(damage) => damaged.push(damage),
             Step::File(head) => {
                 if head.version == Version::Seventeen && heads.is_empty() {
-                    lines.all = all_names(&layouts, bytes)?;
+                    lines.all = all_names(layouts, bytes)?;
                 }
                 ahead.read_to(walk.at());
                 heads.push(*head);
@@ -52,7 +52,6 @@ pub fn debug(bytes: &mut LogBytes<'_>, out: &mut dyn Write) -> io::Result<Vec<Da
                 let decoded = decode(layout, &placed.head, payload, &mut lines);
                 ahead.read_to(placed.payload_at() + placed.len as u64);
                 lines.stacks.all[lines.thread].1.last = decoded.ticks;
-                damaged.extend(length_damage(&placed));
                 damaged.extend(placed.damage(&decoded));
             }
         }
@@ -87,7 +86,7 @@ fn all_names(layouts: &Layouts, bytes: &mut LogBytes<'_>) -> io::Result<Known> {
 struct AllNames(Known);
 
 impl Visit for AllNames {
-    fn call(&mut self, _: &Entry, _: u64, _: u64, _: usize, _: usize) {}
+    fn call(&mut self, _: What, _: u64, _: u64, _: usize, _: usize) {}
 
     fn event(&mut self, item: &Item<'_>) {
         self.0.take(item);
@@ -193,10 +192,10 @@ fn ended_oddly(is_backward: bool, is_bigger: bool, name: impl Fn(&mut Vec<u8>), 
 
 impl Visit for Lines {
     #[inline]
-    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, _: usize, _: usize) {
+    fn call(&mut self, what: What, ticks: u64, method: u64, _: usize, _: usize) {
         let Stacks { all, room, .. } = &mut self.stacks;
         let stack: &mut Stack = &mut all[self.thread].1;
-        let words = match entry.what {
+        let words = match what {
             What::MethodEnter => {
                 stack.enter(method, 0, ticks, room);
                 "enter method "

@@ -9,8 +9,8 @@ use super::what::What;
 
 /// Who is given the events of a buffer, in their order.
 pub(super) trait Visit {
-    /// An event with nothing but a method: most are.
-    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, at: usize, end: usize);
+    /// An enter or a leave: most events are.
+    fn call(&mut self, what: What, ticks: u64, method: u64, at: usize, end: usize);
 
     /// Any other event.
     fn event(&mut self, item: &Item<'_>);
@@ -103,6 +103,7 @@ pub(super) fn decode(layout: &Layout, head: &BufferHead, payload: &[u8], visit: 
         values: [0; MAX_FIELDS],
         lists: [Vec::new(), Vec::new()],
         single_end: 0,
+        given: 0,
     };
     let mut end = 0;
     let wrong = loop {
@@ -114,7 +115,8 @@ pub(super) fn decode(layout: &Layout, head: &BufferHead, payload: &[u8], visit: 
             break None;
         }
     };
-    Decoded { end, wrong, ticks: decoder.ticks }
+    // Counters of a list that is wrong further on are whole.
+    Decoded { end: end.max(decoder.given), wrong, ticks: decoder.ticks }
 }
 
 struct Decoder<'b> {
@@ -127,6 +129,8 @@ struct Decoder<'b> {
     values: [u64; MAX_FIELDS],
     lists: [Vec<u64>; 2],
     single_end: usize,
+    /// Where the last event that was given ends, unless it is a call.
+    given: usize,
 }
 
 impl<'b> Decoder<'b> {
@@ -135,20 +139,20 @@ impl<'b> Decoder<'b> {
     fn next(&mut self, visit: &mut impl Visit) -> Result<(), Wrong> {
         let at = self.bytes.at;
         let Some(code) = self.bytes.byte() else { return Ok(()) };
-        let layout = self.layout;
-        let entry = layout.first(code).ok_or(Wrong::Code(code))?;
-        if entry.is_call {
+        if let Some(what) = self.layout.call(code) {
             let ticks = self.bytes.unsigned().ok_or(Wrong::Cut)?;
             let distance = self.bytes.signed().ok_or(Wrong::Cut)?;
             self.ticks = self.ticks.wrapping_add(ticks);
             self.method = self.method.wrapping_add(distance);
-            visit.call(entry, self.ticks, self.method, at, self.bytes.at);
+            visit.call(what, self.ticks, self.method, at, self.bytes.at);
             return Ok(());
         }
+        let entry = self.layout.first(code).ok_or(Wrong::Code(code))?;
         self.other(entry, at, visit)
     }
 
     /// An event that is no call, of which the first byte was read.
+    #[inline(never)]
     fn other(&mut self, mut entry: &'b Entry, at: usize, visit: &mut impl Visit) -> Result<(), Wrong> {
         let earlier = self.ticks;
         if entry.row.is_timed {
@@ -301,6 +305,7 @@ impl<'b> Decoder<'b> {
 
     #[inline(always)]
     fn give(&mut self, entry: &Entry, what: What, count: usize, at: usize, visit: &mut impl Visit) {
+        self.given = self.bytes.at;
         visit.event(&Item {
             entry,
             what,

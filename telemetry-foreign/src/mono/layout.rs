@@ -126,12 +126,8 @@ pub(super) struct Entry {
     pub(super) index: usize,
     pub(super) row: Row,
     pub(super) what: What,
-    /// Index of the event in the relation.
-    pub(super) event: u32,
     /// Bit of its kind there.
     pub(super) kind: u8,
-    /// Only a method behind the time: the events that most logs are full of.
-    pub(super) is_call: bool,
     /// Most elements of a list.
     pub(super) most: u64,
     /// Index of the text that names what the first parameter points to.
@@ -145,6 +141,10 @@ pub(super) struct Layout {
     entries: Vec<Entry>,
     /// By first byte: index of its first entry, or [`Layout::UNKNOWN`].
     first: [u8; 256],
+    /// By first byte: the event, if it has nothing but a method behind the time. Most events are such.
+    calls: [Option<What>; 256],
+    /// Bit of the kind of calls.
+    pub(super) call_kind: u8,
     /// By event: its index in the relation.
     indices: Vec<u32>,
 }
@@ -159,14 +159,18 @@ impl Layout {
         };
         let indices: Vec<u32> = What::ALL.iter().map(|(_, name)| index(name)).collect();
         let mut entries: Vec<Entry> = Vec::new();
+        let (mut calls, mut call_kind) = ([None; 256], 0);
         for row in version.rows() {
             let Some(what) = What::of(row.name) else { continue };
             let event = indices[what as usize];
             let kind = registry.events.get(event as usize).map_or(0, |event| registry.kind_of(event).bit);
-            let is_call = row.is_timed && row.fields == [Field::Method] && row.list == List::None;
+            if row.is_timed && row.fields == [Field::Method] && row.list == List::None {
+                calls[usize::from(row.code)] = Some(what);
+                call_kind = kind;
+            }
             let most = most_elements(registry, event as usize);
             let name = name_param(registry, event as usize);
-            entries.push(Entry { index: 0, row: *row, what, event, kind, is_call, most, name });
+            entries.push(Entry { index: 0, row: *row, what, kind, most, name });
         }
         entries.sort_by_key(|entry| entry.row.code);
         let mut first = [Layout::UNKNOWN; 256];
@@ -174,13 +178,19 @@ impl Layout {
             entry.index = index;
             first[usize::from(entry.row.code)] = index as u8;
         }
-        Layout { version, entries, first, indices }
+        Layout { version, entries, first, calls, call_kind, indices }
     }
 
     /// The index of an event in the relation.
     #[inline]
     pub(super) fn index(&self, what: What) -> u32 {
         self.indices[what as usize]
+    }
+
+    /// The event of a first byte that has nothing but a method behind the time.
+    #[inline(always)]
+    pub(super) fn call(&self, code: u8) -> Option<What> {
+        self.calls[usize::from(code)]
     }
 
     /// The first entry of a first byte.

@@ -9,11 +9,11 @@ use telemetry_schema::Registry;
 use super::calls::Calls;
 use super::decode::{Item, Visit, decode};
 use super::header::{BUFFER_LEN, BufferHead, FileHead};
-use super::layout::{Entry, Layout, Version};
+use super::layout::{Layout, Version};
 use super::names::Names;
 use super::order::{self, Key};
 use super::page::PageEvents;
-use super::walk::{Layouts, Placed, Step, Walk, length_damage};
+use super::walk::{Layouts, Placed, Step, Walk};
 use super::what::What;
 
 /// Damaged ranges that are listed; the rest of a log that has more is one range.
@@ -28,16 +28,14 @@ pub struct MonoLog {
     registries: [Registry; 2],
     /// Of each of them: its index among those of the log, if the log has events of it.
     used: [Option<usize>; 2],
-    layouts: Layouts,
+    layouts: &'static Layouts,
 }
 
 impl MonoLog {
     /// Understands logs of both versions; which one it is, the log says.
     pub fn new() -> MonoLog {
         let registries = [super::registry_of_one(), super::registry()];
-        // Events that version 1 has are the first ones of both.
-        let layouts = Layouts::new(&registries[1]);
-        MonoLog { registries, used: [None; 2], layouts }
+        MonoLog { registries, used: [None; 2], layouts: Layouts::shared() }
     }
 }
 
@@ -52,7 +50,7 @@ impl Log for MonoLog {
         let mut survey = Survey::default();
         self.used = [None; 2];
         let mut run: Option<Run> = None;
-        let mut walk = Walk::new(&self.layouts);
+        let mut walk = Walk::new(self.layouts);
         loop {
             match walk.next(bytes)? {
                 Step::End => break,
@@ -178,7 +176,7 @@ impl Run {
             first_ticks: first,
             note: Note { version: layout.version, index: placed.index, order }.bits(),
         });
-        for damage in [length_damage(placed), placed.damage(&decoded)].into_iter().flatten() {
+        if let Some(damage) = placed.damage(&decoded) {
             note(&mut survey.damage, damage);
         }
         Ok(())
@@ -274,9 +272,9 @@ impl<'c> Counted<'c> {
 
 impl Visit for Counted<'_> {
     #[inline]
-    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, _: usize, _: usize) {
-        for what in self.calls.read(entry.what, method).0 {
-            self.count(self.layout.index(*what), (ticks, entry.kind));
+    fn call(&mut self, what: What, ticks: u64, method: u64, _: usize, _: usize) {
+        for what in self.calls.read(what, method).0 {
+            self.count(self.layout.index(*what), (ticks, self.layout.call_kind));
         }
     }
 

@@ -28,6 +28,8 @@ mod what;
 mod words;
 mod write;
 
+use std::sync::OnceLock;
+
 use telemetry_schema::{Registry, Sort};
 
 pub use debug::debug;
@@ -48,10 +50,16 @@ pub fn recognize(first: &[u8]) -> bool {
 /// # Panics
 /// Never: the text is part of this crate, and tests parse it.
 pub fn registry() -> Registry {
-    match telemetry_schema::parse(REGISTRY) {
+    parsed().clone()
+}
+
+/// The relation, which is parsed once.
+fn parsed() -> &'static Registry {
+    static PARSED: OnceLock<Registry> = OnceLock::new();
+    PARSED.get_or_init(|| match telemetry_schema::parse(REGISTRY) {
         Ok(registry) => registry,
         Err(invalid) => unreachable!("{}", invalid.render("registries/mono.toml", REGISTRY)),
-    }
+    })
 }
 
 /// Codes below this one are events of data version 1.
@@ -60,6 +68,11 @@ const CODES_OF_ONE: u16 = 0x20;
 /// The events that data version 1 has: the relation before those of version 17 were added to it. A log of version 1
 /// need not carry more.
 pub fn registry_of_one() -> Registry {
+    static ONE: OnceLock<Registry> = OnceLock::new();
+    ONE.get_or_init(part_of_one).clone()
+}
+
+fn part_of_one() -> Registry {
     let mut registry = registry();
     registry.version = telemetry_schema::Version { minor: 0, ..registry.version };
     registry.events.retain(|event| event.code < CODES_OF_ONE);

@@ -6,7 +6,7 @@ use telemetry_schema::{Count, Registry, Sort};
 use super::calls::Calls;
 use super::decode::{Item, Visit};
 use super::header::{BUFFER_LEN, BufferHead};
-use super::layout::{Entry, Layout};
+use super::layout::Layout;
 use super::order::{self, Key};
 use super::what::What;
 
@@ -57,8 +57,8 @@ impl<'p> PageEvents<'p> {
 
 impl Visit for PageEvents<'_> {
     #[inline]
-    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, at: usize, end: usize) {
-        let (events, has_method) = self.calls.read(entry.what, method);
+    fn call(&mut self, what: What, ticks: u64, method: u64, at: usize, end: usize) {
+        let (events, has_method) = self.calls.read(what, method);
         for what in events {
             let event = self.layout.index(*what) as usize;
             let mut event = self.page.event(self.index, event, ticks, BUFFER_LEN + at, end - at);
@@ -66,7 +66,7 @@ impl Visit for PageEvents<'_> {
                 event.number(method);
             }
             if let Some(keys) = &mut self.keys {
-                keys.push((ticks, entry.kind));
+                keys.push((ticks, self.layout.call_kind));
             }
         }
     }

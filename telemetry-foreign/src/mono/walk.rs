@@ -2,13 +2,14 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use telemetry_decode::{Cause, Damage, LogBytes};
-use telemetry_schema::Registry;
 
-use super::decode::{Item, Visit, decode};
+use super::decode::{Decoded, Item, Visit, decode};
 use super::header::{BUFFER_LEN, BadFile, BufferHead, FILE_LEN, FileHead, MAX_TEXT, is_buffer, is_file};
-use super::layout::{Entry, Layout, Version};
+use super::layout::{Layout, Version};
+use super::what::What;
 
 /// Most bytes of events in a buffer. Mono's are 64 KiB, or as long as their one event.
 pub(super) const MAX_PAYLOAD: usize = 4 << 20;
@@ -32,11 +33,17 @@ pub(super) struct Layouts {
 }
 
 impl Layouts {
-    pub(super) fn new(registry: &Registry) -> Layouts {
-        Layouts {
-            one: Layout::new(Version::One, registry),
-            seventeen: Layout::new(Version::Seventeen, registry),
-        }
+    /// They are made once.
+    pub(super) fn shared() -> &'static Layouts {
+        static SHARED: OnceLock<Layouts> = OnceLock::new();
+        SHARED.get_or_init(|| {
+            // Events that version 1 has are the first ones of its own relation, too.
+            let registry = super::parsed();
+            Layouts {
+                one: Layout::new(Version::One, registry),
+                seventeen: Layout::new(Version::Seventeen, registry),
+            }
+        })
     }
 
     pub(super) fn of(&self, version: Version) -> &Layout {
@@ -77,11 +84,18 @@ impl Placed {
         self.at + BUFFER_LEN as u64
     }
 
-    /// What is wrong with it, if it could not be decoded to its end.
-    pub(super) fn damage(&self, decoded: &super::decode::Decoded) -> Option<Damage> {
-        let wrong = decoded.wrong.as_ref()?;
-        let range = self.payload_at() + decoded.end as u64..self.payload_at() + self.len as u64;
-        Some(damage(range, wrong.to_string()))
+    /// What is wrong with it, if anything is.
+    pub(super) fn damage(&self, decoded: &Decoded) -> Option<Damage> {
+        if let Some(wrong) = &decoded.wrong {
+            let range = self.payload_at() + decoded.end as u64..self.payload_at() + self.len as u64;
+            return Some(damage(range, wrong.to_string()));
+        }
+        if i64::from(self.head.len) == self.len as i64 {
+            return None;
+        }
+        // No event is lost by it.
+        let why = format!("a buffer of {} bytes, found {} before the next header", self.head.len, self.len);
+        Some(damage(self.at + 4..self.at + 4, why))
     }
 }
 
@@ -197,16 +211,6 @@ impl<'l> Walk<'l> {
     }
 }
 
-/// A buffer's length is wrong, and the one that it was taken for is another.
-pub(super) fn length_damage(placed: &Placed) -> Option<Damage> {
-    let found = placed.head.len;
-    if i64::from(found) == placed.len as i64 {
-        return None;
-    }
-    let why = format!("a buffer of {found} bytes, found {} before the next header", placed.len);
-    Some(damage(placed.at..placed.payload_at(), why))
-}
-
 fn is_header(bytes: &[u8]) -> bool {
     is_file(bytes) || is_buffer(bytes)
 }
@@ -233,6 +237,6 @@ fn search(bytes: &mut LogBytes<'_>, from: u64, accept: fn(&[u8]) -> bool) -> io:
 struct Nobody;
 
 impl Visit for Nobody {
-    fn call(&mut self, _: &Entry, _: u64, _: u64, _: usize, _: usize) {}
+    fn call(&mut self, _: What, _: u64, _: u64, _: usize, _: usize) {}
     fn event(&mut self, _: &Item<'_>) {}
 }

@@ -10,6 +10,7 @@ use super::encode::{Draft, Kept};
 use super::facts;
 use super::header::BufferHead;
 use super::layout::{Layout, Version};
+use super::walk::Layouts;
 use super::what::What;
 use crate::Written;
 
@@ -30,10 +31,8 @@ const MOST_HELD: usize = 256 << 20;
 /// # Errors
 /// Those of the source and of the output.
 pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
-    let registry = super::registry();
-    let layout = Layout::new(Version::One, &registry);
     let mut writer = Writer {
-        layout: &layout,
+        layout: Layouts::shared().of(Version::One),
         out,
         session: None,
         open: HashMap::new(),

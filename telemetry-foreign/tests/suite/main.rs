@@ -1,5 +1,6 @@
 //! Logs of other systems: read, written, damaged, and compared with what the systems' own tools print.
 
 mod ghc;
+mod mono;
 mod mps;
 mod reference;

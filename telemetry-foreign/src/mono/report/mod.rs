@@ -15,7 +15,7 @@ use telemetry_decode::{Damage, LogBytes};
 
 use super::decode::decode;
 use super::header::FileHead;
-use super::walk::{Layouts, Step, Walk, length_damage};
+use super::walk::{Layouts, Step, Walk};
 use tally::Tally;
 
 /// What a report shows.
@@ -37,8 +37,8 @@ pub fn report(
     options: ReportOptions,
     out: &mut dyn Write,
 ) -> io::Result<Vec<Damage>> {
-    let layouts = Layouts::new(&super::registry());
-    let mut walk = Walk::new(&layouts);
+    let layouts = Layouts::shared();
+    let mut walk = Walk::new(layouts);
     let mut damaged = Vec::new();
     let mut heads = Vec::<FileHead>::new();
     let mut tally = Tally::new(options.traces);
@@ -63,7 +63,6 @@ pub fn report(
                 let payload = &payload[..placed.len.min(payload.len())];
                 let decoded = decode(layouts.of(placed.version), &placed.head, payload, &mut tally);
                 tally.buffer_ended(decoded.ticks);
-                damaged.extend(length_damage(&placed));
                 damaged.extend(placed.damage(&decoded));
             }
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::heap::Shot;
 use super::order::{chained, large_slot, monitor_slot, probed, small_slot};
-use super::tally::{Method, Oddity, Tally};
+use super::tally::{Oddity, Tally, Times};
 use super::traces::{Sums, Traces};
 use super::{ReportOptions, samples};
 use crate::mono::header::FileHead;
@@ -178,12 +178,11 @@ impl Tables<'_> {
 
     fn methods(&mut self) {
         let methods = &self.tally.methods.all;
-        let total = |method: &Method| method.own_time.wrapping_add(method.in_callees);
+        let times = &self.tally.methods.times;
         let mut order = chained(methods.iter().map(|method| large_slot(method.address)));
-        order.retain(|index| methods[*index].calls > 0);
-        order.sort_by_key(|index| Reverse(total(&methods[*index])));
-        let shown =
-            order.iter().filter(|index| self.options.verbose || total(&methods[**index]) >= 1_000_000);
+        order.retain(|index| times[*index].calls > 0);
+        order.sort_by_key(|index| Reverse(times[*index].total()));
+        let shown = order.iter().filter(|index| self.options.verbose || times[**index].total() >= 1_000_000);
         let shown: Vec<usize> = shown.copied().collect();
         if !shown.is_empty() {
             self.line(&format!(
@@ -193,13 +192,14 @@ impl Tables<'_> {
         }
         for index in shown {
             let method = &methods[index];
-            let (all, own) = (total(method) / 1_000_000, method.own_time / 1_000_000);
-            self.out.text(&format!("{all:8} {own:8} {:10} ", method.calls));
+            let Times { calls, own, .. } = times[index];
+            let (all, own) = (times[index].total() / 1_000_000, own / 1_000_000);
+            self.out.text(&format!("{all:8} {own:8} {calls:10} "));
             self.method_name(method.address);
             self.out.text("\n");
             self.traces(&method.traces, "calls");
         }
-        let calls: u64 = order.iter().map(|index| methods[*index].calls).sum();
+        let calls: u64 = order.iter().map(|index| times[*index].calls).sum();
         if calls > 0 {
             self.line(&format!("Total calls: {calls}"));
         }

@@ -8,18 +8,19 @@ use super::listed::Listed;
 use super::traces::{Sums, Traces};
 use crate::mono::decode::{Item, Visit};
 use crate::mono::header::BufferHead;
-use crate::mono::layout::Entry;
 use crate::mono::stack::{Ended, Frame, Left, Stack, Stacks};
 use crate::mono::what::What;
 
 /// Places of the cache of methods, a power of two.
-const CACHE: usize = 2048;
+const CACHE: usize = 512;
 
 /// Sums of a log.
 pub(super) struct Tally {
     pub(super) methods: Methods,
     pub(super) classes: Classes,
     pub(super) stacks: Stacks,
+    /// The stack of the thread whose buffer this is, while it is.
+    stack: Stack,
     /// By thread, as the stacks are.
     threads: Vec<Thread>,
     thread: usize,
@@ -74,6 +75,8 @@ struct Thread {
 pub(super) struct Methods {
     index: HashMap<u64, u32>,
     pub(super) all: Vec<Method>,
+    /// Of each: its calls.
+    pub(super) times: Vec<Times>,
     cache: Box<[(u64, u32); CACHE]>,
 }
 
@@ -81,13 +84,24 @@ pub(super) struct Methods {
 #[derive(Default)]
 pub(super) struct Method {
     pub(super) address: u64,
-    pub(super) calls: u64,
-    pub(super) own_time: u64,
-    pub(super) in_callees: u64,
     pub(super) name: Option<Box<[u8]>>,
     pub(super) code: u64,
     pub(super) len: i32,
     pub(super) traces: Sums,
+}
+
+/// The calls of a method that have ended.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) calls: u64,
+    pub(super) own: u64,
+    pub(super) in_callees: u64,
+}
+
+impl Times {
+    pub(super) fn total(&self) -> u64 {
+        self.own.wrapping_add(self.in_callees)
+    }
 }
 
 impl Methods {
@@ -108,9 +122,10 @@ impl Methods {
 
     #[inline(never)]
     fn find(&mut self, address: u64, place: usize) -> u32 {
-        let all = &mut self.all;
+        let (all, times) = (&mut self.all, &mut self.times);
         let index = *self.index.entry(address).or_insert_with(|| {
             all.push(Method { address, ..Method::default() });
+            times.push(Times::default());
             all.len() as u32 - 1
         });
         self.cache[place] = (address, index);
@@ -196,10 +211,12 @@ impl Tally {
             methods: Methods {
                 index: HashMap::new(),
                 all: Vec::new(),
+                times: Vec::new(),
                 cache: Box::new([(0, u32::MAX); CACHE]),
             },
             classes: Classes::default(),
             stacks: Stacks::default(),
+            stack: Stack::default(),
             threads: Vec::new(),
             thread: 0,
             traces: wants_traces.then(Traces::default),
@@ -228,11 +245,13 @@ impl Tally {
         self.start.get_or_insert(head.time);
         self.thread = self.stacks.of(head.thread);
         self.threads.resize_with(self.stacks.all.len(), Thread::default);
+        self.stack = std::mem::take(&mut self.stacks.all[self.thread].1);
     }
 
     /// A buffer has ended.
     pub(super) fn buffer_ended(&mut self, ticks: u64) {
-        self.stacks.all[self.thread].1.last = ticks;
+        self.stack.last = ticks;
+        self.stacks.all[self.thread].1 = std::mem::take(&mut self.stack);
     }
 
     /// The log has ended: calls that did not end now do, and what no class was known for finds its class.
@@ -271,7 +290,7 @@ impl Tally {
         class.objects += 1;
         class.bytes = class.bytes.wrapping_add(item.value(2));
         if let Some(traces) = &mut self.traces {
-            let stack = &self.stacks.all[self.thread].1.frames;
+            let stack = &self.stack.frames;
             let has_frames = matches!(item.what, What::AllocTraced | What::VtableAllocTraced);
             traces.add(&mut class.traces, has_frames.then_some(item.lists[0]), stack, item.value(2));
         }
@@ -310,7 +329,7 @@ impl Tally {
             &mut handles.destroyed_traces
         };
         if let Some(traces) = &mut self.traces {
-            let stack = &self.stacks.all[self.thread].1.frames;
+            let stack = &self.stack.frames;
             let has_frames = matches!(item.what, What::HandleCreateTraced | What::HandleDestroyTraced);
             traces.add(sums, has_frames.then_some(item.lists[0]), stack, 1);
         }
@@ -335,18 +354,19 @@ impl Tally {
         let monitor = &mut all.all[index].1;
         monitor.contentions += 1;
         if let Some(traces) = &mut self.traces {
-            let stack = &self.stacks.all[self.thread].1.frames;
+            let stack = &self.stack.frames;
             let has_frames = matches!(item.what, What::MonitorContentionTraced | What::MonitorWaitTraced);
             traces.add(&mut monitor.traces, has_frames.then_some(item.lists[0]), stack, 1);
         }
     }
 }
 
+#[inline(always)]
 fn end_call(methods: &mut Methods, oddities: &mut Vec<Oddity>, address: u64, ended: Ended) {
-    let method = &mut methods.all[ended.index as usize];
-    method.calls += 1;
-    method.own_time = method.own_time.wrapping_add(ended.time.wrapping_sub(ended.in_callees));
-    method.in_callees = method.in_callees.wrapping_add(ended.in_callees);
+    let times = &mut methods.times[ended.index as usize];
+    times.calls += 1;
+    times.own = times.own.wrapping_add(ended.time.wrapping_sub(ended.in_callees));
+    times.in_callees = times.in_callees.wrapping_add(ended.in_callees);
     if ended.is_backward || ended.in_callees > ended.time {
         odd(oddities, ended.is_backward, Oddity::Backward(address));
         odd(oddities, ended.in_callees > ended.time, Oddity::CalleesBigger(address));
@@ -364,11 +384,9 @@ fn odd(oddities: &mut Vec<Oddity>, is_so: bool, oddity: Oddity) {
 
 impl Visit for Tally {
     #[inline(always)]
-    fn call(&mut self, entry: &Entry, ticks: u64, method: u64, _: usize, _: usize) {
-        let Stacks { all, room, .. } = &mut self.stacks;
-        let Some((_, stack)) = all.get_mut(self.thread) else { return };
-        let stack: &mut Stack = stack;
-        if entry.what == What::MethodEnter {
+    fn call(&mut self, what: What, ticks: u64, method: u64, _: usize, _: usize) {
+        let (stack, room) = (&mut self.stack, &mut self.stacks.room);
+        if what == What::MethodEnter {
             let index = self.methods.of(method);
             if let Some(traces) = &mut self.traces {
                 traces.add_stack(&mut self.methods.all[index as usize].traces, &stack.frames, 1);
@@ -436,7 +454,7 @@ impl Visit for Tally {
             What::Throw | What::ThrowTraced | What::ThrowFrames => {
                 self.throws += 1;
                 if let Some(traces) = &mut self.traces {
-                    let stack = &self.stacks.all[self.thread].1.frames;
+                    let stack = &self.stack.frames;
                     let frames = (item.what != What::Throw).then_some(item.lists[0]);
                     traces.add(&mut self.throw_traces, frames, stack, 1);
                 }

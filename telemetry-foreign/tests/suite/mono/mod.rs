@@ -1,0 +1,62 @@
+//! Logs of the Mono log profiler.
+
+mod hostile;
+mod made;
+mod read;
+mod real_tool;
+mod reference;
+mod relation;
+mod round_trip;
+mod shown;
+
+use telemetry_decode::{Completeness, Damage, LogBytes, Order, Reader};
+use telemetry_foreign::mono::{self, MonoLog, ReportOptions};
+
+/// What `mono-debug` prints of a log, and what it finds damaged.
+fn debug(log: &[u8]) -> (String, Vec<Damage>) {
+    let mut text = Vec::new();
+    let damaged = mono::debug(&mut LogBytes::of_slice(log), &mut text).expect("memory can be read");
+    (String::from_utf8_lossy(&text).into_owned(), damaged)
+}
+
+/// What `mono-report` prints.
+fn report(log: &[u8], options: ReportOptions) -> (String, Vec<Damage>) {
+    let mut text = Vec::new();
+    let damaged = mono::report(&mut LogBytes::of_slice(log), options, &mut text).expect("memory can be read");
+    (String::from_utf8_lossy(&text).into_owned(), damaged)
+}
+
+/// A line for each event, in an order, and what was read.
+fn events(log: &[u8], order: Order) -> (Vec<String>, Completeness) {
+    let mut events = Reader::of_log(log, MonoLog::new()).order(order).events().expect("readable");
+    let mut lines = Vec::new();
+    while let Some(event) = events.next().expect("readable") {
+        let params = event.params().map(|param| format!(" {}:{}", param.schema.name, param.value));
+        lines.push(format!(
+            "{} {} {}{}",
+            event.thread,
+            event.ticks,
+            event.name(),
+            params.collect::<String>()
+        ));
+    }
+    (lines, events.completeness())
+}
+
+/// Fails with the first line that differs.
+fn assert_same(found: &str, expected: &str, what: &str) {
+    for (number, (found, expected)) in found.split('\n').zip(expected.split('\n')).enumerate() {
+        assert_eq!(found, expected, "{what}, line {}", number + 1);
+    }
+    assert_eq!(found.len(), expected.len(), "{what}: bytes of text");
+}
+
+/// Without what the tool of 2010 says of its own memory.
+fn without_memory(text: &str) -> String {
+    let lines =
+        text.lines().map(|line| match line.strip_suffix(')').and_then(|line| line.rsplit_once(" (0x")) {
+            Some((line, _)) if line.starts_with("alloced object") => format!("{line}\n"),
+            _ => format!("{line}\n"),
+        });
+    lines.collect()
+}

@@ -1,0 +1,89 @@
+//! Logs as events.
+
+use telemetry_decode::{Order, Reader};
+use telemetry_foreign::mono::{self, MonoLog};
+
+use super::{events, made};
+
+#[test]
+fn events_come_by_time_and_as_they_stand() {
+    let (lines, completeness) = events(&made::one(), Order::Stream);
+    assert!(completeness.is_complete(), "{completeness}");
+    assert_eq!(completeness.bytes.total(), made::one().len() as u64);
+    insta::assert_snapshot!(lines.join("\n"));
+    let (mut by_time, _) = events(&made::one(), Order::Time);
+    let ticks = |line: &String| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap();
+    assert!(by_time.is_sorted_by_key(ticks));
+    let mut stream = lines;
+    stream.sort();
+    by_time.sort();
+    assert_eq!(by_time, stream);
+}
+
+#[test]
+fn addresses_have_names_before_the_log_says_them() {
+    let log = made::one();
+    let mut events = Reader::of_log(&log, MonoLog::new()).order(Order::Stream).events().unwrap();
+    let mut names = Vec::new();
+    while let Some(event) = events.next().unwrap() {
+        if let ("MethodEnter" | "Alloc", Some(value)) = (event.name(), event.value(0)) {
+            let label = event.name_of(value.as_u64().unwrap()).and_then(|number| event.label(number));
+            names.push(label.unwrap_or("?").to_string());
+        }
+    }
+    assert_eq!(
+        names,
+        ["Prog:Main (string[])", "Prog:Main (string[])", "?", "Näme.Inner<T>", "?", "Näme.Inner<T>"]
+    );
+}
+
+#[test]
+fn facts_of_runs_and_threads() {
+    let of = |log: &[u8]| {
+        let events = Reader::of_log(log, MonoLog::new()).events().unwrap();
+        let session = &events.sessions()[0];
+        let facts = session.facts.iter().map(|(key, value)| format!("{key} = {value}\n"));
+        let threads = session.threads.iter().flat_map(|(number, facts)| {
+            facts.iter().map(move |(key, value)| format!("thread {number}: {key} = {value}\n"))
+        });
+        facts.chain(threads).collect::<String>()
+    };
+    insta::assert_snapshot!(of(&made::one()), @r#"
+    program = "prog"
+    clock = "os"
+    format = "mono-log"
+    data_version = 1
+    log_version = "0.1"
+    pid = 4242
+    pointer_size = 8
+    start_ms = 30
+    timer_overhead_ns = 7
+    thread 1: tid = 2130706434
+    thread 2: tid = 2130706433
+    thread 3: tid = 2130706434
+    thread 4: tid = 2130706435
+    "#);
+    insta::assert_snapshot!(of(&made::seventeen()), @r#"
+    program = "prog"
+    clock = "os"
+    format = "mono-log"
+    data_version = 17
+    log_version = "3.0"
+    pid = 28745
+    pointer_size = 8
+    start_ms = 1795231241000
+    timer_overhead_ns = 29
+    port = 58895
+    arguments = "log:alloc"
+    architecture = "x86-64"
+    system = "linux"
+    thread 1: tid = 4097
+    thread 1: name = "Main"
+    "#);
+}
+
+#[test]
+fn logs_are_recognized_by_their_first_bytes() {
+    assert!(mono::recognize(&made::one()) && mono::recognize(&made::seventeen()));
+    assert!(!mono::recognize(b"") && !mono::recognize(b"\x01\x5a\x50") && !mono::recognize(&[0; 4096]));
+}

@@ -1,0 +1,88 @@
+//! A log through a stream and back.
+
+use telemetry_decode::{Facts, Filter, Lane, Order, Reader, Value, Writer};
+use telemetry_foreign::{Written, mono};
+
+use super::{debug, made, without_memory};
+
+/// A log as a stream of ours, of its events by time.
+pub(crate) fn stream(log: &[u8]) -> Vec<u8> {
+    let mut events = Reader::of_log(log, mono::MonoLog::new()).order(Order::Time).events().unwrap();
+    let mut writer = Writer::new(Vec::new());
+    let mut sessions: Vec<(u64, u64)> = Vec::new();
+    while let Some(event) = events.next().unwrap() {
+        let session = event.session;
+        if !sessions.iter().any(|(id, _)| *id == session.id) {
+            let none = Facts::default();
+            writer.session(session.id, &session.facts, 0, 0).unwrap();
+            sessions.push((session.id, 0));
+            for (thread, facts) in &session.threads {
+                writer.thread(session.id, *thread, Some(facts).unwrap_or(&none)).unwrap();
+            }
+            writer.registry(session.id, &event.registry.registry).unwrap();
+        }
+        let lane = Lane { session: session.id, thread: event.thread, registry: event.registry.fingerprint };
+        let values: Vec<Value> = event.values().collect();
+        writer.event(lane, event.schema.code, event.ticks, &values).unwrap();
+        sessions.iter_mut().filter(|(id, _)| *id == session.id).for_each(|(_, last)| *last = event.ticks);
+    }
+    for (session, last) in sessions {
+        writer.end(session, last).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// Writes a stream's events as a log.
+pub(crate) fn log_of(stream: &[u8], filter: Filter) -> (Vec<u8>, Written) {
+    let mut events = Reader::from_slice(stream).filter(filter).events().unwrap();
+    let mut log = Vec::new();
+    let written = mono::write(&mut events, &mut log).unwrap();
+    (log, written)
+}
+
+#[test]
+fn a_log_comes_back_byte_for_byte() {
+    let log = made::one();
+    let (again, written) = log_of(&stream(&log), Filter::default());
+    assert_eq!(written.left_out, Default::default());
+    assert_eq!(again, log);
+}
+
+#[test]
+fn events_of_no_buffer_get_one() {
+    let filter = Filter { kinds: vec!["Methods".into(), "Allocs".into()], ..Filter::default() };
+    let (again, written) = log_of(&stream(&made::one()), filter);
+    assert_eq!(written.left_out.values().sum::<u64>(), 0, "{written:?}");
+    let lines = |log: &[u8]| {
+        let (text, damaged) = debug(log);
+        assert_eq!(damaged, []);
+        let mut lines: Vec<String> = without_memory(&text)
+            .lines()
+            .filter(|line| line.contains(" method ") || line.starts_with("alloced"))
+            .map(|line| line.split(" (").next().unwrap().to_string())
+            .filter(|line| !line.starts_with("clause") && !line.contains("unmatched"))
+            // Which names are known when depends on the order of buffers.
+            .map(|line| line.split(" method ").next().unwrap().to_string())
+            .collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&again), lines(&made::one()));
+}
+
+#[test]
+fn what_version_1_does_not_have_is_counted() {
+    let (log, written) = log_of(&stream(&made::seventeen()), Filter::default());
+    let left_out = written.left_out.get("that data version 1 does not have").copied().unwrap_or_default();
+    assert_eq!(written.events + left_out + 1, super::events(&made::seventeen(), Order::Time).0.len() as u64);
+    let (text, damaged) = debug(&log);
+    assert_eq!(damaged, []);
+    assert!(text.contains("jitted method 0x5008 (Prog:Main ()), size: 300\n"), "{text}");
+}
+
+#[test]
+fn an_empty_stream_is_an_empty_log() {
+    let (log, written) = log_of(&Writer::new(Vec::new()).finish().unwrap(), Filter::default());
+    assert_eq!((log.len(), written.events), (made::FILE_LEN, 0));
+    assert_eq!(debug(&log), ("\nMono log profiler data\n\tData version: 1\n".to_string(), vec![]));
+}
