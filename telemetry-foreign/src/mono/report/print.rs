@@ -130,13 +130,11 @@ impl Tables<'_> {
         self.line(&format!("\nGC summary\n\tGC resizes: {}\n\tMax heap size: {}", gc.resizes, gc.largest));
         self.line(&format!("\tObject moves: {}", gc.moves));
         for (generation, (count, longest, all)) in gc.collections.into_iter().enumerate() {
-            if count > 0 {
-                let (longest, time, average) = (longest / 1000, all / 1000, all / count / 1000);
-                self.line(&format!(
-                    "\tGen{generation} collections: {count}, max time: {longest}us, total time: {time}us, \
-                     average: {average}us"
-                ));
-            }
+            let Some(average) = all.checked_div(count) else { continue };
+            let (longest, time, average) = (longest / 1000, all / 1000, average / 1000);
+            self.line(&format!(
+                "\tGen{generation} collections: {count}, max time: {longest}us, total time: {time}us, average: {average}us"
+            ));
         }
         // The tool leaves pinned handles, the fourth kind, out.
         for (kind, handles) in gc.handles.iter().enumerate().take(3).filter(|(_, handles)| handles.most > 0) {
