@@ -1,6 +1,6 @@
 //! A log through a stream and back.
 
-use telemetry_decode::{Facts, Filter, Lane, Order, Reader, Value, Writer};
+use telemetry_decode::{Filter, Lane, Order, Reader, Value, Writer};
 use telemetry_foreign::{Written, mono};
 
 use super::{debug, made, without_memory};
@@ -13,11 +13,10 @@ pub(crate) fn stream(log: &[u8]) -> Vec<u8> {
     while let Some(event) = events.next().unwrap() {
         let session = event.session;
         if !sessions.iter().any(|(id, _)| *id == session.id) {
-            let none = Facts::default();
             writer.session(session.id, &session.facts, 0, 0).unwrap();
             sessions.push((session.id, 0));
             for (thread, facts) in &session.threads {
-                writer.thread(session.id, *thread, Some(facts).unwrap_or(&none)).unwrap();
+                writer.thread(session.id, *thread, facts).unwrap();
             }
             writer.registry(session.id, &event.registry.registry).unwrap();
         }
