@@ -6,5 +6,6 @@ mod made;
 mod python;
 mod relation;
 mod round_trip;
+mod seeds;
 mod shown;
 mod versions;
