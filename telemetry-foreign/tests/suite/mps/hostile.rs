@@ -64,7 +64,8 @@ fn cut_anywhere() {
         let lines: String = made::SMALL.lines().take(whole).map(|line| format!("{line}\n")).collect();
         assert_eq!(found.text, lines, "cut at {len}");
         let cut: Vec<_> = found.completeness.damage.iter().map(|damage| damage.range.clone()).collect();
-        let expected = if ends[whole] < len { vec![ends[whole] as u64..len as u64] } else { vec![] };
+        let rest = ends[whole] as u64..len as u64;
+        let expected: Vec<_> = (!rest.is_empty()).then_some(rest).into_iter().collect();
         assert_eq!(cut, expected, "cut at {len}");
         assert!(!found.completeness.is_complete() || whole > 2);
     }
