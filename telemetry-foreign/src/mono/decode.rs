@@ -140,8 +140,7 @@ impl<'b> Decoder<'b> {
         let at = self.bytes.at;
         let Some(code) = self.bytes.byte() else { return Ok(()) };
         if let Some(what) = self.layout.call(code) {
-            let ticks = self.bytes.unsigned().ok_or(Wrong::Cut)?;
-            let distance = self.bytes.signed().ok_or(Wrong::Cut)?;
+            let (ticks, distance) = self.bytes.unsigned_and_signed().ok_or(Wrong::Cut)?;
             self.ticks = self.ticks.wrapping_add(ticks);
             self.method = self.method.wrapping_add(distance);
             visit.call(what, self.ticks, self.method, at, self.bytes.at);

@@ -27,6 +27,25 @@ impl<'b> Bytes<'b> {
         if second < 0x80 { Some(two) } else { self.unsigned_after(two) }
     }
 
+    /// An unsigned and then a signed number, of which nearly all together take less than eight bytes: these are read
+    /// at once.
+    #[inline(always)]
+    pub(super) fn unsigned_and_signed(&mut self) -> Option<(u64, u64)> {
+        if let Some(bytes) = self.all.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            let word = u64::from_le_bytes(*bytes);
+            let (first, len) = match word & 0x8080 {
+                0x8080 => return Some((self.unsigned()?, self.signed()?)),
+                two if two & 0x80 != 0 => (word & 0x7f | (word & 0x7f00) >> 1, 2),
+                _ => (word & 0x7f, 1),
+            };
+            if let Some((second, more)) = short_signed(word >> (8 * len)) {
+                self.at += len + more;
+                return Some((first, second));
+            }
+        }
+        Some((self.unsigned()?, self.signed()?))
+    }
+
     /// The rest of an unsigned number, of which two bytes are read.
     #[inline]
     fn unsigned_after(&mut self, two: u64) -> Option<u64> {
@@ -51,15 +70,9 @@ impl<'b> Bytes<'b> {
     pub(super) fn signed(&mut self) -> Option<u64> {
         if let Some(bytes) = self.all.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
             let word = u64::from_le_bytes(*bytes);
-            let ends = !word & 0x8080_8080;
-            if ends != 0 {
-                // At most four bytes: seven bits of each, sign from the highest.
-                let len = (ends.trailing_zeros() >> 3) + 1;
-                self.at += len as usize;
-                let low =
-                    word & 0x7f | (word & 0x7f00) >> 1 | (word & 0x7f_0000) >> 2 | (word & 0x7f00_0000) >> 3;
-                let unused = 64 - 7 * len;
-                return Some(((low << unused) as i64 >> unused) as u64);
+            if let Some((value, len)) = short_signed(word) {
+                self.at += len;
+                return Some(value);
             }
         }
         self.long_signed()
@@ -102,6 +115,20 @@ impl<'b> Bytes<'b> {
     pub(super) fn is_empty(&self) -> bool {
         self.at >= self.all.len()
     }
+}
+
+/// A signed number of at most four bytes, the lowest of a word: its value and its bytes.
+#[inline(always)]
+fn short_signed(word: u64) -> Option<(u64, usize)> {
+    let ends = !word & 0x8080_8080;
+    if ends == 0 {
+        return None;
+    }
+    // Seven bits of each byte, and the sign from the highest.
+    let len = (ends.trailing_zeros() >> 3) + 1;
+    let low = word & 0x7f | (word & 0x7f00) >> 1 | (word & 0x7f_0000) >> 2 | (word & 0x7f00_0000) >> 3;
+    let unused = 64 - 7 * len;
+    Some((((low << unused) as i64 >> unused) as u64, len as usize))
 }
 
 /// A number of more bytes than this says is none: Mono writes ten at most.
@@ -147,6 +174,8 @@ mod tests {
                 let mut bytes = Bytes { all: &out, at: 0 };
                 let read = (bytes.unsigned(), bytes.signed());
                 assert_eq!((read, bytes.at), ((Some(value), Some(value)), len));
+                let mut bytes = Bytes { all: &out, at: 0 };
+                assert_eq!((bytes.unsigned_and_signed(), bytes.at), (Some((value, value)), len));
             }
         }
     }
