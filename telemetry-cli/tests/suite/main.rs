@@ -16,6 +16,7 @@ mod follow;
 pub mod golden;
 mod json;
 mod listen;
+mod mono;
 mod mps;
 #[path = "../../../telemetry-foreign/tests/suite/mps/made.rs"]
 mod mps_made;
