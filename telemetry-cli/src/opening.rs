@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use clap::ValueEnum;
-use telemetry_decode::{Input, Reader};
+use telemetry_decode::{Input, LogFile, Reader};
 use telemetry_foreign::{Format, RECOGNIZED_BY};
 use telemetry_format::MAGIC;
 
@@ -82,8 +82,12 @@ impl FormatArgs {
             let format = one.format?;
             let named =
                 |error: io::Error| Failure::new(format!("cannot read {}: {error}", display(one.path)));
-            let file = file_of(one.input).and_then(|file| format.plain(file)).map_err(named);
-            Some(file.map(|file| (file, format.log(self.lenient))))
+            let unpacked = file_of(one.input).and_then(|file| format.unpack(file)).map_err(named);
+            Some(unpacked.map(|(file, broken)| LogFile {
+                file,
+                log: format.log(self.lenient),
+                cut: broken.map(|error| format!("its compression is broken behind this: {error}")),
+            }))
         });
         Reader::of_logs(logs.collect::<Result<Vec<_>, Failure>>()?).map_err(failed)
     }
@@ -132,7 +136,7 @@ fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
 }
 
 /// The file of an input; a temporary one for a pipe.
-fn file_of(input: Input) -> io::Result<File> {
+pub(crate) fn file_of(input: Input) -> io::Result<File> {
     match input {
         Input::File(file) => Ok(file),
         Input::Pipe(mut pipe) => {

@@ -62,7 +62,7 @@ pub use events::{Events, LogCount};
 pub use filter::{Filter, Name};
 pub use index::{Index, IndexedBlock, IndexedLane};
 pub use labels::{LabelEvent, Labels, RUNTIME_REGISTRY};
-pub use log::{Extent, Log, LogBytes, LogLane, Page, PageEvent, Survey};
+pub use log::{Extent, Log, LogBytes, LogFile, LogLane, Page, PageEvent, Survey};
 pub use other_version::{OtherForm, OtherVersion};
 pub use read_lane::ReadLane;
 pub use reader::{Input, Order, Reader};

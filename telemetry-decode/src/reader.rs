@@ -14,7 +14,7 @@ use crate::filter::Filter;
 use crate::index::{Index, IndexedBlock, scan};
 use crate::known::Known;
 use crate::load::Loader;
-use crate::log::{Log, LogInput, Placed};
+use crate::log::{Log, LogFile, LogInput, Placed};
 use crate::read_lane::ReadLane;
 use crate::recover::{Recovered, recover};
 use crate::source::{Files, Source};
@@ -87,22 +87,24 @@ impl Reader<'static> {
 }
 
 impl<'s> Reader<'s> {
-    /// Logs of other systems: regular files, and who understands each. They are read as if they were one behind the
+    /// Logs of other systems. They are read as if they were one behind the
     /// other.
     ///
     /// # Errors
     /// If the length of one is not to be had.
-    pub fn of_logs(files: impl IntoIterator<Item = (File, Box<dyn Log + 's>)>) -> io::Result<Self> {
-        let (files, logs): (Vec<File>, Vec<_>) = files.into_iter().unzip();
+    pub fn of_logs(files: impl IntoIterator<Item = LogFile<'s>>) -> io::Result<Self> {
+        let (files, logs): (Vec<File>, Vec<_>) =
+            files.into_iter().map(|LogFile { file, log, cut }| (file, (log, cut))).unzip();
         let files = Files::new(files)?;
         let ranges = files.ranges().collect::<Vec<_>>();
-        let logs = logs.into_iter().zip(ranges).map(|(log, range)| Placed { log, range }).collect();
+        let logs = logs.into_iter().zip(ranges);
+        let logs = logs.map(|((log, cut), range)| Placed { log, range, cut }).collect();
         Ok(Reader::new(Origin::Logs(LogInput { source: Source::Files(Rc::new(files)), logs })))
     }
 
     /// A log of another system in memory, and who understands it.
     pub fn of_log(bytes: &'s [u8], log: impl Log + 's) -> Self {
-        let log = Placed { log: Box::new(log), range: 0..bytes.len() as u64 };
+        let log = Placed { log: Box::new(log), range: 0..bytes.len() as u64, cut: None };
         Reader::new(Origin::Logs(LogInput { source: Source::Slice(bytes), logs: vec![log] }))
     }
 

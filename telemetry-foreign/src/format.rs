@@ -67,16 +67,8 @@ impl Format {
         }
     }
 
-    /// The file that a log can be read from at any place: a temporary one, if it is compressed as a whole.
-    ///
-    /// # Errors
-    /// Those of the file, and of the temporary one. What is wrong with the compression is found as a log that
-    /// is cut; [`Format::unpack`] says it.
-    pub fn plain(self, file: File) -> io::Result<File> {
-        Ok(self.unpack(file)?.0)
-    }
-
-    /// As [`Format::plain`], and what is wrong with the compression, if anything is.
+    /// The file that a log can be read from at any place: a temporary one, if it is compressed as a whole. And what is
+    /// wrong with the compression, if anything is: then the file has what could be unpacked.
     ///
     /// # Errors
     /// Those of the file, and of the temporary one.

@@ -9,12 +9,15 @@ const RELATION: &str = include_str!("../mps.toml");
 /// A folder of logs, each with the text that the real `mpseventcnv` made of it: `NAME.mpsio.log` and
 /// `NAME.cnv.txt`.
 fn logs() -> Vec<PathBuf> {
-    let folder = std::env::var_os("TELEMETRY_MPS_LOGS").map_or("/work/shared/data/mps".into(), PathBuf::from);
-    let found = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let named = std::env::var_os("TELEMETRY_REFERENCE_LOGS").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/data"));
+    let folders = named.into_iter().chain(beside).map(|folder| folder.join("mps"));
+    let files = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let found = files.filter_map(|entry| Some(entry.ok()?.path()));
     let mut found: Vec<_> = found.filter(|path| path.to_string_lossy().ends_with(".mpsio.log")).collect();
     found.sort();
     if found.is_empty() {
-        eprintln!("SKIPPED: no logs of the MPS in `{}`; set TELEMETRY_MPS_LOGS", folder.display());
+        eprintln!("SKIPPED: no reference logs of mps; help: name their folder by $TELEMETRY_REFERENCE_LOGS");
     }
     found
 }

@@ -79,7 +79,7 @@ fn alike(registry: &telemetry_schema::Registry, rare: u64) -> Vec<u8> {
             ),
         };
         // Far apart from each other at times, too.
-        writer.event(lane, code, i * 9 + (i / 3000 << 40), &values).unwrap();
+        writer.event(lane, code, i * 9 + ((i / 3000) << 40), &values).unwrap();
     }
     writer.end(1, 1 << 50).unwrap();
     writer.finish().unwrap()

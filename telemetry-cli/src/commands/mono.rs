@@ -1,14 +1,15 @@
 //! What `telemetry mono-debug` and `telemetry mono-report` share: the log, and what is said at the end.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use telemetry_decode::{Damage, Input, LogBytes};
 use telemetry_foreign::{Format, mono};
 
 use crate::exit::{Ended, Failure, Outcome, report};
-use crate::output::{Output, OutputArgs};
+use crate::input::display;
+use crate::opening::file_of;
+use crate::output::OutputArgs;
 
 /// Damaged ranges that are listed.
 const LISTED: usize = 20;
@@ -29,62 +30,30 @@ impl LogArgs {
         &self,
         write: impl FnOnce(&mut LogBytes<'_>, &mut dyn Write) -> io::Result<Vec<Damage>>,
     ) -> Ended {
-        let (file, problem) = open(&self.file).map_err(Failure::new)?;
-        let mut bytes = LogBytes::of_file(file).map_err(Failure::new)?;
-        let mut lines = Lines { output: self.output.open()?, failed: None };
-        let damaged = write(&mut bytes, &mut lines);
-        if let Some(failed) = lines.failed {
-            return Err(failed);
+        let name = display(&self.file);
+        let named = |error: io::Error| Failure::new(format!("cannot read {name}: {error}"));
+        // What cannot be opened says its name itself.
+        let input = Input::open(&self.file).map_err(Failure::new)?;
+        let (file, broken) = file_of(input).and_then(|file| Format::Mono.unpack(file)).map_err(named)?;
+        let mut bytes = LogBytes::of_file(file).map_err(named)?;
+        if bytes.is_empty() && broken.is_none() {
+            report(format_args!("{name} is empty, expected a log of the Mono profiler"));
+            return Ok(Outcome::Problems);
         }
-        let damaged = damaged.map_err(Failure::new)?;
-        lines.output.finish()?;
+        let mut output = self.output.open()?;
+        let damaged = output.write_with(|out| write(&mut bytes, out))?.map_err(named)?;
+        output.finish()?;
         for Damage { range, cause, .. } in damaged.iter().take(LISTED) {
-            report(format_args!("`{}`, bytes {}..{}: {cause}", self.file.display(), range.start, range.end));
+            report(format_args!("{name}: bytes {}..{} are damaged: {cause}", range.start, range.end));
         }
         if damaged.len() > LISTED {
             report(format_args!("and {} more damaged ranges", damaged.len() - LISTED));
         }
-        if let Some(problem) = &problem {
-            report(format_args!("`{}`: {problem}", self.file.display()));
+        if let Some(error) = &broken {
+            report(format_args!("{name}: its compression is broken: {error}"));
         }
-        Ok(Outcome::problems_if(!damaged.is_empty() || problem.is_some()))
+        Ok(Outcome::problems_if(!damaged.is_empty() || broken.is_some()))
     }
-}
-
-/// An output as a writer. Its failure is kept: it says what could not be written.
-struct Lines {
-    output: Output,
-    failed: Option<Failure>,
-}
-
-impl Write for Lines {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.output.buffer().extend_from_slice(text);
-        match self.output.relieve() {
-            Ok(_) => Ok(text.len()),
-            Err(failed) => {
-                self.failed = Some(failed);
-                Err(io::ErrorKind::Other.into())
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The log as a regular file, and what is wrong with its compression.
-fn open(path: &Path) -> io::Result<(File, Option<io::Error>)> {
-    let file = match Input::open(path)? {
-        Input::File(file) => file,
-        Input::Pipe(mut pipe) => {
-            let mut file = tempfile::tempfile()?;
-            io::copy(&mut pipe, &mut file)?;
-            file
-        }
-    };
-    Format::Mono.unpack(file)
 }
 
 /// `telemetry mono-debug`: the text of `mprof-report --debug`.

@@ -29,6 +29,7 @@ pub(crate) struct LogInput<'s> {
 pub(crate) struct Placed<'s> {
     pub(crate) log: Box<dyn Log + 's>,
     pub(crate) range: Range<u64>,
+    pub(crate) cut: Option<String>,
 }
 
 /// The events of logs.
@@ -102,9 +103,13 @@ impl<'s> LogEvents<'s> {
             bytes,
             spare: Vec::new(),
         };
-        for Placed { mut log, range } in logs {
+        for Placed { mut log, range, cut } in logs {
             let mut bytes = LogBytes::new(source.clone(), range.clone(), LogBytes::STEP);
             let survey = log.survey(&mut bytes)?;
+            if let Some(cut) = cut {
+                let (range, cause) = (range.end..range.end, Cause::Log(cut));
+                decoder.report.damage(Damage { range, cause, events: 0 });
+            }
             events.add(log, range, survey, decoder);
         }
         if by_time {

@@ -35,6 +35,16 @@ pub trait Log {
     fn read(&self, extent: &Extent, bytes: &[u8], page: &mut Page);
 }
 
+/// A log, and where its bytes are.
+pub struct LogFile<'s> {
+    /// A regular file.
+    pub file: std::fs::File,
+    /// Who understands it.
+    pub log: Box<dyn Log + 's>,
+    /// Why the file has less than there was, where whoever made it knows that: its compression is broken, say.
+    pub cut: Option<String>,
+}
+
 /// What a log has.
 #[derive(Debug, Default)]
 pub struct Survey {

@@ -3,8 +3,8 @@
 use std::io::{Seek, Write};
 
 use telemetry_decode::{
-    Clock, Completeness, Extent, Facts, Filter, Labels, Log, LogBytes, LogLane, Order, Page, Reader, Session,
-    Survey, Value,
+    Clock, Completeness, Extent, Facts, Filter, Labels, Log, LogBytes, LogFile, LogLane, Order, Page, Reader,
+    Session, Survey, Value,
 };
 use telemetry_schema::{Registry, Sort, parse_embedded};
 
@@ -126,12 +126,16 @@ fn check(log: &str, order: Order, filter: Filter, expected: &str) -> Completenes
     let slice = Reader::of_log(log.as_bytes(), Lines).order(order).filter(filter.clone());
     let (events, completeness) = shown(slice);
     assert_eq!(events, expected, "from memory");
-    let file = Reader::of_logs([(file_of(log), Box::new(Lines) as Box<dyn Log>)]).expect("a temporary file");
+    let file = Reader::of_logs([log_file(log)]).expect("a temporary file");
     let (events, again) = shown(file.order(order).filter(filter));
     assert_eq!(events, expected, "from a file");
     assert_eq!(format!("{completeness:?}"), format!("{again:?}"));
     assert_eq!(completeness.bytes.total(), log.len() as u64, "every byte is accounted for");
     completeness
+}
+
+fn log_file(log: &str) -> LogFile<'static> {
+    LogFile { file: file_of(log), log: Box::new(Lines), cut: None }
 }
 
 fn file_of(log: &str) -> std::fs::File {
@@ -191,7 +195,7 @@ fn damage_is_told_and_what_is_around_it_is_read() {
 
 #[test]
 fn several_logs_are_merged_and_keep_their_sessions_apart() {
-    let logs = ["0 1 1\n0 4 2\n", "0 3 3\n"].map(|log| (file_of(log), Box::new(Lines) as Box<dyn Log>));
+    let logs = ["0 1 1\n0 4 2\n", "0 3 3\n"].map(log_file);
     let mut events = Reader::of_logs(logs).expect("files").events().expect("readable");
     let mut seen = Vec::new();
     while let Some(event) = events.next().expect("readable") {
@@ -205,7 +209,11 @@ fn several_logs_are_merged_and_keep_their_sessions_apart() {
 #[test]
 fn a_file_that_is_cut_while_it_is_read_is_no_loss_unsaid() {
     let mut file = file_of(LOG);
-    let reader = Reader::of_logs([(file.try_clone().expect("a file"), Box::new(Lines) as Box<dyn Log>)]);
+    let reader = Reader::of_logs([LogFile {
+        file: file.try_clone().expect("a file"),
+        log: Box::new(Lines),
+        cut: None,
+    }]);
     let mut events = reader.expect("a file").events().expect("readable");
     file.set_len(20).and_then(|()| file.rewind()).expect("a shorter file");
     let mut read = 0;
@@ -217,4 +225,13 @@ fn a_file_that_is_cut_while_it_is_read_is_no_loss_unsaid() {
     let completeness = events.completeness();
     assert_eq!(completeness.bytes.total(), LOG.len() as u64);
     assert_eq!(completeness.damage[0].cause.to_string(), "the input was changed while it was read");
+}
+
+#[test]
+fn a_file_that_is_known_to_be_cut_is_damaged() {
+    let log = LogFile { cut: Some("half of it is missing".to_string()), ..log_file(LOG) };
+    let (_, completeness) = shown(Reader::of_logs([log]).expect("a file"));
+    assert_eq!((completeness.events, completeness.damaged_ranges), (6, 1));
+    assert_eq!(completeness.damage[0].range, LOG.len() as u64..LOG.len() as u64);
+    assert!(!completeness.is_complete());
 }
