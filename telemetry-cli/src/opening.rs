@@ -27,13 +27,9 @@ pub(crate) struct FormatArgs {
 /// What an input is, or what it is to become.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatArg {
-    /// A telemetry stream
     Telemetry,
-    /// The Memory Pool System's mpsio.log
     Mps,
-    /// GHC's eventlog
     GhcEventlog,
-    /// The Mono log profiler's .mlpd
     Mono,
 }
 

@@ -1,6 +1,6 @@
 //! Inputs that cannot be opened and outputs that cannot be written.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use crate::run::{Folder, run};
@@ -102,8 +102,9 @@ fn links_and_permissions_stay() {
 fn an_interrupt_leaves_nothing_behind() {
     let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
     let mut child = folder.command("cnv - -o out.txt").stdin(Stdio::piped()).spawn().unwrap();
-    // As long as its input stays open the command waits for more.
-    let input = child.stdin.take();
+    // As long as its input stays open the command waits for more, once it has seen what it is.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&gc()[..100]).unwrap();
     let entries = || std::fs::read_dir(folder.path("")).unwrap().count();
     let start = std::time::Instant::now();
     while entries() < 3 && start.elapsed().as_secs() < 20 {

@@ -24,7 +24,7 @@ fn a_log_is_printed_and_damage_is_said() {
     for command in ["mono-debug", "mono-report"] {
         let run = folder.run(&format!("{command} bad.mlpd"));
         assert_eq!(run.code, Some(1));
-        assert_eq!(run.stderr, "telemetry: `bad.mlpd`, bytes 82..83: unknown event code 0xff\n");
+        assert_eq!(run.stderr, "telemetry: `bad.mlpd`: bytes 82..83 are damaged: unknown event code 0xff\n");
     }
     let run = folder.run("mono-report -o report.txt good.mlpd");
     assert_eq!((run.code, run.stdout.len()), (Some(0), 0));

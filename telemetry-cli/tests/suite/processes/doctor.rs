@@ -192,6 +192,7 @@ fn a_runtime_of_another_version() {
     let test = "processes::doctor::a_runtime_of_another_version";
     let program = Program::ready(&behind, test, &[], emit);
     emitted(&behind, program.pid, 1);
+    wait("the stream", || behind.path("stream.tel").exists());
     let (sockets, socket) = (Sockets::new(), behind.socket(program.pid));
     let pid = sockets.serve(move |request, stream| {
         let mut process = UnixStream::connect(&socket).unwrap();
