@@ -9,7 +9,7 @@ use serde::Serialize;
 use telemetry_decode::{Index, KnownRegistry, RUNTIME_REGISTRY, Reader, Session};
 
 use crate::date;
-use crate::exit::Ended;
+use crate::exit::{Ended, Failure};
 use crate::input::{InputArgs, Inputs, cannot_read};
 use crate::output::{OutputArgs, append_json};
 use crate::progress::Step;
@@ -52,14 +52,18 @@ impl Args {
         drop(step);
         let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs);
         let info = Info::new(&index, &verdict);
+        self.show(&info, |out| info.append_text(out))?;
+        Ok(verdict.report(self.input.strict))
+    }
+
+    fn show(&self, info: &impl Serialize, append_text: impl FnOnce(&mut Vec<u8>)) -> Result<(), Failure> {
         let mut output = self.output.open()?;
         if self.json {
-            append_json(output.buffer(), &info);
+            append_json(output.buffer(), info);
         } else {
-            info.append_text(output.buffer());
+            append_text(output.buffer());
         }
-        output.finish()?;
-        Ok(verdict.report(self.input.strict))
+        output.finish()
     }
 
     fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs) -> Ended {
@@ -69,13 +73,7 @@ impl Args {
         let verdict = Verdict::new(&events.completeness(), events.sessions(), inputs);
         let verdict = verdict.looked_through(all, inputs.len());
         let info = LogInfo::new(&events, &verdict);
-        let mut output = self.output.open()?;
-        if self.json {
-            append_json(output.buffer(), &info);
-        } else {
-            info.append_text(output.buffer());
-        }
-        output.finish()?;
+        self.show(&info, |out| info.append_text(out))?;
         Ok(verdict.report(self.input.strict))
     }
 }
