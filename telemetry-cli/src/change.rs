@@ -36,6 +36,8 @@ struct ThingReport {
     value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<String>,
+    #[serde(rename = "message", skip_serializing_if = "Option::is_none")]
+    of_message: Option<String>,
 }
 
 impl ChangeReport {
@@ -56,11 +58,11 @@ impl ChangeReport {
     }
 
     pub(crate) fn new(change: &Change) -> ChangeReport {
-        let Target { kind, ty, value, event, param, span } = Target::of(change.thing());
+        let Target { kind, ty, value, event, param, span, message } = Target::of(change.thing());
         ChangeReport {
             rule: change.rule.name(),
             demand: change.rule.demand().name(),
-            thing: ThingReport { event, param, kind, ty, value, span },
+            thing: ThingReport { event, param, kind, ty, value, span, of_message: message },
             key: change.key,
             was: change.was.clone(),
             is: change.is.clone(),

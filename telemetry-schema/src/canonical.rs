@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::{Clock, Count, Event, Param, Registry, Sort, Type, TypeForm};
+use crate::{Clock, Count, Event, Message, Param, Registry, Sort, Type, TypeForm};
 
 impl Registry {
     /// The registry as an `events.toml` in canonical form: what [`crate::parse`] reads as this same
     /// registry, and the same text for the same registry always.
     ///
-    /// Kinds stand in the order of bits, types and spans of names, events of codes, values of
+    /// Kinds stand in the order of bits, types, spans and messages of names, events of codes, values of
     /// numbers; keys in the order of [`crate::keys`]; what has its default is left out; sorts have
     /// their long names. There is one line for each kind, value and parameter, and no comment. It
     /// keeps to TOML 1.0.
@@ -46,6 +46,9 @@ impl Registry {
                 let _ = writeln!(out, "key = {}", quoted(key));
             }
             let _ = writeln!(out, "doc = {}", quoted(&span.doc));
+        }
+        for message in &self.messages {
+            write_message(&mut out, self, message);
         }
         out
     }
@@ -92,7 +95,7 @@ impl Registry {
     }
 
     /// A number that differs, as good as always, between registries whose streams are read
-    /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. Docs, units, spans,
+    /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. Docs, units, spans, messages,
     /// `always`, `used`, `replay` and `since` are not in it: the last says what *older* streams lack.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
@@ -174,6 +177,21 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         out.push_str(" },\n");
     }
     out.push_str("]\n");
+}
+
+fn write_message(out: &mut String, registry: &Registry, message: &Message) {
+    let _ = write!(out, "\n[[message]]\nname = {}\n", quoted(&message.name));
+    let _ = writeln!(out, "begin = {}", quoted(&registry.events[message.begin].name));
+    if let Some(end) = message.end {
+        let _ = writeln!(out, "end = {}", quoted(&registry.events[end].name));
+    }
+    if let Some(key) = &message.key {
+        let _ = writeln!(out, "key = {}", quoted(key));
+        if message.limit != crate::limits::DEFAULT_RUNNING {
+            let _ = writeln!(out, "limit = {}", message.limit);
+        }
+    }
+    let _ = writeln!(out, "doc = {}", quoted(&message.doc));
 }
 
 /// What `max` is if it is left out, for sorts and arrays that have one.

@@ -1,7 +1,7 @@
 //! The keys of every table of an `events.toml`, in the order in which the canonical form writes them.
 
 /// Of the file.
-pub const FILE: &[&str] = &["registry", "kinds", "types", "event", "span", "allow"];
+pub const FILE: &[&str] = &["registry", "kinds", "types", "event", "span", "message", "allow"];
 
 /// Of `[registry]`.
 pub const REGISTRY: &[&str] = &["name", "version", "doc"];
@@ -30,5 +30,9 @@ pub const PARAM: &[&str] = &["name", "sort", "max", "unit", "since", "doc"];
 /// Of a span.
 pub const SPAN: &[&str] = &["name", "begin", "end", "key", "doc"];
 
+/// Of a message.
+pub const MESSAGE: &[&str] = &["name", "begin", "end", "key", "limit", "doc"];
+
 /// Of an allow.
-pub const ALLOW: &[&str] = &["change", "event", "param", "kind", "type", "value", "span", "reason"];
+pub const ALLOW: &[&str] =
+    &["change", "event", "param", "kind", "type", "value", "span", "message", "reason"];

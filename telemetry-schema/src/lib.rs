@@ -72,15 +72,25 @@
 //! key = "trace"                                  # without one, spans nest per thread
 //! doc = "One trace from start to end"
 //!
+//! [[message]]                                     # what the program itself may hear
+//! name = "Gc"
+//! begin = "TraceStart"
+//! end = "TraceEnd"                               # without one it stands alone
+//! key = "trace"                                  # without one, a pair at a time, in one thread
+//! limit = 4                                      # how many may run at once, with a key; default 8
+//! doc = "The collector at work"
+//!
 //! [[allow]]                                      # excuses one change since the last release
 //! change = "param-retyped"                       # its rule: [`version::Rule`]
 //! event = "TraceStart"                           # what changes: event, param of an event, kind,
-//! param = "condemned"                            # type, value of a type, or span
+//! param = "condemned"                            # type, value of a type, span, or message
 //! reason = "no stream has it yet"
 //! # "#;
 //! # let registry = telemetry_schema::parse(text).unwrap();
 //! # assert_eq!(registry.events.len(), 3);
 //! ```
+//!
+//! A message is of the kind that [`Message`] describes: no event is in two of them.
 //!
 //! Left out, `clock` is `precise`, `flags` false, `always` and `used` true, `params` empty; `unit`,
 //! `max`, `since` and the docs of types, values and parameters may be left out too. Sorts ([`Sort`]) have
@@ -147,7 +157,7 @@ pub fn parse(text: &str) -> Result<Registry, Invalid> {
 ///
 /// As [`parse`], except that what a later version may have added or come to refuse does no harm:
 /// unknown keys are passed over, names may be keywords or reserved or differ only in case, spans may
-/// be of retired events, and `since` any version or anything else. So a stream can be read whose registry is older or newer than the
+/// be of retired events, messages, `replay` and `since` any version or anything else. So a stream can be read whose registry is older or newer than the
 /// reader.
 ///
 /// # Errors

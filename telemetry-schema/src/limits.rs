@@ -27,6 +27,12 @@ pub const MAX_NAME_LEN: usize = 64;
 /// Characters of a unit.
 pub const MAX_UNIT_LEN: usize = 16;
 
+/// Most messages of one name that may run at once: a program keeps so many pairs ready.
+pub const MAX_RUNNING: u32 = 256;
+
+/// Messages of one name that may run at once where a relation with a `key` does not say.
+pub const DEFAULT_RUNNING: u32 = 8;
+
 /// Bytes of an `events.toml`.
 pub const MAX_FILE_LEN: u64 = 4 << 20;
 

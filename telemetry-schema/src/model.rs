@@ -20,6 +20,8 @@ pub struct Registry {
     pub events: Vec<Event>,
     /// Pairs of events that begin and end something, ordered by name.
     pub spans: Vec<Span>,
+    /// What the program itself may hear, ordered by name.
+    pub messages: Vec<Message>,
 }
 
 /// Major.median.minor, as the MPS counts: the form of the whole stream, the form or meaning of an
@@ -158,6 +160,24 @@ pub struct Span {
     /// nest per thread.
     pub key: Option<String>,
     /// What runs between the two.
+    pub doc: String,
+}
+
+/// A pair of events, or one event, that the program itself may hear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// `CamelCase`.
+    pub name: String,
+    /// Index into [`Registry::events`]. No event is in two messages.
+    pub begin: usize,
+    /// Index into [`Registry::events`]; none of a message that stands alone.
+    pub end: Option<usize>,
+    /// The parameter that both events have and that tells running pairs apart, of a sort that is
+    /// compared as a number; without one a pair runs at a time, in one thread.
+    pub key: Option<String>,
+    /// How many may run at once, 1 to [`MAX_RUNNING`](crate::limits::MAX_RUNNING); 1 without a key.
+    pub limit: u32,
+    /// What the program hears of.
     pub doc: String,
 }
 

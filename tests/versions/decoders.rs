@@ -83,4 +83,7 @@ decoders! {
     SpanAdded span_added "tests/versions/relations/span-added.toml" "decoders::span_added",
     SpanRemoved span_removed "tests/versions/relations/span-removed.toml" "decoders::span_removed",
     SpanChanged span_changed "tests/versions/relations/span-changed.toml" "decoders::span_changed",
+    MessageAdded message_added "tests/versions/relations/message-added.toml" "decoders::message_added",
+    MessageRemoved message_removed "tests/versions/relations/message-removed.toml" "decoders::message_removed",
+    MessageChanged message_changed "tests/versions/relations/message-changed.toml" "decoders::message_changed",
 }

@@ -27,7 +27,7 @@ pub(super) fn event(change: &Change, registry: &Registry) -> Option<u16> {
         Thing::Kind { name } => {
             registry.events.iter().find(|event| registry.kind_of(event).name == *name).map(|event| event.code)
         }
-        Thing::Registry | Thing::Span { .. } => None,
+        Thing::Registry | Thing::Span { .. } | Thing::Message { .. } => None,
     }
 }
 

@@ -76,6 +76,7 @@ fn known() -> &'static Known {
             types: Vec::new(),
             events: Vec::new(),
             spans: Vec::new(),
+            messages: Vec::new(),
         });
         let layout = Layout::new(&registry);
         Known { registry, layout }

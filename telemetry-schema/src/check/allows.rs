@@ -67,8 +67,9 @@ fn target(cx: &mut Check, allow: &Fields) -> Option<Target> {
         ty: name("type"),
         value: name("value"),
         span: name("span"),
+        message: name("message"),
     };
-    let things = [&target.event, &target.kind, &target.ty, &target.span];
+    let things = [&target.event, &target.kind, &target.ty, &target.span, &target.message];
     for (part, whole) in [("param", "event"), ("value", "type")] {
         if allow.has(part) && !allow.has(whole) {
             let message = format!("an allow has `{part}`, but no `{whole}`");

@@ -128,5 +128,6 @@ fn nothing() -> Registry {
         types: Vec::new(),
         events: Vec::new(),
         spans: Vec::new(),
+        messages: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ mod allows;
 mod events;
 mod fields;
 mod kinds;
+mod messages;
 mod names;
 mod params;
 mod prose;
@@ -87,6 +88,7 @@ fn file(cx: &mut Check, root: &DeTable) -> (Registry, Vec<Allow>) {
     let mut types = types::types(cx, &file);
     let events = events::events(cx, &file, &mut kinds, &mut types);
     let spans = spans::spans(cx, &file, &events);
+    let messages = messages::messages(cx, &file, &events);
     let registry = Registry {
         name,
         version,
@@ -95,6 +97,7 @@ fn file(cx: &mut Check, root: &DeTable) -> (Registry, Vec<Allow>) {
         types: types.list,
         events: events.rows.into_iter().map(|row| row.event).collect(),
         spans,
+        messages,
     };
     (registry, allows::allows(cx, &file))
 }

@@ -7,7 +7,7 @@ use crate::limits::MAX_UNIT_LEN;
 use crate::snippet::is_unprintable;
 
 impl Fields<'_> {
-    /// The doc of a registry, kind, event or span, which each must have: it is all that a reader of
+    /// The doc of a registry, kind, event, span or message, which each must have: it is all that a reader of
     /// a stream learns about them.
     pub(super) fn need_doc(&self, cx: &mut Check) -> String {
         match self.need_text(cx, "doc") {

@@ -32,15 +32,17 @@ fn span(cx: &mut Check, fields: &Fields, names: &mut Once, events: &Events) -> S
         let message = format!("span `{}` is defined twice", name.get_ref());
         cx.diags.error(name.span(), message).label(first, "first used here").help("give each its own name");
     }
-    let begin = end_point(cx, fields, "begin", events);
-    let end = end_point(cx, fields, "end", events);
+    let begin = end_point(cx, fields, "span", "begin", events);
+    let end = end_point(cx, fields, "span", "end", events);
     let key = fields.text(cx, "key");
     if let (Some((_, begin)), Some((end_text, end))) = (&begin, &end) {
         if begin == end {
             let message = format!("{} begins and ends with the same event", fields.what);
             cx.diags.error(end_text.span(), message).help("a span is a pair of events; one alone needs none");
         } else if let Some(key) = &key {
-            key_in_both(cx, fields, key, &events.rows[*begin], &events.rows[*end]);
+            let help = "both events must have it; without a `key` spans nest per thread";
+            let rows = (&events.rows[*begin], &events.rows[*end]);
+            key_in_both(cx, fields, key, rows, help);
         }
     }
     Span {
@@ -52,8 +54,14 @@ fn span(cx: &mut Check, fields: &Fields, names: &mut Once, events: &Events) -> S
     }
 }
 
-/// The event that begins or ends a span, as it is named and its index.
-fn end_point<'a>(cx: &mut Check, span: &Fields<'a>, key: &str, events: &Events) -> Option<(Text<'a>, usize)> {
+/// The event that begins or ends a span or a message, as it is named and its index.
+pub(super) fn end_point<'a>(
+    cx: &mut Check,
+    span: &Fields<'a>,
+    noun: &str,
+    key: &str,
+    events: &Events,
+) -> Option<(Text<'a>, usize)> {
     let text = span.need_text(cx, key)?;
     let name = *text.get_ref();
     let Some(&index) = events.index.get(name) else {
@@ -69,13 +77,22 @@ fn end_point<'a>(cx: &mut Check, span: &Fields<'a>, key: &str, events: &Events) 
     };
     if !events.rows[index].event.used && cx.origin == Origin::File {
         let message = format!("event `{name}`, the {key} of {}, is retired", span.what);
-        cx.diags.error(text.span(), message).help("take the span out, or name the event that came after");
+        cx.diags
+            .error(text.span(), message)
+            .help(format!("take the {noun} out, or name the event that came after"));
     }
     Some((text, index))
 }
 
-/// The key tells running spans apart, so both events must have it, in the same form.
-fn key_in_both<'a>(cx: &mut Check, span: &Fields, key: &Text, begin: &'a Row, end: &'a Row) {
+/// The key tells running spans or messages apart, so both events must have it, in the same form. Its sort, if
+/// it may be one. `help` says what holds where the events share no parameter.
+pub(super) fn key_in_both<'a>(
+    cx: &mut Check,
+    span: &Fields,
+    key: &Text,
+    (begin, end): (&'a Row, &'a Row),
+    help: &str,
+) -> Option<Sort> {
     let name = *key.get_ref();
     let find = |row: &'a Row| row.event.params.iter().find(|param| param.name == name);
     let (Some(in_begin), Some(in_end)) = (find(begin), find(end)) else {
@@ -86,14 +103,14 @@ fn key_in_both<'a>(cx: &mut Check, span: &Fields, key: &Text, begin: &'a Row, en
         let names = |row: &'a Row| row.event.params.iter().map(|param| param.name.as_str());
         let shared: Vec<&str> = names(begin).filter(|name| names(end).any(|other| other == *name)).collect();
         cx.diags.error(key.span(), message).help(if shared.is_empty() {
-            "both events must have it; without a `key` spans nest per thread".to_string()
+            help.to_string()
         } else {
             format!("both events have {}", one_of(shared))
         });
-        return;
+        return None;
     };
     if !begin.sound || !end.sound {
-        return;
+        return None;
     }
     if (in_begin.sort, in_begin.count) != (in_end.sort, in_end.count) {
         let message = format!(
@@ -107,5 +124,8 @@ fn key_in_both<'a>(cx: &mut Check, span: &Fields, key: &Text, begin: &'a Row, en
     } else if in_begin.count != Count::One || matches!(in_begin.sort, Sort::F32 | Sort::F64) {
         let message = format!("the key {} of {} is an array or a float", quote(name), span.what);
         cx.diags.error(key.span(), message).help("a key is compared: use a number, a pointer or a string");
+    } else {
+        return Some(in_begin.sort);
     }
+    None
 }

@@ -32,6 +32,7 @@ pub struct Target {
     /// Of the event.
     pub param: Option<String>,
     pub span: Option<String>,
+    pub message: Option<String>,
 }
 
 impl Allow {
@@ -54,6 +55,7 @@ impl Target {
             Thing::Event { name, .. } => Target { event: some(name), ..nothing },
             Thing::Param { event, name, .. } => Target { event: some(event), param: some(name), ..nothing },
             Thing::Span { name } => Target { span: some(name), ..nothing },
+            Thing::Message { name } => Target { message: some(name), ..nothing },
         }
     }
 
@@ -66,6 +68,7 @@ impl Target {
             ("type", &self.ty),
             ("value", &self.value),
             ("span", &self.span),
+            ("message", &self.message),
         ];
         keys.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
     }

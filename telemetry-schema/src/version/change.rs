@@ -51,6 +51,9 @@ pub enum Thing {
     Span {
         name: String,
     },
+    Message {
+        name: String,
+    },
 }
 
 impl Change {
@@ -66,10 +69,19 @@ impl Change {
         let called = |thing: &Option<Thing>| quote(thing.as_ref().map_or("", Thing::name));
         match self.rule {
             Rule::DocsChanged => format!("the doc of {thing} changed"),
-            Rule::EventAdded | Rule::KindAdded | Rule::TypeAdded | Rule::ValueAdded | Rule::SpanAdded => {
+            Rule::EventAdded
+            | Rule::KindAdded
+            | Rule::TypeAdded
+            | Rule::ValueAdded
+            | Rule::SpanAdded
+            | Rule::MessageAdded => {
                 format!("{thing} is new")
             }
-            Rule::KindRemoved | Rule::TypeRemoved | Rule::ValueRemoved | Rule::SpanRemoved => {
+            Rule::KindRemoved
+            | Rule::TypeRemoved
+            | Rule::ValueRemoved
+            | Rule::SpanRemoved
+            | Rule::MessageRemoved => {
                 format!("{thing} is gone")
             }
             Rule::ParamRemoved => format!("{thing} is gone"),
@@ -87,6 +99,7 @@ impl Change {
             Rule::SinceMissing => format!("{thing} is appended, but has no `since`"),
             Rule::SinceWrong => format!("{thing} is appended now, but has `since = \"{}\"`", self.is),
             Rule::SpanChanged => format!("{thing} goes from {is}, went from {was}"),
+            Rule::MessageChanged => format!("{thing} is {is}, was {was}"),
             Rule::ValueRenumbered => format!("{thing} has the number {is}, had {was}"),
             Rule::ParamInserted => format!("{thing} is inserted"),
             Rule::ParamMoved => format!("{thing} has place {}, had {}", self.is, self.was),
@@ -123,7 +136,8 @@ impl Thing {
             | Thing::Value { name, .. }
             | Thing::Event { name, .. }
             | Thing::Param { name, .. }
-            | Thing::Span { name } => name,
+            | Thing::Span { name }
+            | Thing::Message { name } => name,
         }
     }
 }
@@ -140,6 +154,7 @@ impl fmt::Display for Thing {
             Thing::Event { .. } => write!(f, "event {name}"),
             Thing::Param { event, .. } => write!(f, "parameter {name} of event {}", quote(event)),
             Thing::Span { .. } => write!(f, "span {name}"),
+            Thing::Message { .. } => write!(f, "message {name}"),
         }
     }
 }

@@ -20,6 +20,8 @@ pub use change::{Change, Thing};
 pub use compare::compare;
 pub use fix::{fixed, without_allows};
 pub use judgement::{Judged, Judgement, judge};
-pub use lock::{Docs, Lock, LockEvent, LockKind, LockParam, LockSpan, LockType, LockValue, State};
+pub use lock::{
+    Docs, Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue, State,
+};
 pub use report::{Report, Side};
 pub use rule::{Demand, Effect, Row, Rule};

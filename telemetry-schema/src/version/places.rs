@@ -18,9 +18,9 @@ pub(super) struct Places {
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max",
-    "unit", "since", "begin", "end", "key", "major",
+    "unit", "since", "begin", "end", "key", "limit", "major",
 ];
 
 impl Places {
@@ -70,6 +70,10 @@ impl Places {
             let Some(name) = text_of(table, "name") else { continue };
             places.fields(&Thing::Span { name: name.get_ref().clone() }, name.span(), table);
         }
+        for table in elements(root.get("message")) {
+            let Some(name) = text_of(table, "name") else { continue };
+            places.fields(&Thing::Message { name: name.get_ref().clone() }, name.span(), table);
+        }
         places
     }
 
@@ -105,6 +109,9 @@ impl Places {
         }
         for span in &lock.spans {
             add(Thing::Span { name: span.name.clone() });
+        }
+        for message in &lock.messages {
+            add(Thing::Message { name: message.name.clone() });
         }
         places
     }

@@ -220,6 +220,16 @@ rules! {
         "a span has another begin, end or key", "a span says how to show events, and each stream has its own",
         old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
 
+    MessageAdded "message-added" Minor,
+        "a message is new", "programs may hear it; streams do not change",
+        old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
+    MessageRemoved "message-removed" Minor,
+        "a message is gone", "programs no longer hear it; streams do not change",
+        old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
+    MessageChanged "message-changed" Minor,
+        "a message has another begin, end, key or limit", "programs hear something else; streams do not change",
+        old Reads, new Reads, generic "pairs as the stream's registry says", python "the same";
+
     VersionLowered "version-lowered" Refused,
         "the version is below the released one", "what is newer must have the higher version",
         old Refused, new Refused, generic "-", python "-";

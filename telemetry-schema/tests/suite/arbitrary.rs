@@ -1,14 +1,14 @@
 //! Random registries that keep every rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
-    Clock, Count, Event, Kind, Param, Registry, Replay, ReplayAction, ReplayRole, Sort, Span, Type, TypeForm,
-    TypeValue, Version,
+    Clock, Count, Event, Kind, Message, Param, Registry, Replay, ReplayAction, ReplayRole, Sort, Span, Type,
+    TypeForm, TypeValue, Version,
 };
 
 /// Kinds, types and events are called so: acronyms, digits, single letters.
@@ -45,14 +45,23 @@ pub(crate) fn registries() -> impl Strategy<Value = Registry> {
             events.iter_mut().zip(codes).for_each(|(event, code)| event.code = code);
             let version = Version { major, median, minor };
             events.iter_mut().for_each(|event| append(event, version));
-            let mut registry =
-                Registry { name, version, doc, kinds: kinds.collect(), types, events, spans: Vec::new() };
+            let mut registry = Registry {
+                name,
+                version,
+                doc,
+                kinds: kinds.collect(),
+                types,
+                events,
+                spans: Vec::new(),
+                messages: Vec::new(),
+            };
             for index in 0..registry.events.len() {
                 while registry.events[index].max_len(&registry) > MAX_EVENT_LEN {
                     registry.events[index].params.pop();
                 }
             }
             registry.spans = spans(&registry.events);
+            registry.messages = messages(&registry.spans, &registry.events);
             registry
         })
 }
@@ -192,4 +201,27 @@ fn spans(events: &[Event]) -> Vec<Span> {
         spans.insert(span.name.clone(), span);
     }
     spans.into_values().collect()
+}
+
+/// Messages of spans that share no event; the last stands alone.
+fn messages(spans: &[Span], events: &[Event]) -> Vec<Message> {
+    let (mut taken, mut messages) = (BTreeSet::new(), Vec::new());
+    for span in spans {
+        if taken.contains(&span.begin) || taken.contains(&span.end) {
+            continue;
+        }
+        taken.extend([span.begin, span.end]);
+        let is_number = |name: &String| {
+            let param = events[span.begin].params.iter().find(|param| param.name == *name);
+            param.is_some_and(|param| !param.sort.is_run())
+        };
+        let key = span.key.clone().filter(is_number);
+        let limit = key.as_ref().map_or(1, |key| key.len() as u32 * 4);
+        let (name, doc) = (span.name.clone(), span.doc.clone());
+        messages.push(Message { name, begin: span.begin, end: Some(span.end), key, limit, doc });
+    }
+    if let Some(last) = messages.last_mut() {
+        *last = Message { end: None, key: None, limit: 1, ..last.clone() };
+    }
+    messages
 }

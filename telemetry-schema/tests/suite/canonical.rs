@@ -61,6 +61,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("used", true, |r| r.events[1].used = false);
     compare("a replay", true, |r| r.events[0].replay = None);
     compare("a span", true, |r| r.spans.clear());
+    compare("a message", true, |r| r.messages.clear());
 }
 
 proptest! {

@@ -99,6 +99,7 @@ fn keys_are_those_that_are_read_and_all_are_described() {
         ("/$defs/replay", keys::REPLAY),
         ("/$defs/param", keys::PARAM),
         ("/$defs/span", keys::SPAN),
+        ("/$defs/message", keys::MESSAGE),
         ("/$defs/allow", keys::ALLOW),
     ] {
         let place = format!("{place}/properties");
@@ -169,6 +170,7 @@ fn limits_are_those_of_the_code() {
         ("/$defs/CamelCase/maxLength", limits::MAX_NAME_LEN as u64),
         ("/$defs/snake_case/maxLength", limits::MAX_NAME_LEN as u64),
         ("/$defs/version_part/maximum", u32::MAX.into()),
+        ("/$defs/message/properties/limit/maximum", limits::MAX_RUNNING.into()),
         ("/$defs/number/maximum", u64::MAX),
     ] {
         assert_eq!(schema.pointer(place), Some(&json!(limit)), "{place}");

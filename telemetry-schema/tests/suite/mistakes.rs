@@ -271,6 +271,100 @@ pub(crate) const MISTAKES: &[Mistake] = &[
             (UNIT, "unit = \"bytes\", since = \"1.0.4\""),
         ],
     ),
+    // Messages.
+    meaning(
+        "message_of_unknown_event",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnds\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "message_of_retired_event",
+        &[("[[span]]", "[[message]]\nname = \"Gc\"\nbegin = \"TraceFlip\"\ndoc = \"Work\"\n[[span]]")],
+    ),
+    meaning(
+        "message_of_one_event_twice",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceStart\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "message_key_not_in_both",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nkey = \"condemned\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "message_key_not_in_any",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"PoolInit\"\nkey = \"trace\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_key_without_end",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nkey = \"trace\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_limit_without_key",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nlimit = 4\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_limit_of_zero",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nkey = \"trace\"\nlimit = 0\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_limit_too_high",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nkey = \"trace\"\nlimit = 257\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_without_begin",
+        &[("[[span]]", "[[message]]\nname = \"Gc\"\nend = \"TraceEnd\"\ndoc = \"Work\"\n[[span]]")],
+    ),
+    form(
+        "message_without_doc",
+        &[("[[span]]", "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\n[[span]]")],
+    ),
+    form(
+        "message_unknown_key",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nends = \"TraceEnd\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "event_in_two_messages",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\ndoc = \"Work\"\n[[message]]\nname = \"Over\"\nbegin = \"TraceEnd\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "duplicate_message",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\ndoc = \"Work\"\n[[message]]\nname = \"Gc\"\nbegin = \"PoolInit\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_not_camel_case",
+        &[("[[span]]", "[[message]]\nname = \"gc\"\nbegin = \"TraceStart\"\ndoc = \"Work\"\n[[span]]")],
+    ),
     // Spans.
     meaning("span_of_unknown_event", &[("end = \"TraceEnd\"", "end = \"TraceEnds\"")]),
     meaning("span_of_retired_event", &[("end = \"TraceEnd\"", "end = \"TraceFlip\"")]),

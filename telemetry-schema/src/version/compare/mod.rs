@@ -7,12 +7,12 @@ mod types;
 
 use std::collections::HashMap;
 
-use super::lock::{Docs, Lock, LockSpan};
+use super::lock::{Docs, Lock, LockMessage, LockSpan};
 use super::{Change, Rule, Thing};
 use crate::Registry;
 
 /// What differs between a released relation and a newer one: registry, kinds, types, events by code,
-/// each with its parameters, spans. Nothing where they are the same.
+/// each with its parameters, spans, messages. Nothing where they are the same.
 ///
 /// Things are the same by name, or, renamed, by what else tells them: a kind by its bit, a value by
 /// its number, an event by its code. One slip is one change: a renamed type is not also another sort
@@ -40,6 +40,7 @@ pub(crate) fn compare_locks(old: &Lock, new: &Lock) -> Vec<Change> {
     let types = types::compare(&mut changes, old, new);
     let events = events::compare(&mut changes, old, new, &Renamed { kinds, types });
     spans(&mut changes, old, new, &events);
+    messages(&mut changes, old, new, &events);
     changes.list
 }
 
@@ -109,6 +110,44 @@ fn spans(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
     for span in new.spans.iter().filter(|span| named(&old.spans, &span.name).is_none()) {
         changes.whole(Rule::SpanAdded, (None, thing(span)));
     }
+}
+
+fn messages(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
+    let thing = |message: &LockMessage| Some(Thing::Message { name: message.name.clone() });
+    let named =
+        |list: &'_ [LockMessage], name: &str| list.iter().find(|message| message.name == name).cloned();
+    for was in &old.messages {
+        let Some(is) = named(&new.messages, &was.name) else {
+            changes.whole(Rule::MessageRemoved, (thing(was), None));
+            continue;
+        };
+        let things = (thing(was), thing(&is));
+        let renamed = |name: &String| events.get(name.as_str()).map_or(name.clone(), |name| name.to_string());
+        let (begin, end) = (renamed(&was.begin), was.end.as_ref().map(renamed));
+        let now = LockMessage { begin, end, ..was.clone() };
+        let key = if now.begin != is.begin {
+            "begin"
+        } else if now.end != is.end {
+            "end"
+        } else if now.key != is.key {
+            "key"
+        } else {
+            "limit"
+        };
+        changes.field(Rule::MessageChanged, &things, key, &message_text(&now), &message_text(&is));
+        changes.docs(things, was.docs, is.docs);
+    }
+    for message in new.messages.iter().filter(|message| named(&old.messages, &message.name).is_none()) {
+        changes.whole(Rule::MessageAdded, (None, thing(message)));
+    }
+}
+
+/// What a message says, in short.
+fn message_text(message: &LockMessage) -> String {
+    let end = message.end.as_ref().map_or(String::new(), |end| format!(" to {end}"));
+    let key =
+        message.key.as_ref().map_or(String::new(), |key| format!(" by {key}, {} at once", message.limit));
+    format!("{}{end}{key}", message.begin)
 }
 
 /// What a span says, in short.

@@ -25,6 +25,8 @@ pub struct Lock {
     pub events: Vec<LockEvent>,
     /// Ordered by name.
     pub spans: Vec<LockSpan>,
+    /// Ordered by name.
+    pub messages: Vec<LockMessage>,
 }
 
 /// A hash of a doc, by which a change is seen; 0 of an empty one.
@@ -119,6 +121,21 @@ pub struct LockSpan {
     pub docs: Docs,
 }
 
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct LockMessage {
+    pub name: String,
+    /// Name of the event.
+    pub begin: String,
+    /// Name of the event; none of a message that stands alone.
+    pub end: Option<String>,
+    pub key: Option<String>,
+    /// How many may run at once; 1 without a key.
+    pub limit: u32,
+    pub docs: Docs,
+}
+
 impl Lock {
     /// The version of the form of `events.lock` that this crate writes, and the highest it reads.
     pub const FORMAT: u32 = 1;
@@ -146,6 +163,14 @@ impl Lock {
             key: span.key.clone(),
             docs: Docs::of(&span.doc),
         });
+        let messages = registry.messages.iter().map(|message| LockMessage {
+            name: message.name.clone(),
+            begin: registry.events[message.begin].name.clone(),
+            end: message.end.map(|end| registry.events[end].name.clone()),
+            key: message.key.clone(),
+            limit: message.limit,
+            docs: Docs::of(&message.doc),
+        });
         let mut events: Vec<LockEvent> =
             registry.events.iter().map(|event| self::event(registry, event)).collect();
         if let Some(previous) = previous {
@@ -167,6 +192,7 @@ impl Lock {
             types: types.collect(),
             events,
             spans: spans.collect(),
+            messages: messages.collect(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use super::write::{FIRST_WORD, LAST_WORD, checksum};
-use super::{Docs, Lock, LockEvent, LockKind, LockParam, LockSpan, LockType, LockValue, State};
+use super::{Docs, Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue, State};
 use crate::diagnostic::quote;
 use crate::limits::MAX_LOCK_LEN;
 use crate::snippet::is_unprintable;
@@ -164,7 +164,10 @@ impl Reader<'_> {
                 event.params.push(param(&mut words)?);
             }
             "span" => ascending(&mut lock.spans, span(&mut words)?, |span| span.name.clone())?,
-            _ => return Err("`kind`, `type`, `value`, `event`, `param` or `span`"),
+            "message" => {
+                ascending(&mut lock.messages, message(&mut words)?, |message| message.name.clone())?;
+            }
+            _ => return Err("`kind`, `type`, `value`, `event`, `param`, `span` or `message`"),
         }
         words.end()
     }
@@ -188,6 +191,7 @@ fn registry(words: &mut Words) -> Result<Lock, Expected> {
         types: Vec::new(),
         events: Vec::new(),
         spans: Vec::new(),
+        messages: Vec::new(),
     })
 }
 
@@ -264,13 +268,25 @@ fn span(words: &mut Words) -> Result<LockSpan, Expected> {
         name: words.camel("the name of a span")?,
         begin: words.camel("the event that begins it")?,
         end: words.camel("the event that ends it")?,
-        key: match words.take("key=") {
-            None => None,
-            Some(key) if crate::words::is_snake_case(key) => Some(key.to_string()),
-            Some(_) => return Err("the name of a parameter"),
-        },
+        key: words.key()?,
         docs: words.docs()?,
     })
+}
+
+fn message(words: &mut Words) -> Result<LockMessage, Expected> {
+    let name = words.camel("the name of a message")?;
+    let begin = words.camel("its event, or the one that begins it")?;
+    let end = match words.take("end=") {
+        None => None,
+        Some(end) if words::is_camel_case(end) => Some(end.to_string()),
+        Some(_) => return Err("the event that ends it"),
+    };
+    let key = words.key()?;
+    let limit = match words.take("limit=") {
+        None => 1,
+        Some(limit) => limit.parse().map_err(|_| "a number")?,
+    };
+    Ok(LockMessage { name, begin, end, key, limit, docs: words.docs()? })
 }
 
 fn is_printable(text: &str) -> bool {
@@ -325,6 +341,14 @@ impl<'a> Words<'a> {
 
     fn number<T: FromStr>(&mut self, what: Expected) -> Result<T, Expected> {
         self.next().and_then(|word| word.parse().ok()).ok_or(what)
+    }
+
+    fn key(&mut self) -> Result<Option<String>, Expected> {
+        match self.take("key=") {
+            None => Ok(None),
+            Some(key) if words::is_snake_case(key) => Ok(Some(key.to_string())),
+            Some(_) => Err("the name of a parameter"),
+        }
     }
 
     fn docs(&mut self) -> Result<Docs, Expected> {

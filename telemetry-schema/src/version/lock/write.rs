@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Docs, Lock, LockEvent, LockParam, State};
+use super::{Docs, Lock, LockEvent, LockMessage, LockParam, State};
 use crate::canonical::{fnv1a, quoted};
 
 /// How a lock's first line begins, which ends in the number of its format.
@@ -15,7 +15,7 @@ const NOTE: &str = "# Written by `telemetry release`. Not to be edited: restore 
 
 impl Lock {
     /// The lock as the text of `events.lock`: the same text for the same lock always, with a line for
-    /// each kind, type, value, event, parameter and span, each in its order; `docs/versions.md`
+    /// each kind, type, value, event, parameter, span and message, each in its order; `docs/versions.md`
     /// describes it.
     pub fn to_text(&self) -> String {
         let mut out = String::with_capacity(256 + 256 * self.events.len());
@@ -40,6 +40,9 @@ impl Lock {
                 let _ = write!(out, " key={key}");
             }
             let _ = writeln!(out, "{}", span.docs);
+        }
+        for message in &self.messages {
+            write_message(&mut out, message);
         }
         let checksum = checksum(&out);
         let _ = writeln!(out, "{LAST_WORD} {checksum}");
@@ -80,6 +83,17 @@ fn write_param(out: &mut String, param: &LockParam) {
         let _ = write!(out, " since={since}");
     }
     let _ = writeln!(out, "{}", param.docs);
+}
+
+fn write_message(out: &mut String, message: &LockMessage) {
+    let _ = write!(out, "message {} {}", message.name, message.begin);
+    if let Some(end) = &message.end {
+        let _ = write!(out, " end={end}");
+    }
+    if let Some(key) = &message.key {
+        let _ = write!(out, " key={key} limit={}", message.limit);
+    }
+    let _ = writeln!(out, "{}", message.docs);
 }
 
 /// The checksum of a lock's lines before the last.

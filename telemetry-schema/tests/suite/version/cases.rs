@@ -54,6 +54,8 @@ const CLEARED: &str = "[[event]]\nname = \"Cleared\"\ncode = 0x0004\nused = fals
      doc = \"The cache was cleared\"\nparams = [{ name = \"entry\", sort = \"P\" }]\n";
 const SPAN: &str = "[[span]]\nname = \"Growth\"\nbegin = \"Evicted\"\nend = \"Grown\"\nkey = \"entry\"\n\
                     doc = \"From the last eviction to the next growth\"\n";
+const MESSAGE: &str = "[[message]]\nname = \"Growing\"\nbegin = \"Evicted\"\nend = \"Grown\"\nkey = \"entry\"\n\
+                       limit = 4\ndoc = \"The cache is about to grow\"\n";
 const KEY: &str = "{ name = \"key\", sort = \"string\", max = 80 },";
 const HASH: &str = "{ name = \"hash\", sort = \"u64\", doc = \"hash of the key\" },";
 const FULL: &str =
@@ -70,6 +72,7 @@ pub(crate) const CASES: &[Case] = &[
     nothing("the doc of an event", &[("and not found", "in vain")], &["docs-changed Miss"]),
     nothing("the doc of a parameter", &[("hash of the key", "its hash")], &["docs-changed Miss.hash"]),
     nothing("the doc of a span", &[("From the last", "From one")], &["docs-changed Growth"]),
+    nothing("the doc of a message", &[("is about to", "shall")], &["docs-changed Growing"]),
     // Events.
     Case { added: FULL, ..minor("a new event", &[], &["event-added Full"]) },
     minor(
@@ -101,13 +104,18 @@ pub(crate) const CASES: &[Case] = &[
         &[
             ("name = \"Evicted\"\ncode = 0x0002", "name = \"Evictee\"\ncode = 0x0012"),
             ("begin = \"Evicted\"", "begin = \"Evictee\""),
+            ("begin = \"Evicted\"", "begin = \"Evictee\""),
         ],
         &["event-renamed Evictee", "event-recoded Evictee"],
     ),
     median("another kind", &[("kind = \"Lookup\"", "kind = \"Evict\"")], &["event-kind-changed Miss"]),
     median("the row of a retired event is gone", &[(CLEARED, "")], &["event-forgotten Cleared"]),
-    nothing("an event is gone", &[(GROWN, ""), (SPAN, "")], &["event-removed Grown", "span-removed Growth"])
-        .minor(),
+    nothing(
+        "an event is gone",
+        &[(GROWN, ""), (SPAN, ""), (MESSAGE, "")],
+        &["event-removed Grown", "span-removed Growth", "message-removed Growing"],
+    )
+    .minor(),
     Case {
         added: "\n[[event]]\nname = \"Full\"\ncode = 0x0009\nkind = \"Evict\"\ndoc = \"No room is left\"\n",
         ..nothing("the code of an event that is long gone", &[], &["code-reused Full"])
@@ -260,6 +268,14 @@ pub(crate) const CASES: &[Case] = &[
     },
     minor("a span less", &[(SPAN, "")], &["span-removed Growth"]),
     minor("a span without its key", &[("key = \"entry\"\n", "")], &["span-changed Growth"]),
+    // Messages.
+    Case {
+        added: "\n[[message]]\nname = \"Missing\"\nbegin = \"Miss\"\ndoc = \"Nothing was found\"\n",
+        ..minor("a new message", &[], &["message-added Missing"])
+    },
+    minor("a message less", &[(MESSAGE, "")], &["message-removed Growing"]),
+    minor("a message with another limit", &[("limit = 4", "limit = 5")], &["message-changed Growing"]),
+    minor("a message without its key", &[("key = \"entry\"\nlimit = 4\n", "")], &["message-changed Growing"]),
     // The registry.
     nothing("a lower version", &[("minor = 5", "minor = 4")], &["version-lowered"]),
     nothing("another registry", &[("name = \"cache\"", "name = \"heap\"")], &["registry-renamed"]),

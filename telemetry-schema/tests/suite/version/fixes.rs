@@ -108,7 +108,7 @@ proptest! {
     /// Events and last parameters that came since the release, whatever else there is.
     #[test]
     fn additions_can_always_be_put_right(after in registries(), keep in any::<u64>()) {
-        let mut after = Registry { spans: Vec::new(), ..after };
+        let mut after = Registry { spans: Vec::new(), messages: Vec::new(), ..after };
         after.version.minor = after.version.minor.min(u32::MAX - 1);
         let mut before = after.clone();
         let mut bits = (0..64).map(|bit| keep >> bit & 1 == 1).cycle();
