@@ -5,6 +5,7 @@ use quote::{format_ident, quote};
 use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
+use crate::messages::{self, Heard};
 use crate::module::ident;
 use crate::relation::relation;
 use crate::sorts::{Argument, argument};
@@ -24,6 +25,16 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
     let typed = used.iter().map(typed);
     let records = used.iter().map(record);
     let longs = used.iter().map(long);
+    let heards: Vec<TokenStream> = used.iter().filter_map(heard).collect();
+    let heards = (!heards.is_empty()).then(|| {
+        quote! {
+            /// What is posted, too.
+            mod heard {
+                use super::*;
+                #(#heards)*
+            }
+        }
+    });
     let statics = statics(registry, &slots, &used);
     quote! {
         #(#macros)*
@@ -50,6 +61,8 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
                 use super::*;
                 #(#longs)*
             }
+
+            #heards
         }
 
         #[allow(unused_imports)]
@@ -71,6 +84,8 @@ struct Emitter<'r> {
     /// `Site` and `Fields`.
     site: TokenStream,
     fields: TokenStream,
+    /// Its part in a message.
+    heard: Option<Heard>,
 }
 
 impl<'r> Emitter<'r> {
@@ -83,7 +98,7 @@ impl<'r> Emitter<'r> {
             .collect();
         let kind = Literal::usize_unsuffixed(event.kind);
         let inherit = registry.kind_of(event).clock == Clock::Inherit;
-        let code = Literal::u16_unsuffixed(event.code);
+        let (code, event_index) = (Literal::u16_unsuffixed(event.code), index);
         let index = Literal::usize_unsuffixed(bit);
         let (byte, bit) = (Literal::usize_unsuffixed(bit / 8), Literal::usize_unsuffixed(bit % 8));
         let fields =
@@ -98,6 +113,7 @@ impl<'r> Emitter<'r> {
             fields,
             byte,
             bit,
+            heard: messages::heard(registry, event_index),
         }
     }
 }
@@ -105,7 +121,10 @@ impl<'r> Emitter<'r> {
 /// The lazy half: the switch is tested before the arguments are evaluated. Taking `tt` keeps an
 /// editor's completion and signature help alive inside the call.
 fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { event, name, byte, bit, .. } = emitter;
+    let Emitter { event, name, byte, bit, heard, .. } = emitter;
+    let or_wanted = heard
+        .as_ref()
+        .map(|Heard { channel, .. }| quote!(|| $crate::#at::__emit::channels::#channel.is_wanted()));
     let (always, doc) = (event.always, crate::docs::event(registry, event));
     let exported = exported(at, name);
     quote! {
@@ -114,7 +133,7 @@ fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream 
         #[macro_export]
         macro_rules! #exported {
             ($($args:tt)*) => {
-                if $crate::#at::__emit::rt::is_on::<#always>(&$crate::#at::__emit::MASK[#byte], #bit) {
+                if $crate::#at::__emit::rt::is_on::<#always>(&$crate::#at::__emit::MASK[#byte], #bit) #or_wanted {
                     $crate::#at::__emit::#name($($args)*)
                 }
             };
@@ -150,14 +169,47 @@ fn typed(emitter: &Emitter<'_>) -> TokenStream {
 fn record(emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.record_ty);
+    let always = emitter.event.always;
+    // An event that is compiled out comes here to be posted.
+    let (first, is_compiled) = match &emitter.heard {
+        None => (None, None),
+        Some(Heard { channel, .. }) => (
+            Some(quote! {
+                if channels::#channel.is_wanted() {
+                    return heard::#name(#(#params),*);
+                }
+            }),
+            Some(quote!(rt::is_compiled::<#always>() &&)),
+        ),
+    };
     quote! {
         #[inline(never)]
         pub(super) fn #name(#(#params: #types),*) {
-            if !rt::record::<#generics>(&LANES, #site, #fields) {
+            #first
+            if #is_compiled !rt::record::<#generics>(&LANES, #site, #fields) {
                 long::#name(#(#params),*);
             }
         }
     }
+}
+
+/// Records the event if it is on, and posts its message.
+fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
+    let Emitter { event, name, byte, bit, params, arguments, generics, site, fields, heard } = emitter;
+    let Heard { post, .. } = heard.as_ref()?;
+    let (types, always) = (arguments.iter().map(|argument| &argument.record_ty), event.always);
+    Some(quote! {
+        #[cold]
+        #[inline(never)]
+        pub(super) fn #name(#(#params: #types),*) {
+            if rt::is_on::<#always>(&MASK[#byte], #bit)
+                && !rt::record::<#generics>(&LANES, #site, #fields)
+            {
+                long::#name(#(#params),*);
+            }
+            #post
+        }
+    })
 }
 
 fn long(emitter: &Emitter<'_>) -> TokenStream {
@@ -175,6 +227,7 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
 /// The registry as the runtime knows it, its switches, and a thread's lanes.
 fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
     let (relation, doc) = (relation(registry, slots), crate::docs::sentence(&registry.doc));
+    let (list, channels) = (messages::list(registry), messages::channels(registry));
     let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
     let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
     quote! {
@@ -185,7 +238,9 @@ fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStr
         pub static MASK: [rt::AtomicU8; #bytes] = [const { rt::AtomicU8::new(!0) }; #bytes];
 
         #[doc = #doc]
-        pub static REGISTRY: rt::Registry = rt::Registry::new(relation::RELATION, &MASK);
+        pub static REGISTRY: rt::Registry = rt::Registry::new(relation::RELATION, &MASK) #list;
+
+        #channels
 
         #relation
 

@@ -10,6 +10,7 @@ mod decode;
 mod docs;
 mod emit;
 mod fallback;
+mod messages;
 mod module;
 mod relation;
 mod replay;
@@ -42,6 +43,7 @@ use proc_macro::TokenStream;
 /// - for each event a macro, `trace_start!` for `TraceStart`, which takes the event's parameters.
 ///   They are evaluated only if the event is on, and type-checked also if it is compiled out;
 /// - for each type of the relation an enum, or a struct for flags;
+/// - for each message of the relation a type in the module `messages`, by which the program hears of it;
 /// - `REGISTRY`, the [`Registry`](../telemetry_runtime/struct.Registry.html);
 /// - with `decode`, a struct for each event, the enum `Event` over them, and `Decoder`; if events
 ///   are marked `replay`, the trait `Replay` with a method for each.

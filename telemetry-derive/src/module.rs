@@ -6,7 +6,7 @@ use syn::{Ident, ItemMod, Path};
 use telemetry_schema::Registry;
 
 use crate::args::Args;
-use crate::{decode, docs, emit, fallback, source, types};
+use crate::{decode, docs, emit, fallback, messages, source, types};
 
 /// The attribute's output, errors included.
 pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -60,12 +60,14 @@ pub(crate) fn contents(registry: &Registry, paths: &[String], module: &Ident, ar
     let guard = guard(&at);
     let emitters = emit::emitters(registry, &at, &args.telemetry);
     let types = types::types(registry);
+    let messages = messages::messages(registry, &at);
     let decoders = args.decode.then(|| decode::decoders(registry, &args.telemetry));
     quote! {
         #(#watch)*
         #guard
         #types
         #emitters
+        #messages
         #decoders
     }
 }

@@ -65,7 +65,7 @@ fn one(registry: &Registry, param: &Param, name: &syn::Ident, slot: &proc_macro2
 }
 
 /// For a sort that is packed as a delta: the trait of what may be passed, and its conversion.
-fn address(sort: Sort) -> Option<(TokenStream, TokenStream)> {
+pub(crate) fn address(sort: Sort) -> Option<(TokenStream, TokenStream)> {
     match sort {
         Sort::Pointer | Sort::Addr => Some((quote!(rt::Address), quote!(rt::Address::address))),
         Sort::Word => Some((quote!(rt::Word), quote!(rt::Word::word))),

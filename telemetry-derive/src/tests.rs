@@ -36,6 +36,11 @@ fn a_replay_of_marked_events() {
     insta::assert_snapshot!(expand(include_str!("../tests/replay.toml"), "\"events.toml\", decode"));
 }
 
+#[test]
+fn messages_and_what_posts_them() {
+    insta::assert_snapshot!(expand(include_str!("../tests/messages.toml"), "\"events.toml\""));
+}
+
 /// Only the runtime itself is told from users' crates.
 #[test]
 fn the_runtime_is_told_by_its_path() {

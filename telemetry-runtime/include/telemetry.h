@@ -19,6 +19,9 @@
 #ifndef TELEMETRY_H
 #define TELEMETRY_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -45,6 +48,41 @@ int telemetry_dump(const char *path);
 
 /* Prints the last events of all threads, at most 256, to standard error, the newest last. */
 void telemetry_describe_last(int events);
+
+/* Messages: what the program itself may hear, for those who embed it. A message is named as in the relation, `Gc`
+ * or `registry:Gc`, once an event of the relation was on or asked for; its parameters are named as there. An end
+ * has the parameters of its begin, too. Errors are numbers: EINVAL for a null or what is no text, ENOENT for a name
+ * that nothing has, or a value that is of another sort. */
+typedef struct telemetry_message telemetry_message;
+
+/* From now on the message is posted; returns 0, ENOMEM if not all that may run at once could be allocated ahead
+ * (the rest is tried again with every message that is fetched), or an error. */
+int telemetry_message_enable(const char *message);
+
+/* Nobody wants to hear of it any more: what is queued is gone. */
+int telemetry_message_disable(const char *message);
+
+/* Messages that may be fetched, and that could not be posted so far. */
+uint64_t telemetry_message_queued(const char *message);
+uint64_t telemetry_message_dropped(const char *message);
+
+/* The oldest message, or null; the second waits for one, so long at most. It is the caller's until freed. */
+telemetry_message *telemetry_message_get(const char *message);
+telemetry_message *telemetry_message_wait(const char *message, double seconds);
+void telemetry_message_free(telemetry_message *message);
+
+/* Whether it ends a pair; when it was posted, in ticks of the stream's clock. */
+int telemetry_message_is_end(const telemetry_message *message);
+uint64_t telemetry_message_ticks(const telemetry_message *message);
+
+/* Values of a parameter: of an array its elements, else one; 0 if there is no such parameter. */
+size_t telemetry_message_count(const telemetry_message *message, const char *parameter);
+
+/* A value: numbers, addresses, labels, enums, flags and bool as integers, signed ones in two's complement; floats
+ * as reals; strings and bytes, which end in no NUL and stay until the message is freed. */
+int telemetry_message_integer(const telemetry_message *message, const char *parameter, size_t index, uint64_t *value);
+int telemetry_message_real(const telemetry_message *message, const char *parameter, size_t index, double *value);
+int telemetry_message_text(const telemetry_message *message, const char *parameter, const char **bytes, size_t *length);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@ pub(crate) fn keep() {
     black_box(telemetry_flush as *const ());
     black_box(telemetry_dump as *const ());
     black_box(telemetry_describe_last as *const ());
+    crate::messages::keep();
 }
 
 /// Switches on what the words name.
@@ -88,7 +89,7 @@ unsafe extern "C" fn telemetry_dump(path: *const c_char) -> c_int {
 ///
 /// # Safety
 /// The pointer must be null or the text end in a NUL.
-unsafe fn text<'t>(at: *const c_char) -> Option<&'t CStr> {
+pub(crate) unsafe fn text<'t>(at: *const c_char) -> Option<&'t CStr> {
     if at.is_null() {
         return None;
     }

@@ -19,6 +19,7 @@ mod image;
 mod labels;
 mod lane;
 mod list;
+mod messages;
 mod open;
 mod output;
 mod outputs;
@@ -58,6 +59,7 @@ pub use control::{get, get_record, reset, reset_record, set, set_record};
 pub use counters::{Counters, KindCounters, SinkCounters, counters, kind_counters};
 pub use drain::{SinkId, add_sink, flush, remove_sink, sink_counters, snapshot, snapshot_to};
 pub use labels::{intern, label};
+pub use messages::{Posted, message_memory};
 pub use panic::flush_on_panic;
 pub use registry::Registry;
 pub use relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
@@ -67,6 +69,22 @@ pub use telemetry_format::Label;
 pub use traceback::Traceback;
 pub use values::{Address, Word};
 pub use variety::{VARIETY, Variety};
+
+/// What there is with the feature `async` only.
+#[cfg(feature = "async")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_async {
+    ($($items:tt)*) => { $($items)* };
+}
+
+/// What there is with the feature `async` only.
+#[cfg(not(feature = "async"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_async {
+    ($($items:tt)*) => {};
+}
 
 /// For generated code. Not public API.
 #[doc(hidden)]
@@ -80,9 +98,17 @@ pub mod __private {
     pub use crate::registry::Registry;
     pub use crate::relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
     pub use crate::values::{Address, Word};
-    pub use crate::variety::{is_at, is_on};
+    pub use crate::variety::{is_at, is_compiled, is_on};
+    pub use crate::with_async;
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;
     pub use telemetry_format::Label;
+
+    /// What messages are made of.
+    pub mod messages {
+        pub use crate::messages::{
+            AnyChannel, Bytes, Channel, Either, Form, List, Posted, Text, Value, Valued, Values,
+        };
+    }
 }

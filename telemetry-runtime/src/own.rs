@@ -7,7 +7,7 @@ use crate::registry::Registry;
 #[telemetry_event("telemetry.toml", crate = "crate", at = "own::events")]
 pub(crate) mod events {}
 
-pub(crate) use events::{ControlAction, ControlMask};
+pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
 
 /// Bit of the kind `Label`.
 pub(crate) const LABEL_KIND: u8 = 1;
@@ -27,4 +27,9 @@ pub(crate) fn registry() -> &'static Registry {
 /// event of a registry needs.
 pub(crate) fn control_change(mask: ControlMask, action: ControlAction, words: &str) {
     events::control_change!(mask, action, words);
+}
+
+/// Tells that a message was not posted.
+pub(crate) fn message_dropped(registry: &str, message: &str, why: MessageDrop, dropped: u64) {
+    events::messages_dropped!(registry, message, why, dropped);
 }

@@ -4,6 +4,7 @@ use core::ptr::null_mut;
 
 use crate::block::Block;
 use crate::clock;
+use crate::messages::AnyChannel;
 use crate::relation::Relation;
 use crate::sorter::Queue;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 pub struct Registry {
     relation: Relation,
     mask: &'static [AtomicU8],
+    messages: &'static [&'static dyn AnyChannel],
     listed: AtomicBool,
     /// The events that are on have been changed since.
     changed: AtomicBool,
@@ -88,6 +90,7 @@ impl Registry {
         Registry {
             relation,
             mask,
+            messages: &[],
             listed: AtomicBool::new(false),
             changed: AtomicBool::new(false),
             next: AtomicPtr::new(null_mut()),
@@ -95,6 +98,17 @@ impl Registry {
             output: AtomicU64::new(0),
             kinds: [const { KindState::new() }; 64],
         }
+    }
+
+    /// With what the program may hear of it.
+    #[doc(hidden)]
+    pub const fn with_messages(self, messages: &'static [&'static dyn AnyChannel]) -> Self {
+        Registry { messages, ..self }
+    }
+
+    /// What the program may hear of it.
+    pub(crate) fn messages(&self) -> &'static [&'static dyn AnyChannel] {
+        self.messages
     }
 
     /// What the relation says.

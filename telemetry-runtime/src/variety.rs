@@ -66,6 +66,11 @@ pub fn is_on<const ALWAYS: bool>(byte: &'static AtomicU8, bit: u8) -> bool {
     }
 }
 
+/// True if an event with this `always` is compiled in.
+pub const fn is_compiled<const ALWAYS: bool>() -> bool {
+    VARIETY.has(ALWAYS)
+}
+
 /// True if a module's full path is the given one in its crate. For a check at compile time.
 pub const fn is_at(module_path: &str, path: &str) -> bool {
     let (full, path) = (module_path.as_bytes(), path.as_bytes());

@@ -18,8 +18,26 @@ use crate::traceback::{emit_whole, lines};
 /// The header for C.
 const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/telemetry-runtime/include/telemetry.h");
 
-const FUNCTIONS: [&str; 5] =
-    ["telemetry_set", "telemetry_reset", "telemetry_flush", "telemetry_dump", "telemetry_describe_last"];
+const FUNCTIONS: [&str; 18] = [
+    "telemetry_set",
+    "telemetry_reset",
+    "telemetry_flush",
+    "telemetry_dump",
+    "telemetry_describe_last",
+    "telemetry_message_enable",
+    "telemetry_message_disable",
+    "telemetry_message_queued",
+    "telemetry_message_dropped",
+    "telemetry_message_get",
+    "telemetry_message_wait",
+    "telemetry_message_free",
+    "telemetry_message_is_end",
+    "telemetry_message_ticks",
+    "telemetry_message_count",
+    "telemetry_message_integer",
+    "telemetry_message_real",
+    "telemetry_message_text",
+];
 
 /// True if the tool is there; else says that what calls is skipped.
 fn has(tool: &str) -> bool {

@@ -18,6 +18,7 @@ mod labels;
 mod latency;
 mod locks;
 mod loss;
+mod messages;
 mod outputs;
 mod packages;
 mod ring;
@@ -45,3 +46,7 @@ pub mod sorts {}
 /// Events with labels.
 #[telemetry_event("tests/relations/labels.toml")]
 pub mod labeled {}
+
+/// Events with messages.
+#[telemetry_event("tests/relations/heard.toml")]
+pub mod heard {}

@@ -55,6 +55,16 @@ pub(crate) fn wait(longest: core::time::Duration, mut is_so: impl FnMut() -> boo
     }
 }
 
+/// Sleeps while a word is what is expected, for so long at most.
+#[cfg(any(miri, not(any(target_os = "linux", target_os = "android"))))]
+pub(crate) fn sleep_at(word: &crate::sync::AtomicU32, expected: u32, longest: core::time::Duration) {
+    wait(longest, || word.load(crate::sync::Ordering::Acquire) != expected);
+}
+
+/// Nobody sleeps for long.
+#[cfg(any(miri, not(any(target_os = "linux", target_os = "android"))))]
+pub(crate) fn wake_at(_: &crate::sync::AtomicU32) {}
+
 /// Says something on standard error. Not by `eprintln!`, which panics where nobody listens.
 pub(crate) fn complain(text: core::fmt::Arguments<'_>) {
     use std::io::Write;

@@ -24,7 +24,7 @@ pub(crate) fn wall_ns() -> u64 {
 pub(crate) fn map(len: usize) -> Option<*mut u8> {
     use std::alloc::{GlobalAlloc, Layout, System};
     let layout = Layout::from_size_align(len, 4096).ok()?;
-    // SAFETY: the layout is not empty; the memory is never given back.
+    // SAFETY: the layout is not empty.
     let at = unsafe { System.alloc_zeroed(layout) };
     (!at.is_null()).then_some(at)
 }
@@ -102,8 +102,17 @@ pub(crate) fn stay_loaded() {}
 
 pub(crate) fn at_fork(_: extern "C" fn(), _: extern "C" fn(), _: extern "C" fn()) {}
 
-/// Never called, since nothing forks here.
-pub(crate) unsafe fn unmap(_: *mut u8, _: usize) {}
+/// Gives back what [`map`] gave.
+///
+/// # Safety
+/// Nothing may use the memory any more.
+pub(crate) unsafe fn unmap(at: *mut u8, len: usize) {
+    use std::alloc::{GlobalAlloc, Layout, System};
+    if let Ok(layout) = Layout::from_size_align(len, 4096) {
+        // SAFETY: the caller's promise; `map` took it of this layout.
+        unsafe { System.dealloc(at, layout) };
+    }
+}
 
 pub(crate) fn pause() {
     std::thread::sleep(std::time::Duration::from_micros(50));

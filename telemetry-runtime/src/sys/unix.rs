@@ -1,6 +1,8 @@
 //! Unix: straight to libc, because nothing on an event's path may allocate or take a lock.
 #![allow(unsafe_code)]
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::sync::AtomicU32;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// The monotonic clock in nanoseconds.
@@ -252,4 +254,32 @@ pub(crate) fn pause() {
 pub(crate) fn yield_now() {
     // SAFETY: takes no arguments; its result does not matter.
     unsafe { libc::sched_yield() };
+}
+
+/// Sleeps while a word is what is expected, for so long at most, or until somebody wakes those who sleep at it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn sleep_at(word: &AtomicU32, expected: u32, longest: core::time::Duration) {
+    let time = libc::timespec {
+        tv_sec: longest.as_secs().min(1 << 30) as libc::time_t,
+        tv_nsec: longest.subsec_nanos() as _,
+    };
+    // SAFETY: the word outlives the call, which reads it and the time.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            expected,
+            &time,
+        );
+    }
+}
+
+/// Wakes all who sleep at a word. Neither allocates nor locks.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn wake_at(word: &AtomicU32) {
+    // SAFETY: only the address of the word is used.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, i32::MAX);
+    }
 }
