@@ -9,6 +9,8 @@ mod counts;
 mod gc;
 #[path = "gcbench/history.rs"]
 mod history;
+#[path = "gcbench/listen.rs"]
+mod listen;
 #[path = "gcbench/options.rs"]
 mod options;
 #[path = "gcbench/report.rs"]
@@ -22,6 +24,7 @@ use std::time::Instant;
 
 use counts::Counts;
 use history::History;
+use listen::Heard;
 use options::Command;
 use report::{grouped, mega};
 use telemetry::{Config, VARIETY, Variety, telemetry_event};
@@ -31,8 +34,9 @@ use workload::{Outcome, Settings};
 pub mod events {}
 
 fn main() -> ExitCode {
-    let settings = match options::parse(std::env::args().skip(1)) {
-        Ok(Command::Run(settings)) => settings,
+    let (settings, draws) = match options::parse(std::env::args().skip(1)) {
+        Ok(Command::Run(settings)) => (settings, false),
+        Ok(Command::RunWithProgress(settings)) => (settings, true),
         Ok(Command::Help) => return exit(io::stdout().write_all(options::HELP.as_bytes())),
         Err(wrong) => {
             eprintln!("gcbench: {wrong}\nhelp: `--help` lists the options");
@@ -42,7 +46,8 @@ fn main() -> ExitCode {
     // Whoever runs the program has the last word: this is for what the environment does not say. The
     // buffer is for the moments when the threads keep the drain from the processors.
     Config::new().filename("gcbench.tel").control("all").buffer(64 << 20).start();
-    let outcome = match workload::run(&settings) {
+    let (result, heard) = listen::during(&settings, draws, || workload::run(&settings));
+    let outcome = match result {
         Ok(outcome) => outcome,
         Err(failure) => {
             eprintln!("gcbench: {failure}");
@@ -50,7 +55,11 @@ fn main() -> ExitCode {
         }
     };
     let mut out = io::stdout();
-    exit(print_run(&mut out, &settings, &outcome).and_then(|()| print_stream(&mut out, &outcome)))
+    let run = print_run(&mut out, &settings, &outcome).and_then(|()| match &heard {
+        Some(heard) => print_heard(&mut out, heard),
+        None => Ok(()),
+    });
+    exit(run.and_then(|()| print_stream(&mut out, &outcome)))
 }
 
 /// The end. That nobody reads what is printed is no error.
@@ -78,6 +87,14 @@ fn print_run(out: &mut impl Write, settings: &Settings, outcome: &Outcome) -> io
         mega(sum(|heap| heap.tables)),
         sum(|heap| heap.traces),
     )
+}
+
+/// What the program heard of its collector, and what came of it.
+fn print_heard(out: &mut impl Write, heard: &Heard) -> io::Result<()> {
+    let Heard { messages, dropped, nursery, survived } = heard;
+    writeln!(out, "heard    {} messages of the collector, {dropped} dropped", grouped(*messages))?;
+    let [first, last] = [0, 1].map(|at| format!("{} KiB, {:.1} %", nursery[at] >> 10, 100.0 * survived[at]));
+    writeln!(out, "nursery  and what survives in it: {first} at first, {last} in the end")
 }
 
 /// What the stream tells.

@@ -7,6 +7,8 @@ mod counts;
 mod gc;
 #[path = "../examples/gcbench/history.rs"]
 mod history;
+#[path = "../examples/gcbench/listen.rs"]
+mod listen;
 #[path = "../examples/gcbench/options.rs"]
 mod options;
 #[path = "../examples/gcbench/report.rs"]
@@ -28,8 +30,15 @@ use workload::{Failure, Settings};
 pub mod events {}
 
 /// Small, but with a nursery that is smaller still, so that every cause of a trace occurs.
-const SETTINGS: Settings =
-    Settings { threads: 3, depth: 11, scale: 0.5, memory: None, nursery: 64 << 10, check: true };
+const SETTINGS: Settings = Settings {
+    threads: 3,
+    depth: 11,
+    scale: 0.5,
+    memory: None,
+    nursery: 64 << 10,
+    adapt: false,
+    check: true,
+};
 
 /// One test for all that is about the stream, since a process has one.
 #[test]
@@ -66,6 +75,17 @@ fn the_stream_tells_what_the_collector_did() {
     let told = counts.kinds.iter().flat_map(|kind| &kind.events).map(|(event, _)| event.as_str());
     let relation = events::REGISTRY.relation().events.iter().map(|event| event.name);
     assert_eq!(told.collect::<BTreeSet<_>>(), relation.collect(), "every event of the relation occurs");
+
+    // Of its collector the program hears whatever is output, and may do something about it.
+    telemetry::reset("all");
+    let adapts = Settings { adapt: true, threads: 2, depth: 12, scale: 1.0, check: false, ..SETTINGS };
+    let (outcome, heard) = listen::during(&adapts, false, || workload::run(&adapts));
+    let (outcome, heard) = (outcome.unwrap(), heard.unwrap());
+    let traces = outcome.heaps.iter().map(|heap| heap.traces).sum::<u64>();
+    assert_eq!((heard.messages, heard.dropped), (2 * traces, 0), "{heard:?}");
+    assert!(heard.nursery[0] < heard.nursery[1], "{heard:?}");
+    assert!(heard.survived[1] < heard.survived[0], "{heard:?}");
+    assert_eq!(telemetry::message_memory(), 0);
 
     let screen = report::render(&counts, &history);
     assert!(screen.lines().count() <= 35, "{screen}");
@@ -115,12 +135,25 @@ fn count(counts: &Counts, name: &str) -> u64 {
 #[test]
 fn the_command_line_is_read() {
     let parse = |line: &str| options::parse(line.split_whitespace().map(str::to_string));
-    let usual = Settings { threads: 2, depth: 16, scale: 1.5, memory: None, nursery: 4 << 20, check: false };
+    let usual = Settings {
+        threads: 2,
+        depth: 16,
+        scale: 1.5,
+        memory: None,
+        nursery: 4 << 20,
+        adapt: false,
+        check: false,
+    };
     let check = |line, expected| assert_eq!(parse(line), Ok(Command::Run(expected)), "{line}");
     check("", usual);
     check("--threads 4 --depth=12", Settings { threads: 4, depth: 12, ..usual });
     check("--iterations 0.25 --check", Settings { scale: 0.25, check: true, ..usual });
+    check("--adapt", Settings { adapt: true, ..usual });
     check("--memory 20 --nursery 64", Settings { memory: Some(20 << 20), nursery: 64 << 10, ..usual });
+    assert_eq!(
+        parse("--threads 4 --progress"),
+        Ok(Command::RunWithProgress(Settings { threads: 4, ..usual }))
+    );
     assert_eq!(parse("--threads 4 --help"), Ok(Command::Help));
     let refuse = |line, expected: &str| assert_eq!(parse(line), Err(expected.to_string()), "{line}");
     refuse("--threads", "`--threads` needs a number, 1 to 64");

@@ -12,6 +12,8 @@ usage: gcbench [options]
   --iterations X   times the usual number of trees (default 1.5)
   --memory MIB     size of each heap's arena, 1 to 16384 (default: ample)
   --nursery KIB    bytes between collections, 64 to 1048576 (default 4096)
+  --adapt          fit the nursery to what survives, as the collector's messages tell
+  --progress       draw what the collector does, from its messages
   --check          check every object and reference after each phase (slow)
   --help           print this
 
@@ -26,6 +28,8 @@ What is told is up to the environment, as for every program with telemetry:
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Run(Settings),
+    /// With what the collector does drawn meanwhile.
+    RunWithProgress(Settings),
     Help,
 }
 
@@ -34,8 +38,16 @@ pub(crate) enum Command {
 /// # Errors
 /// The first argument that is wrong, and what was expected.
 pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, String> {
-    let mut settings =
-        Settings { threads: 2, depth: 16, scale: 1.5, memory: None, nursery: 4 << 20, check: false };
+    let mut settings = Settings {
+        threads: 2,
+        depth: 16,
+        scale: 1.5,
+        memory: None,
+        nursery: 4 << 20,
+        adapt: false,
+        check: false,
+    };
+    let mut progress = false;
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let (name, value) = match arg.split_once('=') {
@@ -54,12 +66,14 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
             "--iterations" => settings.scale = number(0.0, 1e6)?,
             "--memory" => settings.memory = Some((whole(name, number(1.0, 16384.0)?)? as usize) << 20),
             "--nursery" => settings.nursery = (whole(name, number(64.0, 1_048_576.0)?)? as usize) << 10,
+            "--adapt" if value.is_none() => settings.adapt = true,
+            "--progress" if value.is_none() => progress = true,
             "--check" if value.is_none() => settings.check = true,
             "--help" | "-h" if value.is_none() => return Ok(Command::Help),
             _ => return Err(format!("unknown argument `{arg}`")),
         }
     }
-    Ok(Command::Run(settings))
+    Ok(if progress { Command::RunWithProgress(settings) } else { Command::Run(settings) })
 }
 
 /// A number, which is in the range of its option, without a fraction.

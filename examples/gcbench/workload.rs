@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::events::{self, Phase};
 use crate::gc::{Counters, Heap, OutOfMemory, Ref, Shape, Table};
+use crate::listen;
 
 /// How to run the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) memory: Option<usize>,
     /// Bytes of the youngest generation.
     pub(crate) nursery: usize,
+    /// Fit the nursery to what survives.
+    pub(crate) adapt: bool,
     /// Check the heap after every phase.
     pub(crate) check: bool,
 }
@@ -54,9 +57,14 @@ impl Settings {
         ((usual as f64 * self.scale).round() as usize).max(1)
     }
 
+    /// Bytes that the nursery may come to have.
+    pub(crate) fn most_nursery(&self) -> usize {
+        if self.adapt { 16 * self.nursery } else { self.nursery }
+    }
+
     fn memory(&self) -> usize {
         let stretch = tree_size(self.stretch_depth()) * NODE.bytes();
-        self.memory.unwrap_or((64 << 20) + 8 * self.nursery + 4 * stretch)
+        self.memory.unwrap_or((64 << 20) + 8 * self.most_nursery() + 4 * stretch)
     }
 }
 
@@ -186,6 +194,7 @@ impl Bench<'_> {
         let sums = self.heap.alloc_table(trees)?;
         self.phase(Phase::TopDown, depth, trees, |bench| {
             (0..trees).try_for_each(|index| {
+                bench.adapt();
                 let root = bench.node(depth)?;
                 bench.heap.push(root);
                 bench.top_down(depth)?;
@@ -196,6 +205,7 @@ impl Bench<'_> {
         })?;
         self.phase(Phase::BottomUp, depth, trees, |bench| {
             (0..trees).try_for_each(|index| {
+                bench.adapt();
                 let tree = bench.bottom_up(depth)?;
                 let (sum, twin) = (bench.walk(tree, depth)?, bench.heap.table(&sums)[index]);
                 if sum == twin {
@@ -207,6 +217,13 @@ impl Bench<'_> {
         })?;
         self.heap.free_table(sums);
         Ok(())
+    }
+
+    /// Gives the nursery the size that what was heard of the collector asks for.
+    fn adapt(&mut self) {
+        if let Some(bytes) = listen::nursery() {
+            self.heap.set_nursery(bytes);
+        }
     }
 
     /// Looks whether what stays is still what it was.

@@ -211,6 +211,18 @@ impl Heap {
         self.roots[GLOBALS].table.words().start + index
     }
 
+    /// Collects after every so many bytes from now on.
+    pub(crate) fn set_nursery(&mut self, bytes: usize) {
+        if self.generations[0].capacity == bytes {
+            return;
+        }
+        for serial in 0..OLDEST {
+            let generation = &mut self.generations[serial];
+            generation.capacity = Generation::new(serial, bytes).capacity;
+            events::gen_capacity_set!(&self.arena, &*generation, serial as u8, generation.capacity);
+        }
+    }
+
     /// What happened so far.
     pub(crate) fn counters(&self) -> Counters {
         let buffer = &self.buffers[0];

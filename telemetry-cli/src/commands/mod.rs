@@ -28,6 +28,7 @@ mod stats;
 #[cfg(unix)]
 mod tail;
 mod txt;
+mod validate;
 
 use crate::exit::Ended;
 
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Info(info::Args),
     Stats(stats::Args),
     Spans(spans::Args),
+    Validate(validate::Args),
     Recover(recover::Args),
     Replay(replay::Args),
     Check(check::Args),
@@ -79,6 +81,7 @@ impl Command {
             Command::Info(args) => args.run(),
             Command::Stats(args) => args.run(),
             Command::Spans(args) => args.run(),
+            Command::Validate(args) => args.run(),
             Command::Recover(args) => args.run(),
             Command::Replay(args) => args.run(),
             Command::Check(args) => args.run(),

@@ -1,9 +1,9 @@
 //! `telemetry spans`: begins and ends put together, and how long it took from one to the other.
 
-mod gaps;
-mod pairing;
-mod shown;
-mod tally;
+pub(super) mod gaps;
+pub(super) mod pairing;
+pub(super) mod shown;
+pub(super) mod tally;
 
 use telemetry_decode::Order;
 
@@ -19,7 +19,8 @@ use crate::progress::Progress;
 
 const EXAMPLES: &str = "\
 Spans are pairs of events that the relation declares: [[span]] with begin, end, and a key that tells running
-ones apart; without a key they nest per thread. Self time is that in which no span that the thread began
+ones apart; without a key they nest per thread. Pairs of a [[message]], of which the program itself may hear,
+are marked with its name. Self time is that in which no span that the thread began
 later was open. A span is uncertain if events that might have been its begin or end were lost, are
 missing or were withheld in between. What the filter leaves out pairs with nothing.
 
@@ -117,7 +118,10 @@ impl Args {
     /// Names that no span has.
     fn unknown_names(&self, opened: &Opened) -> Vec<&String> {
         let declared = |name: &str| {
-            opened.registries().iter().any(|known| known.spans.iter().any(|span| span.name == name))
+            opened.registries().iter().any(|known| {
+                known.spans.iter().any(|span| span.name == name)
+                    || known.messages.iter().any(|message| message.end.is_some() && message.name == name)
+            })
         };
         self.span.iter().filter(|name| !declared(name)).collect()
     }

@@ -39,6 +39,8 @@ struct Style {
     head: Vec<u8>,
     /// What stands before and behind each value.
     params: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Which message it posts, at the end.
+    tail: Vec<u8>,
 }
 
 impl Printer {
@@ -83,6 +85,7 @@ impl Printer {
             value(out, event, &param.value);
             out.extend_from_slice(behind);
         }
+        out.extend_from_slice(&style.tail);
         out.push(b'\n');
     }
 }
@@ -115,8 +118,22 @@ impl Style {
             };
             (format!("  {faint}{}:{plain}", param.name).into_bytes(), unit.into_bytes())
         };
-        Style { head: head.into_bytes(), params: event.schema.params.iter().map(of_param).collect() }
+        let params = event.schema.params.iter().map(of_param).collect();
+        let tail = message(event).map_or(String::new(), |text| format!("  {faint}({text}){plain}"));
+        Style { head: head.into_bytes(), params, tail: tail.into_bytes() }
     }
+}
+
+/// The message that an event posts, and whether it begins or ends it.
+fn message(event: &Event<'_>) -> Option<String> {
+    let registry = &event.registry.registry;
+    let index = registry.event_index(event.schema.code)?;
+    registry.messages.iter().find_map(|message| match (message.begin == index, message.end) {
+        (true, None) => Some(format!("message {}", message.name)),
+        (true, Some(_)) => Some(format!("begin of message {}", message.name)),
+        (false, Some(end)) if end == index => Some(format!("end of message {}", message.name)),
+        _ => None,
+    })
 }
 
 /// Appends name and parameters of an event, as a line has them.

@@ -5,17 +5,17 @@ use std::rc::Rc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use telemetry_decode::{Event, Value};
-use telemetry_schema::{Registry, Span};
+use telemetry_schema::{Message, Registry, Span};
 
 use crate::text::keyed::PerEvent;
 
 /// Pairs begins and ends of the events of all sessions, which come by time.
-pub(super) struct Pairing {
+pub(in crate::commands) struct Pairing {
     /// Most spans that may be open at once.
     most: usize,
     /// Of spans that are wanted; empty wants all.
     names: Vec<String>,
-    pub(super) defs: Vec<Def>,
+    pub(in crate::commands) defs: Vec<Def>,
     roles: PerEvent<Rc<[Role]>>,
     /// Open spans and free places.
     open: Vec<Open>,
@@ -28,13 +28,16 @@ pub(super) struct Pairing {
     newest: u32,
 }
 
-/// A span of a relation.
-pub(super) struct Def {
-    pub(super) registry: String,
-    pub(super) fingerprint: u64,
-    pub(super) span: Span,
+/// A span of a relation, or a message that is a pair.
+pub(in crate::commands) struct Def {
+    pub(in crate::commands) registry: String,
+    pub(in crate::commands) fingerprint: u64,
+    /// Of a message, what a span of its events would be.
+    pub(in crate::commands) span: Span,
+    /// The message whose pairs they are: the program itself may hear of them.
+    pub(in crate::commands) message: Option<String>,
     /// Bits of the kinds of both events.
-    pub(super) kinds: [u8; 2],
+    pub(in crate::commands) kinds: [u8; 2],
 }
 
 /// What an event is to a span.
@@ -57,7 +60,7 @@ struct Identity {
 
 /// The value of a key: the bits of a number, or a string.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(in crate::commands) enum Key {
     None,
     Number(u64),
     Text(Box<[u8]>),
@@ -65,26 +68,26 @@ pub(super) enum Key {
 
 /// One end of a span.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
-    pub(super) thread: u32,
-    pub(super) ns: i64,
-    pub(super) ticks: u64,
+pub(in crate::commands) struct End {
+    pub(in crate::commands) thread: u32,
+    pub(in crate::commands) ns: i64,
+    pub(in crate::commands) ticks: u64,
     /// Where the event begins in the input.
-    pub(super) offset: u64,
+    pub(in crate::commands) offset: u64,
 }
 
 /// Which span of a session, without its times.
 #[derive(Debug, Clone)]
-pub(super) struct Which {
+pub(in crate::commands) struct Which {
     /// Index into [`Pairing::defs`].
-    pub(super) def: usize,
-    pub(super) session: u64,
-    pub(super) key: Key,
+    pub(in crate::commands) def: usize,
+    pub(in crate::commands) session: u64,
+    pub(in crate::commands) key: Key,
 }
 
 /// What was found.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(in crate::commands) enum Found {
     /// A begin and its end, and the time in which no span that the thread began later was open.
     Whole { which: Which, begin: End, end: End, self_ns: i64 },
     /// A begin that has no end: at the end of the stream, or because another one with its key followed.
@@ -123,7 +126,7 @@ struct Thread {
 
 impl Pairing {
     /// Of the spans of these names, or of all.
-    pub(super) fn new(most: usize, names: &[String]) -> Pairing {
+    pub(in crate::commands) fn new(most: usize, names: &[String]) -> Pairing {
         Pairing {
             most: most.clamp(1, NONE as usize),
             names: names.to_vec(),
@@ -140,7 +143,7 @@ impl Pairing {
     }
 
     /// Takes an event, and hands out what it completes or contradicts.
-    pub(super) fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) {
+    pub(in crate::commands) fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) {
         let (names, defs) = (&self.names, &mut self.defs);
         let roles = self.roles.get(event, |event| roles(event, names, defs).into()).clone();
         let at = End { thread: event.thread, ns: event.time_ns, ticks: event.ticks, offset: event.offset };
@@ -154,7 +157,7 @@ impl Pairing {
     }
 
     /// Those that are still open, in the order in which they began.
-    pub(super) fn finish(&mut self, mut visit: impl FnMut(Found)) {
+    pub(in crate::commands) fn finish(&mut self, mut visit: impl FnMut(Found)) {
         while self.oldest != NONE {
             let (which, begin, _) = self.remove(self.oldest);
             visit(Found::NoEnd(which, begin));
@@ -335,28 +338,51 @@ fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> 
     let registry: &Registry = &event.registry.registry;
     let mut roles = Vec::new();
     let Some(index) = registry.event_index(event.schema.code) else { return roles };
-    for span in registry.spans.iter().filter(|span| names.is_empty() || names.contains(&span.name)) {
+    let messages = registry.messages.iter().filter(|message| !is_span(registry, message));
+    let messages = messages.filter_map(|message| Some((span_of(message)?, Some(message))));
+    let spans = registry
+        .spans
+        .iter()
+        .map(|span| (span.clone(), registry.messages.iter().find(|message| is_of(message, span))));
+    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
+    for (span, message) in spans.chain(messages).filter(|(span, _)| is_wanted(&span.name)) {
         for (is_end, of) in [(true, span.end), (false, span.begin)] {
             if of != index {
                 continue;
             }
             let key = span.key.as_ref();
             let key = key.and_then(|key| event.schema.params.iter().position(|param| param.name == *key));
-            roles.push(Role { def: def(event, span, defs), is_end, key });
+            roles.push(Role { def: def(event, &span, message, defs), is_end, key });
         }
     }
     roles.sort_by_key(|role| !role.is_end);
     roles
 }
 
+/// True if the pairs of a message are those of a span.
+fn is_of(message: &Message, span: &Span) -> bool {
+    (message.begin, message.end, &message.key) == (span.begin, Some(span.end), &span.key)
+}
+
+fn is_span(registry: &Registry, message: &Message) -> bool {
+    registry.spans.iter().any(|span| is_of(message, span))
+}
+
+/// What a span of a message's events would be; none if it stands alone.
+fn span_of(message: &Message) -> Option<Span> {
+    let Message { name, begin, end, key, doc, .. } = message.clone();
+    Some(Span { name, begin, end: end?, key, doc })
+}
+
 /// The number of a span among those that were met.
-fn def(event: &Event<'_>, span: &Span, defs: &mut Vec<Def>) -> u32 {
+fn def(event: &Event<'_>, span: &Span, message: Option<&Message>, defs: &mut Vec<Def>) -> u32 {
     let (registry, fingerprint) = (&event.registry.registry, event.registry.fingerprint);
-    let known = defs.iter().position(|def| def.fingerprint == fingerprint && def.span.name == span.name);
+    let known = defs.iter().position(|def| def.fingerprint == fingerprint && def.span == *span);
     let index = known.unwrap_or_else(|| {
         let kinds = [span.begin, span.end].map(|index| registry.kind_of(&registry.events[index]).bit);
         let (registry, span) = (registry.name.clone(), span.clone());
-        defs.push(Def { registry, fingerprint, span, kinds });
+        let message = message.map(|message| message.name.clone());
+        defs.push(Def { registry, fingerprint, span, message, kinds });
         defs.len() - 1
     });
     index as u32

@@ -17,11 +17,11 @@ use crate::text::{count, csv, escaped_bytes, grouped, json, number_text, scalar,
 use crate::verdict::Verdict;
 
 /// The first line of comma-separated values.
-pub(super) const CSV_HEAD: &str =
+pub(in crate::commands) const CSV_HEAD: &str =
     "span,registry,session,thread,thread_name,key,begin_ns,end_ns,duration_ns,self_ns,end_thread,certain\n";
 
 /// The names of what spans are told of by number.
-pub(super) struct Names<'a> {
+pub(in crate::commands) struct Names<'a> {
     sessions: &'a [Session],
     registries: &'a [KnownRegistry],
     defs: &'a [Def],
@@ -29,7 +29,7 @@ pub(super) struct Names<'a> {
 
 /// All that the command shows. The JSON form, described in docs/json.md, is this.
 #[derive(Serialize)]
-pub(super) struct Spans<'a> {
+pub(in crate::commands) struct Spans<'a> {
     version: u32,
     /// Those with most time first, as people look for them.
     spans: Vec<SpanStats>,
@@ -47,6 +47,9 @@ pub(super) struct Spans<'a> {
 struct SpanStats {
     span: String,
     registry: String,
+    /// The message whose pairs they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
     key: Option<String>,
     duration_ns: Summary,
     total_ns: i64,
@@ -87,6 +90,8 @@ struct UnmatchedEnd {
 struct Place {
     span: String,
     registry: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
     session: String,
     thread: u32,
     thread_name: String,
@@ -96,7 +101,7 @@ struct Place {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(events: &'a Events<'_>, defs: &'a [Def]) -> Names<'a> {
+    pub(in crate::commands) fn new(events: &'a Events<'_>, defs: &'a [Def]) -> Names<'a> {
         Names { sessions: events.sessions(), registries: events.registries(), defs }
     }
 
@@ -139,6 +144,7 @@ impl<'a> Names<'a> {
         Place {
             span: def.span.name.clone(),
             registry: def.registry.clone(),
+            message: def.message.clone(),
             session: format!("{:016x}", which.session),
             thread,
             thread_name: self.thread(which.session, thread),
@@ -153,7 +159,7 @@ impl<'a> Names<'a> {
     }
 
     /// Appends a line for a whole span.
-    pub(super) fn append_csv(&self, out: &mut Vec<u8>, found: &Found, gaps: &Gaps) {
+    pub(in crate::commands) fn append_csv(&self, out: &mut Vec<u8>, found: &Found, gaps: &Gaps) {
         let Found::Whole { which, begin, end, self_ns } = found else { return };
         let def = &self.defs[which.def];
         let fields = format!("{},{},{:#018x},{},", def.span.name, def.registry, which.session, begin.thread);
@@ -175,7 +181,7 @@ impl<'a> Names<'a> {
 }
 
 impl<'a> Spans<'a> {
-    pub(super) fn new(
+    pub(in crate::commands) fn new(
         tally: &Tally,
         names: &Names<'_>,
         inputs: &Inputs,
@@ -184,6 +190,7 @@ impl<'a> Spans<'a> {
         let of_span = |(def, span): (&Def, &SpanTally)| SpanStats {
             span: def.span.name.clone(),
             registry: def.registry.clone(),
+            message: def.message.clone(),
             key: def.span.key.clone(),
             duration_ns: span.durations.summary(),
             total_ns: span.total_ns,
@@ -223,14 +230,17 @@ impl<'a> Spans<'a> {
             spans,
             completeness,
             top: tally.top,
-            declared: names.registries.iter().any(|known| !known.spans.is_empty()),
+            declared: names
+                .registries
+                .iter()
+                .any(|known| !known.spans.is_empty() || !known.messages.is_empty()),
         }
     }
 
-    pub(super) fn append_text(&self, out: &mut Vec<u8>) {
+    pub(in crate::commands) fn append_text(&self, out: &mut Vec<u8>) {
         self.append_spans(out);
         self.append_longest(out);
-        self.append_unmatched(out);
+        self.append_unmatched(out, self.top);
     }
 
     fn append_spans(&self, out: &mut Vec<u8>) {
@@ -243,7 +253,7 @@ impl<'a> Spans<'a> {
             let sums = [span.total_ns, span.total_self_ns].map(signed_grouped);
             let numbers = [min, p50, p90, p99, p999, max].map(number_text);
             let wrong = [span.uncertain, span.begins_without_end, span.ends_without_begin].map(grouped);
-            let words = [span.span.clone(), span.registry.clone(), grouped(*count)];
+            let words = [marked(&span.span, &span.message), span.registry.clone(), grouped(*count)];
             table.row(words.into_iter().chain(sums).chain(numbers).chain(wrong));
         }
         if !self.spans.is_empty() {
@@ -256,21 +266,23 @@ impl<'a> Spans<'a> {
             Table::new(3, &["longest", "key", "thread", "begin ns", "duration ns", "self ns", ""])
                 .with_words_last();
         for long in &self.longest {
-            let words = [long.place.span.clone(), long.place.key_text.clone(), self.thread(&long.place)];
+            let name = marked(&long.place.span, &long.place.message);
+            let words = [name, long.place.key_text.clone(), self.thread(&long.place)];
             let numbers = [long.begin_ns, long.duration_ns, long.self_ns].map(signed_grouped);
             table.row(words.into_iter().chain(numbers).chain([uncertain(long.certain)]));
         }
         table.append_if_any(out);
     }
 
-    fn append_unmatched(&self, out: &mut Vec<u8>) {
+    /// Appends the begins and ends that stand alone, so many at most.
+    pub(in crate::commands) fn append_unmatched(&self, out: &mut Vec<u8>, most: usize) {
         let mut table =
             Table::new(4, &["unmatched", "span", "key", "thread", "at ns", "event", ""]).with_words_last();
-        for one in self.unmatched.iter().take(self.top) {
+        for one in self.unmatched.iter().take(most) {
             let what = if one.what == "begin" { "begin without end" } else { "end without begin" };
             let words = [
                 what.to_string(),
-                one.place.span.clone(),
+                marked(&one.place.span, &one.place.message),
                 one.place.key_text.clone(),
                 self.thread(&one.place),
             ];
@@ -288,9 +300,9 @@ impl<'a> Spans<'a> {
     }
 
     /// Says what is not among the spans.
-    pub(super) fn report(&self) {
+    pub(in crate::commands) fn report(&self) {
         if !self.declared {
-            report("no registry in the input declares a [[span]]");
+            report("no registry in the input declares a [[span]] or a [[message]]");
         }
         let sum = |of: fn(&SpanStats) -> u64| self.spans.iter().map(of).sum::<u64>();
         let numbers = [
@@ -304,6 +316,15 @@ impl<'a> Spans<'a> {
                 report(format!("{} {what}", count(number, noun)));
             }
         }
+    }
+}
+
+/// The name of a span, with that of the message whose pairs they are.
+fn marked(span: &str, message: &Option<String>) -> String {
+    match message {
+        None => span.to_string(),
+        Some(message) if message == span => format!("{span} (message)"),
+        Some(message) => format!("{span} (message {message})"),
     }
 }
 

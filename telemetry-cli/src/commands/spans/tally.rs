@@ -11,53 +11,53 @@ use crate::distribution::Distribution;
 const MOST_LISTED: usize = 10_000;
 
 /// What is kept.
-pub(super) struct Tally {
+pub(in crate::commands) struct Tally {
     /// By number of the span.
-    pub(super) spans: Vec<SpanTally>,
-    pub(super) top: usize,
+    pub(in crate::commands) spans: Vec<SpanTally>,
+    pub(in crate::commands) top: usize,
     longest: BinaryHeap<Reverse<Long>>,
     /// Those found first, in the order in which they were.
-    pub(super) unmatched: Vec<Unmatched>,
+    pub(in crate::commands) unmatched: Vec<Unmatched>,
 }
 
 /// What is kept of the spans of one sort.
 #[derive(Default)]
-pub(super) struct SpanTally {
-    pub(super) durations: Distribution,
-    pub(super) selfs: Distribution,
-    pub(super) total_ns: i64,
-    pub(super) total_self_ns: i64,
-    pub(super) uncertain: u64,
-    pub(super) no_end: u64,
-    pub(super) no_begin: u64,
-    pub(super) given_up: u64,
+pub(in crate::commands) struct SpanTally {
+    pub(in crate::commands) durations: Distribution,
+    pub(in crate::commands) selfs: Distribution,
+    pub(in crate::commands) total_ns: i64,
+    pub(in crate::commands) total_self_ns: i64,
+    pub(in crate::commands) uncertain: u64,
+    pub(in crate::commands) no_end: u64,
+    pub(in crate::commands) no_begin: u64,
+    pub(in crate::commands) given_up: u64,
 }
 
 /// One of the longest.
-pub(super) struct Long {
-    pub(super) which: Which,
-    pub(super) begin: End,
-    pub(super) end: End,
-    pub(super) self_ns: i64,
-    pub(super) is_certain: bool,
+pub(in crate::commands) struct Long {
+    pub(in crate::commands) which: Which,
+    pub(in crate::commands) begin: End,
+    pub(in crate::commands) end: End,
+    pub(in crate::commands) self_ns: i64,
+    pub(in crate::commands) is_certain: bool,
 }
 
 /// A begin without end, or an end without begin.
-pub(super) struct Unmatched {
-    pub(super) which: Which,
-    pub(super) at: End,
-    pub(super) is_begin: bool,
+pub(in crate::commands) struct Unmatched {
+    pub(in crate::commands) which: Which,
+    pub(in crate::commands) at: End,
+    pub(in crate::commands) is_begin: bool,
     /// Its other half cannot have been lost.
-    pub(super) is_certain: bool,
+    pub(in crate::commands) is_certain: bool,
 }
 
 impl Tally {
     /// Keeps so many of the longest.
-    pub(super) fn new(top: usize) -> Tally {
+    pub(in crate::commands) fn new(top: usize) -> Tally {
         Tally { spans: Vec::new(), top, longest: BinaryHeap::new(), unmatched: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, found: Found, defs: &[Def], gaps: &Gaps) {
+    pub(in crate::commands) fn add(&mut self, found: Found, defs: &[Def], gaps: &Gaps) {
         self.spans.resize_with(defs.len(), SpanTally::default);
         match found {
             Found::Whole { which, begin, end, self_ns } => {
@@ -102,20 +102,20 @@ impl Tally {
     }
 
     /// The longest spans, the longest first.
-    pub(super) fn longest(&self) -> Vec<&Long> {
+    pub(in crate::commands) fn longest(&self) -> Vec<&Long> {
         let mut longest: Vec<_> = self.longest.iter().map(|Reverse(long)| long).collect();
         longest.sort_by(|a, b| b.cmp(a));
         longest
     }
 
     /// True if a begin or an end stands alone.
-    pub(super) fn has_unmatched(&self) -> bool {
+    pub(in crate::commands) fn has_unmatched(&self) -> bool {
         self.spans.iter().any(|span| span.no_end + span.no_begin + span.given_up > 0)
     }
 }
 
 impl Long {
-    pub(super) fn duration_ns(&self) -> i64 {
+    pub(in crate::commands) fn duration_ns(&self) -> i64 {
         self.end.ns.saturating_sub(self.begin.ns)
     }
 

@@ -1,0 +1,104 @@
+//! What messages cost: `cargo bench --bench messages`.
+//!
+//! Ratios to the floor F, all in one run, as in `record`. A pair is two events and two messages; what is told of it is
+//! what the messages cost over the same events without.
+
+#![allow(missing_docs, clippy::print_stdout)]
+
+mod common;
+
+use std::hint::black_box;
+
+use common::{Goal, Row, fields, floor, table, time};
+use telemetry::{Posted, message_memory, telemetry_event};
+
+#[telemetry_event("tests/relations/heard.toml")]
+pub mod heard {}
+
+use heard::messages::{Gc, begin, end};
+
+const EVENTS: u64 = 3_000_000;
+const PAIRS: u64 = 1_000_000;
+const QUEUED: u64 = 10_000_000;
+const ROUNDS: usize = 9;
+
+/// The goals are in nanoseconds, on a machine where F is so many.
+const F: f64 = 11.0;
+
+fn main() {
+    let null = if cfg!(unix) { "/dev/null" } else { "NUL" };
+    telemetry::Config::new().filename(null).buffer(1 << 20).start();
+    let mut rows = [
+        ("F", "ns", Goal::Less),
+        ("a pair posted, over its events recorded", "F", Goal::AtMost(13.6)),
+        ("a pair posted, its events off", "F", Goal::AtMost(13.6)),
+        ("a pair neither posted nor recorded", "F", Goal::Less),
+        ("a message fetched", "F", Goal::AtMost(4.5)),
+        ("memory of 10 M queued", "own size", Goal::AtMost(1.5)),
+        ("resident memory of 10 M queued", "own size", Goal::AtMost(1.5)),
+    ]
+    .map(|(name, unit, goal)| Row::new(name, unit, goal));
+    for _ in 0..ROUNDS {
+        let base = floor(EVENTS);
+        telemetry::set("all");
+        let plain = pairs();
+        Gc::enable();
+        let both = pairs();
+        Gc::disable();
+        telemetry::reset("all");
+        let off = pairs();
+        Gc::enable();
+        let alone = pairs();
+        let get =
+            time(2 * PAIRS, |n| assert_eq!((0..n).filter_map(|_| black_box(Gc::get())).count() as u64, n));
+        Gc::disable();
+        let (held, resident) = memory();
+        for (row, (figure, base)) in rows.iter_mut().zip([
+            (base, 1.0),
+            (both - plain, base),
+            (alone, base),
+            (off, base),
+            (get, base),
+            (held, 1.0),
+            (resident, 1.0),
+        ]) {
+            row.add(figure, base);
+        }
+    }
+    let sizes = [size_of::<Posted<begin::Gc>>(), size_of::<Posted<end::Gc>>()];
+    table(rows.into());
+    println!("\nA begin has {} bytes, an end {}: what both events say, and a time.", sizes[0], sizes[1]);
+    assert_eq!(Gc::dropped(), 0);
+}
+
+/// Nanoseconds of the two events of a pair.
+fn pairs() -> f64 {
+    time(PAIRS, post)
+}
+
+fn post(pairs: u64) {
+    for i in 0..pairs {
+        let (trace, condemned, live, ..) = fields(i);
+        heard::trace_start!(trace, heard::Why::Full, condemned, live);
+        heard::trace_end!(trace, live, condemned);
+    }
+}
+
+/// Bytes of many queued messages, of their own size: what is mapped for them, and what is resident.
+fn memory() -> (f64, f64) {
+    let before = resident();
+    Gc::enable();
+    post(QUEUED / 2);
+    assert_eq!(Gc::queued(), QUEUED);
+    let own = QUEUED / 2 * (size_of::<Posted<begin::Gc>>() + size_of::<Posted<end::Gc>>()) as u64;
+    let (held, grown) = (message_memory(), resident().saturating_sub(before));
+    Gc::disable();
+    assert_eq!(message_memory(), 0);
+    (held as f64 / own as f64, grown as f64 / own as f64)
+}
+
+/// Bytes of this process in memory; 0 where nobody tells.
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+}

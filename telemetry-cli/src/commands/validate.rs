@@ -1,0 +1,94 @@
+//! `telemetry validate`: whether a stream is whole, and every begin in it has its end.
+
+use telemetry_decode::Order;
+
+use super::spans::gaps::Gaps;
+use super::spans::pairing::Pairing;
+use super::spans::shown::{Names, Spans};
+use super::spans::tally::Tally;
+use crate::events::EventArgs;
+use crate::exit::{Ended, Outcome, report};
+use crate::input::cannot_read;
+use crate::output::append_json;
+use crate::progress::Progress;
+use crate::text::count;
+
+const EXAMPLES: &str = "\
+A stream is in order if nothing is lost, missing or damaged, and if every begin of a message or a span has its
+end and the other way round. What stands alone is listed with its place in the file; it is uncertain if the
+other half may be among what is missing. What the filter leaves out pairs with nothing.
+The exit code is 1 if anything is wrong.
+
+Examples:
+  telemetry validate gc.tel
+  telemetry validate --json gc.tel | jq '.unmatched[] | [.message, .what, .offset]'";
+
+/// Check that streams are complete, and that begins and ends of messages and spans match
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// How many of the unmatched to list
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    top: usize,
+
+    /// Most pairs that may be open at once, each some 130 bytes; beyond it the oldest are given up
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    max_open: u32,
+
+    /// As one JSON object, as `telemetry spans` has it
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    common: EventArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Ended {
+        let mut opened = self.common.open(Order::Time)?;
+        let mut output = self.common.output.open()?;
+        let progress = Progress::of(&opened.inputs);
+        let mut pairing = Pairing::new(self.max_open as usize, &[]);
+        let mut tally = Tally::new(0);
+        let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
+        let (mut found, mut dropped) = (Vec::new(), 0);
+        while let Some(event) = opened.events.next().map_err(cannot_read)? {
+            pairing.take(&event, &mut found);
+            dropped += u64::from(is_dropped_message(&event));
+            progress.event(|| opened.events.bytes_done());
+            if found.is_empty() {
+                continue;
+            }
+            // Damage is found before the first event behind it.
+            if opened.events.damages() != damages {
+                (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
+            }
+            found.drain(..).for_each(|found| tally.add(found, &pairing.defs, &gaps));
+        }
+        let gaps = Gaps::new(&opened.events.gaps());
+        let mut unended = Vec::new();
+        pairing.finish(|found| unended.push(found));
+        unended.into_iter().for_each(|found| tally.add(found, &pairing.defs, &gaps));
+        drop(progress);
+
+        let verdict = opened.verdict();
+        let names = Names::new(&opened.events, &pairing.defs);
+        let pairs = Spans::new(&tally, &names, &opened.inputs, &verdict);
+        match self.json {
+            true => append_json(output.buffer(), &pairs),
+            false => pairs.append_unmatched(output.buffer(), self.top),
+        }
+        output.finish()?;
+        pairs.report();
+        if dropped > 0 {
+            report(format!("{} that the program did not hear of", count(dropped, "message")));
+        }
+        let outcome = verdict.report(true);
+        Ok(if tally.has_unmatched() { Outcome::Problems } else { outcome })
+    }
+}
+
+/// True of what says that the program did not hear of something.
+fn is_dropped_message(event: &telemetry_decode::Event<'_>) -> bool {
+    event.registry.name == telemetry_decode::RUNTIME_REGISTRY && event.name() == "MessagesDropped"
+}
