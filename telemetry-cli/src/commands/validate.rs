@@ -83,7 +83,7 @@ impl Args {
         if dropped > 0 {
             report(format!("{} that the program did not hear of", count(dropped, "message")));
         }
-        let outcome = verdict.report(true);
+        let outcome = opened.end_with(&verdict)?;
         Ok(if tally.has_unmatched() { Outcome::Problems } else { outcome })
     }
 }

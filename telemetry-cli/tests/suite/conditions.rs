@@ -10,7 +10,7 @@ use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image, with_header};
 
 /// Commands that read a stream; `-o FILE`, where they have it, may stand behind.
-const READERS: [&str; 14] = [
+const READERS: [&str; 16] = [
     "print FILE",
     "print --json FILE",
     "print --order stream FILE",
@@ -25,6 +25,8 @@ const READERS: [&str; 14] = [
     "spans --csv FILE",
     "convert --to telemetry FILE",
     "convert --to ghc-eventlog FILE",
+    "validate FILE",
+    "validate --json FILE",
 ];
 
 /// The others that take a file, and one that they can read.

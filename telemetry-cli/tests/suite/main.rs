@@ -34,6 +34,7 @@ mod show;
 mod spans;
 mod sql;
 mod text;
+mod validate;
 mod versions;
 
 /// What processes under control emit.
