@@ -22,9 +22,6 @@ const PAIRS: u64 = 1_000_000;
 const QUEUED: u64 = 10_000_000;
 const ROUNDS: usize = 9;
 
-/// The goals are in nanoseconds, on a machine where F is so many.
-const F: f64 = 11.0;
-
 fn main() {
     let null = if cfg!(unix) { "/dev/null" } else { "NUL" };
     telemetry::Config::new().filename(null).buffer(1 << 20).start();

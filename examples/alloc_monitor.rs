@@ -93,7 +93,7 @@ fn run(listens: bool) -> Heard {
         let listener = listens.then(|| scope.spawn(move || listen(over, trim, heard)));
         workers.into_iter().for_each(|worker| worker.join().expect("a worker that ends"));
         over.store(true, Ordering::Release);
-        listener.map(|listener| listener.join().expect("a listener that ends"));
+        listener.into_iter().for_each(|listener| listener.join().expect("a listener that ends"));
     });
     heard.peak = PEAK.load(Ordering::Relaxed);
     Watermark::disable();

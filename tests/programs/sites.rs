@@ -5,6 +5,9 @@ use telemetry::telemetry_event;
 #[telemetry_event("work.toml")]
 pub mod work {}
 
+#[telemetry_event("heard.toml")]
+pub mod heard {}
+
 #[unsafe(no_mangle)]
 pub fn empty(_: u64, _: u64) {}
 
@@ -35,4 +38,16 @@ pub fn costly(a: u64, b: u64) {
 #[unsafe(no_mangle)]
 pub fn text(a: u64, b: u64) {
     work::named!(a, b, 16_u64, 7, "text");
+}
+
+/// Of a message, which the program may hear in every variety.
+#[unsafe(no_mangle)]
+pub fn messaged(a: u64, b: u64) {
+    heard::trace_start!(a, heard::Why::Full, b, 16_u64);
+}
+
+/// Of the same relation, and of no message.
+#[unsafe(no_mangle)]
+pub fn unheard(a: u64, _: u64) {
+    heard::unheard!(a);
 }

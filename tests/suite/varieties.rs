@@ -14,6 +14,7 @@ fn workspace(variety: &str) -> Workspace {
     for (package, text) in [("sites", include_str!("../programs/sites.rs")), ("wrong", WRONG)] {
         workspace.package(package, "2024", "telemetry.workspace = true");
         workspace.write(&format!("{package}/work.toml"), include_str!("../relations/work.toml"));
+        workspace.write(&format!("{package}/heard.toml"), include_str!("../relations/heard.toml"));
         workspace.write(&format!("{package}/src/lib.rs"), text);
     }
     workspace
@@ -105,6 +106,28 @@ fn off_path(function: &Function) -> Vec<&str> {
     panic!("no way through it without a call: {function:#?}")
 }
 
+/// The branches on the way that a function takes where the event is off.
+fn branches(function: &Function) -> usize {
+    let jumps = |line: &&str| line.starts_with('j') && !line.starts_with("jmp");
+    off_path(function).into_iter().filter(jumps).count()
+}
+
+#[test]
+fn of_a_message_one_branch_more_and_nothing_on_the_others() {
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("SKIPPED: this test reads the assembly of x86-64 only");
+        return;
+    }
+    for (variety, plain) in [("cool", 1), ("hot", 1), ("rash", 0)] {
+        let functions = functions(variety);
+        let (messaged, unheard) = (&functions["messaged"], &functions["unheard"]);
+        assert_eq!(branches(unheard), plain, "{variety}: {unheard:#?}");
+        assert_eq!(branches(messaged), plain + 1, "{variety}: {messaged:#?}");
+        // Two loads, a test and a branch for each, and an argument put in its place.
+        assert!(off_path(messaged).len() <= 4 * (plain + 1) + 1, "{variety}: {messaged:#?}");
+    }
+}
+
 /// The varieties are built one after the other in one target directory, so that what they share is built
 /// once.
 #[test]
@@ -129,9 +152,9 @@ fn of_sites_that_are_off_or_compiled_out() {
             assert_eq!(functions[*site], functions["empty"], "{site} in {variety}");
         }
     };
-    check("cool", &["always", "embedded", "critical", "text"], &[]);
-    check("hot", &["always", "embedded", "text"], &["critical", "costly"]);
-    check("rash", &[], &["always", "embedded", "critical", "costly", "text"]);
+    check("cool", &["always", "embedded", "critical", "text", "unheard"], &[]);
+    check("hot", &["always", "embedded", "text", "unheard"], &["critical", "costly"]);
+    check("rash", &[], &["always", "embedded", "critical", "costly", "text", "unheard"]);
 
     // What is compiled out is type-checked all the same.
     let mut cargo = workspace("rash").cargo("build", "release");

@@ -10,12 +10,16 @@
 mod bell;
 #[path = "../../src/list.rs"]
 mod list;
+#[path = "../../src/messages/lock.rs"]
+mod lock;
 #[path = "../../src/open.rs"]
 mod open;
 #[path = "../../src/pages.rs"]
 mod pages;
 #[path = "../../src/publish.rs"]
 mod publish;
+#[path = "../../src/messages/slot.rs"]
+mod slot;
 #[path = "../../src/sorter.rs"]
 mod sorter;
 #[path = "../../src/spin.rs"]
@@ -23,9 +27,11 @@ mod spin;
 #[path = "../../src/status.rs"]
 mod status;
 mod sync;
+mod sys;
 
 mod drain;
 mod memory;
+mod messages;
 mod records;
 mod wakes;
 mod world;

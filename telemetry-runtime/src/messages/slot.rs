@@ -13,7 +13,7 @@
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-use crate::sync::{AtomicU8, AtomicU64, Ordering};
+use crate::sync::{AtomicU8, AtomicU64, Ordering, constant};
 
 pub(super) struct Slot<B, E> {
     state: AtomicU8,
@@ -40,13 +40,16 @@ const ENDED: u8 = 4;
 const DOOMED: u8 = 5;
 
 impl<B: Copy, E: Copy> Slot<B, E> {
-    pub(super) const fn new() -> Self {
-        Slot {
-            state: AtomicU8::new(BARE),
-            key: AtomicU64::new(0),
-            begin: UnsafeCell::new(MaybeUninit::uninit()),
-            ended: AtomicU64::new(0),
-            end: UnsafeCell::new(MaybeUninit::uninit()),
+    constant! {
+        /// Without room for a pair.
+        pub(super) fn new() -> Self {
+            Slot {
+                state: AtomicU8::new(BARE),
+                key: AtomicU64::new(0),
+                begin: UnsafeCell::new(MaybeUninit::uninit()),
+                ended: AtomicU64::new(0),
+                end: UnsafeCell::new(MaybeUninit::uninit()),
+            }
         }
     }
 
