@@ -68,7 +68,7 @@ impl World {
     fn end(&self, thread: usize, number: u64) -> bool {
         let is_claimed = self.slot.claim(KEY);
         if is_claimed && self.slot.finish(0, |begin| begin + number) {
-            self.pending.store(true, Ordering::Release);
+            self.pending.swap(true, Ordering::AcqRel);
             self.settle(thread);
         }
         is_claimed

@@ -145,7 +145,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
     /// inside at this moment, if there is one.
     pub(super) fn disable(&self) {
         self.wanted.store(false, Ordering::Relaxed);
-        self.pending.store(true, Ordering::Release);
+        self.pending.swap(true, Ordering::AcqRel);
         self.settle();
         self.wake();
     }
@@ -180,7 +180,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         let key = self.key(key);
         if let Some(slot) = self.slots.iter().find(|slot| slot.claim(key)) {
             if slot.finish(clock::ticks(), end) {
-                self.pending.store(true, Ordering::Release);
+                self.pending.swap(true, Ordering::AcqRel);
                 self.settle();
                 self.wake();
             }
@@ -314,13 +314,15 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
             return;
         }
         let bare = self.slots.iter().filter(|slot| slot.is_bare());
-        queues.is_short = !bare.fold(true, |all, slot| {
+        let all = bare.fold(true, |all, slot| {
             let has_room = all && queues.reserve(self.form.is_pair);
             if has_room {
                 slot.ready();
             }
             has_room
         });
+        // One that is doomed is bare in a moment.
+        queues.is_short = !all || self.slots.iter().any(Slot::is_doomed);
     }
 
     /// Gives all memory back.

@@ -76,6 +76,11 @@ impl<B: Copy, E: Copy> Slot<B, E> {
         self.is(RUNNING)
     }
 
+    /// True while somebody ends a pair in it that nobody wants to hear of any more.
+    pub(super) fn is_doomed(&self) -> bool {
+        self.is(DOOMED)
+    }
+
     /// It has room for a pair now. Under the lock, of a bare one.
     pub(super) fn ready(&self) {
         self.state.store(READY, Ordering::Release);
@@ -114,7 +119,8 @@ impl<B: Copy, E: Copy> Slot<B, E> {
         if self.state.compare_exchange(ENDING, ENDED, Ordering::Release, Ordering::Relaxed).is_ok() {
             return true;
         }
-        self.state.store(BARE, Ordering::Release);
+        // Doomed: nobody else changes that.
+        self.state.swap(BARE, Ordering::AcqRel);
         false
     }
 
@@ -132,19 +138,18 @@ impl<B: Copy, E: Copy> Slot<B, E> {
 
     /// Whatever was in it is of no interest any more. Under the lock.
     pub(super) fn reset(&self) {
-        let doom = || self.state.compare_exchange(ENDING, DOOMED, Ordering::Relaxed, Ordering::Relaxed);
-        // One that is being ended becomes bare by itself.
-        if self.is(DOOMED) || doom().is_ok() {
-            return;
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            // A pair that runs may be claimed at any moment; one that is being ended becomes bare by itself.
+            let next = match state {
+                DOOMED => return,
+                ENDING => DOOMED,
+                _ => BARE,
+            };
+            if self.state.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return;
+            }
         }
-        // A pair that runs may be claimed at this moment.
-        if self.is(RUNNING)
-            && self.state.compare_exchange(RUNNING, BARE, Ordering::Relaxed, Ordering::Relaxed).is_err()
-            && doom().is_ok()
-        {
-            return;
-        }
-        self.state.store(BARE, Ordering::Release);
     }
 
     /// As at first: the threads that were inside are another process's.
