@@ -1,0 +1,9 @@
+use telemetry::telemetry_event;
+
+#[telemetry_event("relations/messages.toml")]
+pub mod events {}
+
+fn main() {
+    // The messages are wrong, this is not.
+    events::trace_start!(1_u64, "full");
+}
