@@ -1,6 +1,6 @@
 //! Logs of GHC's runtime system, `.eventlog`.
 //!
-//! The relation is `registries/ghc.toml`; [`layout`] is what its bytes have beyond that.
+//! The relation is `registries/ghc.toml`; `layout.rs` is what its bytes have beyond that.
 
 mod blocks;
 mod encode;

@@ -1,7 +1,7 @@
 //! Logs of the Mono log profiler, `.mlpd`: data version 1 (2010) and data version 17 (Mono 6.8).
 //!
 //! A file is a header and buffers. A buffer is one thread's, and decodable alone: the running clock, the bases that
-//! numbers are counted from, and the chain of methods begin again in each. [`v1`] and [`v17`] are the tables of what
+//! numbers are counted from, and the chain of methods begin again in each. `v1.rs` and `v17.rs` are the tables of what
 //! events look like in it; what they mean is in the relation `registries/mono.toml`.
 
 mod calls;
