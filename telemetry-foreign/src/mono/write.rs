@@ -23,6 +23,9 @@ const MOST_LEN: usize = 8 << 20;
 /// Bytes of finished buffers that may wait for one that stands before them.
 const MOST_HELD: usize = 256 << 20;
 
+/// Why events of later versions are left out.
+const NOT_OF_ONE: &str = "that data version 1 does not have";
+
 /// Writes events, of any source, as a log of data version 1: those of the relation `mono` that this version has. The
 /// others are counted as left out.
 ///
@@ -35,6 +38,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written
         layout: Layouts::shared().of(Version::One),
         out,
         session: None,
+        is_of_one: false,
         open: HashMap::new(),
         finished: BTreeMap::new(),
         held: 0,
@@ -52,6 +56,8 @@ struct Writer<'w> {
     out: &'w mut dyn Write,
     /// The run that is written.
     session: Option<u64>,
+    /// True if it was of data version 1 before.
+    is_of_one: bool,
     /// By the session's number for the thread.
     open: HashMap<u32, Open>,
     /// Buffers that wait for those before them, by their number.
@@ -82,6 +88,7 @@ impl Writer<'_> {
         let session = event.session.id;
         if self.session.is_none() {
             self.session = Some(session);
+            self.is_of_one = event.session.facts.number("data_version") == Some(1);
             self.header(Some(event))?;
         }
         if self.session != Some(session) {
@@ -94,6 +101,12 @@ impl Writer<'_> {
                 self.order(event);
                 Ok(())
             }
+            // Version 1 has codes for them and wrote none: later tools take them for longer ones of later versions, and
+            // lose their way in the buffer. Only what a log of version 1 had goes back there.
+            Some(What::AssemblyLoad | What::DomainLoad) if !self.is_of_one => {
+                self.written.leave_out(NOT_OF_ONE);
+                Ok(())
+            }
             what => {
                 let kept = what.and_then(|what| match what {
                     What::MethodReturn | What::MethodUnwind => {
@@ -102,7 +115,7 @@ impl Writer<'_> {
                     _ => Some((what, Kept::of(event, self.layout.of_what(what)?)?)),
                 });
                 let Some((what, kept)) = kept else {
-                    self.written.leave_out("that data version 1 does not have");
+                    self.written.leave_out(NOT_OF_ONE);
                     return Ok(());
                 };
                 self.keep(event, what, kept)

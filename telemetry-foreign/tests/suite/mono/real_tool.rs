@@ -40,3 +40,11 @@ fn version_17_is_printed_as_the_real_tool_does() {
     let Some(expected) = mprof_report(&log, &["--debug", "--reports=header"]) else { return };
     assert_same(&debug(&log).0, &expected, "version 17");
 }
+
+#[test]
+fn the_real_tool_reads_what_version_1_has_of_version_17() {
+    let (log, _) = log_of(&stream(&made::seventeen()), Filter::default());
+    let Some(found) = mprof_report(&log, &["--debug"]) else { return };
+    assert!(found.contains("jitted method"), "{found}");
+    assert!(!found.contains("unhandled"), "{found}");
+}

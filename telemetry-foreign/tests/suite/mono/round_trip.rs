@@ -77,6 +77,12 @@ fn what_version_1_does_not_have_is_counted() {
     let (text, damaged) = debug(&log);
     assert_eq!(damaged, []);
     assert!(text.contains("jitted method 0x5008 (Prog:Main ()), size: 300\n"), "{text}");
+    // Later tools take them for those of later versions, which are longer.
+    let (lines, _) = super::events(&log, Order::Stream);
+    assert!(
+        lines.iter().all(|line| !line.contains("DomainLoad") && !line.contains("AssemblyLoad")),
+        "{lines:?}"
+    );
 }
 
 #[test]
