@@ -1612,6 +1612,8 @@ class Session:
         self._whole = False
         self._labels: dict[int, LabelRef] = {}
         self._names: dict[int, dict[int, int]] = {}
+        # The same of pointers, where they are not among the addresses.
+        self._pointers: _t.Optional[dict[int, dict[int, int]]] = None
 
     def label(self, number: int) -> LabelRef:
         """The label of a number."""
@@ -1620,7 +1622,14 @@ class Session:
 
     def name_of(self, address: int, ticks: int) -> _t.Optional[LabelRef]:
         """The name that an address had at a clock reading."""
-        names = self._names.get(address, {})
+        return self._latest(self._names, address, ticks)
+
+    def name_of_pointer(self, pointer: int, ticks: int) -> _t.Optional[LabelRef]:
+        """The same of a pointer: the MPS names pointers apart from addresses."""
+        return self._latest(self._names if self._pointers is None else self._pointers, pointer, ticks)
+
+    def _latest(self, of: dict[int, dict[int, int]], address: int, ticks: int) -> _t.Optional[LabelRef]:
+        names = of.get(address, {})
         latest = max((since for since in names if since <= ticks), default=None)
         return None if latest is None else self.label(names[latest])
 
@@ -1718,6 +1727,8 @@ def _block_name(block_type: int) -> str:
     return {_SESSION: "session block", _REGISTRY: "registry block"}.get(block_type, "thread block")
 
 
+# The kinds whose events are labels, by registry: the runtime's own, and the MPS's.
+_LABELS = (("telemetry", "Label"), ("mps", "User"))
 # Bytes for the labels of a stream, and of an entry beside its text.
 _LABEL_ROOM = 32 << 20
 _LABEL_ENTRY = 64
@@ -2098,28 +2109,35 @@ class Reader(_t.Generic[_E]):
             found: list[_t.Any] = []
             padded = payload + _PADDING
             _, time, _, _, _ = decode(padded, padded, 0, header.events, time, slots, None, int, found)
+            if registry.name != "telemetry" and state.session._pointers is None:
+                state.session._pointers = {}
             for code, ticks, *values in found:
-                self._label(state.session, registry._by_code[code], ticks, values)
+                self._label(state.session, registry, registry._by_code[code], ticks, values)
 
     def _has_labels(self, header: _Header) -> bool:
         registry = self.registries.get(header.registry)
-        if registry is None or registry.name != "telemetry":
+        if registry is None:
             return False
         kind = registry._kind(header.kind)
-        return kind is not None and kind.name == "Label"
+        return kind is not None and (registry.name, kind.name) in _LABELS
 
-    def _label(self, session: Session, event: _Form, ticks: int, values: list[_t.Any]) -> None:
+    def _label(
+        self, session: Session, registry: Registry, event: _Form, ticks: int, values: list[_t.Any]
+    ) -> None:
         first = [(param.sort, param.count) for param in event.params[:2]]
-        if first == [("label", 0), ("string", 0)]:
+        # The MPS's labels are words.
+        label = ("label" if registry.name == "telemetry" else "word", 0)
+        if first == [label, ("string", 0)]:
             text = values[1].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
             known = session._labels.get(values[0])
             room = _LABEL_ENTRY + len(text.encode())
             if (known is None or known.text != text) and room <= self._label_room:
                 self._label_room -= room
-                label = session._labels[values[0]] = LabelRef(values[0])
-                label.text = text
-        elif first in ([("addr", 0), ("label", 0)], [("pointer", 0), ("label", 0)]):
-            names = session._names.setdefault(values[0], {})
+                ref = session._labels[values[0]] = LabelRef(values[0])
+                ref.text = text
+        elif first in ([("addr", 0), label], [("pointer", 0), label]):
+            apart = session._pointers if first[0][0] == "pointer" and registry.name != "telemetry" else None
+            names = (session._names if apart is None else apart).setdefault(values[0], {})
             if names.get(ticks) != values[1] and self._label_room >= _LABEL_ENTRY:
                 self._label_room -= _LABEL_ENTRY
                 names[ticks] = values[1]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::mps_made;
 use crate::run::{Folder, Run};
 use crate::streams::{GC, blocks, gc, gc_without_registry, labelled, lossy, two_registries};
 
@@ -123,6 +124,34 @@ fn golden_streams() {
             "{path}"
         );
         assert_eq!(found.code, expected.code, "{path}: {}", found.stderr);
+    }
+}
+
+/// What an address and a pointer were called, which the MPS tells by events of its own: as `txt` has it.
+const NAMES: &str = r#"
+import sys, mps_events
+for event in mps_events.read(sys.argv[1]):
+    session = event.session
+    if isinstance(event, mps_events.PoolFree):
+        print(session.name_of_pointer(event.pool, event.ticks), session.name_of(event.old, event.ticks))
+        print(session.name_of(event.pool, event.ticks), session.name_of_pointer(event.old, event.ticks))
+    if isinstance(event, mps_events.PoolAlloc):
+        print(session.name_of(event.p_return, event.ticks))
+"#;
+
+#[test]
+fn names_in_a_stream_of_a_log_of_the_mps() {
+    let Some(python) = python() else { return };
+    let folder = Folder::new().with("mpsio.log", mps_made::small()).with("names.py", NAMES);
+    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../registries/mps.toml");
+    assert_eq!(folder.run(&format!("py {} -o mps_events.py", relation.display())).code, Some(0));
+    for more in ["", "--compress"] {
+        let run = folder.run(&format!("convert --to telemetry {more} -o some.tel mpsio.log"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let found = module_command(&python, &folder, "names some.tel");
+        let name = r#"a "pool" \ of mine"#;
+        let expected = format!("None\nNone\nNone\n{name} {name}\nNone None\n");
+        assert_eq!((found.code, String::from_utf8(found.stdout).unwrap()), (Some(0), expected), "{more}");
     }
 }
 
