@@ -159,6 +159,12 @@ impl<'s> Events<'s> {
         Some(counts.map(|(registry, event, count)| LogCount { registry, event, count }).collect())
     }
 
+    /// Of logs of other systems: the bytes of all, unpacked where they are compressed. None of streams.
+    pub fn log_bytes(&self) -> Option<u64> {
+        let Ordered::Logs(logs) = &self.order else { return None };
+        Some(logs.len())
+    }
+
     /// The registries that the caller added and those found so far.
     pub fn registries(&self) -> &[KnownRegistry] {
         &self.decoder.known.registries

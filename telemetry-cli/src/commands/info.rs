@@ -71,7 +71,7 @@ impl Args {
         let counts = events.log_counts().unwrap_or_default();
         let all = counts.iter().map(|count| count.count).sum();
         let verdict = Verdict::new(&events.completeness(), events.sessions(), inputs);
-        let verdict = verdict.looked_through(all, inputs.len());
+        let verdict = verdict.looked_through(all, events.log_bytes());
         let info = LogInfo::new(&events, &verdict);
         self.show(&info, |out| info.append_text(out))?;
         Ok(verdict.report(self.input.strict))

@@ -123,6 +123,11 @@ impl<'s> LogEvents<'s> {
         Ok(events)
     }
 
+    /// Bytes of all logs.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len()
+    }
+
     /// Takes what a log has.
     fn add(&mut self, log: Box<dyn Log + 's>, range: Range<u64>, survey: Survey, decoder: &mut Decoder) {
         let Survey { sessions, registries, counts, lanes, extents, damage } = survey;
