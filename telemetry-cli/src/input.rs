@@ -122,6 +122,11 @@ impl Inputs {
         Inputs { names, is_default: false, registries, format: FormatArgs::default() }
     }
 
+    /// The same, of which is said how they are to be read.
+    pub(crate) fn of_format(self, format: FormatArgs) -> Inputs {
+        Inputs { format, ..self }
+    }
+
     /// The one input, if there is but one.
     pub(crate) fn only(&self) -> Option<&Path> {
         match &self.names[..] {

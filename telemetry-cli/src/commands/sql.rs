@@ -7,9 +7,10 @@ use telemetry_decode::Order;
 use crate::cnv_input::registries_of_text;
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::input::{Inputs, RegistryArgs, cannot_read, display};
+use crate::opening::FormatArgs;
 use crate::progress::Progress;
 use crate::sql::{Database, Dots, Load, Loaded, Log, Schema, TextLog, Transaction};
-use crate::text::count;
+use crate::text::{count, grouped};
 use crate::verdict::Verdict;
 
 /// Where events go if nobody says it.
@@ -38,6 +39,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     registries: RegistryArgs,
+
+    #[command(flatten)]
+    format: FormatArgs,
 
     /// Exit with 1 if anything at all is lost, missing or unfinished
     #[arg(long)]
@@ -140,16 +144,22 @@ impl Args {
 
     /// Loads a stream.
     fn load_stream<'f>(&self, file: &'f Path, transaction: &Transaction<'_>) -> Result<Told<'f>, Failure> {
-        let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?);
+        let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?).of_format(self.format);
         let mut schema = self.schema(transaction)?;
         let load = Load::new(transaction, &mut schema, self.verbose)?;
         let earlier = if self.force { Vec::new() } else { load.read_lanes()? };
         let reader = inputs.reader()?.order(Order::Stream).after(earlier);
         let mut events = reader.events().map_err(cannot_read)?;
         // Other systems' logs have no blocks that could be told from others: one is there or it is not.
-        if events.log_counts().is_some() && !self.force && load.has_sessions(events.sessions())? {
+        if let Some(counts) = events.log_counts().filter(|_| !self.force)
+            && let Some(earlier) = load.earlier_events(events.sessions())?
+            // Of one that was refused, or damaged from its start on, there is nothing yet.
+            && earlier > 0
+        {
             let loaded = Some(Loaded { events: 0, serial: None });
-            return Ok(Told { file, loaded, is_stream: false, verdict: None });
+            let all = counts.iter().map(|count| count.count).sum();
+            let partly = (earlier < all).then_some((earlier, all));
+            return Ok(Told { file, loaded, partly, is_stream: false, verdict: None });
         }
         let (mut dots, progress) = self.shown(|| Progress::of(&inputs));
         let loaded = load.events(&Log::new(file), &mut events, self.rebuild, |events, bytes| {
@@ -162,6 +172,7 @@ impl Args {
         Ok(Told {
             file,
             loaded: Some(loaded).filter(|loaded| loaded.serial.is_some() || is_known),
+            partly: None,
             is_stream: completeness.blocks > 0,
             verdict: Some(Verdict::new(&completeness, events.sessions(), &inputs)),
         })
@@ -210,6 +221,8 @@ impl Args {
 struct Told<'f> {
     file: &'f Path,
     loaded: Option<Loaded>,
+    /// Of a log of another system of which some events are there and others are not: how many are, and of how many.
+    partly: Option<(u64, u64)>,
     /// False if there is nothing to commit.
     is_stream: bool,
     /// None if it was not read.
@@ -218,6 +231,16 @@ struct Told<'f> {
 
 impl Told<'_> {
     fn tell(&self, database: &Path, strict: bool) -> Outcome {
+        if let Some((earlier, all)) = self.partly {
+            let (file, database) = (display(self.file), display(database));
+            report(format!(
+                "{database} has {} of the {} of {file}, and which is not known: nothing was loaded; help: -d replaces \
+                 everything that is there, -f loads all events in addition",
+                grouped(earlier),
+                count(all, "event"),
+            ));
+            return Outcome::Problems;
+        }
         if let Some(loaded) = &self.loaded {
             say(loaded, self.file, database);
         }

@@ -100,11 +100,13 @@ impl<'t, 'd> Load<'t, 'd> {
         record::read_lanes(self.connection).map_err(|error| self.failed(&error))
     }
 
-    /// True if there are sessions, and earlier logs had all of them.
-    pub(crate) fn has_sessions(&self, sessions: &[Session]) -> Result<bool, Failure> {
-        let known = sessions.iter().map(|session| record::has_session(self.connection, session.id));
-        let known = known.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| self.failed(&error))?;
-        Ok(!known.is_empty() && known.into_iter().all(|known| known))
+    /// How many events earlier logs had of these sessions, if there are any and all were in earlier logs.
+    pub(crate) fn earlier_events(&self, sessions: &[Session]) -> Result<Option<u64>, Failure> {
+        if sessions.is_empty() {
+            return Ok(None);
+        }
+        let known = sessions.iter().map(|session| record::events_of_session(self.connection, session.id));
+        known.sum::<rusqlite::Result<Option<u64>>>().map_err(|error| self.failed(&error))
     }
 
     /// Loads all events of a source, which those of earlier logs are not among. `tick` is called every so many events

@@ -35,3 +35,27 @@ fn a_log_is_printed_and_damage_is_said() {
     );
     assert_eq!(folder.run("mono-debug absent.mlpd").code, Some(2));
 }
+
+#[test]
+fn a_database_is_not_said_to_have_what_it_has_not() {
+    let whole = log(b"\x16\x01");
+    let cut = whole[..whole.len() - 2].to_vec();
+    let folder = Folder::new().with("cut.mlpd", cut).with("whole.mlpd", whole);
+    let cut = folder.run("sql -o mono.db cut.mlpd");
+    assert_eq!(cut.code, Some(1), "{}", cut.stderr);
+    // The same events again are there already.
+    let again = folder.run("sql -o mono.db cut.mlpd");
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    let run = folder.run("sql -o mono.db whole.mlpd");
+    assert_eq!(run.code, Some(1));
+    let said = "telemetry: `mono.db` has 2 of the 3 events of `whole.mlpd`, and which is not known: nothing was loaded; \
+                help: -d replaces everything that is there, -f loads all events in addition\n";
+    assert_eq!(run.stderr, said);
+    for (args, events) in [("-d", 3), ("", 3)] {
+        let run = folder.run(&format!("sql -o mono.db {args} whole.mlpd"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let database = rusqlite::Connection::open(folder.path("mono.db")).unwrap();
+        let found: i64 = database.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).unwrap();
+        assert_eq!(found, events);
+    }
+}

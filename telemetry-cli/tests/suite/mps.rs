@@ -213,6 +213,13 @@ fn other_versions_and_damage() {
     );
     let lenient = folder.run("cnv --lenient other.log");
     assert_eq!((lenient.code, lenient.stdout.iter().filter(|byte| **byte == b'\n').count()), (Some(0), 3));
+    // A database is filled by the same rule.
+    let refused = folder.run("sql -o other.db other.log");
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    let lenient = folder.run("sql -o other.db --lenient --format mps other.log");
+    assert_eq!(lenient.code, Some(0), "{}", lenient.stderr);
+    let events = "SELECT count(*) FROM event";
+    assert_eq!(column(&folder.path("other.db"), events), ["Integer(3)"]);
     let cut = folder.run("cnv cut.log");
     assert_eq!(cut.code, Some(1));
     let lines: Vec<&str> = made::SMALL.lines().collect();
@@ -234,6 +241,16 @@ fn converted_and_back() {
     }
     assert_same(&folder.run("cnv b.log").stdout, made::SMALL.as_bytes(), "back again");
     assert_same(&folder.run("txt a.tel").stdout, TXT.as_bytes(), "the stream has labels and names, too");
+}
+
+#[test]
+fn what_is_told_of_a_log_that_is_piped() {
+    let folder = folder();
+    let told = |args: &str| folder.run_on(args, &made::small()).stderr;
+    let expected = format!("telemetry: complete: 20 events; {} bytes\n", made::small().len());
+    for args in ["print -", "info -", "info --json -"] {
+        assert_eq!(told(args).replace('_', ""), expected, "{args}");
+    }
 }
 
 /// What the real programs print.
