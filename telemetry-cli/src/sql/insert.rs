@@ -41,22 +41,21 @@ enum Cell {
 }
 
 impl<'c> Insert<'c> {
-    /// For rows of these columns, and of others that are always the same.
+    /// For rows of these columns, of which some are always the same. In the order of the table's own columns SQLite
+    /// makes the row where the values are; in any other it copies each once more.
     pub(super) fn new(
         connection: &'c Connection,
         table: &str,
-        columns: &[&str],
-        fixed: &[(&str, i64)],
+        columns: &[(&str, Option<i64>)],
     ) -> rusqlite::Result<Self> {
-        let names: Vec<_> =
-            columns.iter().chain(fixed.iter().map(|(name, _)| name)).map(|name| quoted(name)).collect();
+        let names: Vec<_> = columns.iter().map(|(name, _)| quoted(name)).collect();
         let values =
-            columns.iter().map(|_| "?".to_string()).chain(fixed.iter().map(|(_, value)| value.to_string()));
+            columns.iter().map(|(_, fixed)| fixed.map_or("?".to_string(), |value| value.to_string()));
         let row = format!("({})", values.collect::<Vec<_>>().join(","));
         let into = format!("INSERT INTO {} ({}) VALUES ", quoted(table), names.join(","));
         let one = connection.prepare(&format!("{into}{row}"))?;
-        let cells = Vec::with_capacity(ROWS * columns.len());
-        let columns = columns.len();
+        let columns = columns.iter().filter(|(_, fixed)| fixed.is_none()).count();
+        let cells = Vec::with_capacity(ROWS * columns);
         Ok(Insert { connection, one, many: None, into, row, columns, cells, bytes: Vec::new(), rows: 0 })
     }
 

@@ -225,11 +225,10 @@ impl<'t, 'd> Load<'t, 'd> {
         }
         let place = &self.schema.registries[registry].places[event];
         let table = &self.schema.tables.list[place.table];
-        let columns: Vec<_> =
-            place.columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
-        let common = COMMON.iter().copied().filter(|name| *name != "log_serial");
-        let columns: Vec<_> = columns.into_iter().chain(common).collect();
-        let made = Insert::new(self.connection, &table.name, &columns, &[("log_serial", self.serial)])?;
+        let params = place.columns.iter().map(|column| (table.columns[*column].name.as_str(), None));
+        let common = COMMON.map(|name| (name, (name == "log_serial").then_some(self.serial)));
+        let columns: Vec<_> = params.chain(common).collect();
+        let made = Insert::new(self.connection, &table.name, &columns)?;
         Ok(insert.insert(Box::new(made)))
     }
 

@@ -3,28 +3,40 @@
 use telemetry_decode::{Event, Value};
 use telemetry_foreign::mps;
 
-use super::number::{hex, hex_4_spaces, hex_16, hex_bytes, signed_hex};
+use super::number::{Digits, hex, hex_4_spaces, hex_bytes, signed_hex};
 use super::{float, quoted};
 
 /// Appends the line of an event: clock reading, code, and a space before each value.
 #[inline]
 pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
-    hex_16(out, event.ticks);
-    out.push(b' ');
+    let mut digits = Digits::of_clock(event.ticks);
     if let Some(code) = mps::unknown_code(event) {
         // As `mpseventcnv`: nobody knows what its values are.
+        digits.append_to(out);
         hex_4_spaces(out, code);
         out.push(b'\n');
         return;
     }
-    hex_4_spaces(out, event.schema.code);
+    digits.code(event.schema.code);
     for value in event.values() {
-        out.push(b' ');
         match value {
-            Value::String(text) if mps::has_names(event.registry) => quoted::quoted_raw(out, text.0),
-            value => self::value(out, &value),
+            Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Label(n) | Value::Unsigned(n) => {
+                digits.number(out, n);
+                continue;
+            }
+            Value::String(text) if mps::has_names(event.registry) => {
+                digits.append_to(out);
+                out.push(b' ');
+                quoted::quoted_raw(out, text.0);
+            }
+            value => {
+                digits.append_to(out);
+                out.push(b' ');
+                self::value(out, &value);
+            }
         }
     }
+    digits.append_to(out);
     out.push(b'\n');
 }
 

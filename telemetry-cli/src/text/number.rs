@@ -124,6 +124,57 @@ pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
     out.extend_from_slice(digits);
 }
 
+/// The beginning of a line of hexadecimal numbers, put together where nothing moves: a vector looks at its length and at
+/// its room for every one of them.
+pub(crate) struct Digits {
+    bytes: [u8; Digits::ROOM],
+    len: usize,
+}
+
+impl Digits {
+    /// A clock reading, a code and six numbers: most events have no more.
+    const ROOM: usize = 128;
+
+    /// Begins with `%016X` and a space.
+    #[inline]
+    pub(crate) fn of_clock(ticks: u64) -> Digits {
+        let mut bytes = [b' '; Digits::ROOM];
+        bytes[..16].copy_from_slice(&digits(ticks, UPPER));
+        Digits { bytes, len: 17 }
+    }
+
+    /// Goes on behind the clock reading with `%4X`.
+    #[inline]
+    pub(crate) fn code(&mut self, code: u16) {
+        self.bytes[17..21].copy_from_slice(&hex_4_of(code));
+        let zeros = (code | 1).leading_zeros() as usize / 4;
+        self.bytes[17..17 + zeros].fill(b' ');
+        self.len = 21;
+    }
+
+    /// Goes on with a space and `%X`; what has no room any more is appended to `out` before.
+    #[inline]
+    pub(crate) fn number(&mut self, out: &mut Vec<u8>, number: u64) {
+        if self.len + 17 > Digits::ROOM {
+            self.append_to(out);
+        }
+        // As in `unpadded`.
+        let zeros = (number | 1).leading_zeros() / 4;
+        if let Some(place) = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut::<17>) {
+            place[0] = b' ';
+            place[1..].copy_from_slice(&digits(number << (4 * zeros), UPPER));
+            self.len += 17 - zeros as usize;
+        }
+    }
+
+    /// Appends everything so far, and begins anew.
+    #[inline]
+    pub(crate) fn append_to(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[..self.len]);
+        self.len = 0;
+    }
+}
+
 /// What is added to a digit above nine, beside `0`.
 const UPPER: u64 = 7;
 const LOWER: u64 = 39;
@@ -210,6 +261,20 @@ mod tests {
             );
             let grouped_text = text(|out| grouped(out, n as i64, 0));
             assert_eq!(grouped_text.replace('_', ""), format!(">{}", n as i64));
+        }
+    }
+
+    #[test]
+    fn a_line_is_its_numbers_however_many() {
+        for count in 0..30 {
+            let numbers = (0..count).map(|index| u64::MAX >> (index * 7 % 64));
+            let mut line = Digits::of_clock(0x1234);
+            let mut out = Vec::new();
+            line.code(0x3e);
+            numbers.clone().for_each(|number| line.number(&mut out, number));
+            line.append_to(&mut out);
+            let numbers: String = numbers.map(|number| format!(" {number:X}")).collect();
+            assert_eq!(String::from_utf8(out).unwrap(), format!("0000000000001234   3E{numbers}"));
         }
     }
 

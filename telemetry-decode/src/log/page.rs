@@ -131,8 +131,16 @@ impl PageEvent<'_> {
     #[inline]
     fn push(&mut self, raw: Raw) {
         self.page.raws.push(raw);
+    }
+}
+
+/// The event ends with its last value.
+impl Drop for PageEvent<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let end = self.page.raws.len() as u32;
         if let Some(head) = self.page.heads.last_mut() {
-            head.end += 1;
+            head.end = end;
         }
     }
 }

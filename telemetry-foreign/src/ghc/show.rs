@@ -204,17 +204,16 @@ impl Show {
         }
         self.begin_events(out);
         append_number(out, event.ticks);
-        out.extend(b": ");
+        out.extend_from_slice(b": ");
         if event.thread != thread_of(NO_CAP) {
-            out.extend(b"cap ");
+            out.extend_from_slice(b"cap ");
             append_number(out, event.thread.saturating_sub(1).into());
-            out.extend(b": ");
+            out.extend_from_slice(b": ");
         }
-        let index = registry.registry.event_index(code).unwrap_or_default();
-        match self.lines.get(index) {
+        match self.lines.get(event.index()) {
             Some(Some(pieces)) => {
                 for Piece { text, value } in pieces {
-                    out.extend(text.bytes());
+                    out.extend_from_slice(text.as_bytes());
                     if let Some((param, form)) = value {
                         append(out, event, *param, *form);
                     }
@@ -240,18 +239,18 @@ impl Show {
         let number = |index: usize| event.value(index).and_then(|value| value.as_u64()).unwrap_or_default();
         let description = event.value(2).and_then(|value| value.as_bytes()).unwrap_or_default();
         append_number(out, number(0));
-        out.extend(b": ");
+        out.extend_from_slice(b": ");
         append_text(out, description);
-        out.extend(b" (size ");
+        out.extend_from_slice(b" (size ");
         append_size(out, number(1) as u16);
-        out.extend(b")\n");
+        out.extend_from_slice(b")\n");
         self.descriptions.insert(number(0) as u16, description.to_vec());
     }
 
     fn begin_types(&mut self, out: &mut Vec<u8>) {
         match self.part {
-            Part::Nothing => out.extend(b"Event Types:\n"),
-            Part::Events => out.extend(b"\nEvent Types:\n"),
+            Part::Nothing => out.extend_from_slice(b"Event Types:\n"),
+            Part::Events => out.extend_from_slice(b"\nEvent Types:\n"),
             Part::Types => {}
         }
         self.part = Part::Types;
@@ -263,7 +262,7 @@ impl Show {
             if self.part == Part::Nothing {
                 self.begin_types(out);
             }
-            out.extend(b"\nEvents:\n");
+            out.extend_from_slice(b"\nEvents:\n");
             self.part = Part::Events;
         }
     }
@@ -318,9 +317,9 @@ fn append(out: &mut Vec<u8>, event: &Event<'_>, index: usize, form: Form) {
         (Form::Hex, _) => append_format(out, format_args!("{:x}", number())),
         (Form::Next, _) => append_number(out, number().wrapping_add(1)),
         (Form::Stop, _) => append_stop(out, number(), event.value(index + 1).and_then(|info| info.as_u64())),
-        (Form::CapsetKind, _) => out.extend(capset_kind(number()).bytes()),
+        (Form::CapsetKind, _) => out.extend_from_slice(capset_kind(number()).as_bytes()),
         (Form::Breakdown, _) => match BREAKDOWNS.get(number().wrapping_sub(1) as usize) {
-            Some(name) => out.extend(name.bytes()),
+            Some(name) => out.extend_from_slice(name.as_bytes()),
             None => append_number(out, number()),
         },
         (Form::Filters, _) => {
@@ -328,13 +327,13 @@ fn append(out: &mut Vec<u8>, event: &Event<'_>, index: usize, form: Form) {
                 (index..event.schema.params.len()).filter_map(|index| event.value(index)?.as_bytes());
             let mut lead = " filtered by ";
             for filter in filters.filter(|filter| !filter.is_empty()) {
-                out.extend(lead.bytes());
+                out.extend_from_slice(lead.as_bytes());
                 append_text(out, filter);
-                out.extend(b", ");
+                out.extend_from_slice(b", ");
                 lead = "";
             }
         }
-        (Form::Caf, _) if number() & 1 == 1 => out.extend(b" CAF"),
+        (Form::Caf, _) if number() & 1 == 1 => out.extend_from_slice(b" CAF"),
         (Form::Caf, _) => {}
         (Form::List, _) => append_shown(out, value.as_bytes().unwrap_or_default()),
         (Form::Printable, _) => append_printable(out, value.as_bytes().unwrap_or_default()),
@@ -392,14 +391,14 @@ fn append_stop(out: &mut Vec<u8>, status: u64, info: Option<u64>) {
     let why = STOPS.get(status as usize).copied().unwrap_or(STOPS[0]);
     match (status, info) {
         (2, Some(size)) => {
-            out.extend(b"stack overflow, size ");
+            out.extend_from_slice(b"stack overflow, size ");
             append_number(out, size);
         }
         (8, Some(thread)) => {
-            out.extend(b"blocked on black hole owned by thread ");
+            out.extend_from_slice(b"blocked on black hole owned by thread ");
             append_number(out, thread);
         }
-        _ => out.extend(why.bytes()),
+        _ => out.extend_from_slice(why.as_bytes()),
     }
 }
 
@@ -416,13 +415,17 @@ fn append_text(out: &mut Vec<u8>, text: &[u8]) {
 fn append_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut first = digits.len();
-    loop {
+    // Two at a time: most of a line are numbers, of which the time alone has ten digits.
+    while number >= 10 {
+        let two = (number % 100) as u8;
+        first -= 2;
+        digits[first] = b'0' + two / 10;
+        digits[first + 1] = b'0' + two % 10;
+        number /= 100;
+    }
+    if number > 0 || first == digits.len() {
         first -= 1;
-        digits[first] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+        digits[first] = b'0' + number as u8;
     }
     out.extend_from_slice(&digits[first..]);
 }
@@ -431,5 +434,5 @@ fn append_format(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let mut string = String::new();
     // A string takes everything.
     let _ = string.write_fmt(text);
-    out.extend(string.bytes());
+    out.extend_from_slice(string.as_bytes());
 }
