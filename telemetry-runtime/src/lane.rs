@@ -179,6 +179,9 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     const { assert!(KIND < KINDS, "the kind is one of the registry's") };
     let all = get(local);
     let lane = &all.lanes[KIND];
+    // First of all: on processors where the counter waits for what precedes it, less does. Should a signal handler
+    // record a later time in between, the distance to it is not short, and `record_long` reads the clock again.
+    let reading = (!INHERIT).then(clock::counter);
     if !lane.enter() {
         return false;
     }
@@ -188,7 +191,7 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     if len + (PREFIX + fields.bound()) as u32 > lane.fast.get() {
         return lane.leave(false);
     }
-    let time = if INHERIT { all.time.get() } else { clock::counter() };
+    let time = reading.unwrap_or_else(|| all.time.get());
     let out = put::unsigned(Raw::new(lane.block.get(), before), u64::from(site.code));
     let out = put::short_unsigned(out, time.wrapping_sub(lane.time.get()));
     let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
