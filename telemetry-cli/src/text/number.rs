@@ -192,26 +192,26 @@ fn unpadded(out: &mut Vec<u8>, number: u64, letters: u64) {
 /// The 16 digits of a number.
 #[inline(always)]
 fn digits(number: u64, letters: u64) -> [u8; 16] {
-    let (high, low) = (eight_digits(number >> 32, letters), eight_digits(number & 0xffff_ffff, letters));
+    let bytes = number.swap_bytes();
     let mut all = [0; 16];
-    all[..8].copy_from_slice(&high.to_be_bytes());
-    all[8..].copy_from_slice(&low.to_be_bytes());
+    all[..8].copy_from_slice(&eight_digits(bytes & 0xffff_ffff, letters).to_le_bytes());
+    all[8..].copy_from_slice(&eight_digits(bytes >> 32, letters).to_le_bytes());
     all
 }
 
-/// The digits of a number of 32 bits, all eight at once: a digit in each byte.
+/// The digits of four bytes, all eight at once: a digit in each byte, the first one's in the lowest.
 #[inline(always)]
-fn eight_digits(number: u64, letters: u64) -> u64 {
-    let spread = (number << 16 | number) & 0x0000_ffff_0000_ffff;
+fn eight_digits(bytes: u64, letters: u64) -> u64 {
+    let spread = (bytes << 16 | bytes) & 0x0000_ffff_0000_ffff;
     let spread = (spread << 8 | spread) & 0x00ff_00ff_00ff_00ff;
-    let spread = (spread << 4 | spread) & 0x0f0f_0f0f_0f0f_0f0f;
-    let above_nine = (spread + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
-    spread + 0x3030_3030_3030_3030 + above_nine * letters
+    let digits = (spread << 8 | spread >> 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    let above_nine = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    digits + 0x3030_3030_3030_3030 + above_nine * letters
 }
 
 #[inline(always)]
 fn hex_4_of(number: u16) -> [u8; 4] {
-    (eight_digits(number.into(), UPPER) as u32).to_be_bytes()
+    (eight_digits(number.swap_bytes().into(), UPPER) as u32).to_le_bytes()
 }
 
 /// The two digits of a number below 100.
