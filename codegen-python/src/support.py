@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse as _argparse
+import bisect as _bisect
 import builtins as _b
 import collections as _collections
 import dataclasses as _dataclasses
@@ -876,8 +877,14 @@ def _decoder(
         f"    s[:] = {slots}\n"
         "    return j, t, k, others, why\n"
     )
-    exec(compile(text, f"<decoder of kind {bit}>", "exec"), names)
+    exec(_compiled(text, f"<decoder of kind {bit}>"), names)
     return _t.cast(_Decode, names["decode"]), source.slots
+
+
+@_functools.lru_cache(maxsize=64)
+def _compiled(text: str, name: str) -> _t.Any:
+    """The code of a text: readers of streams of the same relation have the same."""
+    return compile(text, name, "exec")
 
 
 # --- Whole blocks.
@@ -955,29 +962,49 @@ class _FastCrc:
         self.table = np.concatenate(rows[::-1])
         self.row = np.arange(most) * 256
 
-    def __call__(self, data: bytes) -> int:
+    def of_all(self, datas: _t.Sequence[bytes]) -> list[int]:
+        """The checksums of several, those of about the same length at once."""
+        found = [0] * len(datas)
+        alike: dict[int, list[int]] = {}
+        for index, data in enumerate(datas):
+            if len(data) < 4096:
+                found[index] = _crc32c(data)
+            else:
+                alike.setdefault(len(data).bit_length(), []).append(index)
+        for indices in alike.values():
+            for index, crc in zip(indices, self.of_alike([datas[index] for index in indices])):
+                found[index] = crc
+        return found
+
+    def of_alike(self, datas: _t.Sequence[bytes]) -> list[int]:
         np = self.np
-        if len(data) < 4096:
-            return _crc32c(data)
         # Zeros before the first byte change nothing.
-        start = -len(data) % 8
-        bytes_ = np.zeros(start + len(data), "u1")
-        bytes_[start:] = np.frombuffer(data, "u1")
-        bytes_[start : start + 4] ^= np.uint8(0xFF)
+        width = max(map(len, datas)) + 7 & ~7
+        bytes_ = np.zeros((len(datas), width), "u1")
+        for row, data in zip(bytes_, datas):
+            row[width - len(data) :] = np.frombuffer(data, "u1")
+            row[width - len(data) :][:4] ^= np.uint8(0xFF)
+        start = 0
         for fold, *powers in _FOLDS:
             for unit in (8, 4, 2, 1):
                 aligned = start - start % unit
-                bytes_[aligned:start] = 0
-                rest = bytes_[aligned:].view(f"<u{unit}")
-                while len(rest) > fold:
-                    count = min(len(rest) - fold, fold - powers[0])
-                    high, rest = rest[:count], rest[count:]
+                bytes_[:, aligned:start] = 0
+                shape = len(datas), (width - aligned) // unit
+                rest = np.ndarray(shape, f"<u{unit}", bytes_, aligned, (width, unit))
+                while rest.shape[1] > fold:
+                    count = min(rest.shape[1] - fold, fold - powers[0])
+                    high, rest = rest[:, :count], rest[:, count:]
                     for power in powers:
-                        into = rest[fold - power - count : fold - power]
+                        into = rest[:, fold - power - count : fold - power]
                         np.bitwise_xor(into, high, out=into)
-                start = len(bytes_) - rest.nbytes
-        used = self.row[len(self.row) - len(rest) :] + rest
-        return int(np.bitwise_xor.reduce(self.table.take(used))) ^ 0xFFFF_FFFF
+                start = width - rest.shape[1] * unit
+        used = self.row[len(self.row) - rest.shape[1] :] + rest
+        return (np.bitwise_xor.reduce(self.table.take(used), 1) ^ np.uint32(0xFFFF_FFFF)).tolist()  # type: ignore[no-any-return]
+
+
+@_functools.lru_cache(maxsize=1)
+def _fast_crc(np: _t.Any) -> _FastCrc:
+    return _FastCrc(np)
 
 
 class _Loss(_t.NamedTuple):
@@ -1047,10 +1074,8 @@ def _header(data: bytes) -> _t.Union[_Header, str]:
     return header
 
 
-def _wrong_payload(
-    header: _Header, payload: bytes, checksum: _t.Callable[[bytes], int] = _crc32c
-) -> _t.Optional[str]:
-    found = checksum(payload)
+def _wrong_payload(header: _Header, payload: bytes, crc: _t.Optional[int] = None) -> _t.Optional[str]:
+    found = _crc32c(payload) if crc is None else crc
     if found == header.payload_crc:
         return None
     return f"payload checksum {found:08x}, expected {header.payload_crc:08x}"
@@ -1854,7 +1879,6 @@ class Reader(_t.Generic[_E]):
         if order not in ("time", "stream"):
             raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
         self._module = module
-        self._checksum: _t.Callable[[bytes], int] = _crc32c
         self._strict = strict
         self._files = _Files(inputs)
         self._order = order
@@ -2146,20 +2170,31 @@ class Reader(_t.Generic[_E]):
 
     def _load(self, block: _Block) -> _t.Union[bytes, _Damage]:
         """The payload of a block, checked."""
+        return self._check(block, self._payload(block))
+
+    def _payload(self, block: _Block) -> _t.Union[bytes, _Damage]:
         header = block.header
         data = self._files.read(block.at, header.block_len())
         end = block.at + header.block_len()
         if len(data) < header.block_len():
             text = f"the input ends after {len(data)} bytes of a block of {header.block_len()}"
             return _Damage(block.at, end, text)
-        payload = data[header.header_len :]
-        wrong = _wrong_payload(header, payload, self._checksum)
-        return payload if wrong is None else _Damage(block.at, end, wrong)
+        return data[header.header_len :]
 
-    def _open(self, block: _Block) -> _t.Optional[_Part]:
+    def _check(
+        self, block: _Block, payload: _t.Union[bytes, _Damage], crc: _t.Optional[int] = None
+    ) -> _t.Union[bytes, _Damage]:
+        if isinstance(payload, _Damage):
+            return payload
+        wrong = _wrong_payload(block.header, payload, crc)
+        return payload if wrong is None else _Damage(block.at, block.at + block.header.block_len(), wrong)
+
+    def _open(
+        self, block: _Block, payload: _t.Union[None, bytes, _Damage] = None
+    ) -> _t.Optional[_Part]:
         """Begins to read a part; none if there is nothing to read, which is accounted for then."""
         header, state = block.header, block.lane
-        payload = self._load(block)
+        payload = self._load(block) if payload is None else payload
         report = self._report
         if isinstance(payload, _Damage):
             state.give_up(header.before, header)
@@ -2437,18 +2472,25 @@ class _Queue:
 # Most events of a kind are of few shapes: events of one code whose numbers take as many bytes. Whether
 # a shape stands at a place shows in some bits of the words there, and its numbers are then parts of
 # those words, at the same bits for all. What has no common shape is read number by number, and only
-# where something else ends.
+# where something else ends. If nearly all are of one shape, they are runs: events at the same distance,
+# which need not be found one by one.
 
 # Bytes that are read at once: their arrays stay in the cache.
 _PIECE = 1 << 17
+# Bytes that are checked at once.
+_AT_ONCE = 1 << 20
+# Bytes of a large page of memory.
+_LARGE_PAGE = 1 << 21
 # Most elements of arrays that are read as columns; beyond them, and where their number varies, events
 # are read one by one.
 _MOST_ELEMENTS = 16
 # Shapes are those of the first events of a piece. No more of them are tried in the next one.
-_SAMPLE = 256
+_SAMPLE = 128
 _MOST_SHAPES = 16
 # A shape that fewer events have, one in so many, is none.
 _RARE = 64
+# Runs are worth it if so many events of one shape are between others.
+_RARE_RUN = 32
 # So often events without a shape may follow each other before all are read that are left.
 _MOST_ROUNDS = 6
 # Most events that room is made for before they are found.
@@ -2497,13 +2539,36 @@ class _Shape:
             self.numbers.append((number, np.uint64(shift), np.uint64((1 << bits) - 1) if shift + bits < 64 else None))
             self.end += length
         self.words = [(offset, np.uint64(mask), np.uint64(bits)) for offset, mask, bits in words]
+        #: The same by bytes, of those of which anything must be.
+        self.bytes = [
+            (offset + byte, mask >> 8 * byte & 0xFF, bits >> 8 * byte & 0xFF)
+            for offset, mask, bits in words
+            for byte in range(8)
+            if mask >> 8 * byte & 0xFF
+        ]
 
-    def number(self, index: int, words: list[_t.Any], out: _t.Any) -> None:
-        """A number of some events, of whose words these are."""
-        word, shift, keep = self.numbers[index]
-        self.np.right_shift(words[word], shift, out=out)
-        if keep is not None:
-            out &= keep
+    def places(self, data: _t.Any, count: int) -> _t.Any:
+        """Of each of the first places whether one stands there, for all that is known of its bytes."""
+        np = self.np
+        _, _, code = self.bytes[0]
+        found = data[:count] == code
+        bit = found.view("u1")
+        for offset, mask, value in self.bytes[1:]:
+            there = data[offset : offset + count]
+            if mask == value == 1:
+                bit &= there
+            elif mask == 0xFF:
+                found &= there == value
+            else:
+                found &= there & np.uint8(mask) == value
+        return found
+
+    def take(self, words: list[_t.Any], out: list[_t.Any]) -> None:
+        """The numbers of some events, of whose words these are."""
+        for (word, shift, keep), column in zip(self.numbers, out):
+            self.np.right_shift(words[word], shift, out=column)
+            if keep is not None:
+                column &= keep
 
 
 class _Shapes:
@@ -2547,26 +2612,114 @@ class _Piece:
         self.data = b"".join([memoryview(part.padded)[: -len(_PADDING)] for part in parts] + [bytes(room + 8)])
         self.size = len(self.data) - room - 8
         self.bytes = np.frombuffer(self.data, "u1")
-        # The word at every byte. A copy, since taking from one that is not aligned makes one each time.
-        self.words = np.ndarray((self.size + room,), "<u8", self.data, strides=(1,)).copy()
+        #: The word at every byte, and what takes some of them.
+        self.words = np.ndarray((self.size + room,), "<u8", self.data, strides=(1,))
+        self.word: _t.Callable[[_t.Any], _t.Any] = self.words.__getitem__
         #: Where the payloads begin.
         self.starts = np.cumsum([0] + [part.header.payload_len for part in parts[:-1]])
         self.shapes = columns.shapes.setdefault((header.registry, header.kind), _Shapes())
         #: By place, the one behind the event that may begin there.
-        self.end: _t.Any = None
+        self.end = np.empty(self.size + 2, "i4")
         #: Places at which events that have a shape may begin.
         self.alike: list[tuple[_Shape, _t.Any]] = []
         #: Those that were read number by number, by their number in the kind, and what was read.
         self.others: list[tuple[int, _t.Any, list[_t.Any]]] = []
+        #: Where events begin, once found.
+        self.at: _t.Any = None
+        #: Or, if they are runs, their bytes, each as words; and of those that are not in any, which they are,
+        #: by place.
+        self.rows: _t.Any = None
+        self.odd: dict[int, int] = {}
 
     def find(self) -> _t.Any:
-        """Finds the places at which events begin. None if something is wrong with them."""
+        """Finds the events: how many there are before each payload and in all. None if something is
+        wrong with them."""
         np = self.np
         shapes = self.shapes
         if not shapes.all and shapes.pause == 0:
             self.learn()
         shapes.pause = max(shapes.pause - 1, 0)
-        self.end = np.empty(self.size + 2, "i4")
+        if len(shapes.all) == 1:
+            bounds = self.runs(shapes.all[0])
+            if bounds is not None:
+                return bounds
+            self.others.clear()
+        at = self.at = self.each()
+        if at is None:
+            return None
+        # Those of a block begin at its start.
+        bounds = np.append(np.searchsorted(at, self.starts), len(at))
+        return bounds if np.array_equal(at.take(bounds[:-1], mode="clip"), self.starts) else None
+
+    def runs(self, shape: _Shape) -> _t.Any:
+        """Finds the events as runs of a shape. None if there are too many others, or something is wrong."""
+        np, size, length = self.np, self.size, shape.end
+        found = shape.places(self.bytes, size)
+        # Places at which a run may end, and what stands there.
+        ends = np.flatnonzero(found[:-length] > found[length:]) + length
+        if len(ends) * length * _RARE_RUN > size:
+            return None
+        by_rest: list[list[int]] = [[] for _ in range(length)]
+        for end in ends.tolist():
+            by_rest[end % length].append(end)
+        at = np.concatenate((ends, self.starts[~found.take(self.starts)]))
+        behind: dict[int, int] = {}
+        for _ in range(_MOST_ROUNDS):
+            if len(at) == 0:
+                break
+            at = np.unique(at)
+            self.end[at] = size + 1
+            self.read(at)
+            next_ = self.end.take(at)
+            behind.update(zip(at.tolist(), next_.tolist()))
+            next_ = next_[next_ < size]
+            at = np.array([place for place in next_[~found.take(next_)].tolist() if place not in behind], "i8")
+        if len(at):
+            return None
+        runs: list[tuple[int, int]] = []
+        bounds, count = [0], 0
+        starts = self.starts.tolist()
+        for place, end in zip(starts, [*starts[1:], size]):
+            while place < end:
+                stop = behind.get(place)
+                if stop is None:
+                    of_rest = by_rest[place % length]
+                    index = _bisect.bisect_right(of_rest, place)
+                    stop = min(of_rest[index], end) if index < len(of_rest) else end
+                    if (stop - place) % length:
+                        return None
+                    runs.append((place, count))
+                    count += (stop - place) // length
+                else:
+                    self.odd[place] = count
+                    count += 1
+                place = stop
+            if place != end:
+                return None
+            bounds.append(count)
+        shape.hits = count
+        # What is odd has any numbers, until it gets its own.
+        room = -(-(shape.words[-1][0] + 8) // 8)
+        self.rows = np.empty((count, room), "<u8")
+        dtype = np.dtype(f"V{8 * room}")
+        rows = self.rows.view(dtype).reshape(-1)
+        odd = [*sorted(self.odd.values()), count]
+        self.rows[odd[:-1]] = 0
+        index = 0
+        for place, row in runs:
+            while odd[index] < row:
+                index += 1
+            many = odd[index] - row
+            rows[row : row + many] = np.ndarray((many,), dtype, self.data, place, (length,))
+        return np.array(bounds)
+
+    def each(self) -> _t.Any:
+        """Finds the places at which events begin. None if something is wrong with them."""
+        np = self.np
+        shapes = self.shapes
+        # As many are wanted that a copy, which is aligned, is worth it.
+        self.words = self.words.copy()
+        self.word = self.words.take
         # Places to which something leads, and at which something may begin.
         is_led = np.zeros(self.size + 2, "?")
         is_led[self.starts] = True
@@ -2615,6 +2768,15 @@ class _Piece:
         """Finds the shapes that the first events of payloads have."""
         found: dict[tuple[int, tuple[tuple[int, bool], ...]], int] = {}
         starts = self.starts.tolist()
+        # Of each number of an event whether it is a text, and the bytes that it takes if they do not vary.
+        numbers = [
+            [
+                (packing in ("string", "bytes"), _FIXED.get(packing))
+                for packing, count in [("u64", 0), *sorts]
+                for _ in range(count or 1)
+            ]
+            for sorts in self.sorts
+        ]
         for start, end in zip(starts, [*starts[1:], self.size]):
             at = start
             for _ in range(-(-_SAMPLE // len(starts))):
@@ -2624,16 +2786,15 @@ class _Piece:
                 at += len(self.codes[code])
                 lengths: list[tuple[int, bool]] = []
                 has_text = False
-                for packing, count in [("u64", 0), *self.sorts[code]]:
-                    for _ in range(count or 1):
-                        length = _FIXED.get(packing)
-                        lengths.append((length or _LEN[self.data[at]], length is None))
-                        if packing in ("string", "bytes"):
-                            has_text = True
-                            length, at = _unsigned(self.data, at, self.size + 8)
-                            at = min(at + length, self.size)
-                        else:
-                            at += lengths[-1][0]
+                for is_text, fixed in numbers[code]:
+                    length = fixed or _LEN[self.data[at]]
+                    lengths.append((length, fixed is None))
+                    if is_text:
+                        has_text = True
+                        length, at = _unsigned(self.data, at, self.size + 8)
+                        at = min(at + length, self.size)
+                    else:
+                        at += length
                 if not has_text:
                     key = code, tuple(lengths)
                     found[key] = found.get(key, 0) + 1
@@ -2663,7 +2824,7 @@ class _Piece:
 
     def read(self, at: _t.Any) -> None:
         """Reads the events at some places number by number."""
-        heads = self.words.take(at)
+        heads = self.word(at)
         for form, (code, sorts) in enumerate(zip(self.codes, self.sorts)):
             mask = self.np.uint64((1 << 8 * len(code)) - 1)
             bits = self.np.uint64(int.from_bytes(code, "little"))
@@ -2675,14 +2836,14 @@ class _Piece:
     def numbers(self, at: _t.Any) -> tuple[_t.Any, _t.Any]:
         """The unsigned numbers at some places, and the places behind them."""
         first = self.bytes.take(at)
-        value = self.words.take(at)
+        value = self.word(at)
         value &= self.columns.keep.take(first)
         value >>= self.columns.shift.take(first)
         behind = self.columns.len.take(first)
         behind += at
         if not first.all():
             nine = self.np.flatnonzero(first == 0)
-            value[nine] = self.words.take(at.take(nine) + 1)
+            value[nine] = self.word(at.take(nine) + 1)
         return value, behind
 
     def params(self, sorts: list[tuple[str, int]], at: _t.Any) -> tuple[list[_t.Any], _t.Any]:
@@ -2696,9 +2857,9 @@ class _Piece:
                 if packing in ("u8", "i8", "bool"):
                     value, at = self.bytes.take(at), at + 1
                 elif packing == "f32":
-                    value, at = self.words.take(at) & np.uint64(0xFFFF_FFFF), at + 4
+                    value, at = self.word(at) & np.uint64(0xFFFF_FFFF), at + 4
                 elif packing == "f64":
-                    value, at = self.words.take(at), at + 8
+                    value, at = self.word(at), at + 8
                 else:
                     value, at = self.numbers(at)
                 if packing in ("string", "bytes"):
@@ -2740,37 +2901,73 @@ class _Piece:
             chosen = np.stack((chosen, step.take(chosen)), 1).reshape(-1)
         return at.take(chosen[: np.searchsorted(chosen, none)])
 
-    def forms(self, at: _t.Any) -> _t.Any:
+    def forms(self) -> _t.Any:
         """The number in the kind of each event, or of all."""
+        np = self.np
+        if self.rows is not None:
+            (shape,) = self.shapes.all
+            if all(form == shape.form for form, _, _ in self.others):
+                return shape.form
+            forms = np.full(len(self.rows), shape.form, "i4")
+            for form, places, _ in self.others:
+                ranks = self.ranks(None)(places)
+                forms[ranks[ranks >= 0]] = form
+            return shape.form if (forms == shape.form).all() else forms
         found = {shape.form for shape, _ in self.alike} | {form for form, _, _ in self.others}
         if len(found) == 1:
             return found.pop()
-        forms = self.np.zeros(self.size, "i4")
+        forms = np.zeros(self.size, "i4")
         for shape, places in self.alike:
             forms[places] = shape.form
         for form, places, _ in self.others:
             forms[places] = form
-        return forms.take(at)
+        return forms.take(self.at)
 
-    def values(self, form: int, at: _t.Any) -> list[_t.Any]:
-        """Of the events of one form, which begin at some places, times and parameters as they are packed."""
+    def ranks(self, rows: _t.Any) -> _t.Callable[[_t.Any], _t.Any]:
+        """Tells which of all or some events begin at some places; -1 for none."""
         np = self.np
-        values = [np.empty(len(at), "u8")]
-        for packing, count in self.sorts[form]:
+        if self.rows is None:
+            at = self.at if rows is None else self.at.take(rows)
+            rank = np.full(self.size, -1, "i4")
+            rank[at] = np.arange(len(at), dtype="i4")
+            return lambda places: rank.take(places)
+
+        def ranks(places: _t.Any) -> _t.Any:
+            found = np.array([self.odd.get(place, -1) for place in places.tolist()], "i4")
+            if rows is None:
+                return found
+            of_rows = np.searchsorted(rows, found)
+            return np.where(rows.take(of_rows, mode="clip") == found, of_rows, -1)
+
+        return ranks
+
+    def values(self, form: int, rows: _t.Any, count: int) -> list[_t.Any]:
+        """Of the events of one form, which are all or some, times and parameters as they are packed."""
+        np = self.np
+        values = [np.empty(count, "u8")]
+        for packing, elements in self.sorts[form]:
             is_text = packing in ("string", "bytes")
-            values.append(np.empty((len(at), *([count] if count else []), *([2] if is_text else [])), "u8"))
+            values.append(np.empty((count, *([elements] if elements else []), *([2] if is_text else [])), "u8"))
+        if count == 0:
+            return values
         # Each number of an event has a column, or a part of it.
         numbers = [column for value in values for column in ([value] if value.ndim == 1 else value.T)]
         alike = [(shape, places) for shape, places in self.alike if shape.form == form]
-        others = [(places, of_others) for other, places, of_others in self.others if other == form]
-        if alike and len(alike[0][1]) * 2 > len(at):
+        if self.rows is not None and self.shapes.all[0].form == form:
+            (shape,) = self.shapes.all
+            bytes_ = self.rows if rows is None else self.rows.take(rows, 0)
+            stride = bytes_.strides[0]
+            words = [np.ndarray((count,), "<u8", bytes_, offset, (stride,)) for offset, _, _ in shape.words]
+            shape.take(words, numbers)
+        elif alike and len(alike[0][1]) * 2 > count:
             # As if all had it.
-            self.numbers_of(alike.pop(0)[0], at, numbers)
-        if alike or others:
-            rank = np.full(self.size, -1, "i4")
-            rank[at] = np.arange(len(at), dtype="i4")
+            self.numbers_of(alike.pop(0)[0], self.at if rows is None else self.at.take(rows), numbers)
+        others = [(places, of_others) for other, places, of_others in self.others if other == form]
+        if not alike and not others:
+            return values
+        ranks = self.ranks(rows)
         for shape, places in alike:
-            into = rank.take(places)
+            into = ranks(places)
             chosen = np.flatnonzero(into >= 0)
             found = [np.empty(len(chosen), "u8") for _ in numbers]
             self.numbers_of(shape, places.take(chosen), found)
@@ -2778,7 +2975,7 @@ class _Piece:
             for column, of_shape in zip(numbers, found):
                 column[into] = of_shape
         for places, of_others in others:
-            into = rank.take(places)
+            into = ranks(places)
             chosen = np.flatnonzero(into >= 0)
             into = into.take(chosen)
             for value, packed in zip(values, of_others):
@@ -2786,9 +2983,7 @@ class _Piece:
         return values
 
     def numbers_of(self, shape: _Shape, at: _t.Any, out: list[_t.Any]) -> None:
-        words = [self.words.take(at + offset if offset else at) for offset, _, _ in shape.words]
-        for number, column in enumerate(out):
-            shape.number(number, words, column)
+        shape.take([self.words.take(at + offset if offset else at) for offset, _, _ in shape.words], out)
 
 
 class _Columns:
@@ -2820,28 +3015,25 @@ class _Columns:
         header = parts[0].header
         forms = [event for event in registry._events if event.kind.bit == header.kind]
         piece = _Piece(self, registry, parts)
-        at = piece.find()
-        if at is None:
+        bounds = piece.find()
+        if bounds is None:
             return False
-        # Events stand one behind the other; those of a block begin at its start.
-        bounds = np.append(np.searchsorted(at, piece.starts), len(at))
-        if not np.array_equal(at.take(bounds[:-1], mode="clip"), piece.starts):
-            return False
+        total = int(bounds[-1])
         if not np.array_equal(np.diff(bounds), [part.header.events for part in parts]):
             return False
         # Times are sums over the events of a block, deltas over those of a code in it.
         base = np.array([part.header.base_ticks for part in parts], "u8")
         time = None
         found: list[tuple[_t.Any, list[_t.Any]]] = []
-        of_forms = piece.forms(at)
+        of_forms = piece.forms()
         if isinstance(of_forms, int):
             for form in range(len(forms)):
-                found.append((None, piece.values(form, at if form == of_forms else at[:0])))
+                found.append((None, piece.values(form, None, total if form == of_forms else 0)))
         else:
-            time = np.empty(len(at), "u8")
+            time = np.empty(total, "u8")
             for form in range(len(forms)):
                 rows = np.flatnonzero(of_forms == form)
-                found.append((rows, piece.values(form, at.take(rows))))
+                found.append((rows, piece.values(form, rows, len(rows))))
                 time[rows] = found[-1][1][0]
             self.sums(time, bounds, time, base)
         known = self.reader._forms(header.registry)
@@ -2852,7 +3044,7 @@ class _Columns:
             if count == 0:
                 continue
             limits = bounds if rows is None else np.searchsorted(rows, bounds)
-            into = self.rows(event.code, header, count, len(at)) if is_known else _Rows(count)
+            into = self.rows(event.code, header, count, total) if is_known else _Rows(count)
             ticks = self.out(into, "ticks", "u8", (), count)
             if time is None:
                 self.sums(values[0], limits, ticks, base)
@@ -2894,8 +3086,19 @@ class _Columns:
         """Where the next values of a column go."""
         column = rows.columns.get(name)
         if column is None:
-            column = rows.columns[name] = self.np.empty((rows.room, *elements), dtype)
+            column = rows.columns[name] = self.empty((rows.room, *elements), dtype)
         return column[rows.used : rows.used + count]
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> _t.Any:
+        """A new array. A large one has large pages of memory to itself, as far as the system has them:
+        small ones are made one by one, when they are first written to."""
+        np = self.np
+        size = _math.prod(shape) * np.dtype(dtype).itemsize
+        if dtype == "O" or size < _LARGE_PAGE:
+            return np.empty(shape, dtype)
+        room = np.empty(size + -size % _LARGE_PAGE + _LARGE_PAGE, "u1")
+        start = -room.__array_interface__["data"][0] % _LARGE_PAGE
+        return room[start : start + size].view(dtype).reshape(shape)
 
     def sums(self, values: _t.Any, bounds: _t.Any, out: _t.Any, base: _t.Any = None) -> None:
         """The sums of values up to each, of the groups between some bounds. Changes the values."""
@@ -2909,7 +3112,17 @@ class _Columns:
             # What is to be taken away where the next begins.
             firsts[1:] -= firsts[:-1] + np.add.reduceat(values, starts)[:-1]
         values[starts] += firsts
-        np.cumsum(values, dtype="u8", out=out)
+        # Two halves at once: each sum waits for the one before it.
+        half = len(values) // 2
+        pairs = np.empty((half + 1, 2), "u8")
+        pairs[0] = 0
+        pairs[1:, 0] = values[:half]
+        pairs[1:, 1] = values[half : 2 * half]
+        np.cumsum(pairs, 0, out=pairs)
+        out[:half] = pairs[1:, 0]
+        np.add(pairs[1:, 1], pairs[-1, 0], out=out[half : 2 * half])
+        if len(values) & 1:
+            out[-1:] = values[-1:] + pairs[-1:].sum(1)
 
     def column(self, packing: str, values: _t.Any, bounds: _t.Any, out: _t.Any, data: bytes) -> bool:
         """Values of packed ones, which may be changed. False if one is not of its sort."""
@@ -2946,8 +3159,10 @@ class _Columns:
                 out[...] = values = values.view("i8")
         else:
             out[...] = values
-        least, most = _RANGE.get(packing, (None, None))
-        return most is None or not len(values) or bool(values.min() >= least and values.max() <= most)
+        least, most = _RANGE.get(packing, (0, None))
+        if most is None or not len(values):
+            return True
+        return bool(values.max() <= most and (least == 0 or values.min() >= least))
 
     def take(self, part: _Part) -> None:
         """Reads a part event by event."""
@@ -3021,8 +3236,8 @@ class _Columns:
             order = np.lexsort((np.repeat(place.take(numbers), counts), ticks, rank, wall + time))
         columns = {"ticks": ticks[order], "time_ns": time[order]}
         threads = np.array([state.thread for state in of_lanes], "u4")
-        columns["thread"] = np.repeat(threads, counts)[order]
-        columns["session"] = np.repeat(ids, counts)[order]
+        columns["thread"] = self.repeated(threads, counts)[order]
+        columns["session"] = self.repeated(ids, counts)[order]
         for param in self.module.registry()._by_code[code].params:
             arrays = [piece.columns.get(param.name + "'") for piece in pieces]
             arrays = [None if array is None else array[: piece.used] for array, piece in zip(arrays, pieces)]
@@ -3049,44 +3264,53 @@ class _Columns:
         """One array of several."""
         return arrays[0] if len(arrays) == 1 else self.np.concatenate(arrays)
 
+    def repeated(self, values: _t.Any, counts: _t.Any) -> _t.Any:
+        """Each value as often as is said."""
+        if (values != values[0]).any():
+            return self.np.repeat(values, counts)
+        out = self.empty((int(counts.sum()),), values.dtype.str)
+        out.fill(values[0])
+        return out
+
     def nanoseconds(self, clock: _Clock, ticks: _t.Any) -> _t.Any:
         np = self.np
-        distance = (ticks - np.uint64(clock.start_ticks)).view("i8")
+        start = np.uint64(clock.start_ticks)
         if clock.rate == 1 << 64 or len(ticks) == 0:
-            return distance
-        if max(-int(distance.min()), int(distance.max())) * clock.rate >> 64 >= _MAX_NS:
-            return np.array([clock.ns(int(reading)) for reading in ticks], "i8")
-        out = np.empty(len(ticks), "i8")
+            return (ticks - start).view("i8")
+        out = self.empty((len(ticks),), "i8")
         # Some at a time, so that what lies between stays in the cache.
-        for start in range(0, len(ticks), 8192):
-            of = distance[start : start + 8192]
-            first = int(of.min())
-            near = (of - np.int64(first)).view("u8")
-            if first < 0 or int(near.max()) >> 32:
-                out[start : start + 8192] = self.far_nanoseconds(clock.rate, of)
-                continue
-            # The product of the first, in 128 bits, and those of the distances from it, in 96.
-            product = first * clock.rate
-            high, low = product >> 64, product & _MAX
-            part = clock.rate & _MAX
-            carry = near * np.uint64(part & 0xFFFF_FFFF)
-            carry += np.uint64(low & 0xFFFF_FFFF)
-            carry >>= np.uint64(32)
-            if clock.rate >> 64:
-                whole = near * np.uint64(clock.rate >> 64)
-                whole += np.uint64(high)
+        for at in range(0, len(ticks), 8192):
+            of, into = ticks[at : at + 8192] - start, out[at : at + 8192]
+            first, last = int(of.view("i8").min()), int(of.view("i8").max())
+            if max(-first, last) * clock.rate >> 64 >= _MAX_NS:
+                into[:] = [clock.ns(int(reading)) for reading in ticks[at : at + 8192]]
+            elif first < 0 or last - first >> 31:
+                into[:] = self.far_nanoseconds(clock.rate, of.view("i8"))
             else:
-                whole = np.uint64(high)
-            near *= np.uint64(part >> 32)
-            near += carry
-            near += np.uint64(low >> 32)
-            # To the nearest.
-            near >>= np.uint64(31)
-            near += np.uint64(1)
-            near >>= np.uint64(1)
-            near += whole
-            out[start : start + 8192] = near.view("i8")
+                self.near_nanoseconds(clock.rate, first, of, into.view("u8"))
         return out
+
+    def near_nanoseconds(self, rate: int, first: int, near: _t.Any, out: _t.Any) -> None:
+        """Nanoseconds of distances that are less than 2^31 from the first, which they are changed to:
+        its product is one of 128 bits, theirs are of 96."""
+        np = self.np
+        near -= np.uint64(first)
+        product = first * rate
+        high, low = product >> 64, product & _MAX
+        part = rate & _MAX
+        carry = near * np.uint64(part & 0xFFFF_FFFF)
+        carry += np.uint64(low & 0xFFFF_FFFF)
+        carry >>= np.uint64(32)
+        whole: _t.Any = np.uint64(high)
+        if rate >> 64:
+            whole = near * np.uint64(rate >> 64)
+            whole += np.uint64(high)
+        near *= np.uint64(part >> 32)
+        near += carry
+        # To the nearest.
+        near += np.uint64((low >> 32) + (1 << 31))
+        near >>= np.uint64(32)
+        np.add(near, whole, out=out)
 
     def far_nanoseconds(self, rate: int, distance: _t.Any) -> _t.Any:
         """Nanoseconds of distances of any size."""
@@ -3110,6 +3334,24 @@ def _packed_code(code: int) -> bytes:
     return ((code << 1 | 1) << length - 1).to_bytes(length, "little")
 
 
+def _loaded(
+    reader: Reader[_t.Any], blocks: list[_Block], checksum: _FastCrc
+) -> _t.Iterator[tuple[_Block, _t.Union[bytes, _Damage]]]:
+    """Blocks and their payloads, of which some are checked at once."""
+    start = 0
+    while start < len(blocks):
+        end, size = start, 0
+        while end == start or end < len(blocks) and size + blocks[end].header.payload_len <= _AT_ONCE:
+            size += blocks[end].header.payload_len
+            end += 1
+        some = [(block, reader._payload(block)) for block in blocks[start:end]]
+        crcs = iter(checksum.of_all([payload for _, payload in some if isinstance(payload, bytes)]))
+        for block, payload in some:
+            crc = next(crcs) if isinstance(payload, bytes) else None
+            yield block, reader._check(block, payload, crc)
+        start = end
+
+
 def _columns(
     module: _Module, inputs: _t.Sequence[_Input], strict: bool
 ) -> dict[str, dict[str, _t.Any]]:
@@ -3118,7 +3360,6 @@ def _columns(
     except _b.ImportError as error:
         raise _b.ImportError("columns need NumPy: pip install numpy; `read` does without") from error
     reader: Reader[_t.Any] = Reader(module, inputs, "stream", strict)
-    reader._checksum = _FastCrc(np)
     found = _Columns(np, reader, module)
     waiting: dict[tuple[int, int], list[_Part]] = {}
     sizes: dict[tuple[int, int], int] = {}
@@ -3145,13 +3386,13 @@ def _columns(
         # An event has two bytes at least.
         most = header.payload_len * (_MOST_TIMES if header.codec else 1) // 2
         found.expected[key] = found.expected.get(key, 0) + min(header.events, most)
-    for block in sorted(reader._blocks, key=_place):
+    for block, payload in _loaded(reader, sorted(reader._blocks, key=_place), _fast_crc(np)):
         header = block.header
         key = header.registry, header.kind
         if header.before < ends.get(block.lane.number, 0) or header.offset:
             # It repeats or continues what is not read yet.
             flush(key)
-        part = reader._open(block)
+        part = reader._open(block, payload)
         if part is None:
             continue
         header = part.header

@@ -94,6 +94,50 @@ fn columns_of_events_that_are_alike() {
     }
 }
 
+/// A stream of events that nearly all take the same bytes, one behind the other: runs, between which one in `rare`
+/// is longer, and some are of another code. Numbers are such that places within events look like the start of one.
+fn runs(registry: &telemetry_schema::Registry, rare: u64, block_size: usize) -> Vec<u8> {
+    let mut facts = Facts::default();
+    facts.set("clock", "tsc");
+    facts.set("ticks_per_second", 3_000_000_007_i64);
+    let mut writer = Writer::new(Vec::new()).block_size(block_size);
+    writer.session(1, &facts, 7, 1_700_000_000_000_000_000).unwrap();
+    let of_registry = writer.registry(1, registry).unwrap();
+    for i in 0..8_000_u64 {
+        let odd = i % rare == rare - 1;
+        let lane = Lane { session: 1, thread: 1 + (i / 3000) as u32 % 2, registry: of_registry };
+        let (code, values) = match (i % 1000, odd) {
+            (..2, _) => (4, vec![Value::String(Text(b"\x0b\x03\x03")), Value::Word(i)]),
+            (_, true) => (5, vec![Value::Word(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))]),
+            _ => (5, vec![Value::Word(0x1000 + (i & 7))]),
+        };
+        writer.event(lane, code, i * 5 + (i & 3), &values).unwrap();
+        // A kind without others, whose numbers are codes: 3 is packed as 7, and so is 3.
+        let number = if odd { 0x4000 } else { 3 };
+        writer.event(lane, 3, i * 5 + (i & 3), &[Value::Unsigned(number), Value::Signed(-2)]).unwrap();
+    }
+    writer.end(1, 1 << 50).unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn columns_of_runs() {
+    let registry = telemetry_schema::parse(ALIKE).unwrap();
+    let mut compared = Compared::new(&registry);
+    for (rare, block_size) in
+        [(2, 4096), (40, 4096), (150, 300), (150, 1 << 16), (999, 1000), (30_000, 1 << 16)]
+    {
+        let stream = runs(&registry, rare, block_size);
+        compared.check_columns(&stream, &format!("one in {rare} is longer, blocks of {block_size}"));
+        // One of its blocks is damaged.
+        let mut damaged = stream.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0x10;
+        compared
+            .check_columns(&damaged, &format!("one in {rare} is longer, one block of {block_size} damaged"));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
     #[test]
