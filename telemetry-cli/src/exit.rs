@@ -5,6 +5,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use crate::progress;
+
 /// What `--help` says of exit codes.
 pub(crate) const HELP: &str = "\
 Exit codes:
@@ -102,7 +104,9 @@ pub(crate) fn speak_as(program: &'static str) {
 /// Says something on standard error. If that is closed or full, nobody is to be told.
 pub(crate) fn report(message: impl Display) {
     let program = VOICE.get().unwrap_or(&"telemetry");
-    let _ = writeln!(std::io::stderr(), "{program}: {message}");
+    progress::aside(|| {
+        let _ = writeln!(std::io::stderr(), "{program}: {message}");
+    });
 }
 
 /// The same where there is nothing to complain of.

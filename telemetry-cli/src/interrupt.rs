@@ -14,7 +14,8 @@ pub(crate) fn stops(stop: impl FnOnce() + Send + 'static) {
     removes_unfinished();
 }
 
-/// An interrupt removes the files that are not whole, and ends the process, unless the command can be stopped.
+/// An interrupt removes the bar and the files that are not whole, and ends the process, unless the command can be
+/// stopped.
 pub(crate) fn removes_unfinished() {
     static SET: Once = Once::new();
     SET.call_once(|| {
@@ -31,7 +32,7 @@ fn interrupted() {
     if let Some(stop) = stop {
         return stop();
     }
-    progress::erase();
+    progress::end();
     output::remove_unfinished();
     std::process::exit(exit::INTERRUPTED.into());
 }

@@ -3,16 +3,19 @@
 //! Nothing is shown unless standard error is a terminal, while the output itself goes to a terminal, or of work
 //! that takes a moment only.
 
+mod line;
+
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::input::Inputs;
+use crate::interrupt;
 use crate::output::Output;
 
 /// Work that is done sooner shows nothing.
@@ -28,8 +31,15 @@ const STEP: &str = "{spinner} {msg}, {elapsed}";
 /// Between two states of a step that does not say how far it is.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The bar that is shown now, so that an interrupt can take it away.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+/// What is shown now, so that an interrupt can take it away, and messages go above it.
+static SHOWN: Mutex<Shown> = Mutex::new(Shown::Nothing);
+
+enum Shown {
+    Nothing,
+    Bar(ProgressBar),
+    /// Nothing any more: the process ends.
+    Over,
+}
 
 /// How far the reading of inputs has come, in bytes.
 pub(crate) struct Progress {
@@ -48,12 +58,12 @@ impl Progress {
 
     /// Of all bytes of the inputs, where nothing is written to standard output meanwhile.
     pub(crate) fn of(inputs: &Inputs) -> Progress {
-        if std::io::stderr().is_terminal() { Progress::of_bytes(inputs.len()) } else { Progress::hidden() }
+        Progress::of_bytes(inputs.len())
     }
 
     /// Of so many bytes, if that is known.
     pub(crate) fn of_bytes(len: Option<u64>) -> Progress {
-        if !std::io::stderr().is_terminal() {
+        if !has_place() {
             return Progress::hidden();
         }
         Progress::with(Some(bar(len, if len.is_some() { KNOWN } else { UNKNOWN })))
@@ -109,7 +119,7 @@ pub(crate) struct Step(Option<(Sender<()>, JoinHandle<()>)>);
 impl Step {
     /// A step, called by what it does.
     pub(crate) fn new(what: impl Into<String>) -> Step {
-        if !std::io::stderr().is_terminal() {
+        if !has_place() {
             return Step(None);
         }
         let (done, is_done) = channel();
@@ -139,6 +149,11 @@ impl Drop for Step {
     }
 }
 
+/// True if bars can be drawn, and erased.
+fn has_place() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 /// A bar that is not shown yet.
 fn bar(len: Option<u64>, style: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(len, ProgressDrawTarget::hidden());
@@ -150,13 +165,38 @@ fn bar(len: Option<u64>, style: &str) -> ProgressBar {
 }
 
 fn show(bar: &ProgressBar) {
-    bar.set_draw_target(ProgressDrawTarget::stderr());
-    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    // Or an interrupt would leave it there.
+    interrupt::removes_unfinished();
+    let mut shown = shown();
+    if !matches!(*shown, Shown::Over) {
+        bar.set_draw_target(line::stderr());
+        *shown = Shown::Bar(bar.clone());
+    }
 }
 
 /// Takes the bar away that is shown, if one is.
-pub(crate) fn erase() {
-    if let Some(bar) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() {
+fn erase() {
+    let mut shown = shown();
+    if let Shown::Bar(bar) = &*shown {
         bar.finish_and_clear();
+        *shown = Shown::Nothing;
     }
+}
+
+/// Takes the bar away, and lets no other one come, since the process ends.
+pub(crate) fn end() {
+    erase();
+    *shown() = Shown::Over;
+}
+
+/// Writes something to the terminal while no bar stands there.
+pub(crate) fn aside(write: impl FnOnce()) {
+    match &*shown() {
+        Shown::Bar(bar) => bar.suspend(write),
+        Shown::Nothing | Shown::Over => write(),
+    }
+}
+
+fn shown() -> MutexGuard<'static, Shown> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -31,7 +31,7 @@ pub(super) fn watch(connection: InterruptHandle) {
         connection.interrupt();
         // The main thread may be waiting for input.
         std::thread::sleep(PATIENCE);
-        progress::erase();
+        progress::end();
         remove_unfinished();
         std::process::exit(exit::INTERRUPTED.into());
     });

@@ -33,6 +33,8 @@ mod shells;
 mod show;
 mod spans;
 mod sql;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod text;
 mod validate;
 mod versions;

@@ -64,6 +64,12 @@ fn marked(relation: &str, told: &[(u32, Told)]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// So many blocks that are allocated, each freed later.
+pub(crate) fn long(blocks: u64) -> Vec<u8> {
+    let told = |i: u64| [(1, Alloc(0x1000 + i * 16, 16)), (1, Free(0x1000 + i * 16, 16))];
+    recording(&(0..blocks).flat_map(told).collect::<Vec<_>>())
+}
+
 /// Nothing is wrong with it, and it has all that there is.
 pub(crate) fn sound() -> Vec<u8> {
     recording(&[

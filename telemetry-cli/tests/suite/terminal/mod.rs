@@ -1,0 +1,250 @@
+//! Commands on a terminal: how far they are is shown there while it takes time, and nothing of it is left.
+
+mod pty;
+mod screen;
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+
+use self::pty::{Shown, Terminal};
+use self::screen::Screen;
+use crate::processes::wait;
+use crate::replay;
+use crate::run::{Folder, Run};
+use crate::streams::gc_registry;
+
+/// What does not come sooner does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A command under way.
+struct Working {
+    terminal: Terminal,
+    child: Child,
+    input: Option<ChildStdin>,
+    /// What goes to a pipe, if anything does.
+    elsewhere: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Working {
+    fn start(folder: &Folder, args: &str, shown: Shown, columns: u16) -> Working {
+        let (terminal, mut child) = Terminal::start(&mut folder.command(args), shown, columns);
+        let input = child.stdin.take();
+        let all = |mut from: Box<dyn Read + Send>| {
+            std::thread::spawn(move || {
+                let mut all = Vec::new();
+                from.read_to_end(&mut all).unwrap();
+                all
+            })
+        };
+        let stdout = child.stdout.take().map(|out| all(Box::new(out)));
+        let stderr = child.stderr.take().map(|out| all(Box::new(out)));
+        Working { terminal, child, input, elsewhere: stdout.or(stderr) }
+    }
+
+    fn give(&mut self, bytes: &[u8]) {
+        // One that has ended does not read.
+        let _ = self.input.as_mut().unwrap().write_all(bytes);
+    }
+
+    /// Gives the same again and again until something is to be seen, and some more.
+    #[track_caller]
+    fn give_until(&mut self, bytes: &[u8], what: &str) {
+        let since = Instant::now();
+        while !self.terminal.screen().text().contains(what) {
+            assert!(since.elapsed() < PATIENCE, "{what:?} does not come: {:?}", self.terminal.screen());
+            self.give(bytes);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until something is to be seen.
+    #[track_caller]
+    fn see(&self, what: &str) {
+        wait(&format!("{what:?} on {:?}", self.terminal.screen()), || {
+            self.terminal.screen().text().contains(what)
+        });
+    }
+
+    /// What the command ended with, what it wrote elsewhere than on the terminal, and what it wrote there.
+    fn end(mut self) -> (Run, Vec<u8>) {
+        self.input = None;
+        self.interrupted()
+    }
+
+    /// The same where its input does not end.
+    fn interrupted(mut self) -> (Run, Vec<u8>) {
+        let since = Instant::now();
+        let ended = loop {
+            match self.child.try_wait().unwrap() {
+                Some(ended) => break ended,
+                None if since.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+                None => {
+                    self.child.kill().unwrap();
+                    panic!("it does not end: {:?}", self.terminal.screen());
+                }
+            }
+        };
+        let code = ended.code();
+        let (written, screen) = self.terminal.end();
+        let stdout = self.elsewhere.map_or_else(Vec::new, |all| all.join().unwrap());
+        assert_eq!(screen.column, 0, "the prompt stands at the start of a line: {screen:?}");
+        (Run { stdout, stderr: screen.text(), code }, written)
+    }
+}
+
+/// How long streams are, until one takes long enough.
+const COUNTS: [u64; 4] = [50_000, 200_000, 800_000, 3_200_000];
+
+/// Runs a command on longer and longer streams until it takes so long that a bar is shown, and compares with what
+/// it does without a terminal.
+#[track_caller]
+fn check(args: &str, bar: &str, columns: u16) {
+    for count in COUNTS {
+        let stream = blocks(count);
+        let folder = Folder::new().with("in.tel", &stream);
+        let (run, written) = Working::start(&folder, args, Shown::Stderr, columns).end();
+        let text = String::from_utf8(written).unwrap();
+        if !text.contains(bar) {
+            continue;
+        }
+        let plain = Folder::new().with("in.tel", &stream).run(args);
+        assert_eq!(run.code, plain.code, "{args}: {text}");
+        assert!(run.stdout == plain.stdout, "{args}: another output than without a terminal");
+        // The rest is as if nothing else had been there.
+        let lines = plain.stderr.replace('\n', "\r\n");
+        let expected = Screen::of(lines.as_bytes(), columns.into()).text();
+        assert_eq!(run.stderr, expected, "{args}: what is left on the terminal of {text}");
+        assert!(!plain.stderr.contains(bar) && !plain.stderr.contains('\x1b'), "{args}: {}", plain.stderr);
+        return;
+    }
+    panic!("{args}: no bar");
+}
+
+/// A stream of so many small events, in many small blocks.
+fn blocks(count: u64) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).block_size(400);
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    writer.session(1, &facts, 0, 1).unwrap();
+    let registry = writer.registry(1, &gc_registry()).unwrap();
+    let lane = Lane { session: 1, thread: 1, registry };
+    for number in 0..count {
+        writer.event(lane, 0xffff, number, &[Value::String(Text(b"some words about it"))]).unwrap();
+    }
+    writer.end(1, count).unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn a_bar_is_shown_and_erased() {
+    let commands = [
+        ("print in.tel", " % "),
+        ("print -o out.txt in.tel", " % "),
+        ("txt in.tel", " % "),
+        ("cnv in.tel", " % "),
+        ("csv -d tables in.tel", " % "),
+        ("stats in.tel", " % "),
+        ("spans in.tel", " % "),
+        ("validate in.tel", " % "),
+        ("convert --to telemetry -o out.tel in.tel", " % "),
+        ("sql -o out.db in.tel", " % "),
+        ("info in.tel", "reading the headers of blocks"),
+        ("recover -o out.tel in.tel", "looking for blocks"),
+    ];
+    for (args, bar) in commands {
+        check(args, bar, 120);
+    }
+    // A bar that is wider than the terminal.
+    check("stats in.tel", " % ", 30);
+}
+
+/// Both reading and running it show something; what it prints is never the same.
+#[test]
+fn a_replay_leaves_nothing() {
+    for bar in [" % ", "run 1 of"] {
+        let found = COUNTS.iter().any(|count| {
+            let folder = Folder::new().with("in.tel", replay::long(*count));
+            let (run, written) = Working::start(&folder, "replay in.tel", Shown::Stderr, 120).end();
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            assert!(run.stdout.starts_with(b"recording"), "{:?}", String::from_utf8(run.stdout));
+            assert!(run.stderr.starts_with("telemetry: complete: "), "{}", run.stderr);
+            String::from_utf8(written).unwrap().contains(bar)
+        });
+        assert!(found, "no bar with {bar:?}");
+    }
+}
+
+#[test]
+fn both_outputs_may_be_the_terminal() {
+    let stream = blocks(COUNTS[1]);
+    let folder = Folder::new().with("in.tel", &stream);
+    for args in ["stats in.tel", "print --order stream in.tel", "csv -d tables in.tel"] {
+        let plain = folder.run(args);
+        let lines = String::from_utf8(plain.stdout).unwrap() + &plain.stderr;
+        let expected = Screen::of(lines.replace('\n', "\r\n").as_bytes(), 200).text();
+        let (run, written) = Working::start(&folder, args, Shown::Both, 200).end();
+        assert!(run.stderr == expected, "{args}: {}", run.stderr);
+        if args.starts_with("print") {
+            // Its own lines are what shows that it goes on.
+            assert!(!String::from_utf8(written).unwrap().contains(" % "), "{args}: a bar between lines");
+        }
+    }
+}
+
+#[test]
+fn no_bar_goes_to_a_file() {
+    let folder = Folder::new();
+    let mut working = Working::start(&folder, "txt -l - -o /dev/null", Shown::Stdout, 120);
+    for _ in 0..8 {
+        working.give(&line().repeat(3000));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let (run, written) = working.end();
+    let told = String::from_utf8(run.stdout).unwrap();
+    assert_eq!(told, "telemetry: read: 24_000 events; cnv text does not say what was lost\n");
+    assert_eq!(written, b"");
+}
+
+/// A line of `cnv` text.
+fn line() -> &'static [u8] {
+    b"0000000000000001   12 1 2 3 4\n"
+}
+
+#[test]
+fn messages_stand_above_the_bar() {
+    let folder = Folder::new();
+    let mut working = Working::start(&folder, "txt -l - -o out.txt", Shown::Stderr, 120);
+    working.give_until(&line().repeat(1000), " KiB");
+    working.give(b"no event\n");
+    working.see("line");
+    working.give_until(&line().repeat(1000), " MiB");
+    let (run, _) = working.end();
+    let lines: Vec<_> = run.stderr.lines().collect();
+    let [wrong, _, verdict] = lines[..] else { panic!("{}", run.stderr) };
+    assert!(wrong.starts_with("telemetry: standard input: line "), "{wrong}");
+    assert!(verdict.starts_with("telemetry: incomplete: "), "{verdict}");
+}
+
+#[test]
+fn an_interrupt_leaves_a_clean_line_and_no_file() {
+    for (args, input) in [
+        ("txt -l -", line().repeat(1000)),
+        ("txt -l - -o out.txt", line().repeat(1000)),
+        ("sql -i - -o out.db", line().repeat(1000)),
+    ] {
+        let folder = Folder::new();
+        let mut working = Working::start(&folder, args, Shown::Stderr, 120);
+        working.give_until(&input, "iB/s");
+        // Ctrl-C.
+        working.terminal.press(b"\x03");
+        let (run, written) = working.interrupted();
+        let written = String::from_utf8(written).unwrap();
+        assert_eq!(run.code, Some(130), "{args}: {written:?}");
+        assert_eq!(run.stderr, "", "{args}: {written:?}");
+        assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 0, "{args}: a file is left");
+    }
+}

@@ -1,0 +1,101 @@
+//! A terminal for one command: what it writes there, and keys that are pressed.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use super::screen::Screen;
+
+/// Which of a command's outputs are the terminal. The others are pipes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Stderr,
+    Stdout,
+    Both,
+}
+
+/// A terminal on which a command runs, in a session of its own, as in a window.
+pub(crate) struct Terminal {
+    keys: File,
+    written: Arc<Mutex<Vec<u8>>>,
+    reading: JoinHandle<()>,
+    columns: u16,
+}
+
+impl Terminal {
+    /// Starts a command on a terminal that is so wide.
+    pub(crate) fn start(command: &mut Command, shown: Shown, columns: u16) -> (Terminal, Child) {
+        let (master, slave) = pair(columns);
+        let of = |shows: bool| if shows { Stdio::from(slave.try_clone().unwrap()) } else { Stdio::piped() };
+        command.stdin(Stdio::piped()).env("TERM", "xterm");
+        command.stdout(of(shown != Shown::Stderr)).stderr(of(shown != Shown::Stdout));
+        let terminal = slave.as_raw_fd();
+        // SAFETY: both calls are async-signal-safe, and the descriptor is open: the parent has it until after the fork.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::setsid() < 0 || libc::ioctl(terminal, libc::TIOCSCTTY, 0) < 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().unwrap();
+        // The command keeps its own ends of the terminal.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        drop(slave);
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let (mut from, into) = (master.try_clone().unwrap(), Arc::clone(&written));
+        let reading = std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            loop {
+                match from.read(&mut piece) {
+                    Ok(0) => break,
+                    Ok(len) => into.lock().unwrap().extend_from_slice(&piece[..len]),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    // Linux says so when nobody has the terminal open any more.
+                    Err(_) => break,
+                }
+            }
+        });
+        (Terminal { keys: master, written, reading, columns }, child)
+    }
+
+    /// Presses keys.
+    pub(crate) fn press(&mut self, keys: &[u8]) {
+        self.keys.write_all(keys).unwrap();
+    }
+
+    /// What is to be seen now.
+    pub(crate) fn screen(&self) -> Screen {
+        Screen::of(&self.written.lock().unwrap(), self.columns.into())
+    }
+
+    /// All that was written, once nobody has the terminal open any more.
+    pub(crate) fn end(self) -> (Vec<u8>, Screen) {
+        self.reading.join().unwrap();
+        let written = self.written.lock().unwrap().clone();
+        let screen = Screen::of(&written, self.columns.into());
+        (written, screen)
+    }
+}
+
+/// The two ends of a new terminal.
+fn pair(columns: u16) -> (File, OwnedFd) {
+    let (mut master, mut slave) = (-1, -1);
+    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the pointers are valid for the call; the name and the modes are not asked for.
+    let opened =
+        unsafe { libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size) };
+    assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+    for end in [master, slave] {
+        // SAFETY: it is open. No other command may keep it open.
+        assert_eq!(unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
+    }
+    // SAFETY: they are open, and nobody else's.
+    unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) }
+}

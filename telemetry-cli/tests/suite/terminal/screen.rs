@@ -1,0 +1,87 @@
+//! What a terminal shows of what was written to it.
+
+/// The lines of a terminal, without blanks at their ends, and the place of the cursor.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Screen {
+    lines: Vec<Vec<char>>,
+    pub(crate) row: usize,
+    pub(crate) column: usize,
+}
+
+impl Screen {
+    /// As far as the bytes are whole; one that the last bytes only begin does not count yet.
+    pub(crate) fn of(written: &[u8], columns: usize) -> Screen {
+        let text = String::from_utf8_lossy(written);
+        let mut screen = Screen::default();
+        let mut chars = text.chars();
+        while let Some(char) = chars.next() {
+            match char {
+                '\r' => screen.column = 0,
+                '\n' => screen.row += 1,
+                '\x1b' => {
+                    let Some((number, action)) = sequence(&mut chars) else { break };
+                    screen.act(number, action);
+                }
+                _ if char.is_control() => panic!("{char:?} in {text:?}"),
+                _ => {
+                    if screen.column == columns {
+                        (screen.row, screen.column) = (screen.row + 1, 0);
+                    }
+                    let (row, column) = (screen.row, screen.column);
+                    let line = screen.line(row);
+                    line.resize(line.len().max(column + 1), ' ');
+                    line[column] = char;
+                    screen.column += 1;
+                }
+            }
+        }
+        screen
+    }
+
+    fn line(&mut self, row: usize) -> &mut Vec<char> {
+        let len = self.lines.len().max(row + 1);
+        self.lines.resize_with(len, Vec::new);
+        &mut self.lines[row]
+    }
+
+    fn act(&mut self, number: usize, action: char) {
+        let (row, column) = (self.row, self.column);
+        match (action, number) {
+            ('A', up) => self.row -= up.max(1).min(row),
+            ('B', down) => self.row += down.max(1),
+            ('C', right) => self.column += right.max(1),
+            ('D', left) => self.column -= left.max(1).min(column),
+            ('K', 0) => self.line(row).truncate(column),
+            ('K', 2) => self.line(row).clear(),
+            ('J', 0) => {
+                self.line(row).truncate(column);
+                self.lines.truncate(row + 1);
+            }
+            // Colours, and whether the cursor is to be seen.
+            ('m' | 'h' | 'l', _) => {}
+            _ => panic!("a sequence that is not known: {number}{action}"),
+        }
+    }
+
+    /// What is to be seen, without empty lines at the end.
+    pub(crate) fn text(&self) -> String {
+        let lines: Vec<String> = self.lines.iter().map(|line| line.iter().collect()).collect();
+        let lines: Vec<_> = lines.iter().map(|line| line.trim_end()).collect();
+        lines.join("\n").trim_end().to_string()
+    }
+}
+
+/// The number and the letter of a sequence, if it is whole.
+fn sequence(chars: &mut std::str::Chars<'_>) -> Option<(usize, char)> {
+    assert_eq!(chars.next()?, '[', "a sequence that is not known");
+    let mut number = 0;
+    loop {
+        match chars.next()? {
+            '?' | ';' => {}
+            char => match char.to_digit(10) {
+                Some(digit) => number = number * 10 + digit as usize,
+                None => return Some((number, char)),
+            },
+        }
+    }
+}
