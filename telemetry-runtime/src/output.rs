@@ -104,6 +104,11 @@ impl Output {
         }
     }
 
+    /// True once anything was written.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
     /// The labels that the sink does not have, and where it is when it has them. All of them where a segment
     /// begins, whatever the sink had before.
     fn labels(&self) -> (Vec<(Header, &'static [u8])>, labels::Position) {

@@ -15,7 +15,7 @@ use crate::refill::{STRAY_NESTED, STRAY_POOL};
 use crate::sink::Sink;
 use crate::source::Source;
 use crate::start;
-use crate::store::{STORE, give_back};
+use crate::store::{STORE, Store, give_back};
 use crate::sync::Ordering;
 
 /// Most blocks of one write: with large ones, half a megabyte.
@@ -68,32 +68,37 @@ impl Outputs {
         }
         let closed: Vec<_> = records.iter().copied().filter(|record| record.is_closed()).collect();
         STORE.sort(&records, &mut open);
-        self.write_sealed();
-        if sweep {
-            // A stream begins with what the program has to say; what the runtime has comes along.
-            let (own, programs): (Vec<_>, Vec<_>) = open.iter().copied().partition(|block| is_own(*block));
-            for some in programs.chunks(MOST).chain(own.chunks(MOST)) {
-                self.write(some, false);
-            }
-            for record in &records {
-                self.list.iter_mut().for_each(|output| output.write_losses(record));
-            }
+        let is_own = |record: &LaneRecord| record.owner().registry.is_own();
+        // SAFETY: the block is pinned.
+        let is_own_block = |block: &NonNull<Block>| is_own(unsafe { block.as_ref() }.record());
+        let (own_open, open_ones): (Vec<_>, Vec<_>) = open.iter().copied().partition(is_own_block);
+        let (own_records, others): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| is_own(record));
+        // A stream begins with what the program has to say; what the runtime has comes along.
+        self.write_sealed(Store::outgoing);
+        self.write_rest(&open_ones, &others);
+        if sweep && !self.has_stream() {
+            // Losses of no lane begin one, too.
+            self.sync(0);
+        }
+        let has_stream = self.has_stream();
+        STORE.set_stream(has_stream);
+        if has_stream {
+            self.write_sealed(Store::own_outgoing);
+            self.write_rest(&own_open, &own_records);
         }
         STORE.unpin(&open);
         // A block that was sealed while it was pinned waits for the next pass.
         if sweep {
             self.free(&closed);
-            self.list.iter_mut().for_each(|output| output.sync(0, &strays()));
+            self.sync(0);
         }
         STORE.trim(POOL.bytes() / PAGE / SPARE);
     }
 
     /// Ends the streams that have begun. The sinks, which are to be dropped.
     pub(crate) fn end(&mut self) -> Vec<Output> {
-        for output in &mut self.list {
-            output.sync(flags::END, &strays());
-            output.flush();
-        }
+        self.sync(flags::END);
+        self.flush();
         std::mem::take(&mut self.list)
     }
 
@@ -125,15 +130,34 @@ impl Outputs {
         self.list.iter().map(of).collect()
     }
 
-    fn write_sealed(&mut self) {
+    /// True if any sink has begun its stream.
+    fn has_stream(&self) -> bool {
+        self.list.iter().any(Output::has_begun)
+    }
+
+    /// Writes sync blocks where there is something to be said by one.
+    fn sync(&mut self, flags: u8) {
+        self.list.iter_mut().for_each(|output| output.sync(flags, &strays()));
+    }
+
+    /// Writes what is sealed of the program, or of the runtime.
+    fn write_sealed(&mut self, next: impl Fn(&Store, &mut Vec<NonNull<Block>>, usize)) {
         let mut blocks = Vec::with_capacity(MOST);
         loop {
-            STORE.outgoing(&mut blocks, MOST);
+            next(&STORE, &mut blocks, MOST);
             if blocks.is_empty() {
                 return;
             }
             self.write(&blocks, true);
             blocks.clear();
+        }
+    }
+
+    /// Writes what open blocks have, and the losses of lanes, behind what is sealed of them.
+    fn write_rest(&mut self, open: &[NonNull<Block>], records: &[&'static LaneRecord]) {
+        open.chunks(MOST).for_each(|some| self.write(some, false));
+        for record in records {
+            self.list.iter_mut().for_each(|output| output.write_losses(record));
         }
     }
 
@@ -169,12 +193,6 @@ impl Outputs {
             self.list.iter_mut().for_each(|output| output.forget_threads(&alive));
         }
     }
-}
-
-/// True of what the runtime has to say.
-fn is_own(block: NonNull<Block>) -> bool {
-    // SAFETY: asked of pinned blocks.
-    unsafe { block.as_ref() }.record().owner().registry.is_own()
 }
 
 /// Everything in memory as a stream of its own; nothing of it is consumed.

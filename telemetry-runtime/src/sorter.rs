@@ -76,7 +76,7 @@ impl<T: Stored> Sorter<T> {
     }
 }
 
-impl<T: Stored> Sorting<'_, T> {
+impl<'s, T: Stored> Sorting<'s, T> {
     /// Moves what was sealed to the queues that `place` says, those for the sinks to the sorter's own.
     pub(crate) fn sort<'q>(&self, place: impl Fn(&T) -> Option<&'q Queue<T>>)
     where
@@ -114,16 +114,16 @@ impl<T: Stored> Sorting<'_, T> {
     }
 
     /// Those for the sinks.
-    pub(crate) fn outgoing(&self) -> &Queue<T> {
+    pub(crate) fn outgoing(&self) -> &'s Queue<T> {
         &self.sorter.outgoing
     }
 
-    /// Takes the earliest of those for the sinks. None behind one that is pinned, which a pass reads as an open
+    /// Takes the earliest of a queue for the sinks. None behind one that is pinned, which a pass reads as an open
     /// one: later blocks of its lane come later.
-    pub(crate) fn next_outgoing(&self) -> Option<NonNull<T>> {
-        let first = self.outgoing().iter().next()?;
+    pub(crate) fn next_of(&self, queue: &Queue<T>) -> Option<NonNull<T>> {
+        let first = queue.iter().next()?;
         // SAFETY: blocks of a queue stay while they are in it.
-        if unsafe { first.as_ref() }.pinned().load(Ordering::Relaxed) { None } else { self.outgoing().take() }
+        if unsafe { first.as_ref() }.pinned().load(Ordering::Relaxed) { None } else { queue.take() }
     }
 
     fn sort_each<'q>(&self, place: impl Fn(&T) -> Option<&'q Queue<T>>, found: impl Fn(&T))

@@ -20,6 +20,7 @@ mod locks;
 mod loss;
 mod messages;
 mod outputs;
+mod own;
 mod packages;
 mod ring;
 mod signals;

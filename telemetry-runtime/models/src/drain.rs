@@ -77,6 +77,30 @@ fn a_lane_that_overwrites_and_a_pass() {
     });
 }
 
+/// What the runtime itself has to say waits for a stream, and is in the way of nothing: a lane that finds no memory
+/// takes it. The first pass that has a stream has all that is left, in order.
+#[test]
+fn a_lane_that_waits_for_a_stream() {
+    model(2, || {
+        let world = World::with(2, vec![true]);
+        let mut writer = Writer::new(&world, 0, true);
+        assert!((0..3).all(|_| writer.emit()));
+        let mut reader = Reader::new(&world);
+        reader.pass_without_a_stream();
+        assert_eq!(reader.lanes[0].events, 0);
+        let thread = loom::thread::spawn(move || {
+            let emitted = 3 + (0..4).filter(|_| writer.emit()).count();
+            writer.close();
+            emitted
+        });
+        reader.pass();
+        let emitted = thread.join().expect("a lane") as u64;
+        reader.pass();
+        let overwritten = world.lanes[0].overwritten.load(Ordering::Relaxed);
+        assert_eq!(reader.lanes[0].events + overwritten, emitted);
+    });
+}
+
 /// The end of a process while a thread emits: the mask is cleared and the last pass made. What the last pass has
 /// is a prefix of what was emitted, with all whose emitters had returned before; the rest stays in memory.
 #[test]

@@ -21,8 +21,9 @@ const ROOM: usize = 2;
 /// All that is shared. Lives as long as the threads that have it.
 pub(crate) struct World {
     pub(crate) sorter: Sorter<Block>,
-    /// What is not output.
-    pub(crate) kept: Queue<Block>,
+    /// What is output apart, once there is a stream for it; until then it may be given up.
+    own: Queue<Block>,
+    has_stream: AtomicBool,
     pub(crate) lanes: Vec<Lane>,
     /// A bit of the mask that emitters test.
     pub(crate) is_on: AtomicBool,
@@ -32,6 +33,8 @@ pub(crate) struct World {
 
 /// A lane's record.
 pub(crate) struct Lane {
+    /// Its blocks are output apart.
+    is_own: bool,
     pub(crate) status: Status,
     pub(crate) open: Open<Block>,
     /// Events that were given up before a sink had them.
@@ -92,6 +95,11 @@ unsafe impl Send for World {}
 impl World {
     /// So many pages, and so many lanes that have nothing yet.
     pub(crate) fn new(pages: usize, lanes: usize) -> Arc<World> {
+        World::with(pages, vec![false; lanes])
+    }
+
+    /// So many pages, and lanes of which some are output apart, for which there is no stream yet.
+    pub(crate) fn with(pages: usize, is_own: Vec<bool>) -> Arc<World> {
         let block = || Block {
             state: State::new(),
             next: AtomicPtr::new(std::ptr::null_mut()),
@@ -100,7 +108,8 @@ impl World {
             header: UnsafeCell::new((std::ptr::null(), 0)),
             events: [(); ROOM].map(|()| UnsafeCell::new(u64::MAX)),
         };
-        let lane = || Lane {
+        let lane = |is_own| Lane {
+            is_own,
             status: Status::new(),
             open: Open::new(),
             overwritten: AtomicU64::new(0),
@@ -108,8 +117,9 @@ impl World {
         };
         Arc::new(World {
             sorter: Sorter::new(),
-            kept: Queue::new(),
-            lanes: (0..lanes).map(|_| lane()).collect(),
+            own: Queue::new(),
+            has_stream: AtomicBool::new(false),
+            lanes: is_own.into_iter().map(lane).collect(),
             is_on: AtomicBool::new(true),
             map: AtomicU16::new(u16::MAX << pages),
             blocks: (0..CHUNK_PAGES.min(pages)).map(|_| block()).collect(),
@@ -126,9 +136,9 @@ impl World {
         pages::give(&self.map, page, 1);
     }
 
-    /// All events are output.
-    pub(crate) fn place<'q>(&self, _: &Block) -> Option<&'q Queue<Block>> {
-        None
+    /// As `place` of the store. All events are output.
+    pub(crate) fn place(&self, block: &Block) -> Option<&Queue<Block>> {
+        block.lane().is_own.then_some(&self.own)
     }
 }
 
@@ -197,7 +207,8 @@ impl Writer {
     fn reclaim(&self) -> Option<usize> {
         let sorting = self.world.lock();
         sorting.sort(|block| self.world.place(block));
-        let victim = self.world.kept.take().or_else(|| sorting.outgoing().take())?;
+        let own = (!self.world.has_stream.load(Ordering::Relaxed)).then_some(&self.world.own);
+        let victim = own.and_then(Queue::take).or_else(|| sorting.outgoing().take())?;
         // SAFETY: the block is out of its queue, and so ours.
         let block = unsafe { victim.as_ref() };
         let (_, events) = block.state.committed();
@@ -243,20 +254,48 @@ impl Reader {
         Reader { world: world.clone(), lanes: world.lanes.iter().map(|_| Given::default()).collect() }
     }
 
-    /// As `Outputs::pass` with a sweep.
+    /// As `Outputs::pass` with a sweep, where what is output apart has a stream.
     pub(crate) fn pass(&mut self) {
+        self.world.has_stream.store(true, Ordering::Relaxed);
+        self.pass_of(true);
+    }
+
+    /// The same where it has none.
+    pub(crate) fn pass_without_a_stream(&mut self) {
+        self.pass_of(false);
+    }
+
+    fn pass_of(&mut self, has_stream: bool) {
         let world = self.world.clone();
         let mut open = Vec::with_capacity(world.lanes.len());
         world.lock().pin(world.lanes.iter().map(|lane| &lane.open), &mut open, |block| world.place(block));
+        // SAFETY: the block is pinned.
+        let is_own = |block: &NonNull<Block>| unsafe { block.as_ref() }.lane().is_own;
+        let (own, others): (Vec<_>, Vec<_>) = open.iter().copied().partition(is_own);
+        self.read_all(&world, &others, |sorting| sorting.outgoing());
+        if has_stream {
+            self.read_all(&world, &own, |_| &world.own);
+        }
+        let sorting = world.lock();
+        open.into_iter().for_each(|block| sorting.unpin(block));
+    }
+
+    /// Reads what is sealed of a queue, then what is open.
+    fn read_all<'w>(
+        &mut self,
+        world: &'w World,
+        open: &[NonNull<Block>],
+        queue: impl Fn(&Sorting<'w, Block>) -> &'w Queue<Block>,
+    ) {
         loop {
-            let next = world.lock().next_outgoing();
+            let sorting = world.lock();
+            let next = sorting.next_of(queue(&sorting));
+            drop(sorting);
             let Some(block) = next else { break };
             self.read(block);
             world.give_back(block);
         }
         open.iter().for_each(|&block| self.read(block));
-        let sorting = world.lock();
-        open.into_iter().for_each(|block| sorting.unpin(block));
     }
 
     /// Reads what of a block was not read before; and asserts that nothing of its lane is missing before it but

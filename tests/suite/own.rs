@@ -1,0 +1,141 @@
+//! What the runtime says of itself: it begins no stream, and is in the first one all the same.
+
+use telemetry::{KindCounters, flush, kind_counters};
+
+use crate::heard::messages::Step;
+use crate::heard::{self, Why};
+use crate::support::ledger::Ledger;
+use crate::support::process::child;
+use crate::support::stream::{Owned, Stream};
+
+/// The end of a pair that no begin came before, in a thread that ends at once.
+fn drop_in_a_thread() {
+    std::thread::spawn(|| heard::step_end!(0)).join().expect("a thread that only emits");
+}
+
+/// The counters of the runtime's kinds together: emitted, written, recycled, lost.
+fn counted() -> [u64; 4] {
+    let of = |kind: KindCounters| kind.counters;
+    let own = kind_counters().into_iter().filter(|kind| kind.registry == "telemetry").map(of);
+    own.fold([0; 4], |[emitted, written, recycled, lost], more| {
+        [emitted + more.emitted(), written + more.written, recycled + more.recycled, lost + more.lost()]
+    })
+}
+
+/// A program whose threads have come and gone, told of by the runtime, before it begins a stream: with flushes in
+/// between or not, what the runtime said is in the stream that `begins` begins, in order.
+fn check(test: &str, flushes: bool, begins: impl Fn()) {
+    let run = child(
+        &format!("own::{test}"),
+        |process| process.env("TELEMETRY_CONTROL", "0").env("TELEMETRY_LATENCY", "3600"),
+        || {
+            let pass = || flushes.then(flush).unwrap_or_default();
+            Step::enable();
+            drop_in_a_thread();
+            pass();
+            drop_in_a_thread();
+            pass();
+            telemetry::snapshot("before.tel").expect("a snapshot");
+            std::thread::spawn(|| telemetry::set("all")).join().expect("a thread that only sets");
+            pass();
+            assert!(!telemetry::filename().exists(), "a stream began");
+            begins();
+            flush();
+            assert_eq!(counted(), [3, 3, 0, 0]);
+            vec![]
+        },
+    );
+    let dropped = |stream: &Stream| -> Vec<Owned> {
+        let dropped = stream.own.iter().filter(|event| event.name == "MessagesDropped");
+        dropped.map(|event| event.values[3].clone()).collect()
+    };
+    let stream = run.stream();
+    assert_eq!(dropped(&stream), [1, 2].map(Owned::Number));
+    assert_eq!(stream.own.iter().filter(|event| event.name == "ControlChange").count(), 1);
+    let ledger = Ledger::of(run.path());
+    assert_eq!((ledger.own, ledger.covered, ledger.lost.events()), (3, 1, 0));
+    assert_eq!(dropped(&Stream::read(run.dir().join("before.tel"))), [1, 2].map(Owned::Number));
+}
+
+fn emit() {
+    heard::trace_start!(1_u64, Why::Full, 2_u64, 3_u64);
+}
+
+#[test]
+fn of_threads_that_end_before_the_stream_begins() {
+    check("of_threads_that_end_before_the_stream_begins", false, emit);
+}
+
+#[test]
+fn of_threads_that_end_passes_before_the_stream_begins() {
+    check("of_threads_that_end_passes_before_the_stream_begins", true, emit);
+}
+
+#[test]
+fn where_a_thread_that_has_ended_begins_the_stream() {
+    check("where_a_thread_that_has_ended_begins_the_stream", true, || {
+        std::thread::spawn(emit).join().expect("a thread that only emits");
+    });
+}
+
+/// Without a stream it is kept as the flight recorder keeps things: for as long as there is room.
+#[test]
+fn more_of_it_than_there_is_room_for() {
+    const THREADS: u64 = 300;
+    let run = child(
+        "own::more_of_it_than_there_is_room_for",
+        |process| process.env("TELEMETRY_CONTROL", "0").env("TELEMETRY_BUFFER", "256k"),
+        || {
+            Step::enable();
+            for _ in 0..THREADS {
+                drop_in_a_thread();
+                flush();
+            }
+            assert!(!telemetry::filename().exists(), "a stream began");
+            telemetry::set("all");
+            emit();
+            flush();
+            let [emitted, written, recycled, lost] = counted();
+            assert_eq!((emitted, lost), (THREADS + 1, 0));
+            assert_eq!(emitted, written + recycled, "nothing is held");
+            vec![("written", written), ("recycled", recycled)]
+        },
+    );
+    let ledger = Ledger::of(run.path());
+    assert_eq!((ledger.own, ledger.covered), (run.number("written"), 1));
+    assert!(ledger.own > 16 && run.number("recycled") > THREADS / 2, "{ledger:?}");
+}
+
+/// Threads beyond those that there is room for: what they lose begins the stream, for lack of a lane that could tell
+/// it, and what the others said is in it.
+#[test]
+fn where_a_loss_of_no_lane_begins_the_stream() {
+    const THREADS: usize = 20;
+    const LANES: u64 = 16;
+    let run = child(
+        "own::where_a_loss_of_no_lane_begins_the_stream",
+        |process| process.env("TELEMETRY_CONTROL", "0").env("TELEMETRY_BUFFER", "64k"),
+        || {
+            Step::enable();
+            let all = std::sync::Barrier::new(THREADS);
+            std::thread::scope(|scope| {
+                for _ in 0..THREADS {
+                    scope.spawn(|| {
+                        heard::step_end!(0);
+                        all.wait();
+                    });
+                }
+            });
+            flush();
+            let [emitted, written, recycled, lost] = counted();
+            assert_eq!((emitted, lost), (LANES, 0));
+            // A pass before that may have made room.
+            assert_eq!(emitted, written + recycled, "nothing is held");
+            vec![("written", written), ("strays", telemetry::counters().lost_pool)]
+        },
+    );
+    let ledger = Ledger::of(run.path());
+    assert_eq!((ledger.own, ledger.covered), (run.number("written"), 0));
+    assert!(ledger.own >= LANES / 2, "{ledger:?}");
+    assert_eq!([ledger.lost.pool, run.number("strays")], [THREADS as u64 - LANES; 2]);
+}
