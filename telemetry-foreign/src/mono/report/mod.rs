@@ -1,8 +1,12 @@
 //! The tables of `mprof-report`.
 
+mod classes;
 mod counters;
+mod gc;
 mod heap;
 mod listed;
+mod methods;
+mod monitors;
 mod order;
 mod print;
 mod samples;

@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::heap::Shot;
+use super::methods::{Oddity, Times};
 use super::order::{chained, large_slot, monitor_slot, probed, small_slot};
-use super::tally::{Oddity, Tally, Times};
+use super::tally::Tally;
 use super::traces::{Sums, Traces};
 use super::{ReportOptions, samples};
 use crate::mono::header::FileHead;

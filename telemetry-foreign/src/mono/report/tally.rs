@@ -2,17 +2,18 @@
 
 use hashbrown::HashMap;
 
+use super::classes::Classes;
 use super::counters::Counters;
+use super::gc::Gc;
 use super::heap::{Shot, Shots};
 use super::listed::Listed;
+use super::methods::{Methods, Oddity, end_call, odd};
+use super::monitors::Monitors;
 use super::traces::{Sums, Traces};
 use crate::mono::decode::{Item, Visit};
 use crate::mono::header::BufferHead;
-use crate::mono::stack::{Ended, Frame, Left, Stack, Stacks};
+use crate::mono::stack::{Frame, Left, Stack, Stacks};
 use crate::mono::what::What;
-
-/// Places of the cache of methods, a power of two.
-const CACHE: usize = 512;
 
 /// Sums of a log.
 pub(super) struct Tally {
@@ -20,10 +21,10 @@ pub(super) struct Tally {
     pub(super) classes: Classes,
     pub(super) stacks: Stacks,
     /// The stack of the thread whose buffer this is, while it is.
-    stack: Stack,
+    pub(super) stack: Stack,
     /// By thread, as the stacks are.
-    threads: Vec<Thread>,
-    thread: usize,
+    pub(super) threads: Vec<Thread>,
+    pub(super) thread: usize,
     /// Backtraces, if they are wanted.
     pub(super) traces: Option<Traces>,
     pub(super) gc: Gc,
@@ -53,167 +54,19 @@ pub(super) struct Tally {
     pub(super) start: Option<u64>,
 }
 
-/// Something about a call that makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Oddity {
-    /// A leave at so many calls in, of this method.
-    Unmatched(usize, u64),
-    Backward(u64),
-    CalleesBigger(u64),
-}
-
 /// What a thread is in.
 #[derive(Default)]
-struct Thread {
-    gc_started: [u64; 3],
+pub(super) struct Thread {
+    pub(super) gc_started: [u64; 3],
     /// The monitor that it waits for, and since when.
-    waits: Option<(usize, u64)>,
+    pub(super) waits: Option<(usize, u64)>,
     shot: Option<Shot>,
-}
-
-/// All methods.
-pub(super) struct Methods {
-    index: HashMap<u64, u32>,
-    pub(super) all: Vec<Method>,
-    /// Of each: its calls.
-    pub(super) times: Vec<Times>,
-    cache: Box<[(u64, u32); CACHE]>,
-}
-
-/// What is counted of a method.
-#[derive(Default)]
-pub(super) struct Method {
-    pub(super) address: u64,
-    pub(super) name: Option<Box<[u8]>>,
-    pub(super) code: u64,
-    pub(super) len: i32,
-    pub(super) traces: Sums,
-}
-
-/// The calls of a method that have ended.
-#[derive(Default, Clone, Copy)]
-pub(super) struct Times {
-    pub(super) calls: u64,
-    pub(super) own: u64,
-    pub(super) in_callees: u64,
-}
-
-impl Times {
-    pub(super) fn total(&self) -> u64 {
-        self.own.wrapping_add(self.in_callees)
-    }
-}
-
-impl Methods {
-    #[inline(always)]
-    pub(super) fn of(&mut self, address: u64) -> u32 {
-        let place = (address >> 3) as usize % CACHE;
-        let (cached, index) = self.cache[place];
-        if cached == address && index != u32::MAX {
-            return index;
-        }
-        self.find(address, place)
-    }
-
-    /// The name of a method.
-    pub(super) fn name(&self, address: u64) -> Option<&[u8]> {
-        self.all.get(*self.index.get(&address)? as usize)?.name.as_deref()
-    }
-
-    #[inline(never)]
-    fn find(&mut self, address: u64, place: usize) -> u32 {
-        let (all, times) = (&mut self.all, &mut self.times);
-        let index = *self.index.entry(address).or_insert_with(|| {
-            all.push(Method { address, ..Method::default() });
-            times.push(Times::default());
-            all.len() as u32 - 1
-        });
-        self.cache[place] = (address, index);
-        index
-    }
-}
-
-/// All classes.
-#[derive(Default)]
-pub(super) struct Classes {
-    pub(super) all: Listed<Class>,
-    /// By vtable: objects and bytes that no class is known for yet, and where they came from.
-    pub(super) by_vtable: HashMap<u64, Class>,
-    pub(super) vtables: HashMap<u64, u64>,
-}
-
-/// What is counted of a class.
-#[derive(Default)]
-pub(super) struct Class {
-    pub(super) name: Option<Box<[u8]>>,
-    pub(super) objects: u64,
-    pub(super) bytes: u64,
-    pub(super) traces: Sums,
-}
-
-impl Classes {
-    pub(super) fn of(&mut self, address: u64) -> &mut Class {
-        self.all.of(address)
-    }
-
-    /// The name of a class.
-    pub(super) fn name(&self, address: u64) -> Option<&[u8]> {
-        self.all.get(address)?.name.as_deref()
-    }
-
-    /// The class of a vtable; of one that is not known, none, which is class 0.
-    pub(super) fn of_vtable(&self, vtable: u64) -> u64 {
-        self.vtables.get(&vtable).copied().unwrap_or_default()
-    }
-}
-
-/// What is counted of the collector.
-#[derive(Default)]
-pub(super) struct Gc {
-    pub(super) resizes: u64,
-    pub(super) largest: u64,
-    pub(super) moves: u64,
-    /// By generation: collections, the longest and all time.
-    pub(super) collections: [(u64, u64, u64); 3],
-    /// By kind: created, destroyed, most at a time.
-    pub(super) handles: [Handles; 4],
-}
-
-#[derive(Default)]
-pub(super) struct Handles {
-    pub(super) created: u64,
-    pub(super) destroyed: u64,
-    pub(super) most: u64,
-    pub(super) created_traces: Sums,
-    pub(super) destroyed_traces: Sums,
-}
-
-/// What is counted of monitors.
-#[derive(Default)]
-pub(super) struct Monitors {
-    /// By object.
-    pub(super) all: Listed<Monitor>,
-    /// By step, from 1: contention, done, fail.
-    pub(super) steps: [u64; 4],
-}
-
-#[derive(Default)]
-pub(super) struct Monitor {
-    pub(super) contentions: u64,
-    pub(super) waited: u64,
-    pub(super) longest: u64,
-    pub(super) traces: Sums,
 }
 
 impl Tally {
     pub(super) fn new(wants_traces: bool) -> Tally {
         Tally {
-            methods: Methods {
-                index: HashMap::new(),
-                all: Vec::new(),
-                times: Vec::new(),
-                cache: Box::new([(0, u32::MAX); CACHE]),
-            },
+            methods: Methods::default(),
             classes: Classes::default(),
             stacks: Stacks::default(),
             stack: Stack::default(),
@@ -265,120 +118,12 @@ impl Tally {
                 }
             }
         }
-        let mut by_vtable: Vec<_> = std::mem::take(&mut self.classes.by_vtable).into_iter().collect();
-        by_vtable.sort_by_key(|(vtable, _)| *vtable);
-        for (vtable, of_vtable) in by_vtable {
-            let class = self.classes.of_vtable(vtable);
-            let class = self.classes.of(class);
-            class.objects += of_vtable.objects;
-            class.bytes = class.bytes.wrapping_add(of_vtable.bytes);
-            class.traces.take(of_vtable.traces);
-        }
+        self.resolve_vtables();
     }
 
-    fn alloc(&mut self, item: &Item<'_>, is_vtable: bool) {
-        let class = match is_vtable {
-            false => self.classes.of(item.value(0)),
-            true => match self.classes.vtables.get(&item.value(0)) {
-                Some(class) => {
-                    let class = *class;
-                    self.classes.of(class)
-                }
-                None => self.classes.by_vtable.entry(item.value(0)).or_default(),
-            },
-        };
-        class.objects += 1;
-        class.bytes = class.bytes.wrapping_add(item.value(2));
-        if let Some(traces) = &mut self.traces {
-            let stack = &self.stack.frames;
-            let has_frames = matches!(item.what, What::AllocTraced | What::VtableAllocTraced);
-            traces.add(&mut class.traces, has_frames.then_some(item.lists[0]), stack, item.value(2));
-        }
-    }
-
-    fn gc_event(&mut self, item: &Item<'_>) {
-        let (step, generation) = (item.value(0), item.value(1) as usize);
-        let started = &mut self.threads[self.thread].gc_started;
-        let Some((collections, started)) =
-            self.gc.collections.get_mut(generation).zip(started.get_mut(generation))
-        else {
-            return;
-        };
-        match step {
-            0 => {
-                *started = item.ticks;
-                collections.0 += 1;
-            }
-            5 => {
-                let time = item.ticks.wrapping_sub(*started);
-                collections.1 = collections.1.max(time);
-                collections.2 = collections.2.wrapping_add(time);
-            }
-            _ => {}
-        }
-    }
-
-    fn handle(&mut self, item: &Item<'_>, is_created: bool) {
-        let Some(handles) = self.gc.handles.get_mut(item.value(0) as usize) else { return };
-        let sums = if is_created {
-            handles.created += 1;
-            handles.most = handles.most.max(handles.created.saturating_sub(handles.destroyed));
-            &mut handles.created_traces
-        } else {
-            handles.destroyed += 1;
-            &mut handles.destroyed_traces
-        };
-        if let Some(traces) = &mut self.traces {
-            let stack = &self.stack.frames;
-            let has_frames = matches!(item.what, What::HandleCreateTraced | What::HandleDestroyTraced);
-            traces.add(sums, has_frames.then_some(item.lists[0]), stack, 1);
-        }
-    }
-
-    fn monitor(&mut self, item: &Item<'_>, step: u64, object: u64) {
-        let Monitors { all, steps } = &mut self.monitors;
-        let index = all.index_of(object);
-        if let Some(count) = steps.get_mut(step as usize) {
-            *count += 1;
-        }
-        let waits = &mut self.threads[self.thread].waits;
-        if step != 1 {
-            if let Some((index, since)) = waits.take() {
-                let (monitor, time) = (&mut all.all[index].1, item.ticks.wrapping_sub(since));
-                monitor.longest = monitor.longest.max(time);
-                monitor.waited = monitor.waited.wrapping_add(time);
-            }
-            return;
-        }
-        *waits = Some((index, item.ticks));
-        let monitor = &mut all.all[index].1;
-        monitor.contentions += 1;
-        if let Some(traces) = &mut self.traces {
-            let stack = &self.stack.frames;
-            let has_frames = matches!(item.what, What::MonitorContentionTraced | What::MonitorWaitTraced);
-            traces.add(&mut monitor.traces, has_frames.then_some(item.lists[0]), stack, 1);
-        }
-    }
-}
-
-#[inline(always)]
-fn end_call(methods: &mut Methods, oddities: &mut Vec<Oddity>, address: u64, ended: Ended) {
-    let times = &mut methods.times[ended.index as usize];
-    times.calls += 1;
-    times.own = times.own.wrapping_add(ended.time.wrapping_sub(ended.in_callees));
-    times.in_callees = times.in_callees.wrapping_add(ended.in_callees);
-    if ended.is_backward || ended.in_callees > ended.time {
-        odd(oddities, ended.is_backward, Oddity::Backward(address));
-        odd(oddities, ended.in_callees > ended.time, Oddity::CalleesBigger(address));
-    }
-}
-
-/// Notes an oddity, of which a damaged log can have any number.
-#[cold]
-fn odd(oddities: &mut Vec<Oddity>, is_so: bool, oddity: Oddity) {
-    const MOST: usize = 10_000;
-    if is_so && oddities.len() < MOST {
-        oddities.push(oddity);
+    /// Shots whose end the log does not have.
+    pub(super) fn end_shots(&mut self) {
+        self.shots.all.extend(self.threads.iter_mut().filter_map(|thread| thread.shot.take()));
     }
 }
 
@@ -494,12 +239,5 @@ impl Visit for Tally {
             What::FinalizeObjectEnd | What::HeapRoots | What::HeapRootRegister => {}
             What::HeapRootUnregister | What::SyncPoint | What::AotId => {}
         }
-    }
-}
-
-impl Tally {
-    /// Shots whose end the log does not have.
-    pub(super) fn end_shots(&mut self) {
-        self.shots.all.extend(self.threads.iter_mut().filter_map(|thread| thread.shot.take()));
     }
 }

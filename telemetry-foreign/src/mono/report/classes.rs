@@ -1,0 +1,79 @@
+//! What is counted of classes and of their objects.
+
+use hashbrown::HashMap;
+
+use super::listed::Listed;
+use super::tally::Tally;
+use super::traces::Sums;
+use crate::mono::decode::Item;
+use crate::mono::what::What;
+
+/// All classes.
+#[derive(Default)]
+pub(super) struct Classes {
+    pub(super) all: Listed<Class>,
+    /// By vtable: objects and bytes that no class is known for yet, and where they came from.
+    pub(super) by_vtable: HashMap<u64, Class>,
+    pub(super) vtables: HashMap<u64, u64>,
+}
+
+/// What is counted of a class.
+#[derive(Default)]
+pub(super) struct Class {
+    pub(super) name: Option<Box<[u8]>>,
+    pub(super) objects: u64,
+    pub(super) bytes: u64,
+    pub(super) traces: Sums,
+}
+
+impl Classes {
+    pub(super) fn of(&mut self, address: u64) -> &mut Class {
+        self.all.of(address)
+    }
+
+    /// The name of a class.
+    pub(super) fn name(&self, address: u64) -> Option<&[u8]> {
+        self.all.get(address)?.name.as_deref()
+    }
+
+    /// The class of a vtable; of one that is not known, none, which is class 0.
+    pub(super) fn of_vtable(&self, vtable: u64) -> u64 {
+        self.vtables.get(&vtable).copied().unwrap_or_default()
+    }
+}
+
+impl Tally {
+    /// Counts an allocation.
+    pub(super) fn alloc(&mut self, item: &Item<'_>, is_vtable: bool) {
+        let class = match is_vtable {
+            false => self.classes.of(item.value(0)),
+            true => match self.classes.vtables.get(&item.value(0)) {
+                Some(class) => {
+                    let class = *class;
+                    self.classes.of(class)
+                }
+                None => self.classes.by_vtable.entry(item.value(0)).or_default(),
+            },
+        };
+        class.objects += 1;
+        class.bytes = class.bytes.wrapping_add(item.value(2));
+        if let Some(traces) = &mut self.traces {
+            let stack = &self.stack.frames;
+            let has_frames = matches!(item.what, What::AllocTraced | What::VtableAllocTraced);
+            traces.add(&mut class.traces, has_frames.then_some(item.lists[0]), stack, item.value(2));
+        }
+    }
+
+    /// What no class was known for finds its class.
+    pub(super) fn resolve_vtables(&mut self) {
+        let mut by_vtable: Vec<_> = std::mem::take(&mut self.classes.by_vtable).into_iter().collect();
+        by_vtable.sort_by_key(|(vtable, _)| *vtable);
+        for (vtable, of_vtable) in by_vtable {
+            let class = self.classes.of_vtable(vtable);
+            let class = self.classes.of(class);
+            class.objects += of_vtable.objects;
+            class.bytes = class.bytes.wrapping_add(of_vtable.bytes);
+            class.traces.take(of_vtable.traces);
+        }
+    }
+}
