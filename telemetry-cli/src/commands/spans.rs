@@ -1,19 +1,17 @@
 //! `telemetry spans`: begins and ends put together, and how long it took from one to the other.
 
-pub(super) mod gaps;
-pub(super) mod pairing;
+mod gaps;
+pub(super) mod paired;
+mod pairing;
 pub(super) mod shown;
-pub(super) mod tally;
+mod tally;
 
 use telemetry_decode::Order;
 
-use self::gaps::Gaps;
-use self::pairing::Pairing;
+use self::paired::Paired;
 use self::shown::{CSV_HEAD, Names, Spans};
-use self::tally::Tally;
 use crate::events::{EventArgs, Opened};
 use crate::exit::{Ended, Outcome, report};
-use crate::input::cannot_read;
 use crate::output::append_json;
 use crate::progress::Progress;
 
@@ -70,34 +68,20 @@ impl Args {
         if self.csv {
             output.buffer().extend_from_slice(CSV_HEAD.as_bytes());
         }
-        let mut pairing = Pairing::new(self.max_open as usize, &self.span);
-        let mut tally = Tally::new(self.top);
-        let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
-        let mut found = Vec::new();
-        while let Some(event) = opened.events.next().map_err(cannot_read)? {
-            pairing.take(&event, &mut found);
-            progress.event(|| opened.events.bytes_done());
-            if found.is_empty() {
-                continue;
-            }
-            // Damage is found before the first event behind it.
-            if opened.events.damages() != damages {
-                (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
-            }
-            let names = Names::new(&opened.events, &pairing.defs);
-            for found in found.drain(..) {
+        let mut paired = Paired::new(self.max_open, &self.span, self.top);
+        paired.read(
+            &mut opened,
+            progress,
+            |_| {},
+            |names, found, gaps| {
                 if self.csv {
-                    names.append_csv(output.buffer(), &found, &gaps);
+                    names.append_csv(output.buffer(), found, gaps);
+                    output.relieve()?;
                 }
-                tally.add(found, &pairing.defs, &gaps);
-            }
-            output.relieve()?;
-        }
-        let gaps = Gaps::new(&opened.events.gaps());
-        let mut unended = Vec::new();
-        pairing.finish(|found| unended.push(found));
-        unended.into_iter().for_each(|found| tally.add(found, &pairing.defs, &gaps));
-        drop(progress);
+                Ok(())
+            },
+        )?;
+        let Paired { pairing, tally } = paired;
 
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);

@@ -1,14 +1,11 @@
 //! `telemetry validate`: whether a stream is whole, and every begin in it has its end.
 
-use telemetry_decode::Order;
+use telemetry_decode::{Event, Order, RUNTIME_REGISTRY};
 
-use super::spans::gaps::Gaps;
-use super::spans::pairing::Pairing;
+use super::spans::paired::Paired;
 use super::spans::shown::{Names, Spans};
-use super::spans::tally::Tally;
 use crate::events::EventArgs;
 use crate::exit::{Ended, Outcome, report};
-use crate::input::cannot_read;
 use crate::output::append_json;
 use crate::progress::Progress;
 use crate::text::count;
@@ -48,28 +45,10 @@ impl Args {
         let mut opened = self.common.open(Order::Time)?;
         let mut output = self.common.output.open()?;
         let progress = Progress::of(&opened.inputs);
-        let mut pairing = Pairing::new(self.max_open as usize, &[]);
-        let mut tally = Tally::new(0);
-        let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
-        let (mut found, mut dropped) = (Vec::new(), 0);
-        while let Some(event) = opened.events.next().map_err(cannot_read)? {
-            pairing.take(&event, &mut found);
-            dropped += u64::from(is_dropped_message(&event));
-            progress.event(|| opened.events.bytes_done());
-            if found.is_empty() {
-                continue;
-            }
-            // Damage is found before the first event behind it.
-            if opened.events.damages() != damages {
-                (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
-            }
-            found.drain(..).for_each(|found| tally.add(found, &pairing.defs, &gaps));
-        }
-        let gaps = Gaps::new(&opened.events.gaps());
-        let mut unended = Vec::new();
-        pairing.finish(|found| unended.push(found));
-        unended.into_iter().for_each(|found| tally.add(found, &pairing.defs, &gaps));
-        drop(progress);
+        let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0), 0);
+        let each = |event: &Event<'_>| dropped += u64::from(is_dropped_message(event));
+        paired.read(&mut opened, progress, each, |_, _, _| Ok(()))?;
+        let Paired { pairing, tally } = paired;
 
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);
@@ -89,6 +68,6 @@ impl Args {
 }
 
 /// True of what says that the program did not hear of something.
-fn is_dropped_message(event: &telemetry_decode::Event<'_>) -> bool {
-    event.registry.name == telemetry_decode::RUNTIME_REGISTRY && event.name() == "MessagesDropped"
+fn is_dropped_message(event: &Event<'_>) -> bool {
+    event.registry.name == RUNTIME_REGISTRY && event.name() == "MessagesDropped"
 }
