@@ -6,6 +6,7 @@ use core::cell::Cell;
 use core::ptr::null_mut;
 use std::io;
 use std::path::Path;
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -132,11 +133,29 @@ pub(crate) fn is_passing() -> bool {
     PASSES.with(Cell::get)
 }
 
-/// A pass in a thread that panics.
+/// A pass in a thread of its own, for one that panics and may not again, as a sink of the program's might: that
+/// would abort the process. It is waited for, for a while: the sink may need a lock that the panic holds.
 pub(crate) fn flush_in_panic() {
-    if let Some(mut outputs) = lock(Duration::from_secs(1)) {
-        outputs.pass(true);
-        outputs.flush();
+    fn pass() {
+        if let Some(mut outputs) = lock(Duration::from_secs(1)) {
+            outputs.pass(true);
+            outputs.flush();
+        }
+    }
+    // A pass that panics cannot wait for another, and without a runtime there is nothing to write.
+    if is_passing() || !start::is_running() {
+        return;
+    }
+    let (done, is_done) = channel();
+    let thread = std::thread::Builder::new().name("telemetry-panic".into()).spawn(move || {
+        panic::only_tell();
+        pass();
+        // Who waits may have given up.
+        let _ = done.send(());
+    });
+    match thread {
+        Ok(_) => _ = is_done.recv_timeout(PATIENCE),
+        Err(_) => pass(),
     }
 }
 

@@ -96,6 +96,11 @@ fn on_panic(info: &PanicHookInfo<'_>, before: Option<&Hook>) {
     }
 }
 
+/// Has panics of this thread be told by the hook that was set before ours, and do nothing more.
+pub(crate) fn only_tell() {
+    INSIDE.set(true);
+}
+
 /// Tells the last events of this thread, if that is wished.
 fn traceback() {
     let events = EVENTS.load(Ordering::Relaxed);

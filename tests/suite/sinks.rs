@@ -1,9 +1,11 @@
 //! The runtime's sinks, chosen by their address and driven by a real program.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
+use telemetry::sinks::File;
+use telemetry::{Blocks, Config, Sink};
 use telemetry_decode::{Order, Reader};
 
 use crate::support::process::child;
@@ -47,6 +49,35 @@ fn rotated_files_stand_alone() {
     while all.next().expect("a readable stream").is_some() {}
     assert!(all.completeness().is_complete(), "{}", all.completeness());
     assert_eq!(all.completeness().events, 100_000);
+}
+
+/// A panic has everything written by a sink of the program's that panics, too: the process goes on, and other sinks have
+/// it all.
+#[test]
+fn a_sink_that_panics_in_a_panic() {
+    struct Panics;
+    impl Sink for Panics {
+        fn write(&mut self, _: &Blocks<'_>) -> io::Result<()> {
+            panic!("in the sink")
+        }
+    }
+    let run = child(
+        "sinks::a_sink_that_panics_in_a_panic",
+        |process| process.without("TELEMETRY_FILENAME").env("TELEMETRY_LATENCY", "3600"),
+        || {
+            assert!(Config::new().sink(Panics).start());
+            telemetry::add_sink(None, File::new("stream.tel")).expect("a sink");
+            emit(10);
+            std::panic::catch_unwind(|| panic!("in the program")).expect_err("a panic");
+            let [panics, file] = &telemetry::sink_counters()[..] else { panic!("two sinks") };
+            assert_eq!((panics.written, panics.failure.as_deref()), (0, Some("the sink panicked")));
+            assert_eq!((file.written, file.lost), (10, 0));
+            emit(10);
+            vec![]
+        },
+    );
+    assert!(run.stderr.contains("in the sink") && run.stderr.contains("in the program"), "{}", run.stderr);
+    assert_eq!(Counts::of(run.path()).decoded, 20);
 }
 
 /// A reader that comes late and reads slowly has the whole stream in the end, its last block too.
