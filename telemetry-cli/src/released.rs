@@ -142,7 +142,7 @@ fn no_file(against: &str, error: &Failure) -> Failure {
 }
 
 fn only(diagnostic: Diagnostic) -> Invalid {
-    Invalid { diagnostics: vec![diagnostic], omitted: 0, registry: None, emitters: Vec::new() }
+    Invalid { diagnostics: vec![diagnostic], omitted: 0, emitters: Vec::new() }
 }
 
 /// `telemetry: ` stands before a failure, and says the same.

@@ -67,8 +67,6 @@ pub struct Invalid {
     pub diagnostics: Vec<Diagnostic>,
     /// How many more there are than are listed.
     pub omitted: usize,
-    /// The registry's name, if it could be read.
-    pub registry: Option<String>,
     /// The `CamelCase` names of all events that have an emitter and whose name could be read, no two
     /// with the same emitter. With empty emitters for them one mistake stays one error.
     pub emitters: Vec<String>,

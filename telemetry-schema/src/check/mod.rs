@@ -26,7 +26,7 @@ use self::fields::Fields;
 use self::names::{Names, Style};
 use crate::diagnostic::{Diagnostics, quote};
 use crate::version::Allow;
-use crate::{Invalid, Registry, Version, emitters, keys, limits, syntax, words};
+use crate::{Invalid, Registry, Version, emitters, keys, limits, syntax};
 
 /// Where a text comes from, which decides how strict the rules are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(crate) fn check(text: &str, origin: Origin) -> Result<(Registry, Vec<Allow>)
         _ => {
             let (diagnostics, omitted) = cx.diags.finish();
             let emitters = emitters::emitters(&root, (!sound).then_some(text));
-            Err(Invalid { diagnostics, omitted, registry: registry_name(&root), emitters })
+            Err(Invalid { diagnostics, omitted, emitters })
         }
     }
 }
@@ -123,12 +123,6 @@ fn registry(cx: &mut Check, file: &Fields) -> (String, Version, String) {
     cx.version = version.flatten();
     let doc = registry.need_doc(cx);
     (name.unwrap_or_default(), cx.version.unwrap_or(nothing.1), doc)
-}
-
-/// The registry's name in a file that may be broken anywhere.
-fn registry_name(root: &DeTable) -> Option<String> {
-    let name = root.get("registry")?.get_ref().get("name")?.get_ref().as_str()?;
-    words::is_snake_case(name).then(|| name.to_string())
 }
 
 /// What a TOML value is, with its article.
