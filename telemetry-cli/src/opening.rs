@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use telemetry_decode::{Input, LogFile, Reader};
-use telemetry_foreign::{Format, RECOGNIZED_BY};
+use telemetry_foreign::{Format, RECOGNIZED_BY, is_gzip};
 use telemetry_format::MAGIC;
 
 use crate::exit::Failure;
@@ -78,7 +78,7 @@ impl FormatArgs {
             let format = one.format?;
             let named =
                 |error: io::Error| Failure::new(format!("cannot read {}: {error}", display(one.path)));
-            let unpacked = file_of(one.input).and_then(|file| format.unpack(file)).map_err(named);
+            let unpacked = file_of(one.input).and_then(Format::unpack).map_err(named);
             Some(unpacked.map(|(file, broken)| LogFile {
                 file,
                 log: format.log(self.lenient),
@@ -106,6 +106,15 @@ impl FormatArgs {
             io::Error::new(error.kind(), format!("cannot read {}: {error}", display(path)))
         })?;
         let format = if first.starts_with(&MAGIC) { None } else { Format::recognize(&first) };
+        if format.is_none() && is_gzip(&first) {
+            let text = format!(
+                "{} is compressed with gzip, expected a telemetry stream or a log of another system; help: \
+                 `gunzip -c {} | telemetry print -`",
+                display(path),
+                path.display(),
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
         Ok(Seen { path, input, format })
     }
 }

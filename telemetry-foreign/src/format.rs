@@ -12,14 +12,14 @@ use crate::{ghc, mono, mps};
 /// Bytes that are enough to recognise a log.
 pub const RECOGNIZED_BY: usize = 4096;
 
-/// The format of another system's logs.
+/// The format of another system's logs, each compressed with gzip as a whole or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// The telemetry of the Memory Pool System, `mpsio.log`.
     Mps,
     /// GHC's eventlog, `.eventlog`.
     GhcEventlog,
-    /// The Mono log profiler's, `.mlpd`, compressed with gzip or not.
+    /// The Mono log profiler's, `.mlpd`.
     Mono,
 }
 
@@ -47,8 +47,12 @@ impl Format {
             let mut plain = Vec::new();
             // Of what is cut in the middle, the beginning is enough.
             let _ = gunzip(first).take(RECOGNIZED_BY as u64).read_to_end(&mut plain);
-            return mono::recognize(&plain).then_some(Format::Mono);
+            return Format::recognize_plain(&plain);
         }
+        Format::recognize_plain(first)
+    }
+
+    fn recognize_plain(first: &[u8]) -> Option<Format> {
         // The strictest first: mpsio.log has no magic number.
         match first {
             _ if ghc::recognize(first) => Some(Format::GhcEventlog),
@@ -72,10 +76,7 @@ impl Format {
     ///
     /// # Errors
     /// Those of the file, and of the temporary one.
-    pub fn unpack(self, mut file: File) -> io::Result<(File, Option<io::Error>)> {
-        if self != Format::Mono {
-            return Ok((file, None));
-        }
+    pub fn unpack(mut file: File) -> io::Result<(File, Option<io::Error>)> {
         let mut first = [0; 2];
         file.rewind()?;
         let len = file.read(&mut first)?;

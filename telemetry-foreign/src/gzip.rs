@@ -11,7 +11,7 @@ const FREE: u64 = 64 << 20;
 const RATIO: u64 = 256;
 
 /// True if bytes begin as gzip does (RFC 1952).
-pub(crate) fn is_gzip(first: &[u8]) -> bool {
+pub fn is_gzip(first: &[u8]) -> bool {
     first.starts_with(&[0x1f, 0x8b])
 }
 

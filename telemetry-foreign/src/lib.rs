@@ -11,4 +11,5 @@ pub mod mps;
 mod written;
 
 pub use format::{Format, RECOGNIZED_BY};
+pub use gzip::is_gzip;
 pub use written::Written;

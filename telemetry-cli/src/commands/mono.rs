@@ -34,7 +34,7 @@ impl LogArgs {
         let named = |error: io::Error| Failure::new(format!("cannot read {name}: {error}"));
         // What cannot be opened says its name itself.
         let input = Input::open(&self.file).map_err(Failure::new)?;
-        let (file, broken) = file_of(input).and_then(|file| Format::Mono.unpack(file)).map_err(named)?;
+        let (file, broken) = file_of(input).and_then(Format::unpack).map_err(named)?;
         let mut bytes = LogBytes::of_file(file).map_err(named)?;
         if bytes.is_empty() && broken.is_none() {
             report(format_args!("{name} is empty, expected a log of the Mono profiler"));

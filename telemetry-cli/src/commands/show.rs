@@ -47,8 +47,12 @@ impl Args {
             }
         }
         drop(progress);
-        show.end(output.buffer());
-        output.finish()?;
+        // Of a log that is another system's, not even the heads are printed.
+        let is_other = others > 0 && !opened.registries().iter().any(|known| known.name == Show::REGISTRY);
+        if !is_other {
+            show.end(output.buffer());
+            output.finish()?;
+        }
         if others > 0 {
             let others = count(others, "event");
             report(format!(

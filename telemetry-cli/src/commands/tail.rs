@@ -12,7 +12,8 @@ use crate::input::Inputs;
 use crate::interrupt;
 use crate::live::{self, Seen};
 use crate::output::OutputArgs;
-use crate::process::{Pid, Process, word};
+use crate::process::{Pid, Process, Unknown, word};
+use crate::text::escaped_text;
 use crate::text::print::Printer;
 use crate::verdict::Verdict;
 
@@ -56,6 +57,9 @@ impl Args {
                 pid = self.pid
             ));
         }
+        if !self.words.is_empty() {
+            self.report_unknown(&process);
+        }
         let stream = process.open(&format!("tail {}", self.words.join(" ")))?.pieces(true)?;
         end_when_interrupted(&stream);
 
@@ -71,6 +75,14 @@ impl Args {
             return Ok(Outcome::Clean);
         }
         Ok(Verdict::new(&completeness, &sessions, &inputs).report(self.strict))
+    }
+
+    /// Says which words name nothing. What they name may yet come, with a registry whose first event does.
+    fn report_unknown(&self, process: &Process) {
+        // A process of an earlier version does not know the question.
+        let answer = process.ask(&format!("unknown {}", self.words.join(" ")));
+        let Unknown { unknown } = answer.unwrap_or_default();
+        unknown.iter().for_each(|why| report(escaped_text(why)));
     }
 }
 

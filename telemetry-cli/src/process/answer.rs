@@ -18,6 +18,13 @@ pub(crate) struct Masks {
     pub(crate) unknown: Vec<String>,
 }
 
+/// A message for each word of a request that names nothing.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Unknown {
+    pub(crate) unknown: Vec<String>,
+}
+
 /// What became of events. `emitted` is the sum of all that follow but `cut`.
 #[derive(Deserialize, Serialize, Default, Clone, Copy)]
 #[serde(default)]

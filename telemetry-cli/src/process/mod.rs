@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
 
-pub(crate) use answer::{Counters, Info, KindCounters, Masks, SinkCounters, State};
+pub(crate) use answer::{Counters, Info, KindCounters, Masks, SinkCounters, State, Unknown};
 pub(crate) use native::{exists, terminate, user};
 pub(crate) use pid::Pid;
 pub(crate) use talk::{NotTalking, silent};

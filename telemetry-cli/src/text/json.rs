@@ -4,6 +4,7 @@ use telemetry_decode::{Event, Value};
 use telemetry_schema::{Sort, Type, TypeForm};
 
 use super::keyed::{PerEvent, PerThread};
+use super::message::{self, Part};
 use super::number::{hex_bytes_lower, hex_lower, signed_decimal};
 use super::{decimal, names};
 use crate::date::Moments;
@@ -22,7 +23,7 @@ pub(crate) struct JsonPrinter {
 
 /// What is the same in all events of a code.
 struct Head {
-    /// Registry, kind and event, up to the parameters.
+    /// Registry, kind, event and message, up to the parameters.
     event: Vec<u8>,
     params: Vec<Param>,
 }
@@ -75,6 +76,15 @@ impl Head {
         for (key, name) in names {
             // Names of relations need no escapes.
             head.extend_from_slice(format!(",\"{key}\":\"{name}\"").as_bytes());
+        }
+        if let Some((name, part)) = message::of(event) {
+            head.extend_from_slice(format!(",\"message\":\"{name}\"").as_bytes());
+            let part: &[u8] = match part {
+                Part::Begin => b",\"message_part\":\"begin\"",
+                Part::End => b",\"message_part\":\"end\"",
+                Part::Whole => b"",
+            };
+            head.extend_from_slice(part);
         }
         head.extend_from_slice(b",\"params\":{");
         let of_param = |(index, param): (usize, &telemetry_schema::Param)| {

@@ -7,6 +7,7 @@ pub(crate) mod csv;
 mod float;
 pub(crate) mod json;
 pub(crate) mod keyed;
+mod message;
 mod names;
 mod number;
 pub(crate) mod param;

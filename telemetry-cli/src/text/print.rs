@@ -4,6 +4,7 @@ use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, Session, 
 use telemetry_schema::Param;
 
 use super::keyed::{PerEvent, PerThread};
+use super::message::{self, Part};
 use super::number::{grouped, hex_bytes_spaced, hex_lower, signed_decimal};
 use super::{decimal, escaped, escaped_text, names};
 
@@ -126,13 +127,11 @@ impl Style {
 
 /// The message that an event posts, and whether it begins or ends it.
 fn message(event: &Event<'_>) -> Option<String> {
-    let registry = &event.registry.registry;
-    let index = registry.event_index(event.schema.code)?;
-    registry.messages.iter().find_map(|message| match (message.begin == index, message.end) {
-        (true, None) => Some(format!("message {}", message.name)),
-        (true, Some(_)) => Some(format!("begin of message {}", message.name)),
-        (false, Some(end)) if end == index => Some(format!("end of message {}", message.name)),
-        _ => None,
+    let (name, part) = message::of(event)?;
+    Some(match part {
+        Part::Begin => format!("begin of message {name}"),
+        Part::End => format!("end of message {name}"),
+        Part::Whole => format!("message {name}"),
     })
 }
 

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Read;
 use std::process::{Output, Stdio};
 
+use crate::gzip::gzip;
 use crate::relations::released;
 use crate::run::Folder;
 use crate::spans;
@@ -67,6 +68,7 @@ fn folder() -> Folder {
         .with("newer.tel", newer)
         .with("empty", "")
         .with("noise", b"\x7fELF\x02\x01\x01".repeat(700))
+        .with("gzipped.tel", gzip(&whole))
         .with("app.ring", image(&gc(), 3))
         .with("events.toml", GC)
         .with("events.lock", released(GC))
@@ -101,6 +103,7 @@ fn inputs_that_are_not_whole() {
         ("newer.tel", 1, 1, "version"),
         ("empty", 1, 1, "empty"),
         ("noise", 1, 1, "not a telemetry stream"),
+        ("gzipped.tel", 2, 2, "is compressed with gzip"),
         ("folder", 2, 2, "is a directory"),
         ("missing.tel", 2, 2, "No such file"),
     ];

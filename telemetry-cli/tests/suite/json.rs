@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::run::Folder;
 use crate::spans;
 use crate::streams::{gc, labelled, lossy, two_registries};
+use crate::validate::{self, WHOLE};
 
 const EVENT: &str = include_str!("../../schemas/event.schema.json");
 const STATS: &str = include_str!("../../schemas/stats.schema.json");
@@ -18,6 +19,7 @@ fn folder() -> Folder {
         .with("lossy.tel", lossy())
         .with("two.tel", two_registries())
         .with("spans.tel", spans::stream())
+        .with("messages.tel", validate::stream(&WHOLE))
         .with("empty.tel", "")
 }
 
@@ -36,7 +38,7 @@ fn schema(text: &str) -> Validator {
 fn output_is_what_the_schemas_say() {
     let folder = folder();
     let (event, stats, spans) = (schema(EVENT), schema(STATS), schema(SPANS));
-    for name in ["gc.tel", "labels.tel", "lossy.tel", "two.tel", "spans.tel", "empty.tel"] {
+    for name in ["gc.tel", "labels.tel", "lossy.tel", "two.tel", "spans.tel", "messages.tel", "empty.tel"] {
         let mut lines = 0;
         for args in ["print --json", "print --json-strings", "print --follow --json --kind Pool -"] {
             let input = std::fs::read(folder.path(name)).unwrap();

@@ -14,6 +14,7 @@ mod files;
 mod filters;
 mod follow;
 pub mod golden;
+mod gzip;
 mod json;
 mod listen;
 mod mono;

@@ -3,7 +3,7 @@
 use crate::run::Folder;
 
 /// A log of data version 1 with one buffer: a walk of the heap begins, and something unknown.
-fn log(unknown: &[u8]) -> Vec<u8> {
+pub(crate) fn log(unknown: &[u8]) -> Vec<u8> {
     let mut log = b"\x01\x5a\x50\x4d\x00\x01\x01\x08".to_vec();
     log.resize(32, 0);
     let events = [b"\x06\x01", unknown].concat();

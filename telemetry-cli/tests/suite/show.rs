@@ -50,7 +50,7 @@ fn logs_are_shown_and_streams_of_them() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(std::fs::read(folder.path("b.eventlog")).expect("a log"), log(0));
     let run = folder.run("show gc.tel");
-    assert_eq!(run.code, Some(1));
+    assert_eq!((run.code, text(&run.stdout)), (Some(1), ""));
     assert!(run.stderr.contains("not of GHC's runtime system and not shown"), "{}", run.stderr);
 }
 

@@ -63,7 +63,7 @@ doc = "Little is left"
 "#;
 
 /// A stream of events: code, and the trace of those that have one.
-fn stream(events: &[(u16, Option<u64>)]) -> Vec<u8> {
+pub(crate) fn stream(events: &[(u16, Option<u64>)]) -> Vec<u8> {
     let registry = telemetry_schema::parse(RELATION).unwrap();
     let mut writer = Writer::new(Vec::new()).block_size(64);
     let mut facts = Facts::default();
@@ -80,7 +80,7 @@ fn stream(events: &[(u16, Option<u64>)]) -> Vec<u8> {
 }
 
 /// Two whole pairs of `Gc`, one of `Step`, and a `Low`.
-const WHOLE: [(u16, Option<u64>); 7] =
+pub(crate) const WHOLE: [(u16, Option<u64>); 7] =
     [(1, Some(1)), (3, None), (1, Some(2)), (5, None), (2, Some(1)), (4, None), (2, Some(2))];
 
 /// What a command prints that finds nothing wrong.
@@ -107,6 +107,21 @@ fn print_marks_what_is_heard() {
         "end of message Gc)",
     ];
     assert_eq!(marks, expected);
+    let lines = good(&folder, "print --json gc.tel");
+    let lines = lines.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let parts: Vec<_> = lines.map(|line| (line["message"].clone(), line["message_part"].clone())).collect();
+    let [gc, step] = ["Gc", "Step"].map(Json::from);
+    let [begin, end] = ["begin", "end"].map(Json::from);
+    let expected = [
+        (gc.clone(), begin.clone()),
+        (step.clone(), begin.clone()),
+        (gc.clone(), begin),
+        ("Low".into(), Json::Null),
+        (gc.clone(), end.clone()),
+        (step, end.clone()),
+        (gc, end),
+    ];
+    assert_eq!(parts, expected);
 }
 
 #[test]
@@ -118,6 +133,9 @@ fn spans_marks_pairs_of_messages() {
     let pairs = told["spans"].as_array().unwrap().iter();
     let pairs: Vec<_> = pairs.map(|span| (span["span"].clone(), span["message"].clone())).collect();
     assert_eq!(pairs, [("Trace".into(), "Gc".into()), ("Step".into(), "Step".into())]);
+    let csv = good(&folder, "spans --csv gc.tel");
+    let messages: Vec<_> = csv.lines().map(|line| line.rsplit_once(',').unwrap().1).collect();
+    assert_eq!(messages, ["message", "Gc", "Step", "Gc"]);
     let one = good(&folder, "spans --span Step gc.tel");
     assert!(one.contains("Step (message)") && !one.contains("Trace"), "{one}");
 }

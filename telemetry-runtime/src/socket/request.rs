@@ -17,6 +17,8 @@ pub(crate) enum Request<'l> {
     Flush,
     Counters,
     Snapshot,
+    /// Which of the words name nothing.
+    Unknown(&'l str),
     /// What the words name, or what is output.
     Tail(Option<&'l str>),
     Info,
@@ -38,6 +40,8 @@ impl<'l> Request<'l> {
             ("counters", "") => Ok(Request::Counters),
             ("snapshot", "") => Ok(Request::Snapshot),
             ("info", "") => Ok(Request::Info),
+            ("unknown", "") => Err("`unknown` without words".into()),
+            ("unknown", words) => Ok(Request::Unknown(words)),
             ("tail", words) => Ok(Request::Tail((!words.is_empty()).then_some(words))),
             ("set" | "reset", words) => change(ControlMask::Output, verb, words),
             ("record", rest) => match split(rest) {
@@ -49,7 +53,7 @@ impl<'l> Request<'l> {
             }
             _ => Err(format!(
                 "unknown request `{verb}`, expected `get`, `set`, `reset`, `record set`, `record reset`, `flush`, \
-                 `counters`, `snapshot`, `tail` or `info`"
+                 `counters`, `snapshot`, `unknown`, `tail` or `info`"
             )),
         }
     }

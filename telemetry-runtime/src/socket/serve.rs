@@ -73,8 +73,9 @@ impl<A: Actions> Server<A> {
             Request::Get => self.masks(),
             Request::Change { mask, on, words } => {
                 self.actions.change(mask, on, words);
-                self.masks() + &list("unknown", self.actions.unknown(words))
+                self.masks() + &self.unknown(words)
             }
+            Request::Unknown(words) => self.unknown(words),
             Request::Flush => {
                 self.actions.flush();
                 String::new()
@@ -84,6 +85,10 @@ impl<A: Actions> Server<A> {
             Request::Snapshot => return self.snapshot(),
             Request::Tail(words) => return Ok(Reply::Tail(words.map(str::to_owned))),
         }))
+    }
+
+    fn unknown(&self, words: &str) -> String {
+        list("unknown", self.actions.unknown(words))
     }
 
     fn masks(&self) -> String {

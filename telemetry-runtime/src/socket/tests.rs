@@ -145,6 +145,9 @@ fn requests_are_answered() {
          unknown = [\"X1 \\\"?\\\"\", \"X2 \\\"?\\\"\"]\n",
     );
     running.server.actions.changes.lock().unwrap().clear();
+    check("unknown Ref X1\n", "ok\nunknown = [\"X1 \\\"?\\\"\"]\n");
+    check("unknown Ref\n", "ok\n");
+    check("unknown\n", "error: `unknown` without words\n");
     check(
         "counters\n",
         "ok\nemitted = 3\nwritten = 2\n\n[[kind]]\nregistry = \"gc\"\nname = \"Pool\"\nemitted = 1\n\n\
@@ -170,7 +173,7 @@ fn what_is_no_request_is_refused() {
         assert_eq!(running.ask(request), format!("error: {expected}\n"), "{}", request.escape_ascii());
     };
     let verbs = "expected `get`, `set`, `reset`, `record set`, `record reset`, `flush`, `counters`, `snapshot`, \
-                 `tail` or `info`";
+                 `unknown`, `tail` or `info`";
     check(b"\n", &format!("unknown request ``, {verbs}"));
     check(b"GET / HTTP/1.1\n", &format!("unknown request `GET`, {verbs}"));
     check(b"get now\n", "`now` behind `get`, expected nothing");

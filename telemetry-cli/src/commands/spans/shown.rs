@@ -17,8 +17,7 @@ use crate::text::{count, csv, escaped_bytes, grouped, json, number_text, scalar,
 use crate::verdict::Verdict;
 
 /// The first line of comma-separated values.
-pub(in crate::commands) const CSV_HEAD: &str =
-    "span,registry,session,thread,thread_name,key,begin_ns,end_ns,duration_ns,self_ns,end_thread,certain\n";
+pub(in crate::commands) const CSV_HEAD: &str = "span,registry,session,thread,thread_name,key,begin_ns,end_ns,duration_ns,self_ns,end_thread,certain,message\n";
 
 /// The names of what spans are told of by number.
 pub(in crate::commands) struct Names<'a> {
@@ -175,7 +174,10 @@ impl<'a> Names<'a> {
         }
         let duration = end.ns.saturating_sub(begin.ns);
         let is_certain = gaps.are_not_in(def, which, begin, end);
-        let fields = format!(",{},{},{duration},{self_ns},{},{is_certain}\n", begin.ns, end.ns, end.thread);
+        // Names of relations need no quotes.
+        let message = def.message.as_deref().unwrap_or_default();
+        let fields =
+            format!(",{},{},{duration},{self_ns},{},{is_certain},{message}\n", begin.ns, end.ns, end.thread);
         out.extend_from_slice(fields.as_bytes());
     }
 }

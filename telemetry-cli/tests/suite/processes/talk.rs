@@ -60,6 +60,7 @@ fn process(sockets: &Sockets) -> (u32, Arc<Mutex<Vec<String>>>) {
             "info" => INFO.into(),
             "counters" => COUNTERS.into(),
             "set" => "ok\noutput = \"gc:Pool\"\nrecord = \"gc:Pool\"\nunknown = [\"no `Pol`; did you mean `Pool`?\"]\n".into(),
+            "unknown" => "ok\nunknown = [\"no `Rex`; did you mean `Ref`?\"]\n".into(),
             "reset" | "record" => "ok\noutput = \"\"\nrecord = \"gc:Pool\"\n".into(),
             "flush" => "ok\n".into(),
             "snapshot" => [format!("ok {}\n", gc().len()).into_bytes(), gc()].concat(),
@@ -86,7 +87,7 @@ fn what_people_see() {
         "control --record PID -1",
         "control PID --flush",
         "control PID --snapshot out.tel",
-        "tail PID Pool Ref",
+        "tail PID Pool Rex",
         "tail --strict PID",
         // Mistakes.
         "control",

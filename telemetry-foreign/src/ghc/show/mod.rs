@@ -34,11 +34,14 @@ enum Part {
 }
 
 impl Show {
+    /// The name of the registry whose events are printed.
+    pub const REGISTRY: &str = "ghc";
+
     /// Appends what is printed of an event. Events of other systems are not printed: they give false.
     pub fn event(&mut self, out: &mut Vec<u8>, event: &Event<'_>) -> bool {
         let registry = event.registry;
         if self.of != Some(registry.fingerprint) {
-            if registry.registry.name != "ghc" {
+            if registry.registry.name != Show::REGISTRY {
                 return false;
             }
             self.lines =
