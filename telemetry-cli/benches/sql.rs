@@ -6,38 +6,23 @@
 
 #![allow(missing_docs, clippy::print_stdout)]
 
+#[path = "../../telemetry-decode/examples/made/mod.rs"]
+mod made;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use telemetry_decode::{Facts, Lane, Order, Reader, Value, Writer};
+use telemetry_decode::{Facts, Order, Reader, Writer};
+
+use made::Made;
 
 const EVENTS: u64 = 1_000_000;
 const ROUNDS: usize = 5;
 
 /// What the command must reach, of the bare loop.
 const GOAL: f64 = 0.6;
-
-const RELATION: &str = r#"
-    [registry]
-    name = "work"
-    version = { major = 1, median = 0, minor = 0 }
-    doc = "What an allocator tells"
-    [kinds]
-    Object = { bit = 0, doc = "per object" }
-    [[event]]
-    name = "Alloc"
-    code = 1
-    kind = "Object"
-    doc = "An object was allocated"
-    params = [
-      { name = "pointer", sort = "P", doc = "the object" },
-      { name = "address", sort = "A", doc = "where it is" },
-      { name = "size", sort = "W", unit = "bytes", doc = "how large it is" },
-      { name = "level", sort = "U", doc = "how old it may get" },
-    ]
-"#;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
@@ -71,24 +56,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Four threads, each with blocks of its own.
 fn make() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let mut writer = Writer::new(Vec::new()).block_size(64 << 10);
     let mut facts = Facts::default();
     facts.set("program", "work");
     facts.set("clock", "os");
-    writer.session(1, &facts, 1_000_000, 1_795_240_051_123_456_789)?;
-    let registry = writer.registry(1, &telemetry_schema::parse(RELATION).map_err(|_| "relation")?)?;
-    for i in 0..EVENTS {
-        let lane = Lane { session: 1, thread: 1 + (i % 4) as u32, registry };
-        let values = [
-            Value::Pointer(0x7f00_0000_0000 + i * 7919 % 1_000_003 * 64),
-            Value::Addr(0x10_0000_0000 + i * 48),
-            Value::Word(16 + i * 31 % 4096),
-            Value::Unsigned(i % 4),
-        ];
-        writer.event(lane, 1, 1_000_000 + i * 23, &values)?;
-    }
-    writer.end(1, 1_000_000 + EVENTS * 23)?;
-    Ok(writer.finish()?)
+    let writer = Writer::new(Vec::new()).block_size(64 << 10);
+    made::write(writer, &facts, EVENTS, 1, |i| Made {
+        ticks: i * 23,
+        values: [
+            0x7f00_0000_0000 + i * 7919 % 1_000_003 * 64,
+            0x10_0000_0000 + i * 48,
+            16 + i * 31 % 4096,
+            i % 4,
+        ],
+    })
 }
 
 /// The rows that the command makes of the stream.
@@ -118,11 +98,11 @@ fn bare(
     let connection = Connection::open(database)?;
     connection.execute_batch(
         "PRAGMA cache_size = -65536;
-         CREATE TABLE EVENT_Alloc (pointer INTEGER, address INTEGER, size INTEGER, level INTEGER, time INTEGER,
+         CREATE TABLE EVENT_Allocate (pool INTEGER, at INTEGER, size INTEGER, level INTEGER, time INTEGER,
          log_serial INTEGER, session INTEGER, thread INTEGER, time_ns INTEGER);
          BEGIN IMMEDIATE",
     )?;
-    let mut insert = connection.prepare("INSERT INTO EVENT_Alloc VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+    let mut insert = connection.prepare("INSERT INTO EVENT_Allocate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
     for row in rows {
         if tuple {
             insert.execute(*row)?;
@@ -135,7 +115,7 @@ fn bare(
     }
     drop(insert);
     if index {
-        connection.execute_batch("CREATE INDEX EVENT_Alloc_time_ns ON EVENT_Alloc (time_ns)")?;
+        connection.execute_batch("CREATE INDEX EVENT_Allocate_time_ns ON EVENT_Allocate (time_ns)")?;
     }
     connection.execute_batch("COMMIT")?;
     connection.close().map_err(|(_, error)| error)?;
@@ -150,7 +130,7 @@ fn command(stream: &Path, database: &Path) -> Result<Duration, Box<dyn std::erro
     let status = command.status()?;
     let time = start.elapsed();
     assert!(status.success());
-    let count = "SELECT count(*), (SELECT count(*) FROM sqlite_master WHERE name = 'EVENT_Alloc_time_ns') FROM EVENT_Alloc";
+    let count = "SELECT count(*), (SELECT count(*) FROM sqlite_master WHERE name = 'EVENT_Allocate_time_ns') FROM EVENT_Allocate";
     let (rows, indexes): (i64, i64) =
         Connection::open(database)?.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     assert_eq!((rows, indexes), (EVENTS as i64, 1));

@@ -4,37 +4,19 @@
 //! four threads. Prints nanoseconds per event of the fastest of five rounds.
 #![allow(clippy::print_stdout)]
 
+mod made;
+
 use std::time::Instant;
 
-use telemetry_decode::{Events, Facts, Lane, Order, Reader, Value, Writer};
-
-const RELATION: &str = r#"
-[registry]
-name = "speed"
-version = { major = 1, median = 0, minor = 0 }
-doc = "What the measurement writes"
-[kinds]
-Alloc = { bit = 0, doc = "allocations" }
-[[event]]
-name = "Allocate"
-code = 1
-kind = "Alloc"
-doc = "An object was allocated"
-params = [
-  { name = "pool", sort = "pointer", doc = "from where" },
-  { name = "at", sort = "addr", doc = "where" },
-  { name = "size", sort = "word", doc = "how much" },
-  { name = "level", sort = "u32", doc = "how old" },
-]
-"#;
+use made::Made;
+use telemetry_decode::{Events, Facts, Order, Reader, Writer};
 
 const EVENTS: u64 = 4_000_000;
-const THREADS: u32 = 4;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stream = match std::env::args_os().nth(1) {
         Some(path) => std::fs::read(path)?,
-        None => made()?,
+        None => stream()?,
     };
     println!("{} bytes", stream.len());
     let file = tempfile::NamedTempFile::new()?;
@@ -77,25 +59,17 @@ fn measure<'s>(
     Ok(())
 }
 
-fn made() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let registry =
-        telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("relation", RELATION))?;
+fn stream() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut facts = Facts::default();
     facts.set("clock", "tsc");
     facts.set("ticks_per_second", 3_000_000_000_i64);
-    let mut writer = Writer::new(Vec::new());
-    writer.session(1, &facts, 0, 1_700_000_000_000_000_000)?;
-    let registry = writer.registry(1, &registry)?;
-    for i in 0..EVENTS {
-        let lane = Lane { session: 1, thread: 1 + (i / 100) as u32 % THREADS, registry };
-        let values = [
-            Value::Pointer(0x7f3a_0000_0000 + i * 64),
-            Value::Addr(0x5581_0000_0000 + ((i * 0x9e37) & 0xff_ffff)),
-            Value::Word(16 + (i & 0xfff)),
-            Value::Unsigned(i & 7),
-        ];
-        writer.event(lane, 1, i * 40 + i % 13, &values)?;
-    }
-    writer.end(1, EVENTS * 40 + 100)?;
-    Ok(writer.finish()?)
+    made::write(Writer::new(Vec::new()), &facts, EVENTS, 100, |i| Made {
+        ticks: i * 40 + i % 13,
+        values: [
+            0x7f3a_0000_0000 + i * 64,
+            0x5581_0000_0000 + ((i * 0x9e37) & 0xff_ffff),
+            16 + (i & 0xfff),
+            i & 7,
+        ],
+    })
 }

@@ -4,7 +4,7 @@
 use crate::{Replay, Sort};
 
 /// One `events.toml`: a named, versioned set of kinds, types and events.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Registry {
     /// `snake_case`; unique among the registries of a process.
     pub name: String,
@@ -26,7 +26,7 @@ pub struct Registry {
 
 /// Major.median.minor, as the MPS counts: the form of the whole stream, the form or meaning of an
 /// existing event, the addition of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Version {
     /// The form of the whole stream.
     pub major: u32,

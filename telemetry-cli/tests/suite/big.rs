@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
-use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+use telemetry_decode::{Lane, Text, Value};
 
 use crate::run::{Folder, Run, run};
-use crate::streams::gc_registry;
+use crate::streams::{begun, gc_registry};
 
 /// Several times what a command may take.
 const STREAM_KIB: usize = 48 << 10;
@@ -51,14 +51,10 @@ pub(crate) fn big(threads: u64) -> Vec<u8> {
 
 /// So many events with a text of so many bytes, of threads that take turns.
 pub(crate) fn events(threads: u64, count: u64, bytes: usize) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new());
-    let mut facts = Facts::default();
-    facts.set("clock", "os");
-    writer.session(1, &facts, 0, 1).unwrap();
-    let registry = writer.registry(1, &gc_registry()).unwrap();
+    let (mut writer, lane) = begun(1, 1, "", &gc_registry());
     let text = "x".repeat(bytes);
     for number in 0..count {
-        let lane = Lane { session: 1, thread: 1 + (number % threads) as u32, registry };
+        let lane = Lane { thread: 1 + (number % threads) as u32, ..lane };
         writer.event(lane, 0xffff, number, &[Value::String(Text(text.as_bytes()))]).unwrap();
     }
     writer.end(1, count).unwrap();

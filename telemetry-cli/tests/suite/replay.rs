@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use telemetry_decode::{Facts, Lane, Value, Writer};
+use telemetry_decode::{Lane, Value};
 use telemetry_format::Loss;
 
 use crate::run::{Folder, Run, run};
-use crate::streams::gc;
+use crate::streams::{begun, gc};
 
 const HEAP: &str = include_str!("../../../examples/alloc_trace/events.toml");
 
@@ -34,16 +34,11 @@ fn recording(told: &[(u32, Told)]) -> Vec<u8> {
 /// The same of a relation like that of the example.
 fn marked(relation: &str, told: &[(u32, Told)]) -> Vec<u8> {
     let registry = telemetry_schema::parse(relation).unwrap();
-    let mut writer = Writer::new(Vec::new());
-    let mut facts = Facts::default();
-    facts.set("program", "heap");
-    facts.set("clock", "os");
-    writer.session(7, &facts, 0, 1_795_240_051_000_000_000).unwrap();
-    let registry = writer.registry(7, &registry).unwrap();
+    let (mut writer, lane) = begun(7, 1_795_240_051_000_000_000, "heap", &registry);
     let mut now = 0;
     for (thread, told) in told {
         now += 1000;
-        let lane = Lane { session: 7, thread: *thread, registry };
+        let lane = Lane { thread: *thread, ..lane };
         let (code, values) = match *told {
             Alloc(block, size) => (1, vec![Value::Addr(block), Value::Word(size), Value::Unsigned(8)]),
             Aligned(block, size, align) => {

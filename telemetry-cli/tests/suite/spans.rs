@@ -1,11 +1,11 @@
 //! `spans`.
 
 use serde_json::Value as Json;
-use telemetry_decode::{Facts, Lane, Named, Text, Value, Writer};
+use telemetry_decode::{Lane, Named, Text, Value, Writer};
 use telemetry_format::Loss;
 
 use crate::run::Folder;
-use crate::streams::{blocks, events_blocks};
+use crate::streams::{begun, blocks, events_blocks};
 
 const RELATION: &str = include_str!("../data/spans.toml");
 
@@ -26,13 +26,8 @@ struct Run {
 impl Run {
     fn new() -> Run {
         let registry = telemetry_schema::parse(RELATION).unwrap();
-        let mut writer = Writer::new(Vec::new()).block_size(64);
-        let mut facts = Facts::default();
-        facts.set("program", "spans");
-        facts.set("clock", "os");
-        writer.session(7, &facts, 0, 1_795_240_051_000_000_000).unwrap();
-        let registry = writer.registry(7, &registry).unwrap();
-        Run { writer, lane: Lane { session: 7, thread: 0, registry } }
+        let (writer, lane) = begun(7, 1_795_240_051_000_000_000, "spans", &registry);
+        Run { writer: writer.block_size(64), lane: Lane { thread: 0, ..lane } }
     }
 
     fn lane(&self, thread: u32) -> Lane {

@@ -131,10 +131,8 @@ fn everything(event: &mut impl FnMut(u32, u16, u64, &[Value])) {
 
 /// A session that lost events on one thread, for all causes, and did not end.
 pub(crate) fn lossy() -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new());
-    writer.session(0x77, &facts(&[("program", "lossy\u{1b}[1m"), ("clock", "os")]), 0, START).unwrap();
-    let registry = writer.registry(0x77, &gc_registry()).unwrap();
-    let lane = Lane { session: 0x77, thread: 9, registry };
+    let (mut writer, lane) = begun(0x77, START, "lossy\u{1b}[1m", &gc_registry());
+    let lane = Lane { thread: 9, ..lane };
     writer.event(lane, 0x101, 1_000, &[]).unwrap();
     writer.flush().unwrap();
     writer.lose(lane, 6, Loss { pool: 1_200, nested: 30, sink: 0, cut: 4 }).unwrap();
@@ -148,9 +146,7 @@ const RUNTIME: &str = include_str!("../../../telemetry-runtime/telemetry.toml");
 /// A run with labels: strings and names of addresses, one of them changed on the way, and numbers without a
 /// string. The runtime's own events share the codes of none of the program's.
 pub(crate) fn labelled() -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new());
-    writer.session(5, &facts(&[("program", "labels"), ("clock", "os")]), 0, START).unwrap();
-    let gc = writer.registry(5, &gc_registry()).unwrap();
+    let (mut writer, Lane { registry: gc, .. }) = begun(5, START, "labels", &gc_registry());
     let runtime = writer.registry(5, &telemetry_schema::parse_embedded(RUNTIME).unwrap()).unwrap();
     writer.thread(5, 1, &facts_of_thread("main")).unwrap();
     let lane = |thread, registry| Lane { session: 5, thread, registry };
@@ -209,9 +205,7 @@ pub(crate) fn two_registries() -> Vec<u8> {
         doc = "A request came in"
         params = [{ name = "url", sort = "S", doc = "what for" }]
     "#;
-    let mut writer = Writer::new(Vec::new());
-    writer.session(5, &facts(&[("program", "server"), ("clock", "os")]), 0, START).unwrap();
-    let gc = writer.registry(5, &gc_registry()).unwrap();
+    let (mut writer, Lane { registry: gc, .. }) = begun(5, START, "server", &gc_registry());
     let app = writer.registry(5, &telemetry_schema::parse(OTHER).unwrap()).unwrap();
     let lane = |registry| Lane { session: 5, thread: 1, registry };
     writer.event(lane(app), 0x10, 10, &[Value::String(Text(b"/index"))]).unwrap();
@@ -219,6 +213,19 @@ pub(crate) fn two_registries() -> Vec<u8> {
     writer.event(lane(gc), 0x10, 20, &pool).unwrap();
     writer.end(5, 30).unwrap();
     writer.finish().unwrap()
+}
+
+/// A stream that has begun: of a session whose ticks are nanoseconds since this date, of a program if one is named; and
+/// the lane of its first thread.
+pub(crate) fn begun(session: u64, wall: u64, program: &str, registry: &Registry) -> (Writer<Vec<u8>>, Lane) {
+    let facts = match program {
+        "" => facts(&[("clock", "os")]),
+        program => facts(&[("program", program), ("clock", "os")]),
+    };
+    let mut writer = Writer::new(Vec::new());
+    writer.session(session, &facts, 0, wall).unwrap();
+    let registry = writer.registry(session, registry).unwrap();
+    (writer, Lane { session, thread: 1, registry })
 }
 
 fn facts(facts: &[(&str, &str)]) -> Facts {

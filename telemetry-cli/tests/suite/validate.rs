@@ -1,9 +1,10 @@
 //! `validate`, and the marks of messages in `print` and `spans`.
 
 use serde_json::Value as Json;
-use telemetry_decode::{Facts, Lane, Value, Writer};
+use telemetry_decode::Value;
 
 use crate::run::Folder;
+use crate::streams::begun;
 
 const RELATION: &str = r#"
 [registry]
@@ -65,15 +66,11 @@ doc = "Little is left"
 /// A stream of events: code, and the trace of those that have one.
 pub(crate) fn stream(events: &[(u16, Option<u64>)]) -> Vec<u8> {
     let registry = telemetry_schema::parse(RELATION).unwrap();
-    let mut writer = Writer::new(Vec::new()).block_size(64);
-    let mut facts = Facts::default();
-    facts.set("program", "gc");
-    facts.set("clock", "os");
-    writer.session(7, &facts, 0, 1_795_240_051_000_000_000).unwrap();
-    let registry = writer.registry(7, &registry).unwrap();
+    let (writer, lane) = begun(7, 1_795_240_051_000_000_000, "gc", &registry);
+    let mut writer = writer.block_size(64);
     for (time, (code, trace)) in (1000..).step_by(100).zip(events) {
         let values: Vec<Value<'_>> = trace.iter().map(|trace| Value::Unsigned(*trace)).collect();
-        writer.event(Lane { session: 7, thread: 1, registry }, *code, time, &values).unwrap();
+        writer.event(lane, *code, time, &values).unwrap();
     }
     writer.end(7, 10_000).unwrap();
     writer.finish().unwrap()

@@ -68,16 +68,8 @@ fn known() -> &'static Known {
     static KNOWN: OnceLock<Known> = OnceLock::new();
     KNOWN.get_or_init(|| {
         // A test parses it.
-        let registry = parse_embedded(RELATION).unwrap_or_else(|_| Registry {
-            name: NAME.to_string(),
-            version: telemetry_schema::Version { major: 0, median: 0, minor: 0 },
-            doc: String::new(),
-            kinds: Vec::new(),
-            types: Vec::new(),
-            events: Vec::new(),
-            spans: Vec::new(),
-            messages: Vec::new(),
-        });
+        let registry = parse_embedded(RELATION)
+            .unwrap_or_else(|_| Registry { name: NAME.to_string(), ..Registry::default() });
         let layout = Layout::new(&registry);
         Known { registry, layout }
     })

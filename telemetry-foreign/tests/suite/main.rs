@@ -4,3 +4,4 @@ mod ghc;
 mod mono;
 mod mps;
 mod reference;
+mod streams;

@@ -10,7 +10,7 @@ use super::types::Types;
 use super::{Check, params, replay};
 use crate::diagnostic::quote;
 use crate::limits::MAX_EVENT_LEN;
-use crate::{Diagnostic, Event, Registry, Version, keys};
+use crate::{Diagnostic, Event, Registry, keys};
 
 /// The events ordered by code.
 pub(super) struct Events {
@@ -32,7 +32,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
     let mut events = Events { rows: Vec::with_capacity(tables.len()), index: HashMap::new(), sound };
     let codes = tables.iter().filter_map(|table| integer(table.get_ref().get("code")?.get_ref()));
     let mut codes = Codes { seen: HashMap::new(), highest: codes.filter(|code| CODES.contains(code)).max() };
-    let measure = Registry { types: types.list.clone(), ..nothing() };
+    let measure = Registry { types: types.list.clone(), ..Registry::default() };
     for table in &tables {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
         let what = text.map_or("an event".to_string(), |name| format!("event {}", quote(name)));
@@ -116,18 +116,5 @@ impl Codes {
         if CODES.contains(&next) {
             diagnostic.help(format!("the next free code is {next:#06x}"));
         }
-    }
-}
-
-fn nothing() -> Registry {
-    Registry {
-        name: String::new(),
-        version: Version { major: 0, median: 0, minor: 0 },
-        doc: String::new(),
-        kinds: Vec::new(),
-        types: Vec::new(),
-        events: Vec::new(),
-        spans: Vec::new(),
-        messages: Vec::new(),
     }
 }

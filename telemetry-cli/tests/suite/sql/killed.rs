@@ -6,25 +6,21 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+use telemetry_decode::{Text, Value};
 
 use super::{loaded, rows};
 use crate::run::Folder;
-use crate::streams::{gc, gc_registry};
+use crate::streams::{begun, gc, gc_registry};
 
 /// More than SQLite keeps in memory, so that some of it is in the file before it is committed.
 const KIB: u64 = 80 << 10;
 
 /// A stream of so many KiB.
 pub(crate) fn big() -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new()).block_size(64 << 10);
-    let mut facts = Facts::default();
-    facts.set("clock", "os");
-    writer.session(0xb16, &facts, 0, 1).unwrap();
-    let registry = writer.registry(0xb16, &gc_registry()).unwrap();
+    let (writer, lane) = begun(0xb16, 1, "", &gc_registry());
+    let mut writer = writer.block_size(64 << 10);
     let text = "x".repeat(1000);
     for number in 0..KIB {
-        let lane = Lane { session: 0xb16, thread: 1, registry };
         writer.event(lane, 0xffff, number, &[Value::String(Text(text.as_bytes()))]).unwrap();
     }
     writer.end(0xb16, KIB).unwrap();

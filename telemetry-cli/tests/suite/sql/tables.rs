@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use telemetry_decode::{Event, Facts, Lane, Order, Reader, Text, Value, Writer};
+use telemetry_decode::{Event, Lane, Order, Reader, Text, Value};
 use telemetry_format::HEADER_LEN;
 use telemetry_schema::Sort;
 
 use super::{MANUAL, check, loaded, rows};
-use crate::streams::{blocks, events_blocks, gc, gc_registry, labelled, lossy, two_registries, with_header};
+use crate::streams::{
+    begun, blocks, events_blocks, gc, gc_registry, labelled, lossy, two_registries, with_header,
+};
 
 /// What the MPS's own tables begin with.
 #[test]
@@ -120,12 +122,8 @@ fn cell(value: &Value<'_>) -> String {
 
 /// Strings that are no text, or not what one expects of text.
 fn odd_strings() -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new());
-    let mut facts = Facts::default();
-    facts.set("clock", "os");
-    writer.session(9, &facts, 0, 1).unwrap();
-    let registry = writer.registry(9, &gc_registry()).unwrap();
-    let lane = Lane { session: 9, thread: 4, registry };
+    let (mut writer, lane) = begun(9, 1, "", &gc_registry());
+    let lane = Lane { thread: 4, ..lane };
     for (n, text) in [&b""[..], b"@@@", b"a\0b", b"'; DROP TABLE event_log; --", b"\"|\""].iter().enumerate()
     {
         writer.event(lane, 0xffff, 4_000_000_000 + n as u64, &[Value::String(Text(text))]).unwrap();
@@ -306,12 +304,7 @@ fn log_event() -> Vec<u8> {
         doc = "Not the other one"
         params = [{ name = "pool", sort = "S", doc = "its name" }]
     "#;
-    let mut writer = Writer::new(Vec::new());
-    let mut facts = Facts::default();
-    facts.set("clock", "os");
-    writer.session(6, &facts, 0, 1).unwrap();
-    let registry = writer.registry(6, &telemetry_schema::parse(OTHER).unwrap()).unwrap();
-    let lane = Lane { session: 6, thread: 1, registry };
+    let (mut writer, lane) = begun(6, 1, "", &telemetry_schema::parse(OTHER).unwrap());
     writer.event(lane, 1, 1, &[Value::Unsigned(77)]).unwrap();
     writer.event(lane, 0x10, 2, &[Value::String(Text(b"abc"))]).unwrap();
     writer.end(6, 3).unwrap();

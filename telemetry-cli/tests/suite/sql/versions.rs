@@ -1,8 +1,9 @@
 //! Several versions of a registry in one database.
 
-use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+use telemetry_decode::{Text, Value};
 
 use super::{check, loaded, rows};
+use crate::streams::begun;
 
 /// A relation of a version, with the parameters of its event.
 fn relation(version: [u32; 3], params: &str, doc: &str) -> String {
@@ -26,14 +27,10 @@ fn relation(version: [u32; 3], params: &str, doc: &str) -> String {
 }
 
 fn run(session: u64, relation: &str, values: &[Value]) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new());
-    let mut facts = Facts::default();
-    facts.set("clock", "os");
-    writer.session(session, &facts, 0, session).unwrap();
     let relation =
         telemetry_schema::parse(relation).unwrap_or_else(|error| panic!("{}", error.render("", relation)));
-    let registry = writer.registry(session, &relation).unwrap();
-    writer.event(Lane { session, thread: 1, registry }, 1, session, values).unwrap();
+    let (mut writer, lane) = begun(session, session, "", &relation);
+    writer.event(lane, 1, session, values).unwrap();
     writer.end(session, session + 1).unwrap();
     writer.finish().unwrap()
 }

@@ -1,12 +1,11 @@
 //! Logs written again, as they were and by way of streams.
 
-use std::collections::HashMap;
-
-use telemetry_decode::{Lane, Order, Reader, Value, Writer};
+use telemetry_decode::{Lane, Reader, Value, Writer};
 use telemetry_foreign::ghc::{GhcLog, write};
 
 use super::made::{self, Log};
 use super::{assert_same, shown, shown_by};
+use crate::streams;
 
 /// The log written again, and what was left out.
 pub(super) fn written(log: &[u8]) -> (Vec<u8>, Vec<String>) {
@@ -18,34 +17,7 @@ pub(super) fn written(log: &[u8]) -> (Vec<u8>, Vec<String>) {
 
 /// The log as a stream of our own, without compression.
 pub(super) fn as_stream(log: &[u8]) -> Vec<u8> {
-    let mut events = Reader::of_log(log, GhcLog::new()).order(Order::Time).events().expect("readable");
-    let mut writer = Writer::new(Vec::new());
-    for session in events.sessions() {
-        let (ticks, wall) = (session.clock.start_ticks(), session.clock.start_wall());
-        writer.session(session.id, &session.facts, ticks, wall).expect("a session");
-        for (thread, facts) in &session.threads {
-            writer.thread(session.id, *thread, facts).expect("a thread");
-        }
-    }
-    let ids: Vec<u64> = events.sessions().iter().map(|session| session.id).collect();
-    let mut registries = HashMap::new();
-    for known in events.registries() {
-        for id in &ids {
-            registries.insert(known.fingerprint, writer.registry(*id, &known.registry).expect("a registry"));
-        }
-    }
-    let mut last = 0;
-    while let Some(event) = events.next().expect("readable") {
-        let registry = registries[&event.registry.fingerprint];
-        let lane = Lane { session: event.session.id, thread: event.thread, registry };
-        let values: Vec<Value<'_>> = event.values().collect();
-        writer.event(lane, event.schema.code, event.ticks, &values).expect("an event");
-        last = event.ticks;
-    }
-    for id in ids {
-        writer.end(id, last).expect("an end");
-    }
-    writer.finish().expect("memory takes it")
+    streams::of_log(log, GhcLog::new())
 }
 
 /// Whatever way it goes, what is shown of a log stays the same.

@@ -1,34 +1,14 @@
 //! A log through a stream and back.
 
-use telemetry_decode::{Filter, Lane, Order, Reader, Value, Writer};
+use telemetry_decode::{Filter, Order, Reader, Writer};
 use telemetry_foreign::{Written, mono};
 
 use super::{debug, made, without_memory};
+use crate::streams;
 
 /// A log as a stream of ours, of its events by time.
 pub(crate) fn stream(log: &[u8]) -> Vec<u8> {
-    let mut events = Reader::of_log(log, mono::MonoLog::new()).order(Order::Time).events().unwrap();
-    let mut writer = Writer::new(Vec::new());
-    let mut sessions: Vec<(u64, u64)> = Vec::new();
-    while let Some(event) = events.next().unwrap() {
-        let session = event.session;
-        if !sessions.iter().any(|(id, _)| *id == session.id) {
-            writer.session(session.id, &session.facts, 0, 0).unwrap();
-            sessions.push((session.id, 0));
-            for (thread, facts) in &session.threads {
-                writer.thread(session.id, *thread, facts).unwrap();
-            }
-            writer.registry(session.id, &event.registry.registry).unwrap();
-        }
-        let lane = Lane { session: session.id, thread: event.thread, registry: event.registry.fingerprint };
-        let values: Vec<Value> = event.values().collect();
-        writer.event(lane, event.schema.code, event.ticks, &values).unwrap();
-        sessions.iter_mut().filter(|(id, _)| *id == session.id).for_each(|(_, last)| *last = event.ticks);
-    }
-    for (session, last) in sessions {
-        writer.end(session, last).unwrap();
-    }
-    writer.finish().unwrap()
+    streams::of_log(log, mono::MonoLog::new())
 }
 
 /// Writes a stream's events as a log.

@@ -5,25 +5,11 @@ use telemetry_foreign::{Written, mps};
 
 use super::made::{self, Is::N, event, sync};
 use super::shown::{line, shown};
-use crate::reference;
+use crate::{reference, streams};
 
 /// The events of a log, by time, as a stream.
 fn stream_of(log: &[u8]) -> Vec<u8> {
-    let mut events = Reader::of_log(log, mps::MpsLog::new()).events().expect("memory can be read");
-    let mut writer = Writer::new(Vec::new());
-    for session in events.sessions() {
-        let (ticks, wall) = (session.clock.start_ticks(), session.clock.start_wall());
-        writer.session(session.id, &session.facts, ticks, wall).unwrap();
-        for known in events.registries() {
-            writer.registry(session.id, known).unwrap();
-        }
-    }
-    while let Some(event) = events.next().unwrap() {
-        let registry = event.registry.fingerprint;
-        let lane = Lane { session: event.session.id, thread: event.thread, registry };
-        writer.event(lane, event.schema.code, event.ticks, &event.values().collect::<Vec<_>>()).unwrap();
-    }
-    writer.finish().unwrap()
+    streams::of_log(log, mps::MpsLog::new())
 }
 
 /// A stream as a log.

@@ -1,0 +1,32 @@
+//! Logs as streams of ours.
+
+use telemetry_decode::{Lane, Log, Order, Reader, Value, Writer};
+
+/// The events of a log, by time, with all that it says of its sessions, without compression.
+pub(crate) fn of_log(log: &[u8], format: impl Log + 'static) -> Vec<u8> {
+    let mut events = Reader::of_log(log, format).order(Order::Time).events().expect("readable");
+    let mut writer = Writer::new(Vec::new());
+    let mut ends = Vec::new();
+    for session in events.sessions() {
+        let (ticks, wall) = (session.clock.start_ticks(), session.clock.start_wall());
+        writer.session(session.id, &session.facts, ticks, wall).expect("a session");
+        for (thread, facts) in &session.threads {
+            writer.thread(session.id, *thread, facts).expect("a thread");
+        }
+        for known in events.registries() {
+            writer.registry(session.id, &known.registry).expect("a registry");
+        }
+        ends.push((session.id, ticks));
+    }
+    while let Some(event) = events.next().expect("readable") {
+        let (session, registry) = (event.session.id, event.registry.fingerprint);
+        let lane = Lane { session, thread: event.thread, registry };
+        let values: Vec<Value<'_>> = event.values().collect();
+        writer.event(lane, event.schema.code, event.ticks, &values).expect("an event");
+        ends.iter_mut().filter(|(id, _)| *id == session).for_each(|(_, end)| *end = event.ticks);
+    }
+    for (session, end) in ends {
+        writer.end(session, end).expect("an end");
+    }
+    writer.finish().expect("memory takes it")
+}
