@@ -2,6 +2,9 @@
 //! ways, every byte accounted for; and all of it written again, which must be a log that is whole.
 #![no_main]
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use libfuzzer_sys::fuzz_target;
 use telemetry_decode::{Order, Reader};
 use telemetry_foreign::ghc::{GhcLog, Show, write};
@@ -25,6 +28,12 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
+/// True for a registry that was not looked at yet: there may be hundreds in a short input, and parsing one takes milliseconds.
+fn is_new(fingerprint: u64) -> bool {
+    static SEEN: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+    SEEN.lock().unwrap().insert(fingerprint)
+}
+
 fn read(log: &[u8]) {
     let mut of_both = Vec::new();
     for order in [Order::Time, Order::Stream] {
@@ -39,7 +48,7 @@ fn read(log: &[u8]) {
         assert!(String::from_utf8(text).is_ok());
         let completeness = events.completeness();
         assert_eq!(completeness.bytes.total(), log.len() as u64);
-        for known in events.registries() {
+        for known in events.registries().iter().filter(|known| is_new(known.fingerprint)) {
             let again = telemetry_schema::parse_embedded(&known.registry.to_toml());
             assert_eq!(again.ok().as_ref(), Some(&known.registry));
         }

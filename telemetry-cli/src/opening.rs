@@ -82,7 +82,7 @@ impl FormatArgs {
             Some(unpacked.map(|(file, broken)| LogFile {
                 file,
                 log: format.log(self.lenient),
-                cut: broken.map(|error| format!("its compression is broken behind this: {error}")),
+                cut: broken.as_ref().map(broken_behind),
             }))
         });
         Reader::of_logs(logs.collect::<Result<Vec<_>, Failure>>()?).map_err(failed)
@@ -138,6 +138,11 @@ fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
             Ok((first, Input::Pipe(Box::new(again))))
         }
     }
+}
+
+/// What is said behind the last byte that could be unpacked.
+pub(crate) fn broken_behind(error: &io::Error) -> String {
+    format!("its compression is broken behind this: {error}")
 }
 
 /// The file of an input; a temporary one for a pipe.

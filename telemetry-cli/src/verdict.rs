@@ -263,7 +263,7 @@ impl Verdict {
     }
 
     fn expected(&self) -> &'static str {
-        if self.is_of_logs { "a log of the format that was named" } else { "a telemetry stream" }
+        if self.is_of_logs { "a log with events" } else { "a telemetry stream" }
     }
 }
 

@@ -70,7 +70,7 @@ impl Bytes {
 
 /// What became of the events of one lane, as far as its blocks' headers tell:
 /// `read + filtered + earlier + missing + withheld + lost.events()` events were emitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LaneReport {
     /// Session id.
     pub session: u64,

@@ -72,7 +72,7 @@ pub use session::{Facts, Session};
 pub use typed::{List, ListIter, Typed};
 pub use typed_events::{At, PassedOver, TypedEvents};
 pub use value::{Array, ArrayIter, Named, Text, Value};
-pub use writer::{Lane, WriteError, Writer};
+pub use writer::{Compress, Lane, WriteError, Writer};
 
 /// For generated code. Not public API.
 #[doc(hidden)]

@@ -44,6 +44,13 @@ impl ReadLane {
             .fold(0, u64::saturating_add)
     }
 
+    /// A lane of which another system's log has so many events, and all were read. Such a log does not number them: a
+    /// stream that is made of it numbers them as they stand in the lane.
+    pub fn of_log(session: u64, thread: u32, registry: u64, kind: u8, events: u64) -> ReadLane {
+        let (runs, recorded) = (vec![(0..events, 0, u64::MAX)], (events, u64::MAX));
+        ReadLane { session, thread, registry, kind, runs, told: Vec::new(), recorded }
+    }
+
     /// What was read of the lane by this reader or the other.
     pub fn join(&self, other: &ReadLane) -> ReadLane {
         let key = LaneKey { session: 0, thread: self.thread, registry: self.registry, kind: self.kind };

@@ -8,6 +8,7 @@ pub mod ghc;
 mod gzip;
 pub mod mono;
 pub mod mps;
+mod run_id;
 mod written;
 
 pub use format::{Format, RECOGNIZED_BY};

@@ -2,7 +2,7 @@
 
 mod stream;
 
-use telemetry_decode::Order;
+use telemetry_decode::{Compress, Order};
 
 use crate::events::EventArgs;
 use crate::exit::{Ended, Failure, Outcome, report};
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(id = "target", long = "to", value_enum, value_name = "FORMAT")]
     target: FormatArg,
 
-    /// Compress the blocks of a stream, each alone
+    /// Compress the blocks of a stream, each alone: events, too, and not only what describes them
     #[arg(long)]
     compress: bool,
 
@@ -54,9 +54,11 @@ impl Args {
             ));
         }
         let progress = Progress::of(&opened.inputs);
+        // Of a short log most of its stream would be the relation.
+        let compress = if self.compress { Compress::All } else { Compress::Texts };
         let written = match self.target.other() {
             Some(format) => output.write_with(|out| format.write(&mut opened.events, out)),
-            None => output.write_with(|out| stream::write(&mut opened.events, out, self.compress, &progress)),
+            None => output.write_with(|out| stream::write(&mut opened.events, out, compress, &progress)),
         };
         drop(progress);
         let written = written?.map_err(cannot_read)?;

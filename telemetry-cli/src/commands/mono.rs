@@ -8,7 +8,7 @@ use telemetry_foreign::{Format, mono};
 
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::input::display;
-use crate::opening::file_of;
+use crate::opening::{broken_behind, file_of};
 use crate::output::OutputArgs;
 
 /// Damaged ranges that are listed.
@@ -50,7 +50,11 @@ impl LogArgs {
             report(format_args!("and {} more damaged ranges", damaged.len() - LISTED));
         }
         if let Some(error) = &broken {
-            report(format_args!("{name}: its compression is broken: {error}"));
+            report(format_args!(
+                "{name}: bytes {0}..{0} are damaged: {1}",
+                bytes.len(),
+                broken_behind(error)
+            ));
         }
         Ok(Outcome::problems_if(!damaged.is_empty() || broken.is_some()))
     }

@@ -11,7 +11,7 @@ use crate::text::count;
 
 const EXAMPLES: &str = "\
 Prints, byte for byte, what `ghc-events show` 0.21 prints of a whole log: the types of events that the log declares,
-then its events by time. Of a damaged log it prints what can be read, where ghc-events stops or says nothing.
+then its events by time. (Older ones leave out blocks.) Of a damaged log it prints what can be read, where ghc-events stops or says nothing.
 A stream that was made of an eventlog is shown as the log is.
 
 Examples:

@@ -9,6 +9,7 @@ use telemetry_schema::Registry;
 
 use super::database::Transaction;
 use super::insert::Insert;
+use super::log_lanes::LogLanes;
 use super::schema::Schema;
 use super::tables::{COMMON, quoted};
 use super::{interrupt, record, value};
@@ -46,6 +47,8 @@ pub(crate) struct Load<'t, 'd> {
     /// Fingerprint and index of the registry of the last event; id and serial number of its session.
     registry: Option<(u64, usize)>,
     session: Option<(u64, i64)>,
+    /// Of a log of another system.
+    lanes: Option<LogLanes>,
     events: u64,
     /// How much is to be told: 0 to 3.
     verbosity: u8,
@@ -90,6 +93,7 @@ impl<'t, 'd> Load<'t, 'd> {
             inserts: Vec::new(),
             registry: None,
             session: None,
+            lanes: None,
             events: 0,
             verbosity,
         })
@@ -119,6 +123,7 @@ impl<'t, 'd> Load<'t, 'd> {
         mut tick: impl FnMut(u64, u64),
     ) -> Result<Loaded, Failure> {
         self.add_registries(events.registries(), refresh)?;
+        self.lanes = events.log_counts().map(|_| LogLanes::default());
         loop {
             match events.next() {
                 Ok(Some(event)) => self.event(&event).map_err(|error| self.failed(&error))?,
@@ -135,7 +140,8 @@ impl<'t, 'd> Load<'t, 'd> {
             // No stream: nothing happened.
             return Ok(Loaded { events: 0, serial: None });
         }
-        let written = record::record(self.connection, self.schema, events, &completeness);
+        let lanes = self.lanes.take();
+        let written = record::record(self.connection, self.schema, events, &completeness, lanes);
         written.map_err(|error| self.failed(&error))?;
         self.finish(log, None)
     }
@@ -199,6 +205,9 @@ impl<'t, 'd> Load<'t, 'd> {
             Some((last, serial)) if last == event.session.id => serial,
             _ => self.session_of(event.session.id)?,
         };
+        if let Some(lanes) = &mut self.lanes {
+            lanes.count(event);
+        }
         let row = self.row(registry, event.index())?;
         for value in event.values() {
             value::push(row, &value);

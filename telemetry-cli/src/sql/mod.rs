@@ -9,6 +9,7 @@ mod insert;
 mod interrupt;
 mod labels;
 mod load;
+mod log_lanes;
 mod record;
 mod schema;
 mod tables;

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Map, Value};
 use telemetry_decode::{Completeness, Events, Facts, LaneReport, ReadLane, Session};
 
+use super::log_lanes::LogLanes;
 use super::schema::Schema;
 
 /// The serial number of a session, which gets one if it has none.
@@ -54,16 +55,23 @@ pub(super) fn record(
     schema: &Schema,
     events: &Events<'_>,
     completeness: &Completeness,
+    of_log: Option<LogLanes>,
 ) -> rusqlite::Result<()> {
     for session in events.sessions() {
         record_session(connection, session)?;
     }
-    let read = events.read_lanes();
-    for (lane, read) in completeness.lanes.iter().zip(&read) {
+    let record = |lane: &LaneReport, read: &ReadLane| {
         let session = events.sessions().iter().find(|session| session.id == lane.session);
-        record_lane(connection, schema, session, lane, read)?;
+        record_lane(connection, schema, session, lane, read)
+    };
+    match of_log {
+        Some(lanes) => lanes.read().try_for_each(|(lane, read)| record(&lane, &read)),
+        None => completeness
+            .lanes
+            .iter()
+            .zip(&events.read_lanes())
+            .try_for_each(|(lane, read)| record(lane, read)),
     }
-    Ok(())
 }
 
 fn record_session(connection: &Connection, session: &Session) -> rusqlite::Result<()> {

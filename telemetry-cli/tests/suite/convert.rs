@@ -22,7 +22,11 @@ fn a_stream_of_a_stream_says_the_same() {
             assert_eq!(printed(&folder, out), printed(&folder, name), "{name} {more}");
         }
         let len = |file: &str| std::fs::metadata(folder.path(file)).unwrap().len();
-        assert!(len("packed.tel") < len("plain.tel"), "{name}");
+        // Of a few short events nothing is left that could be compressed.
+        let is_short = ["lossy.tel", "two.tel"].contains(&name);
+        assert!(len("packed.tel") < len("plain.tel") + u64::from(is_short), "{name}");
+        // Texts are compressed anyhow.
+        assert!(name != "gc.tel" || len("plain.tel") < len(name), "{name}");
         // Losses are in the new stream, too.
         let lost = |file: &str| folder.run(&format!("info --json {file}")).stdout;
         let lost = |file: &str| {

@@ -15,6 +15,8 @@ mod filters;
 mod follow;
 pub mod golden;
 mod gzip;
+#[cfg(unix)]
+mod hostile_logs;
 mod json;
 mod listen;
 mod mono;

@@ -1,6 +1,6 @@
 //! The block that a lane of the writer is filling.
 
-use telemetry_format::{BlockType, Header, Loss, flags};
+use telemetry_format::{BlockType, Header, Loss, MAX_PAYLOAD, flags};
 
 use super::pack;
 use crate::coverage::Told;
@@ -48,7 +48,8 @@ impl WriterLane {
         self.before = self.before.saturating_add(events);
     }
 
-    /// Appends an event; false, and nothing is changed, if the block would be longer than `max`.
+    /// Appends an event; false, and nothing is changed, if the block would be longer than `max`, or, where it has no other
+    /// event, longer than any may be.
     pub(super) fn append(&mut self, event: &pack::Event<'_>, ticks: u64, slots: usize, max: usize) -> bool {
         let block = self.block.get_or_insert_with(|| Filling {
             payload: Vec::new(),
@@ -60,7 +61,8 @@ impl WriterLane {
         let (len, before) = (block.payload.len(), block.slots.clone());
         let since = ticks - if block.payload.is_empty() { block.base_ticks } else { self.time };
         event.pack(since, &mut block.payload, &mut block.slots);
-        if block.payload.len() > max && len > 0 {
+        let max = if len == 0 { MAX_PAYLOAD as usize } else { max };
+        if block.payload.len() > max {
             block.payload.truncate(len);
             block.slots = before;
             return false;

@@ -15,6 +15,7 @@ mod lane;
 mod pack;
 
 use lane::WriterLane;
+use pack::Runs;
 
 /// Payload bytes at which a block is closed.
 const BLOCK_SIZE: usize = 64 << 10;
@@ -59,10 +60,22 @@ const BLOCK_SIZE: usize = 64 << 10;
 pub struct Writer<W: Write> {
     out: W,
     block_size: usize,
-    compresses: bool,
+    compress: Compress,
+    runs: Runs,
     sessions: BTreeMap<u64, OpenSession>,
     /// By lane and kind.
     lanes: BTreeMap<(Lane, u8), WriterLane>,
+}
+
+/// What a writer compresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compress {
+    /// Nothing, as programs that observe themselves.
+    Nothing,
+    /// What is said of sessions and threads, and registries: in a short stream, most of it.
+    Texts,
+    /// Events, too.
+    All,
 }
 
 /// Whose events: the lane of a stream is this and the event's kind.
@@ -131,7 +144,8 @@ impl<W: Write> Writer<W> {
         Writer {
             out,
             block_size: BLOCK_SIZE,
-            compresses: false,
+            compress: Compress::Nothing,
+            runs: Runs::Limited,
             sessions: BTreeMap::new(),
             lanes: BTreeMap::new(),
         }
@@ -143,9 +157,15 @@ impl<W: Write> Writer<W> {
         Writer { block_size: bytes.min(MAX_PAYLOAD as usize), ..self }
     }
 
-    /// Compresses payloads, each block alone, where that makes them shorter; by default not. Readers unpack them.
-    pub fn compress(self, compresses: bool) -> Self {
-        Writer { compresses, ..self }
+    /// Compresses payloads, each block alone, where that makes them shorter; by default none. Readers unpack them.
+    pub fn compress(self, what: Compress) -> Self {
+        Writer { compress: what, ..self }
+    }
+
+    /// Takes strings and byte strings that are longer than the relation allows, as other systems have them. By default
+    /// they are refused. Readers take them.
+    pub fn long_runs(self) -> Self {
+        Writer { runs: Runs::Long, ..self }
     }
 
     /// Opens a session: its facts (`clock` and `ticks_per_second` say how ticks become time; see
@@ -162,7 +182,7 @@ impl<W: Write> Writer<W> {
             _ => Clock::ticks(ticks, wall, facts.number("ticks_per_second").unwrap_or(0)),
         };
         let header = at_moment(fact(BlockType::Session, id), ticks, &clock);
-        write_packed(&mut self.out, self.compresses, header, facts.to_toml().as_bytes())?;
+        write_packed(&mut self.out, self.compress, header, facts.to_toml().as_bytes())?;
         self.sessions.insert(id, OpenSession { clock, given: 0, registries: BTreeMap::new() });
         Ok(())
     }
@@ -175,7 +195,7 @@ impl<W: Write> Writer<W> {
         let open = open_session(&mut self.sessions, session)?;
         let fingerprint = registry.fingerprint();
         let header = Header { registry: fingerprint, ..fact(BlockType::Registry, session) };
-        write_packed(&mut self.out, self.compresses, header, registry.to_toml().as_bytes())?;
+        write_packed(&mut self.out, self.compress, header, registry.to_toml().as_bytes())?;
         let open_registry = OpenRegistry { registry: registry.clone(), slots: registry.slots() };
         open.registries.insert(fingerprint, open_registry);
         Ok(fingerprint)
@@ -188,7 +208,7 @@ impl<W: Write> Writer<W> {
     pub fn thread(&mut self, session: u64, thread: u32, facts: &Facts) -> Result<(), WriteError> {
         open_session(&mut self.sessions, session)?;
         let header = Header { thread, ..fact(BlockType::Thread, session) };
-        write_packed(&mut self.out, self.compresses, header, facts.to_toml().as_bytes())
+        write_packed(&mut self.out, self.compress, header, facts.to_toml().as_bytes())
     }
 
     /// Appends an event.
@@ -204,7 +224,7 @@ impl<W: Write> Writer<W> {
             return refused(format!("registry `{}` has no event of code {code:#06x}", registry.name));
         };
         let event = &registry.events[index];
-        pack::check(registry, event, values)?;
+        pack::check(registry, event, values, self.runs)?;
         let kind = registry.kind_of(event).bit;
         let state = self.lanes.entry((lane, kind)).or_default();
         if ticks < state.time() {
@@ -222,9 +242,12 @@ impl<W: Write> Writer<W> {
         if !state.append(&packed, ticks, kind_slots.len(), self.block_size) {
             if let Some((header, payload)) = state.take_part(true) {
                 *given += u64::from(header.events);
-                write_packed(&mut self.out, self.compresses, of_lane(header, lane, kind, clock), &payload)?;
+                write_packed(&mut self.out, self.compress, of_lane(header, lane, kind, clock), &payload)?;
             }
-            state.append(&packed, ticks, kind_slots.len(), usize::MAX);
+            if !state.append(&packed, ticks, kind_slots.len(), self.block_size) {
+                let name = &event.name;
+                return refused(format!("event `{name}` is longer than the {MAX_PAYLOAD} bytes of a block"));
+            }
         }
         Ok(())
     }
@@ -270,7 +293,7 @@ impl<W: Write> Writer<W> {
         self.write_parts(Some(session), true)?;
         let OpenSession { clock, given, .. } = *open_session(&mut self.sessions, session)?;
         let header = Header { flags: flags::END, before: given, ..Header::new(BlockType::Sync, session) };
-        write_packed(&mut self.out, self.compresses, at_moment(header, ticks, &clock), &[])?;
+        write_packed(&mut self.out, self.compress, at_moment(header, ticks, &clock), &[])?;
         self.lanes.retain(|(lane, _), _| lane.session != session);
         self.sessions.remove(&session);
         Ok(())
@@ -296,7 +319,7 @@ impl<W: Write> Writer<W> {
                 open.given += u64::from(header.events);
                 write_packed(
                     &mut self.out,
-                    self.compresses,
+                    self.compress,
                     of_lane(header, *lane, *kind, &open.clock),
                     &payload,
                 )?;
@@ -334,14 +357,19 @@ fn of_lane(header: Header, lane: Lane, kind: u8, clock: &Clock) -> Header {
     Header { session, thread, registry, kind, base_wall, ..header }
 }
 
-/// As [`write_block`], compressed if that is wanted and makes it shorter.
+/// As [`write_block`], compressed if that is wanted of such a block and makes it shorter.
 fn write_packed(
     out: &mut impl Write,
-    compresses: bool,
+    compress: Compress,
     header: Header,
     payload: &[u8],
 ) -> Result<(), WriteError> {
-    let packed = compresses.then(|| compressed(payload)).flatten();
+    let is_wanted = match compress {
+        Compress::Nothing => false,
+        Compress::Texts => header.block_type != BlockType::Events,
+        Compress::All => true,
+    };
+    let packed = is_wanted.then(|| compressed(payload)).flatten();
     match (packed, u32::try_from(payload.len())) {
         (Some(packed), Ok(unpacked_len)) if unpacked_len <= MAX_PAYLOAD => {
             write_block(out, Header { codec: codec::DEFLATE, unpacked_len, ..header }, &packed)

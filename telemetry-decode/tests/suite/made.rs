@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use telemetry_decode::{Facts, Lane, Named, Text, Value, Writer};
+use telemetry_decode::{Compress, Facts, Lane, Named, Text, Value, Writer};
 use telemetry_format::{HEADER_LEN, Header, Loss};
 use telemetry_schema::{Count, Param, Registry, Sort};
 
@@ -63,7 +63,8 @@ pub(crate) const START: u64 = 1_700_000_000_000_000_000;
 /// Makes a stream of a registry's events, with all its lanes mixed.
 pub(crate) fn make(registry: &Registry, plan: &Plan) -> Made {
     let mut random = Random(plan.seed);
-    let mut writer = Writer::new(Vec::new()).block_size(plan.block_size).compress(plan.compress);
+    let compress = if plan.compress { Compress::All } else { Compress::Nothing };
+    let mut writer = Writer::new(Vec::new()).block_size(plan.block_size).compress(compress);
     let (mut events, mut lost) = (Vec::new(), BTreeMap::<_, (Loss, u64)>::new());
     let mut ticks = Vec::new();
     let mut fingerprint = 0;

@@ -1,6 +1,6 @@
 //! What the writer refuses, and that it then changes nothing.
 
-use telemetry_decode::{Facts, Lane, Named, Text, Value, WriteError, Writer};
+use telemetry_decode::{Facts, Lane, Named, Reader, Text, Value, WriteError, Writer};
 use telemetry_format::Loss;
 
 use crate::made::{START, relation};
@@ -11,6 +11,34 @@ fn refused(result: Result<(), WriteError>) -> String {
         Err(WriteError::Refused(why)) => why,
         other => panic!("expected a refusal, found {other:?}"),
     }
+}
+
+/// Longer than the relation allows, up to what a block holds; and a reader takes it.
+#[test]
+fn long_strings_of_others() {
+    let registry = relation();
+    let mut writer = Writer::new(Vec::new()).block_size(100).long_runs();
+    writer.session(1, &Facts::default(), 0, START).unwrap();
+    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
+    let one = Value::Named(Named::new(1));
+    let mut write = |text: &[u8], bytes: &[u8]| {
+        let values = [Value::String(Text(text)), one, one, Value::Bytes(bytes), Value::Addr(0)];
+        writer.event(lane, 0x101, 5, &values)
+    };
+    let long = vec![b'x'; 70_000];
+    write(b"short", b"").unwrap();
+    write(&long, &long).unwrap();
+    let huge = vec![b'x'; 9 << 20];
+    insta::assert_snapshot!(refused(write(&huge, &huge)), @"event `Named` is longer than the 16777216 bytes of a block");
+    write(b"again", b"").unwrap();
+    let stream = writer.finish().unwrap();
+    let mut events = Reader::from_slice(&stream).events().unwrap();
+    let mut lengths = Vec::new();
+    while let Some(event) = events.next().unwrap() {
+        let len = |index: usize| event.value(index).and_then(|value| value.as_bytes()).map(<[u8]>::len);
+        lengths.push((len(0), len(3)));
+    }
+    assert_eq!(lengths, [(Some(5), Some(0)), (Some(70_000), Some(70_000)), (Some(5), Some(0))]);
 }
 
 #[test]

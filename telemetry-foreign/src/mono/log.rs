@@ -166,8 +166,11 @@ impl Run {
         counts[layout.index(What::Buffer) as usize] += 1;
         counts[layout.index(What::Order) as usize] += u64::from(order);
         let lane = self.lane(&placed.head, first, last, &mut survey.lanes);
+        // Where the log ends does not matter to its number: one that was cut, or has grown, is the same.
+        if self.earliest.is_none() {
+            self.identify(&placed.head);
+        }
         self.earliest = Some(self.earliest.map_or(first, |earliest| earliest.min(first)));
-        self.identify(&placed.head);
         survey.extents.push(Extent {
             lane,
             at: placed.at,
@@ -200,11 +203,8 @@ impl Run {
         lane
     }
 
-    /// Mixes the start of the run into its number: two logs of the same numbers are the same log.
+    /// Makes a number of the start of the run: two logs of the same numbers are the same log.
     fn identify(&mut self, head: &BufferHead) {
-        if self.threads.len() > 1 {
-            return;
-        }
         let file = self.head.as_ref().map_or([0; 3], |head| [head.start_ms, head.start_ns, head.pid.into()]);
         let numbers = [head.time, head.ptr_base, head.obj_base, head.thread, head.method_base];
         for byte in file.into_iter().chain(numbers).flat_map(u64::to_le_bytes) {

@@ -83,7 +83,7 @@ impl Visit for PageEvents<'_> {
                     event.array(sort, list.iter().copied());
                     continue;
                 }
-                (_, Sort::String) => event.run(cut(item.text(values), param.max_len)),
+                (_, Sort::String) => event.run(item.text(values)),
                 _ => event.number(item.value(values)),
             }
             values += 1;
@@ -92,14 +92,4 @@ impl Visit for PageEvents<'_> {
             keys.push((item.ticks, item.entry.kind));
         }
     }
-}
-
-/// A text that is longer than the relation allows, up to there. Mono's own names are far shorter.
-fn cut(text: &[u8], most: u32) -> &[u8] {
-    let most = most as usize;
-    if text.len() <= most {
-        return text;
-    }
-    let border = (0..=most).rev().find(|at| text[*at] & 0xc0 != 0x80).unwrap_or(most);
-    &text[..border]
 }

@@ -4,6 +4,7 @@ use telemetry_decode::{Clock, Facts, LabelEvent, Labels, Session};
 
 use super::layout::{Form, Role};
 use super::version;
+use crate::run_id::run_id;
 
 /// Bytes for the labels of a log, as for those of a stream.
 const LABEL_ROOM: usize = 32 << 20;
@@ -59,13 +60,13 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A run whose first bytes are these, in a log of so many bytes.
-    pub(super) fn new(start: u64, first: &[u8], len: u64) -> Run {
+    /// A run whose first bytes are these.
+    pub(super) fn new(start: u64, first: &[u8]) -> Run {
         let mut labels = Labels::default();
         labels.keep_pointers_apart();
         Run {
             start,
-            id: id(&first[..first.len().min(1024)], len),
+            id: run_id(first),
             labels,
             label_room: LABEL_ROOM,
             first: None,
@@ -204,12 +205,4 @@ pub(super) fn read_late(text: &str) -> Vec<Late> {
         Some(Late { kind: u8::from_str_radix(kind, 16).ok()?, from: number(from)?, until: number(until)? })
     };
     text.split(' ').filter_map(one).collect()
-}
-
-/// A number for a run, always the same for the same log: FNV-1a of its first bytes and the log's length.
-fn id(first: &[u8], len: u64) -> u64 {
-    let bytes = first.iter().copied().chain(len.to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }

@@ -185,7 +185,7 @@ impl<'l> Walk<'l> {
     #[cold]
     fn begin_run(&mut self, at: u64, rest: &[u8]) {
         self.cutter.session(self.runs.len());
-        self.runs.push(Run::new(at, rest, self.len));
+        self.runs.push(Run::new(at, rest));
         self.before = (self.counts.clone(), self.unknown);
     }
 

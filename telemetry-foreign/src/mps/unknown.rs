@@ -13,9 +13,6 @@ pub const UNKNOWN_REGISTRY: &str = "mps_unknown";
 /// Index of the registry in a survey that has it.
 pub(super) const INDEX: usize = 1;
 
-/// Bytes of an event that are kept: as many as a parameter can have.
-const KEPT: usize = 16_384;
-
 const RELATION: &str = r#"
 [registry]
 name = "mps_unknown"
@@ -63,7 +60,7 @@ pub(super) fn read(head: Head, kind: u8, at: usize, bytes: &[u8], page: &mut Pag
     event.number(kind.into());
     event.number(head.size as u64);
     let body = bytes.get(HEAD..).unwrap_or_default();
-    event.run(&body[..body.len().min(KEPT)]);
+    event.run(body);
 }
 
 /// The bytes of such an event again: its kind's bit, and all but its clock, which is 0.

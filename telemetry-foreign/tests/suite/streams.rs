@@ -5,7 +5,7 @@ use telemetry_decode::{Lane, Log, Order, Reader, Value, Writer};
 /// The events of a log, by time, with all that it says of its sessions, without compression.
 pub(crate) fn of_log(log: &[u8], format: impl Log + 'static) -> Vec<u8> {
     let mut events = Reader::of_log(log, format).order(Order::Time).events().expect("readable");
-    let mut writer = Writer::new(Vec::new());
+    let mut writer = Writer::new(Vec::new()).long_runs();
     let mut ends = Vec::new();
     for session in events.sessions() {
         let (ticks, wall) = (session.clock.start_ticks(), session.clock.start_wall());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use telemetry_decode::{Event, Events, Facts, Lane, Session, Value, WriteError, Writer};
+use telemetry_decode::{Compress, Event, Events, Facts, Lane, Session, Value, WriteError, Writer};
 use telemetry_foreign::Written;
 use telemetry_format::Loss;
 
@@ -16,11 +16,11 @@ const MOVED: &str = "stood behind later ones of their thread, and were given the
 pub(super) fn write(
     events: &mut Events<'_>,
     out: &mut dyn Write,
-    compresses: bool,
+    compress: Compress,
     progress: &Progress,
 ) -> io::Result<Written> {
     let mut stream = Stream {
-        writer: Writer::new(out).compress(compresses),
+        writer: Writer::new(out).compress(compress).long_runs(),
         sessions: BTreeSet::new(),
         registries: BTreeSet::new(),
         lanes: HashMap::new(),

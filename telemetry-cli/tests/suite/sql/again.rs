@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::{check, loaded, rows};
+#[cfg(unix)]
+use crate::hostile_logs::logs;
 use crate::run::Folder;
 use crate::streams::{GC, blocks, events_blocks, gc, gc_run, lossy};
 
@@ -37,6 +39,42 @@ fn the_same_stream_is_loaded_once() {
     // And what is known of the lanes is as before.
     assert_eq!(folder.run("sql gc.tel").code, Some(0));
     check(&database, &[(forced[0], &["1|23", "2|23"])]);
+}
+
+/// Other systems' logs have no numbers: what is of one run is known by how the run begins.
+#[cfg(unix)]
+#[test]
+fn a_log_and_its_stream_are_one_run() {
+    for (format, log, events) in logs() {
+        let folder = Folder::new().with("a.log", &log).with("cut.log", &log[..log.len() - 12]);
+        let sql = |database: &str, file: &str, code| {
+            let run = folder.run(&format!("sql -o {database} {file}"));
+            assert_eq!(run.code, Some(code), "{format}: {file}: {}", run.stderr);
+            let count = rows(&folder.path(database), "SELECT count(*) FROM event");
+            (run.stderr, count[0].parse::<usize>().unwrap())
+        };
+        let convert = folder.run("convert --to telemetry -o a.tel a.log");
+        assert_eq!(convert.code, Some(0), "{format}: {}", convert.stderr);
+        for (name, files) in
+            [("log.db", ["a.log", "a.tel", "a.log"]), ("tel.db", ["a.tel", "a.log", "a.tel"])]
+        {
+            assert_eq!(sql(name, files[0], 0).1, events, "{format}");
+            for file in &files[1..] {
+                let (said, found) = sql(name, file, 0);
+                assert!(said.contains(&format!("has all events of `{file}` already")), "{format}: {said}");
+                assert_eq!(found, events, "{format}");
+            }
+        }
+        // The whole log, when some of it is there, is not loaded beside that.
+        let (_, some) = sql("cut.db", "cut.log", 1);
+        assert!((1..events).contains(&some), "{format}: {some}");
+        let (said, found) = sql("cut.db", "a.log", 1);
+        assert!(said.contains(&format!("has {some} of the {events} events of `a.log`")), "{format}: {said}");
+        assert_eq!(found, some, "{format}");
+        let (said, found) = sql("log.db", "cut.log", 0);
+        assert!(said.contains("has all events of `cut.log` already"), "{format}: {said}");
+        assert_eq!(found, events, "{format}");
+    }
 }
 
 /// A file that grew, segments in any order and with overlaps, the same block in several of them: the result is that of

@@ -15,6 +15,7 @@ use telemetry_schema::Registry;
 use super::header::Header;
 use super::layout::{EVENT_TYPE, MAX_EVENT};
 use super::types::Types;
+use crate::run_id::{self, run_id};
 use block::Block;
 use extents::Open;
 
@@ -111,9 +112,8 @@ impl<'r> Walk<'r> {
             }
         };
         self.session = self.survey.sessions.len();
-        let len = bytes.len() - start;
-        let id = session::id_of(bytes.at(start, 4096)?, len);
-        self.survey.sessions.push(session::of(id));
+        // The header is the same in all logs of a version of GHC.
+        self.survey.sessions.push(session::of(run_id(bytes.at(data, run_id::TELLING)?)));
         (self.block, self.last, self.ended, self.at) = (Block::NONE, 0, false, data);
         let declared = self.types[self.log].registry.event_index(EVENT_TYPE);
         for (range, count) in header.declarations {

@@ -41,15 +41,6 @@ pub(super) fn of(id: u64) -> Session {
     }
 }
 
-/// A number for the run that a log tells of: a hash (FNV-1a) of how it begins and of its length, so that it is the same
-/// whenever the log is read.
-pub(super) fn id_of(first: &[u8], len: u64) -> u64 {
-    let bytes = first.get(..first.len().min(4096)).unwrap_or_default();
-    let hash = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash);
-    len.to_le_bytes().iter().fold(sum, hash)
-}
-
 impl Walk<'_> {
     /// Looks into the payload of an event. An error is which bytes cannot be read, and why.
     pub(super) fn check(&mut self, frame: &Frame, rest: &[u8], at: u64) -> Result<(), (Range<u64>, String)> {

@@ -3,7 +3,7 @@
 use telemetry_decode::{Lane, Reader, Value, Writer};
 use telemetry_foreign::ghc::{GhcLog, write};
 
-use super::made::{self, Log};
+use super::made::{self, Log, VARIABLE};
 use super::{assert_same, shown, shown_by};
 use crate::streams;
 
@@ -46,6 +46,18 @@ fn every_type_of_events_goes_there_and_back() {
 #[test]
 fn types_that_are_not_known_or_of_other_sizes_go_there_and_back() {
     check(made::odd_types());
+}
+
+/// A payload has up to 65535 bytes, a string of a relation 16384.
+#[test]
+fn long_texts_go_there_and_back() {
+    let types = &[(18, 14, "Block marker"), (19, VARIABLE, "User message"), (800, VARIABLE, "Of somebody")];
+    let mut log = Log::new(types).block(1, 100, 0);
+    for (time, len) in [(10, 16_384), (20, 16_385), (30, 40_000), (40, 65_535)] {
+        let text = "é".repeat(len / 2) + &"x".repeat(len % 2);
+        log = log.event(19, time, text.as_bytes()).event(800, time + 1, text.as_bytes());
+    }
+    check(log);
 }
 
 #[test]

@@ -27,6 +27,17 @@ fn a_log_comes_back_byte_for_byte() {
     assert_eq!(again, log);
 }
 
+/// A name may be as long as a buffer.
+#[test]
+fn long_names_come_back() {
+    let name = "n".repeat(60_000);
+    let events = ["\x22\x01\x02\x10\x00", &name, "\0\x16\x01"].concat();
+    let log = [made::file_one(), made::buffer(1, 10, events.as_bytes())].concat();
+    let (again, written) = log_of(&stream(&log), Filter::default());
+    assert_eq!((again, written.left_out), (log.clone(), Default::default()));
+    assert!(debug(&log).0.contains(&name));
+}
+
 #[test]
 fn events_of_no_buffer_get_one() {
     let filter = Filter { kinds: vec!["Methods".into(), "Allocs".into()], ..Filter::default() };

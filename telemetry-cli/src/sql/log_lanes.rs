@@ -1,0 +1,45 @@
+//! The lanes of another system's log, which has no blocks that would tell them.
+
+use std::collections::BTreeMap;
+
+use telemetry_decode::{Event, LaneReport, ReadLane};
+
+/// Counts the events of a log by lane, as a stream that is made of it numbers them: then the database has them already.
+#[derive(Default)]
+pub(super) struct LogLanes {
+    counts: BTreeMap<Key, u64>,
+    /// The lane of the last event, and its events since another lane's.
+    last: Option<(Key, u64)>,
+}
+
+/// Id of the session, thread, fingerprint of the registry, the kind's bit.
+type Key = (u64, u32, u64, u8);
+
+impl LogLanes {
+    #[inline]
+    pub(super) fn count(&mut self, event: &Event<'_>) {
+        let key = (event.session.id, event.thread, event.registry.fingerprint, event.kind().bit);
+        match &mut self.last {
+            Some((last, events)) if *last == key => *events += 1,
+            _ => {
+                self.settle();
+                self.last = Some((key, 1));
+            }
+        }
+    }
+
+    /// All lanes, with what a later load is told of each.
+    pub(super) fn read(mut self) -> impl Iterator<Item = (LaneReport, ReadLane)> {
+        self.settle();
+        self.counts.into_iter().map(|((session, thread, registry, kind), read)| {
+            let lane = LaneReport { session, thread, registry, kind, read, ..LaneReport::default() };
+            (lane, ReadLane::of_log(session, thread, registry, kind, read))
+        })
+    }
+
+    fn settle(&mut self) {
+        if let Some((key, events)) = self.last.take() {
+            *self.counts.entry(key).or_default() += events;
+        }
+    }
+}
