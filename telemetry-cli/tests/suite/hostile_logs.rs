@@ -141,7 +141,7 @@ fn each(change: impl Fn(&[u8], &mut dyn FnMut(&[u8])) + Sync) {
             scope.spawn(move || {
                 let (folder, mut turn) = (Folder::new(), 0);
                 change(&log, &mut |changed| {
-                    let format = if turn / COMMANDS.len() % 2 == 0 { format } else { "" };
+                    let format = if (turn / COMMANDS.len()).is_multiple_of(2) { format } else { "" };
                     check(&folder, changed, format, COMMANDS[turn % COMMANDS.len()]);
                     turn += 1;
                 });

@@ -15,7 +15,7 @@ mod filters;
 mod follow;
 pub mod golden;
 mod gzip;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod hostile_logs;
 mod json;
 mod listen;

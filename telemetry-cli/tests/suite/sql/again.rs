@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{check, loaded, rows};
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use crate::hostile_logs::logs;
 use crate::run::Folder;
 use crate::streams::{GC, blocks, events_blocks, gc, gc_run, lossy};
@@ -42,7 +42,7 @@ fn the_same_stream_is_loaded_once() {
 }
 
 /// Other systems' logs have no numbers: what is of one run is known by how the run begins.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn a_log_and_its_stream_are_one_run() {
     for (format, log, events) in logs() {
