@@ -152,9 +152,7 @@ impl Args {
         let mut events = reader.events().map_err(cannot_read)?;
         // Other systems' logs have no blocks that could be told from others: one is there or it is not.
         if let Some(counts) = events.log_counts().filter(|_| !self.force)
-            && let Some(earlier) = load.earlier_events(events.sessions())?
-            // Of one that was refused, or damaged from its start on, there is nothing yet.
-            && earlier > 0
+            && let earlier @ 1.. = load.earlier_events(events.sessions())?
         {
             let loaded = Some(Loaded { events: 0, serial: None });
             let all = counts.iter().map(|count| count.count).sum();

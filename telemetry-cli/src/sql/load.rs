@@ -104,13 +104,10 @@ impl<'t, 'd> Load<'t, 'd> {
         record::read_lanes(self.connection).map_err(|error| self.failed(&error))
     }
 
-    /// How many events earlier logs had of these sessions, if there are any and all were in earlier logs.
-    pub(crate) fn earlier_events(&self, sessions: &[Session]) -> Result<Option<u64>, Failure> {
-        if sessions.is_empty() {
-            return Ok(None);
-        }
+    /// How many events earlier logs had of these sessions.
+    pub(crate) fn earlier_events(&self, sessions: &[Session]) -> Result<u64, Failure> {
         let known = sessions.iter().map(|session| record::events_of_session(self.connection, session.id));
-        known.sum::<rusqlite::Result<Option<u64>>>().map_err(|error| self.failed(&error))
+        known.sum::<rusqlite::Result<u64>>().map_err(|error| self.failed(&error))
     }
 
     /// Loads all events of a source, which those of earlier logs are not among. `tick` is called every so many events

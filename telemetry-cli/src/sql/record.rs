@@ -20,15 +20,15 @@ pub(super) fn session(connection: &Connection, id: u64) -> rusqlite::Result<i64>
     Ok(connection.last_insert_rowid())
 }
 
-/// How many events there are of a session; none if no log had it.
-pub(super) fn events_of_session(connection: &Connection, id: u64) -> rusqlite::Result<Option<u64>> {
+/// How many events there are of a session.
+pub(super) fn events_of_session(connection: &Connection, id: u64) -> rusqlite::Result<u64> {
     let find = "SELECT serial FROM session WHERE id = ?";
     let serial: Option<i64> =
         connection.query_row(find, [format!("{id:016x}")], |row| row.get(0)).optional()?;
-    let Some(serial) = serial else { return Ok(None) };
+    let Some(serial) = serial else { return Ok(0) };
     let events = "SELECT count(*) FROM event WHERE session = ?";
     let events: i64 = connection.query_row(events, [serial], |row| row.get(0))?;
-    Ok(Some(events.cast_unsigned()))
+    Ok(events.cast_unsigned())
 }
 
 /// The serial number of a new session of which nothing is known.

@@ -46,7 +46,10 @@ fn the_same_stream_is_loaded_once() {
 #[test]
 fn a_log_and_its_stream_are_one_run() {
     for (format, log, events) in logs() {
-        let folder = Folder::new().with("a.log", &log).with("cut.log", &log[..log.len() - 12]);
+        let folder = Folder::new()
+            .with("a.log", &log)
+            .with("cut.log", &log[..log.len() - 12])
+            .with("both.log", [&log[..], &log].concat());
         let sql = |database: &str, file: &str, code| {
             let run = folder.run(&format!("sql -o {database} {file}"));
             assert_eq!(run.code, Some(code), "{format}: {file}: {}", run.stderr);
@@ -71,6 +74,9 @@ fn a_log_and_its_stream_are_one_run() {
         let (said, found) = sql("cut.db", "a.log", 1);
         assert!(said.contains(&format!("has {some} of the {events} events of `a.log`")), "{format}: {said}");
         assert_eq!(found, some, "{format}");
+        let (said, found) = sql("log.db", "both.log", 1);
+        assert!(said.contains(&format!("has {events} of the {} events of `both.log`", 2 * events)), "{said}");
+        assert_eq!(found, events, "{format}");
         let (said, found) = sql("log.db", "cut.log", 0);
         assert!(said.contains("has all events of `cut.log` already"), "{format}: {said}");
         assert_eq!(found, events, "{format}");
