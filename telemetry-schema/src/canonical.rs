@@ -96,7 +96,7 @@ impl Registry {
 
     /// A number that differs, as good as always, between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. Docs, units, spans, messages,
-    /// `always`, `used`, `replay` and `since` are not in it: the last says what *older* streams lack.
+    /// `always`, `used`, `replay`, `names` and `since` are not in it: the last says what *older* streams lack.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.wire_form().as_bytes())
     }
@@ -167,6 +167,9 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
         }
         if !param.unit.is_empty() {
             let _ = write!(out, ", unit = {}", quoted(&param.unit));
+        }
+        if let Some(named) = param.names.and_then(|of| event.params.get(of)) {
+            let _ = write!(out, ", names = {}", quoted(&named.name));
         }
         if let Some(since) = param.since {
             let _ = write!(out, ", since = \"{since}\"");

@@ -58,6 +58,16 @@
 //!   { name = "size", sort = "W", unit = "bytes" },
 //! ]
 //!
+//! [[event]]                                      # where names come from
+//! name = "PoolNamed"
+//! code = 0x0030
+//! kind = "Trace"
+//! doc = "A pool is called so"
+//! params = [
+//!   { name = "pool", sort = "P" },
+//!   { name = "called", sort = "string", names = "pool" },   # what `pool` holds is called so
+//! ]
+//!
 //! [[event]]
 //! name = "TraceEnd"
 //! code = 0x0012
@@ -87,7 +97,7 @@
 //! reason = "no stream has it yet"
 //! # "#;
 //! # let registry = telemetry_schema::parse(text).unwrap();
-//! # assert_eq!(registry.events.len(), 3);
+//! # assert_eq!(registry.events.len(), 4);
 //! ```
 //!
 //! A message is of the kind that [`Message`] describes: no event is in two of them.
@@ -107,6 +117,14 @@
 //! `align`, and `free` `size`. Pointers are of sort `pointer` or `addr`, the others `word` or unsigned
 //! integers, in bytes.
 //!
+//! What `names` says is for whatever shows pointers, addresses and labels: the value of the parameter is the name of
+//! what the other parameter of the event holds. The name is a `string`, a number that another event says the
+//! string of, or a pointer or address that is called so. A `label` stands for its string everywhere in the session, a
+//! `word` or an unsigned integer only where a mark of the same relation has it. What is a string, or is called as something
+//! else, is called so from the beginning on, what is a number from its event on; each until it gets another name.
+//! Where a relation names pointers and addresses, they have names apart, else what the one is called, the other
+//! is called ([`Registry::names_apart`]).
+//!
 //! Kinds, types and events share one namespace, whatever the case of their letters. Names are no
 //! keywords of Rust or Python, since they stand in generated code as they are.
 //!
@@ -122,6 +140,7 @@ pub mod keys;
 pub mod limits;
 mod load;
 mod model;
+mod naming;
 mod replay;
 mod size;
 mod slots;
@@ -134,6 +153,7 @@ mod words;
 pub use diagnostic::{Diagnostic, Invalid, Label};
 pub use load::{LoadCause, LoadError, Relation, load, load_lock, lock_path};
 pub use model::*;
+pub use naming::{NameBy, Named, Naming};
 pub use replay::{Replay, ReplayAction, ReplayRole};
 pub use slots::Slots;
 pub use sort::Sort;
@@ -157,7 +177,7 @@ pub fn parse(text: &str) -> Result<Registry, Invalid> {
 ///
 /// As [`parse`], except that what a later version may have added or come to refuse does no harm:
 /// unknown keys are passed over, names may be keywords or reserved or differ only in case, spans may
-/// be of retired events, messages, `replay` and `since` any version or anything else. So a stream can be read whose registry is older or newer than the
+/// be of retired events, messages, `replay`, `names` and `since` any version or anything else. So a stream can be read whose registry is older or newer than the
 /// reader.
 ///
 /// # Errors

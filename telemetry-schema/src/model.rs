@@ -130,6 +130,8 @@ pub struct Param {
     pub unit: String,
     /// Most bytes of a `String` or `Bytes`; longer ones are cut. 0 for other sorts.
     pub max_len: u32,
+    /// Index, in its event, of the parameter whose value its own value is the name of.
+    pub names: Option<usize>,
     /// The version of the registry in which it was appended to its event: streams of older versions
     /// do not have it. None for a parameter that the event always had. At most the registry's
     /// version and of its major; behind a parameter that has one all have one, none of them lower.

@@ -66,6 +66,7 @@ decoders! {
     MaxChanged max_changed "tests/versions/relations/max-changed.toml" "decoders::max_changed",
     UnitGiven unit_given "tests/versions/relations/unit-given.toml" "decoders::unit_given",
     UnitChanged unit_changed "tests/versions/relations/unit-changed.toml" "decoders::unit_changed",
+    NamesChanged names_changed "tests/versions/relations/names-changed.toml" "decoders::names_changed",
     KindAdded kind_added "tests/versions/relations/kind-added.toml" "decoders::kind_added",
     KindRemoved kind_removed "tests/versions/relations/kind-removed.toml" "decoders::kind_removed",
     KindRenamed kind_renamed "tests/versions/relations/kind-renamed.toml" "decoders::kind_renamed",

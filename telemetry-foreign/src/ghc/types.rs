@@ -214,6 +214,7 @@ fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<
         doc: "the payload as it is".to_string(),
         unit: String::new(),
         max_len: MAX_DATA,
+        names: None,
         since: None,
     };
     Event { name, code: tag, always: true, used: true, kind, doc, replay: None, params: vec![data] }

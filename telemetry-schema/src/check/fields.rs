@@ -202,6 +202,7 @@ fn example(key: &str) -> Option<&'static str> {
         "kind" => Some("`kind = \"Pool\"`, a kind of `[kinds]`"),
         "params" => Some("`params = [{ name = \"size\", sort = \"word\" }]`"),
         "since" => Some("`since = \"1.2.0\"`, the version of the registry that the parameter came with"),
+        "names" => Some("`names = \"address\"`, the parameter whose value is called so"),
         "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`"),
         "replay" => Some("`replay = { action = \"alloc\", pointer = \"block\", size = \"size\" }`"),
         "action" => Some("`action = \"alloc\"`"),

@@ -10,6 +10,7 @@ mod fields;
 mod kinds;
 mod messages;
 mod names;
+mod naming;
 mod params;
 mod prose;
 mod replay;

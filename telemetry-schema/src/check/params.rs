@@ -2,6 +2,7 @@
 
 use super::fields::Fields;
 use super::names::{Once, Style};
+use super::naming::{self, Marked};
 use super::since::Appended;
 use super::types::Types;
 use super::{Check, Text};
@@ -20,6 +21,7 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
     }
     let mut names = Once::default();
     let mut appended = Appended::default();
+    let mut marked = Vec::with_capacity(tables.len());
     let params = tables.iter().take(MAX_PARAMS).map(|table| {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
         let what = match text {
@@ -41,13 +43,15 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
         let (param, fine) = param(cx, &fields, types);
         sound &= fine;
         let since = appended.since(cx, &fields);
+        marked.push(Marked { fields, sound: fine });
         Param { name: name.map_or(String::new(), |name| name.into_inner().to_string()), since, ..param }
     });
-    let params = params.collect();
+    let mut params: Vec<Param> = params.collect();
+    naming::names(cx, event, &mut params, &marked);
     (params, sound)
 }
 
-/// All of a parameter but its name and `since`, and whether its size is known.
+/// All of a parameter but its name, `names` and `since`, and whether its size is known.
 fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     let sort = fields.need_text(cx, "sort").and_then(|text| sort(cx, fields, &text, types));
     let mut param = Param {
@@ -66,6 +70,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
             unit.into_inner().to_string()
         }),
         max_len: 0,
+        names: None,
         since: None,
     };
     let Some((sort, count)) = sort else { return (param, false) };

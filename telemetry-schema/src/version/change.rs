@@ -114,6 +114,7 @@ impl Change {
             | Rule::MaxChanged
             | Rule::UnitGiven
             | Rule::UnitChanged
+            | Rule::NamesChanged
             | Rule::KindBitChanged
             | Rule::KindClockChanged
             | Rule::TypeReprChanged

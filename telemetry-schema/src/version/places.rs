@@ -18,9 +18,9 @@ pub(super) struct Places {
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max",
-    "unit", "since", "begin", "end", "key", "limit", "major",
+    "unit", "names", "since", "begin", "end", "key", "limit", "major",
 ];
 
 impl Places {

@@ -166,6 +166,10 @@ rules! {
         "a unit is another, or none", "the same number means something else",
         old Skips, new Skips, generic "with the unit that it had", python "the same";
 
+    NamesChanged "names-changed" Minor,
+        "the mark `names` of a parameter", "it says how values are shown, and each stream has its own",
+        old Reads, new Reads, generic "named by the stream's marks or, if it has none, by those that the tool knows", python "the same";
+
     KindAdded "kind-added" Minor,
         "a kind is new", "older tools cannot name it",
         old Reads, new Reads, generic "all events", python "one kind more";

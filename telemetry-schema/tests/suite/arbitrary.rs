@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
 use telemetry_schema::{
-    Clock, Count, Event, Kind, Message, Param, Registry, Replay, ReplayAction, ReplayRole, Sort, Span, Type,
-    TypeForm, TypeValue, Version,
+    Clock, Count, Event, Kind, Message, NameBy, Named, Param, Registry, Replay, ReplayAction, ReplayRole,
+    Sort, Span, Type, TypeForm, TypeValue, Version,
 };
 
 /// Kinds, types and events are called so: acronyms, digits, single letters.
@@ -107,15 +107,18 @@ fn event(name: &str, kinds: usize, types: usize) -> impl Strategy<Value = Event>
     let params =
         params.prop_flat_map(move |names| names.iter().map(|name| param(name, types)).collect::<Vec<_>>());
     (any::<bool>(), any::<bool>(), 0..kinds, docs(), params).prop_map(
-        move |(always, used, kind, doc, params)| Event {
-            name: name.clone(),
-            code: 0,
-            always,
-            used,
-            kind,
-            doc,
-            replay: replay(&params, always),
-            params,
+        move |(always, used, kind, doc, mut params)| {
+            name_each_other(&mut params);
+            Event {
+                name: name.clone(),
+                code: 0,
+                always,
+                used,
+                kind,
+                doc,
+                replay: replay(&params, always),
+                params,
+            }
         },
     )
 }
@@ -125,6 +128,21 @@ fn append(event: &mut Event, version: Version) {
     let appended = usize::from(event.code / 255 % 4);
     for (age, param) in event.params.iter_mut().rev().take(appended).enumerate() {
         param.since = Some(Version { median: version.median >> (8 * age), ..version });
+    }
+}
+
+/// Has every parameter that can give a name name the first that can get it and has none.
+fn name_each_other(params: &mut [Param]) {
+    for by in 0..params.len() {
+        let Some(name) = NameBy::of(params[by].sort).filter(|_| params[by].count == Count::One) else {
+            continue;
+        };
+        let fits = |of: &usize| {
+            let named = Named::of(params[*of].sort).filter(|_| params[*of].count == Count::One);
+            let taken = params.iter().any(|param| param.names == Some(*of));
+            *of != by && !taken && named.is_some_and(|named| name == NameBy::Text || !named.is_number())
+        };
+        params[by].names = (0..params.len()).find(fits);
     }
 }
 
@@ -174,6 +192,7 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
             doc,
             unit: if sort.is_number() { unit } else { String::new() },
             max_len: if sort.is_run() { max_len } else { 0 },
+            names: None,
             since: None,
         },
     )

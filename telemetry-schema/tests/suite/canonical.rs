@@ -56,6 +56,7 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("a parameter's place", false, |r| r.events[1].params.swap(0, 1));
     compare("a doc", true, |r| r.events[1].doc.push('x'));
     compare("a unit", true, |r| r.events[2].params[2].unit.clear());
+    compare("names", true, |r| r.events[6].params[14].names = Some(0));
     compare("since", true, |r| r.events[2].params[2].since = Some(r.version));
     compare("always", true, |r| r.events[1].always = false);
     compare("used", true, |r| r.events[1].used = false);

@@ -8,6 +8,7 @@ mod loading;
 mod lookup;
 mod messages;
 mod mistakes;
+mod naming;
 mod rendering;
 mod version;
 

@@ -135,6 +135,9 @@ fn an_embedded_registry_may_be_of_another_time() {
         ("code = 0x0001", "code = 0x0001\nweight = \"heavy\""),
         ("code = 0x0001", "code = 0x0001\nreplay = \"alloc\""),
         ("code = 0x0001", "code = 0x0001\nreplay = { action = \"map\", pointer = \"pool\" }"),
+        ("max = 64", "max = 64, names = 1"),
+        ("max = 64", "max = 64, names = \"segment\""),
+        ("max = 64", "max = 64, names = \"access\""),
         ("[[span]]", "[[hint]]\nname = \"Gc\"\n[[span]]"),
         ("[[span]]", "[[message]]\nname = \"Gc\"\nbegin = \"TraceEnd\"\nlevel = 1\ndoc = \"More\"\n[[span]]"),
         (

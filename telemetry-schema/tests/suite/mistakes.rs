@@ -35,6 +35,7 @@ const fn meaning(rule: &'static str, edits: &'static [(&'static str, &'static st
 }
 
 const EVENT: &str = "[[event]]\nname = \"PoolInit\"\n";
+const LABEL: &str = "sort = \"S\", max = 64";
 const UNIT: &str = "unit = \"bytes\"";
 const WHY: &str = "{ name = \"why\", sort = \"Why\", doc = \"what asked for it\" }";
 
@@ -233,6 +234,30 @@ pub(crate) const MISTAKES: &[Mistake] = &[
             "code = 0x0011",
             "code = 0x0011\nreplay = { action = \"realloc\", old = \"trace\", pointer = \"trace\", size = \"condemned\" }",
         )],
+    ),
+    // Names.
+    form("wrong_type_names", &[(LABEL, "sort = \"S\", max = 64, names = 1")]),
+    form("names_of_another_spelling", &[(LABEL, "sort = \"S\", max = 64, names = \"The Pool\"")]),
+    meaning("names_no_param_near", &[(LABEL, "sort = \"S\", max = 64, names = \"pol\"")]),
+    meaning("names_no_param_far", &[(LABEL, "sort = \"S\", max = 64, names = \"trace\"")]),
+    meaning("names_itself", &[(LABEL, "sort = \"S\", max = 64, names = \"label\"")]),
+    meaning("names_another_sort", &[(LABEL, "sort = \"S\", max = 64, names = \"access\"")]),
+    meaning(
+        "names_an_array",
+        &[(
+            "name = \"trace\", sort = \"P\" },\n  { name = \"ranks",
+            "name = \"trace\", sort = \"P\", names = \"ranks\" },\n  { name = \"ranks",
+        )],
+    ),
+    meaning(
+        "names_a_number_by_no_string",
+        &[("sort = \"P\" },\n  { name = \"why", "sort = \"P\", names = \"condemned\" },\n  { name = \"why")],
+    ),
+    form("names_by_an_array", &[("max = 8", "max = 8, names = \"trace\"")]),
+    form("names_by_flags", &[("sort = \"Access\"", "sort = \"Access\", names = \"pool\"")]),
+    meaning(
+        "named_twice",
+        &[(LABEL, "sort = \"S\", names = \"pool\" }, { name = \"number\", sort = \"W\", names = \"pool\"")],
     ),
     // Types.
     form("unknown_repr", &[("repr = \"u8\"", "repr = \"f32\"")]),

@@ -20,6 +20,9 @@ pub(super) fn compare(
     for (pair, kept) in pairs.iter().zip(&kept) {
         let before = changes.list.len();
         field_by_field(changes, pair, &things(pair), versions, renamed);
+        let named = pairs.iter().find(|other| other.was.name == pair.was.names);
+        let named = named.map_or(&pair.was.names, |named| &named.is.name);
+        changes.field(Rule::NamesChanged, &things(pair), "names", named, &pair.is.names);
         let changed = changes.list[before..].iter().any(|change| breaks_form(change.rule));
         if !kept {
             let places = ((pair.old_place + 1).to_string(), (pair.new_place + 1).to_string());

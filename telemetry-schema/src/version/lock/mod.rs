@@ -104,6 +104,8 @@ pub struct LockParam {
     pub max: Option<u32>,
     /// Empty where there is none.
     pub unit: String,
+    /// Name of the parameter that it names; empty where there is none.
+    pub names: String,
     pub since: Option<Version>,
     pub docs: Docs,
 }
@@ -217,6 +219,7 @@ fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
         sort: registry.sort_text(param),
         max: param.max(),
         unit: param.unit.clone(),
+        names: param.names.and_then(|of| event.params.get(of)).map_or(String::new(), |of| of.name.clone()),
         since: param.since,
         docs: Docs::of(&param.doc),
     });

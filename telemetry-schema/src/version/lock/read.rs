@@ -255,6 +255,11 @@ fn param(words: &mut Words) -> Result<LockParam, Expected> {
             None => String::new(),
             Some(unit) => unquoted(unit).filter(|unit| is_printable(unit)).ok_or("a unit in quotes")?,
         },
+        names: match words.take("names=") {
+            None => String::new(),
+            Some(names) if words::is_snake_case(names) => names.to_string(),
+            Some(_) => return Err("the name of a parameter"),
+        },
         since: match words.take("since=") {
             None => None,
             Some(since) => Some(Version::from_text(since).ok_or("a version")?),

@@ -79,6 +79,9 @@ fn write_param(out: &mut String, param: &LockParam) {
     if !param.unit.is_empty() {
         let _ = write!(out, " unit={}", quoted(&param.unit));
     }
+    if !param.names.is_empty() {
+        let _ = write!(out, " names={}", param.names);
+    }
     if let Some(since) = param.since {
         let _ = write!(out, " since={since}");
     }

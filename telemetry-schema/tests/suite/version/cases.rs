@@ -210,6 +210,11 @@ pub(crate) const CASES: &[Case] = &[
         &[("sort = \"u64\", doc", "sort = \"u64\", unit = \"bits\", doc")],
         &["unit-given Miss.hash"],
     ),
+    minor(
+        "a parameter names another",
+        &[(KEY, "{ name = \"key\", sort = \"string\", max = 80, names = \"hash\" },")],
+        &["names-changed Miss.key"],
+    ),
     median("another unit", &[("unit = \"bytes\"", "unit = \"KiB\"")], &["unit-changed Evicted.size"]),
     median("no unit", &[(", unit = \"bytes\"", "")], &["unit-changed Evicted.size"]),
     // Kinds.
