@@ -333,6 +333,8 @@ class _Param:
     count: int
     max: _t.Optional[int]
     unit: str
+    #: The parameter that its value is the name of.
+    names: _t.Optional[str]
     since: _t.Optional[_Version]
 
     @property
@@ -350,6 +352,24 @@ class _Form:
     code: int
     kind: _Kind
     params: tuple[_Param, ...]
+
+
+class _Mark(_t.NamedTuple):
+    """What a mark `names` of a parameter says: which value of an event is the name of which."""
+
+    of: int
+    by: int
+    #: `label`, `number`, `pointer` or `addr`.
+    named: str
+    #: `text`, or one of those.
+    name: str
+    #: Whose numbers stand for strings, where one of the two is a number: registry and parameter; none of labels.
+    numbers: tuple[str, str]
+
+
+#: What of a sort can have a name, and give one.
+_NAMED = {"label": "label", "pointer": "pointer", "addr": "addr"}
+_NAMED.update(dict.fromkeys(("word", "u8", "u16", "u32", "u64"), "number"))
 
 
 def _text(value: object, what: str) -> str:
@@ -425,6 +445,7 @@ class Registry:
         by_name = {kind.name: kind for kind in self._kinds}
         self._events = sorted((self._event(event, by_name) for event in events), key=lambda event: event.code)
         self._by_code = {event.code: event for event in self._events}
+        self._mark()
         if len(self._by_code) < len(self._events) or len({kind.bit for kind in self._kinds}) < len(kinds):
             raise StreamError("a code or a bit stands twice")
 
@@ -474,7 +495,58 @@ class Registry:
             numbers = str(param["since"]).split(".")
             if len(numbers) == 3 and all(number.isdecimal() and len(number) <= 10 for number in numbers):
                 since = int(numbers[0]), int(numbers[1]), int(numbers[2])
-        return _Param(name, sort, count, most, _text(param.get("unit", ""), "the unit"), since)
+        named = param.get("names")
+        names = named if isinstance(named, str) else None
+        return _Param(name, sort, count, most, _text(param.get("unit", ""), "the unit"), names, since)
+
+    def _mark(self) -> None:
+        """Finds the marks `names`, by code. One of another time does no harm."""
+        self._marks = {event.code: self._marks_of(event) for event in self._events}
+        self._apart = self._are_apart()
+
+    def _are_apart(self) -> bool:
+        """True if pointers and addresses have names apart."""
+        named = {mark.named for marks in self._marks.values() for mark in marks}
+        return {"pointer", "addr"} <= named
+
+    def _marks_of(self, event: _Form) -> list[_Mark]:
+        marks: list[_Mark] = []
+        places = {param.name: index for index, param in reversed([*enumerate(event.params)])}
+        for by, param in enumerate(event.params):
+            of = None if param.names is None else places.get(param.names)
+            name = "text" if param.sort == "string" else _NAMED.get(param.sort)
+            if of is None or of == by or name is None or param.count or event.params[of].count:
+                continue
+            named = _NAMED.get(event.params[of].sort)
+            is_number = named in ("label", "number")
+            if named is None or is_number and name != "text" or any(mark.of == of for mark in marks):
+                continue
+            numbers = ("", "")
+            if "number" in (named, name):
+                numbers = self.name, event.params[of if named == "number" else by].name
+            marks.append(_Mark(of, by, named, name, numbers))
+        return marks
+
+    def _take_names(self, later: Registry) -> None:
+        """Takes the marks of a later version of the relation, or of the same, unless it has some."""
+        is_later = self.name == later.name and self.version[0] == later.version[0]
+        if not is_later or self.version > later.version or any(self._marks.values()):
+            return
+        for event in self._events:
+            other = later._by_code.get(event.code)
+            if other is None or other.name != event.name:
+                continue
+            same = [
+                (mine.name, mine.sort_text) == (theirs.name, theirs.sort_text)
+                for mine, theirs in zip(event.params, other.params)
+            ]
+            for mark in later._marks[event.code]:
+                if max(mark.of, mark.by) < len(same) and same[mark.of] and same[mark.by]:
+                    self._marks[event.code].append(mark)
+        self._apart = self._are_apart()
+
+    def _gives_names(self, bit: int) -> bool:
+        return any(self._marks[event.code] for event in self._events if event.kind.bit == bit)
 
     def _repr(self, sort: str) -> str:
         """The packing of a sort."""
@@ -1604,7 +1676,8 @@ class _Clock:
 
 
 class LabelRef(int):
-    """The number of an interned string. As a string it is what it stands for, where that is known."""
+    """The number of an interned string. As a string it is what it stands for, where that is known. A name
+    that is no label has the number 0."""
 
     #: What the number stands for; None where the stream does not say.
     text: _t.Optional[str] = None
@@ -1614,6 +1687,20 @@ class LabelRef(int):
 
     def __repr__(self) -> str:
         return f"LabelRef({int(self)}, {self.text!r})"
+
+
+class _Given(_t.NamedTuple):
+    """A name as it was told: a text, or as `of` (a pointer or an address) is called, or a number."""
+
+    text: _t.Optional[LabelRef]
+    of: _t.Optional[str]
+    numbers: tuple[str, str]
+    value: int
+
+
+# Bytes for the names of a stream, and of an entry beside its text.
+_NAME_ROOM = 32 << 20
+_NAME_ENTRY = 64
 
 
 class Session:
@@ -1636,9 +1723,11 @@ class Session:
         self._rank = 0
         self._whole = False
         self._labels: dict[int, LabelRef] = {}
-        self._names: dict[int, dict[int, int]] = {}
-        # The same of pointers, where they are not among the addresses.
-        self._pointers: _t.Optional[dict[int, dict[int, int]]] = None
+        # The same of relations' own numbers.
+        self._numbers: dict[tuple[tuple[str, str], int], LabelRef] = {}
+        # What pointers, addresses, and what is either are called, by value and the clock reading that it was told at.
+        self._names: dict[str, dict[int, dict[int, _Given]]] = {"pointer": {}, "addr": {}, "": {}}
+        self._texts: dict[str, LabelRef] = {}
 
     def label(self, number: int) -> LabelRef:
         """The label of a number."""
@@ -1646,17 +1735,80 @@ class Session:
         return LabelRef(number) if known is None else known
 
     def name_of(self, address: int, ticks: int) -> _t.Optional[LabelRef]:
-        """The name that an address had at a clock reading."""
-        return self._latest(self._names, address, ticks)
+        """The name that an address had at a clock reading. One that is no label was there before it was told."""
+        return self._look_up("addr", address, ticks)
 
     def name_of_pointer(self, pointer: int, ticks: int) -> _t.Optional[LabelRef]:
-        """The same of a pointer: the MPS names pointers apart from addresses."""
-        return self._latest(self._names if self._pointers is None else self._pointers, pointer, ticks)
+        """The same of a pointer: the MPS, for one, names pointers apart from addresses."""
+        return self._look_up("pointer", pointer, ticks)
 
-    def _latest(self, of: dict[int, dict[int, int]], address: int, ticks: int) -> _t.Optional[LabelRef]:
-        names = of.get(address, {})
-        latest = max((since for since in names if since <= ticks), default=None)
-        return None if latest is None else self.label(names[latest])
+    def _look_up(self, of: str, value: int, ticks: int) -> _t.Optional[LabelRef]:
+        given = self._name_told(of, value, ticks)
+        if given is None or given.text is not None:
+            return None if given is None else given.text
+        if given.of is None:
+            return self._number(given.numbers, given.value)
+        # What that one is called like is not looked for: it might be this.
+        given = self._name_told(given.of, given.value, ticks)
+        if given is None or given.of is not None:
+            return None
+        name = self._number(given.numbers, given.value) if given.text is None else given.text
+        return None if name.text is None else name
+
+    def _number(self, numbers: tuple[str, str], number: int) -> LabelRef:
+        known = self._labels.get(number) if not numbers[0] else self._numbers.get((numbers, number))
+        return LabelRef(number) if known is None else known
+
+    def _name_told(self, of: str, value: int, ticks: int) -> _t.Optional[_Given]:
+        own, either = (self._told(self._names[which].get(value), ticks) for which in (of, ""))
+        if own is None or either is None:
+            told = own or either
+            return None if told is None else told[1]
+        return either[1] if own[0] < either[0] else own[1]
+
+    def _told(self, names: _t.Optional[dict[int, _Given]], ticks: int) -> _t.Optional[tuple[int, _Given]]:
+        if names is None:
+            return None
+        latest = max((at for at in names if at <= ticks), default=None)
+        if latest is not None:
+            return latest, names[latest]
+        first = names[min(names)]
+        return None if first.text is None and first.of is None else (-1, first)
+
+    def _note(
+        self, mark: _Mark, is_apart: bool, ticks: int, of: int, by: _t.Union[int, str], room: int
+    ) -> int:
+        """Notes what an event says by a mark. Gives the room that is left."""
+        text = by.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(by, str) else ""
+        cost = _NAME_ENTRY + len(text.encode())
+        if mark.named in ("label", "number"):
+            known = self._number(mark.numbers, of)
+            if known.text != text and cost <= room:
+                room -= cost
+                known = LabelRef(of)
+                known.text = text
+                if mark.named == "label":
+                    self._labels[of] = known
+                else:
+                    self._numbers[mark.numbers, of] = known
+            return room
+        if isinstance(by, int):
+            alias = mark.name if mark.name in ("pointer", "addr") else None
+            given = _Given(None, alias, mark.numbers, by)
+        elif text in self._texts:
+            given = _Given(self._texts[text], None, ("", ""), 0)
+        elif not text or cost > room:
+            return room
+        else:
+            room -= cost
+            name = self._texts[text] = LabelRef(0)
+            name.text = text
+            given = _Given(name, None, ("", ""), 0)
+        names = self._names[mark.named if is_apart else ""].setdefault(of, {})
+        if names.get(ticks) != given and room >= _NAME_ENTRY:
+            room -= _NAME_ENTRY
+            names[ticks] = given
+        return room
 
     def thread_name(self, thread: int) -> _t.Optional[str]:
         """The name of a thread, where the stream has one."""
@@ -1752,11 +1904,35 @@ def _block_name(block_type: int) -> str:
     return {_SESSION: "session block", _REGISTRY: "registry block"}.get(block_type, "thread block")
 
 
-# The kinds whose events are labels, by registry: the runtime's own, and the MPS's.
-_LABELS = (("telemetry", "Label"), ("mps", "User"))
-# Bytes for the labels of a stream, and of an entry beside its text.
-_LABEL_ROOM = 32 << 20
-_LABEL_ENTRY = 64
+# The marks of the runtime's own relation, for streams from before it had them.
+_RUNTIME = """[registry]
+name = "telemetry"
+version = { major = 1, median = 0, minor = 2 }
+doc = "What the runtime says of itself"
+
+[kinds]
+Label = { bit = 1, doc = "strings and addresses with names" }
+
+[[event]]
+name = "Intern"
+code = 0x0002
+kind = "Label"
+doc = "A string got a number"
+params = [
+{ name = "label", sort = "label" },
+{ name = "string", sort = "string", max = 4096, names = "label" },
+]
+
+[[event]]
+name = "LabelAddress"
+code = 0x0003
+kind = "Label"
+doc = "An address got a name"
+params = [
+{ name = "address", sort = "addr" },
+{ name = "label", sort = "label", names = "address" },
+]
+"""
 
 
 # --- The reader.
@@ -1871,7 +2047,7 @@ _E = _t.TypeVar("_E", bound=_Event)
 class Reader(_t.Generic[_E]):
     """The events of a stream that this module knows, one after the other.
 
-    Of files, all block headers are read first, so that sessions, relations and labels are known before
+    Of files, all block headers are read first, so that sessions, relations and names are known before
     the first event. Memory is in proportion to the number of lanes, and not to the stream.
     """
 
@@ -1896,7 +2072,7 @@ class Reader(_t.Generic[_E]):
         self._texts = _Texts()
         self._same: dict[int, dict[int, _Form]] = {}
         self._decoders: dict[tuple[int, int], tuple[_Decode, int]] = {}
-        self._label_room = _LABEL_ROOM
+        self._name_room = _NAME_ROOM
         #: Fingerprints of the relations that were found in the stream.
         self._found: set[int] = set()
         own = module.registry()
@@ -1906,7 +2082,7 @@ class Reader(_t.Generic[_E]):
             if strict:
                 for fingerprint in sorted(self._found):
                     self._forms(fingerprint)
-            self._read_labels()
+            self._read_names()
         except _b.BaseException:
             self.close()
             raise
@@ -2079,6 +2255,10 @@ class Reader(_t.Generic[_E]):
             if found == header.registry:
                 self._texts.forget(header)
                 self._found.add(found)
+                # It may be of before its relation had marks.
+                registry._take_names(self._module.registry())
+                if registry.name == "telemetry":
+                    registry._take_names(Registry(_RUNTIME))
                 self.registries[found] = registry
             else:
                 why = f"a text of fingerprint {found:016x}, expected {header.registry:016x}"
@@ -2108,13 +2288,13 @@ class Reader(_t.Generic[_E]):
                 state.note(header)
                 state.give_up(header.before, header)
 
-    def _read_labels(self) -> None:
-        """Reads the labels of a stream before its events: an event's label may stand behind it."""
-        of_labels = [block for block in self._blocks if self._has_labels(block.header)]
-        of_labels.sort(key=_place)
+    def _read_names(self) -> None:
+        """Reads the names of a stream before its events: what tells an event's may stand behind it."""
+        of_names = [block for block in self._blocks if self._has_names(block.header)]
+        of_names.sort(key=_place)
         before: _t.Optional[tuple[_LaneState, int, int]] = None
         time, slots = 0, [0]
-        for block in of_labels:
+        for block in of_names:
             header, state = block.header, block.lane
             payload = self._load(block)
             unpacked = "" if isinstance(payload, _Damage) else _unpacked(header, payload)
@@ -2133,38 +2313,14 @@ class Reader(_t.Generic[_E]):
             found: list[_t.Any] = []
             padded = payload + _PADDING
             _, time, _, _, _ = decode(padded, padded, 0, header.events, time, slots, None, int, found)
-            if registry.name != "telemetry" and state.session._pointers is None:
-                state.session._pointers = {}
             for code, ticks, *values in found:
-                self._label(state.session, registry, registry._by_code[code], ticks, values)
+                for mark in registry._marks[code]:
+                    said = mark, registry._apart, ticks, values[mark.of], values[mark.by]
+                    self._name_room = state.session._note(*said, self._name_room)
 
-    def _has_labels(self, header: _Header) -> bool:
+    def _has_names(self, header: _Header) -> bool:
         registry = self.registries.get(header.registry)
-        if registry is None:
-            return False
-        kind = registry._kind(header.kind)
-        return kind is not None and (registry.name, kind.name) in _LABELS
-
-    def _label(
-        self, session: Session, registry: Registry, event: _Form, ticks: int, values: list[_t.Any]
-    ) -> None:
-        first = [(param.sort, param.count) for param in event.params[:2]]
-        # The MPS's labels are words.
-        label = ("label" if registry.name == "telemetry" else "word", 0)
-        if first == [label, ("string", 0)]:
-            text = values[1].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-            known = session._labels.get(values[0])
-            room = _LABEL_ENTRY + len(text.encode())
-            if (known is None or known.text != text) and room <= self._label_room:
-                self._label_room -= room
-                ref = session._labels[values[0]] = LabelRef(values[0])
-                ref.text = text
-        elif first in ([("addr", 0), label], [("pointer", 0), label]):
-            apart = session._pointers if first[0][0] == "pointer" and registry.name != "telemetry" else None
-            names = (session._names if apart is None else apart).setdefault(values[0], {})
-            if names.get(ticks) != values[1] and self._label_room >= _LABEL_ENTRY:
-                self._label_room -= _LABEL_ENTRY
-                names[ticks] = values[1]
+        return registry is not None and registry._gives_names(header.kind)
 
     # Parts of blocks.
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::{Events, Filter, Index, Order, RUNTIME_REGISTRY, Reader};
+use telemetry_decode::{Events, Filter, Index, Order, RUNTIME_REGISTRY, Reader, take_names};
 use telemetry_schema::{LoadCause, LoadError, Registry, parse_embedded};
 
 use crate::exit::{Failure, report};
@@ -91,11 +91,13 @@ impl RegistryArgs {
     pub(crate) fn load(&self) -> Result<Vec<Given>, Failure> {
         let mut registries = Vec::new();
         for path in &self.registry {
-            let registry = match telemetry_schema::load(path) {
+            let mut registry = match telemetry_schema::load(path) {
                 Ok(relation) => relation.registry,
                 Err(error) => own(&error)
                     .ok_or_else(|| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?,
             };
+            // It may be of before its relation had marks.
+            take_names(&mut registry, telemetry_foreign::relation);
             registries.push(Given { path: path.clone(), registry });
         }
         Ok(registries)
@@ -253,6 +255,7 @@ impl Inputs {
 
     /// A reader that knows the registries that were named.
     pub(crate) fn with_registries<'s>(&self, reader: Reader<'s>) -> Reader<'s> {
+        let reader = reader.relations(telemetry_foreign::relation);
         self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }
 }

@@ -3,6 +3,7 @@
 use telemetry_format::Cursor;
 use telemetry_schema::{self as schema, Count, Kind, Registry};
 
+use crate::labels::Called;
 use crate::packing::Packing;
 use crate::registries::KnownRegistry;
 use crate::session::Session;
@@ -87,13 +88,13 @@ impl<'a> Event<'a> {
         self.session.labels.string(number)
     }
 
-    /// The number of the name that an address had when the event was emitted, if it had one.
-    pub fn name_of(&self, address: u64) -> Option<u64> {
+    /// What an address was called when the event was emitted, if it had a name.
+    pub fn name_of(&self, address: u64) -> Option<Called<'a>> {
         self.session.labels.name_of(address, self.ticks)
     }
 
-    /// The number of the name that a value had when the event was emitted, if it is an address or a pointer and had one.
-    pub fn name_of_value(&self, value: &Value<'_>) -> Option<u64> {
+    /// What a value was called when the event was emitted, if it is an address or a pointer and had a name.
+    pub fn name_of_value(&self, value: &Value<'_>) -> Option<Called<'a>> {
         self.session.labels.name_of_value(value, self.ticks)
     }
 

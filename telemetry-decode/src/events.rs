@@ -253,8 +253,8 @@ impl Feed<'_> {
                         let lane = decoder.lane(&block.header);
                         let last = block.header.flags & flags::LAST != 0;
                         let want = decoder.want(lane, &Stretch::from(&block.header), last);
-                        if decoder.known.has_labels(block.header.registry, block.header.kind) {
-                            decoder.known.labels_block(lane, &block.header, block.payload);
+                        if decoder.known.has_names(block.header.registry, block.header.kind) {
+                            decoder.known.names_block(lane, &block.header, block.payload);
                         }
                         *header_len = block.header.header_len.into();
                         let range = block.at..block.at + block.header.block_len();

@@ -10,7 +10,9 @@ use crate::clock::Clock;
 use crate::completeness::{MAX_LISTED, Reason};
 use crate::compression::unpack;
 use crate::filter::Filter;
-use crate::labels::{self, LabelLane, Labels, are_labels};
+use crate::labels::{self, Labels};
+use crate::marks::{Relations, take_names};
+use crate::namings::NameLane;
 use crate::registries::KnownRegistry;
 use crate::session::{Facts, Session};
 use crate::texts::{self, Text, Texts};
@@ -27,9 +29,13 @@ pub(crate) struct Known {
     moments: Vec<Moments>,
     /// Events that the stream was given of each session, as its sync blocks count them; 0 is not said.
     pub(crate) given: Vec<u64>,
-    label_lanes: HashMap<u32, LabelLane>,
-    /// Bytes that are left for labels.
-    label_room: usize,
+    name_lanes: HashMap<u32, NameLane>,
+    /// Bytes that are left for names.
+    name_room: usize,
+    /// Who knows relations of which a stream may have an older version.
+    relations: Relations,
+    /// Those that the caller added and that have marks of names.
+    marked: Vec<Registry>,
     session_ids: HashMap<u64, usize>,
     registry_ids: HashMap<u64, usize>,
     /// The whole stream is looked through before its times are used.
@@ -44,7 +50,7 @@ struct Moments {
 }
 
 impl Known {
-    pub(crate) fn new(looks_ahead: bool) -> Known {
+    pub(crate) fn new(looks_ahead: bool, relations: Relations) -> Known {
         Known {
             sessions: Vec::new(),
             registries: Vec::new(),
@@ -53,8 +59,10 @@ impl Known {
             whole: Vec::new(),
             moments: Vec::new(),
             given: Vec::new(),
-            label_lanes: HashMap::new(),
-            label_room: labels::ROOM,
+            name_lanes: HashMap::new(),
+            name_room: labels::ROOM,
+            relations,
+            marked: Vec::new(),
             session_ids: HashMap::new(),
             registry_ids: HashMap::new(),
             looks_ahead,
@@ -165,8 +173,9 @@ impl Known {
             Text::Whole(text) => (text, true),
         };
         match read_registry(header.registry, &text) {
-            Ok(registry) => {
+            Ok(mut registry) => {
                 self.texts.forget(header);
+                self.mark(&mut registry);
                 let found = KnownRegistry::new(header.registry, registry, Some(at), filter);
                 match known {
                     Some(index) => self.registries[index] = found,
@@ -177,24 +186,28 @@ impl Known {
         }
     }
 
-    /// True if the events of a lane are labels.
-    pub(crate) fn has_labels(&self, registry: u64, kind: u8) -> bool {
-        self.registry(registry).is_some_and(|index| are_labels(&self.registries[index], kind))
+    /// True if a lane has events that give names.
+    pub(crate) fn has_names(&self, registry: u64, kind: u8) -> bool {
+        self.registry(registry).is_some_and(|index| self.registries[index].namings.has_kind(kind))
     }
 
-    /// Takes the labels of a part of a lane that [`Known::has_labels`].
-    pub(crate) fn labels_block(&mut self, lane: u32, header: &Header, payload: &[u8]) {
+    /// Takes the names of a part of a lane that [`Known::has_names`].
+    pub(crate) fn names_block(&mut self, lane: u32, header: &Header, payload: &[u8]) {
         let session = self.session(header);
         let Some(registry) = self.registry(header.registry) else { return };
         let Ok((header, payload)) = unpack(header, payload) else { return };
         let (registry, labels) = (&self.registries[registry], &mut self.sessions[session].labels);
-        let reader = self.label_lanes.entry(lane).or_default();
-        reader.read(registry, &header, &payload, labels, &mut self.label_room);
+        let reader = self.name_lanes.entry(lane).or_default();
+        reader.read(registry, &header, &payload, labels, &mut self.name_room);
     }
 
     /// Adds a registry that the caller has, unless one of its fingerprint is known.
-    pub(crate) fn add_registry(&mut self, registry: Registry, filter: &Filter) {
+    pub(crate) fn add_registry(&mut self, mut registry: Registry, filter: &Filter) {
         let fingerprint = registry.fingerprint();
+        self.mark(&mut registry);
+        if registry.gives_names() {
+            self.marked.push(registry.clone());
+        }
         if self.registry(fingerprint).is_none() {
             self.add(KnownRegistry::new(fingerprint, registry, None, filter));
         }
@@ -211,6 +224,12 @@ impl Known {
         self.given.push(0);
         self.whole.push(true);
         self.sessions.push(session);
+    }
+
+    /// Gives a registry without marks of names those of a later version.
+    fn mark(&self, registry: &mut Registry) {
+        self.marked.iter().for_each(|later| registry.take_names(later));
+        take_names(registry, self.relations);
     }
 
     fn add(&mut self, registry: KnownRegistry) {

@@ -15,6 +15,7 @@ use crate::index::{Index, IndexedBlock, scan};
 use crate::known::Known;
 use crate::load::Loader;
 use crate::log::{Log, LogFile, LogInput, Placed};
+use crate::marks::{self, Relations};
 use crate::read_lane::ReadLane;
 use crate::recover::{Recovered, recover};
 use crate::source::{Files, Source};
@@ -27,6 +28,7 @@ pub struct Reader<'s> {
     order: Order,
     filter: Filter,
     registries: Vec<Registry>,
+    relations: Relations,
     earlier: Vec<ReadLane>,
 }
 
@@ -124,6 +126,7 @@ impl<'s> Reader<'s> {
             order: Order::default(),
             filter: Filter::default(),
             registries: Vec::new(),
+            relations: marks::none,
             earlier: Vec::new(),
         }
     }
@@ -138,10 +141,17 @@ impl<'s> Reader<'s> {
         Reader { filter, ..self }
     }
 
-    /// Adds a registry for events whose own is not in the stream.
+    /// Adds a registry for events whose own is not in the stream. If it has marks `names`, older versions of it in
+    /// the stream that have none take them over.
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registries.push(registry);
         self
+    }
+
+    /// Tells who knows the newest versions of relations by name, whose marks `names` older versions in the stream
+    /// take over. The runtime's own is always known.
+    pub fn relations(self, relations: Relations) -> Self {
+        Reader { relations, ..self }
     }
 
     /// Goes on from earlier readers, of this stream when it was shorter, of its other segments, of a snapshot: events
@@ -159,9 +169,9 @@ impl<'s> Reader<'s> {
     /// # Errors
     /// Those of the input.
     pub fn events(self) -> io::Result<Events<'s>> {
-        let Reader { input, order, filter, registries, earlier } = self;
+        let Reader { input, order, filter, registries, relations, earlier } = self;
         let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
-        let mut decoder = decoder(looks_ahead, filter, registries);
+        let mut decoder = decoder(looks_ahead, filter, registries, relations);
         earlier.into_iter().for_each(|lane| decoder.earlier.add(lane));
         let source = match (input, order) {
             (Origin::Logs(logs), _) => return Events::of_logs(decoder, logs, order == Order::Time),
@@ -169,7 +179,7 @@ impl<'s> Reader<'s> {
             (input, _) => input.into_source()?,
         };
         let blocks = scan(&source, &mut decoder)?;
-        read_labels(&source, &blocks, &mut decoder)?;
+        read_names(&source, &blocks, &mut decoder)?;
         Ok(match order {
             Order::Stream => Events::listed(decoder, source, blocks),
             Order::Time => Events::merged(decoder, source, blocks),
@@ -196,7 +206,7 @@ impl<'s> Reader<'s> {
     /// Those of the input and of the output.
     pub fn recover(self, out: &mut dyn Write) -> io::Result<Recovered> {
         let source = self.input.into_source()?;
-        recover(&source, decoder(true, Filter::default(), self.registries), out)
+        recover(&source, decoder(true, Filter::default(), self.registries, self.relations), out)
     }
 
     /// True if it is one of logs of other systems.
@@ -210,7 +220,7 @@ impl<'s> Reader<'s> {
     /// Those of the input.
     pub fn index(self) -> io::Result<Index> {
         let source = self.input.into_source()?;
-        Index::of(&source, decoder(true, Filter::default(), self.registries))
+        Index::of(&source, decoder(true, Filter::default(), self.registries, self.relations))
     }
 }
 
@@ -230,26 +240,26 @@ impl<'s> Origin<'s> {
     }
 }
 
-/// Reads the labels of a stream before its events: an event's label may stand behind it.
-fn read_labels(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decoder) -> io::Result<()> {
-    let has_labels = |block: &&IndexedBlock| {
+/// Reads the names of a stream before its events: what tells an event's may stand behind it.
+fn read_names(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decoder) -> io::Result<()> {
+    let has_names = |block: &&IndexedBlock| {
         let key = &decoder.lanes[block.lane as usize].key;
-        decoder.known.has_labels(key.registry, key.kind)
+        decoder.known.has_names(key.registry, key.kind)
     };
-    let mut of_labels: Vec<_> = blocks.iter().filter(has_labels).collect();
-    of_labels.sort_by_key(|block| (block.lane, block.seq, block.offset, block.at));
+    let mut of_names: Vec<_> = blocks.iter().filter(has_names).collect();
+    of_names.sort_by_key(|block| (block.lane, block.seq, block.offset, block.at));
     let mut loader = Loader::default();
-    for block in of_labels {
+    for block in of_names {
         // Damage is told when the events are read.
         if let Ok(header) = loader.load(source, block)? {
-            decoder.known.labels_block(block.lane, &header, loader.payload(source));
+            decoder.known.names_block(block.lane, &header, loader.payload(source));
         }
     }
     Ok(())
 }
 
-fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>) -> Decoder {
-    let mut known = Known::new(looks_ahead);
+fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>, relations: Relations) -> Decoder {
+    let mut known = Known::new(looks_ahead, relations);
     for registry in registries {
         known.add_registry(registry, &filter);
     }

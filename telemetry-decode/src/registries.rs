@@ -5,6 +5,7 @@ use std::ops::Deref;
 use telemetry_schema::Registry;
 
 use crate::filter::{Filter, Name};
+use crate::namings::Namings;
 use crate::plan::Plan;
 
 /// A registry that events can be decoded with.
@@ -16,6 +17,7 @@ pub struct KnownRegistry {
     pub registry: Registry,
     /// Byte offset of the block that it was read from; none for one that the caller added.
     pub at: Option<u64>,
+    pub(crate) namings: Namings,
     pub(crate) plan: Plan,
     pub(crate) wanted: Wanted,
 }
@@ -23,7 +25,8 @@ pub struct KnownRegistry {
 impl KnownRegistry {
     pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
         let (plan, wanted) = (Plan::new(&registry), Wanted::new(fingerprint, &registry, filter));
-        KnownRegistry { fingerprint, registry, at, plan, wanted }
+        let namings = Namings::new(&registry);
+        KnownRegistry { fingerprint, registry, at, namings, plan, wanted }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::completeness::Completeness;
 use crate::event::{Event, Raw};
 use crate::events::Events;
 use crate::forms::{Account, Forms, Known};
+use crate::labels::Called;
 use crate::other_version::OtherForm;
 use crate::part::{Reading, Take};
 use crate::plan::EventPlan;
@@ -84,9 +85,9 @@ impl<E> At<'_, E> {
         self.session.labels.string(label.0)
     }
 
-    /// The number of the name that an address had when the event was emitted, if it had one.
-    pub fn name_of(&self, address: u64) -> Option<Label> {
-        self.session.labels.name_of(address, self.ticks).map(Label)
+    /// What an address was called when the event was emitted, if it had a name.
+    pub fn name_of(&self, address: u64) -> Option<Called<'_>> {
+        self.session.labels.name_of(address, self.ticks)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
 use telemetry_decode::{Events, Log};
+use telemetry_schema::Registry;
 
 use crate::gzip::{gunzip, is_gzip};
 use crate::written::Written;
@@ -101,6 +102,17 @@ impl Format {
             Format::Mono => mono::write(events, out),
         }
     }
+}
+
+/// The relation of the events of logs that give names, by its name: `mps` or `mono`. Streams may have been made of
+/// logs when it had no marks of that: [`telemetry_decode::Reader::relations`].
+pub fn relation(name: &str) -> Option<Registry> {
+    let known: fn() -> Registry = match name {
+        mps::NAME => mps::registry,
+        mono::NAME => mono::registry,
+        _ => return None,
+    };
+    Some(known())
 }
 
 /// Copies all that can be unpacked: what comes before broken compression is not lost. Gives how it is broken.

@@ -11,6 +11,6 @@ pub mod mps;
 mod run_id;
 mod written;
 
-pub use format::{Format, RECOGNIZED_BY};
+pub use format::{Format, RECOGNIZED_BY, relation};
 pub use gzip::is_gzip;
 pub use written::Written;

@@ -120,7 +120,7 @@
 //! What `names` says is for whatever shows pointers, addresses and labels: the value of the parameter is the name of
 //! what the other parameter of the event holds. The name is a `string`, a number that another event says the
 //! string of, or a pointer or address that is called so. A `label` stands for its string everywhere in the session, a
-//! `word` or an unsigned integer only where a mark of the same relation has it. What is a string, or is called as something
+//! `word` or an unsigned integer only where marks of the same relation have parameters of its name. What is a string, or is called as something
 //! else, is called so from the beginning on, what is a number from its event on; each until it gets another name.
 //! Where a relation names pointers and addresses, they have names apart, else what the one is called, the other
 //! is called ([`Registry::names_apart`]).

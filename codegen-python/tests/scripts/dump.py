@@ -49,8 +49,10 @@ def by_events(module, order, path, strict):
             value = getattr(event, name)
             text = shown(value, sort)
             if sort in ("P", "A"):
-                label = event.session.name_of(value, event.ticks)
-                text += "" if label is None else f"@{int(label)}"
+                look_up = event.session.name_of_pointer if sort == "P" else event.session.name_of
+                name = look_up(value, event.ticks)
+                if name is not None:
+                    text += f"@#{int(name)}" if name.text is None else f"@{name.text.encode().hex()}"
             values.append(text)
         desc = event.DESC
         head = f"{event.session.id:x} {event.thread} {event.lane.kind.code} {desc.code} {event.ticks} {event.time_ns}"

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use telemetry_decode::{Event, Order, Reader, Value};
+use telemetry_decode::{Called, Event, Order, Reader, Value};
 use telemetry_schema::Registry;
 
 use crate::python::{Module, Script, interpreters};
@@ -87,10 +87,15 @@ fn line(event: &Event<'_>) -> String {
     for value in event.values() {
         line.push(' ');
         line += &shown(event, &value);
-        if let Value::Pointer(address) | Value::Addr(address) = value
-            && let Some(number) = event.name_of(address)
-        {
-            let _ = write!(line, "@{number}");
+        match event.name_of_value(&value) {
+            Some(Called::Text(text)) => {
+                line.push('@');
+                text.bytes().for_each(|byte| line += &format!("{byte:02x}"));
+            }
+            Some(Called::Number(number)) => {
+                let _ = write!(line, "@#{number}");
+            }
+            None => {}
         }
     }
     line

@@ -17,6 +17,7 @@ mod python;
 
 mod damage;
 mod mps;
+mod names;
 mod same_events;
 mod typing;
 mod versions;

@@ -1,7 +1,6 @@
-//! Events that are labels, the runtime's and the MPS's, in one pair of tables.
+//! Events that are labels in one pair of tables, as the MPS has them; which they are, the marks of relations say.
 
-use telemetry_decode::LabelEvent;
-use telemetry_schema::{Event, Registry};
+use telemetry_schema::{Event, NameBy, Named, Naming, Registry};
 
 /// What an event is for labels. The order is that of the first tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,19 +21,19 @@ impl Role {
     }
 }
 
-/// What an event is for labels, if it is for them: an event of the runtime by its sorts, one of the MPS by its names.
-pub(super) fn role(registry: &Registry, event: &Event) -> Option<Role> {
-    match LabelEvent::of(registry, event) {
-        Some(LabelEvent::String) => return Some(Role::Intern),
-        Some(LabelEvent::Name) => return Some(Role::Label),
-        // The MPS keeps pointers apart, in a table as that of any event.
-        Some(LabelEvent::PointerName) => return None,
-        None => {}
-    }
-    let names: Vec<&str> = event.params.iter().map(|param| param.name.as_str()).collect();
-    match (event.name.as_str(), &names[..]) {
-        ("Intern", ["stringId" | "string_id", "string"]) => Some(Role::Intern),
-        ("Label", ["address", "stringId" | "string_id"]) => Some(Role::Label),
-        _ => None,
-    }
+/// What an event is for labels, and its mark, if that is all that it is. Numbers that are a relation's own are in
+/// these tables if its events are called so, as the MPS's are.
+pub(super) fn role(registry: &Registry, event: &Event) -> Option<(Role, Naming)> {
+    let mut namings = event.namings();
+    let (Some(naming), None) = (namings.next(), namings.next()) else { return None };
+    let role = match (naming.named, naming.name) {
+        (Named::Label | Named::Number, NameBy::Text) => Role::Intern,
+        // Where pointers are called otherwise than addresses, they have a table as any event.
+        (Named::Pointer, _) if registry.names_apart() => return None,
+        (Named::Pointer | Named::Addr, NameBy::Label | NameBy::Number) => Role::Label,
+        _ => return None,
+    };
+    let is_own = naming.named == Named::Number || naming.name == NameBy::Number;
+    let is_called_so = role.table().strip_prefix("EVENT_") == Some(&*event.name);
+    (!is_own || is_called_so).then_some((role, naming))
 }

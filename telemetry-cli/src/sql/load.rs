@@ -12,7 +12,7 @@ use super::insert::Insert;
 use super::log_lanes::LogLanes;
 use super::schema::Schema;
 use super::tables::{COMMON, quoted};
-use super::{interrupt, record, value};
+use super::{interrupt, names, record, value};
 use crate::exit::{Failure, report};
 use crate::input::cannot_read;
 use crate::progress::Step;
@@ -311,6 +311,7 @@ impl<'t, 'd> Load<'t, 'd> {
             self.connection
                 .execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} ({by})"))?;
         }
+        names::fill(self.connection, self.schema, self.serial)?;
         self.schema.settle(self.connection)?;
         if self.events > 0 {
             self.connection.execute(

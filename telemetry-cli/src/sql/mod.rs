@@ -10,6 +10,7 @@ mod interrupt;
 mod labels;
 mod load;
 mod log_lanes;
+mod names;
 mod record;
 mod schema;
 mod tables;

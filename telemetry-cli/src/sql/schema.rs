@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
-use telemetry_decode::RUNTIME_REGISTRY;
+use telemetry_decode::{RUNTIME_REGISTRY, take_names};
 use telemetry_schema::{Registry, Version, parse_embedded};
 
 use super::tables::{Place, Tables, quoted};
@@ -58,9 +58,10 @@ impl Schema {
         let mut rows = connection.prepare("SELECT text FROM registry ORDER BY serial")?;
         for text in rows.query_map([], |row| row.get::<_, String>(0))? {
             let text = text?;
-            let registry = parse_embedded(&text).map_err(|invalid| {
+            let mut registry = parse_embedded(&text).map_err(|invalid| {
                 rusqlite::Error::ToSqlConversionFailure(invalid.render("table registry", &text).into())
             })?;
+            take_names(&mut registry, telemetry_foreign::relation);
             schema.note(registry.fingerprint(), registry);
         }
         Ok(schema)

@@ -133,12 +133,13 @@ impl Tables {
     fn place(&mut self, registry: &Registry, event: &Event) -> Place {
         let role = labels::role(registry, event);
         let table = match role {
-            Some(role) => role as usize,
+            Some((role, _)) => role as usize,
             None => self.table(registry, event),
         };
         let columns = event.params.iter().enumerate().map(|(index, param)| match role {
             // The two parameters that make a label, whatever they are called.
-            Some(_) if index < 2 => index,
+            Some((_, naming)) if index == naming.of => 0,
+            Some((_, naming)) if index == naming.by => 1,
             _ => self.list[table].column(param, &param::name(registry, &param.name)),
         });
         Place { table, columns: columns.collect() }

@@ -1,9 +1,9 @@
 //! Views: labels and names beside numbers, and the events of all tables.
 
 use rusqlite::Connection;
-use telemetry_decode::RUNTIME_REGISTRY;
 use telemetry_schema::{Count, Sort, Type, TypeForm};
 
+use super::names;
 use super::schema::{Known, Schema};
 use super::tables::{COMMON, Column, Table, literal, quoted};
 
@@ -59,21 +59,23 @@ pub(super) fn all(connection: &Connection, schema: &Schema) -> rusqlite::Result<
 
 /// The names of addresses, from whichever table has them.
 fn label(schema: &Schema) -> String {
-    let mut of =
-        vec!["SELECT session, address, \"stringId\", time, time_ns, log_serial FROM EVENT_Label".to_string()];
-    // The MPS keeps pointers apart.
-    for table in schema.tables.list.iter().filter(|table| table.name == "EVENT_LabelPointer") {
-        if let [pointer, number] = &table.columns[..] {
-            let (pointer, number) = (quoted(&pointer.name), quoted(&number.name));
-            of.push(format!(
-                "SELECT session, {pointer}, {number}, time, time_ns, log_serial FROM EVENT_LabelPointer"
-            ));
-        }
+    let columns = "session, address, \"stringId\", time, time_ns, log_serial";
+    let mut of = vec![format!("SELECT {columns}, NULL AS string, NULL AS alias FROM EVENT_Label")];
+    if names::has_some(schema) {
+        of.push(format!("SELECT {columns}, string, alias FROM name"));
     }
+    // What is called as something else is called as that was last.
+    let alias = match of.len() {
+        1 => "NULL",
+        _ => {
+            "(SELECT A.string FROM name AS A WHERE A.session IS L.session AND A.address = L.alias AND \
+             A.string IS NOT NULL ORDER BY A.time DESC LIMIT 1)"
+        }
+    };
     format!(
-        "CREATE VIEW label AS SELECT L.session, L.address, L.\"stringId\", (SELECT I.string FROM EVENT_Intern AS I \
-         WHERE I.session IS L.session AND I.\"stringId\" = L.\"stringId\" ORDER BY I.rowid DESC LIMIT 1) AS string, \
+        "CREATE VIEW label AS SELECT L.session, L.address, L.\"stringId\", coalesce(L.string, {}, {alias}) AS string, \
          L.time, L.time_ns, L.log_serial FROM ({}) AS L",
+        names::string_of("L"),
         of.join(" UNION ALL ")
     )
 }
@@ -107,25 +109,27 @@ fn named_column(schema: &Schema, table: usize, number: usize, column: &Column) -
     let param = forms.iter().find_map(|known| {
         let event = event_in(known, table)?;
         let place = known.places[event].columns.iter().position(|column| *column == number)?;
-        Some((known, &known.registry.events[event].params[place]))
+        let event = &known.registry.events[event];
+        let is_marked = event.namings().any(|naming| naming.of == place || naming.by == place);
+        Some((known, &event.params[place], is_marked))
     });
-    let Some((known, param)) = param.filter(|(_, param)| param.count == Count::One) else { return plain };
+    let Some((known, param, is_marked)) = param.filter(|(_, param, _)| param.count == Count::One) else {
+        return plain;
+    };
     match param.sort {
         Sort::Pointer | Sort::Addr => {
             let label = quoted(&format!("{}__label", column.name));
+            let sort = if param.sort == Sort::Pointer { 'P' } else { 'A' };
             vec![
                 format!("printf('0x%x', {value}) AS {name}"),
-                format!(
-                    "(SELECT string FROM label AS L WHERE L.session IS E.session AND L.address = {value} AND \
-                     L.time <= E.time ORDER BY L.time DESC LIMIT 1) AS {label}"
-                ),
+                format!("{} AS {label}", names::of_column(schema, sort, &value)),
             ]
         }
         Sort::Word | Sort::U64 => {
             vec![format!("CASE WHEN {value} < 0 THEN printf('%u', {value}) ELSE {value} END AS {name}")]
         }
-        // A label of the runtime's own tables is what gives the name.
-        Sort::Label if known.registry.name != RUNTIME_REGISTRY => vec![format!(
+        // One that gives or gets a name is a number.
+        Sort::Label if !is_marked => vec![format!(
             "coalesce((SELECT I.string FROM EVENT_Intern AS I WHERE I.session IS E.session AND \
              I.\"stringId\" = {value} ORDER BY I.rowid DESC LIMIT 1), {value}) AS {name}"
         )],

@@ -1,6 +1,6 @@
 //! Events as JSON: one object a line. docs/json.md describes the form, and `docs/event.schema.json` checks it.
 
-use telemetry_decode::{Event, Value};
+use telemetry_decode::{Called, Event, Value};
 use telemetry_schema::{Sort, Type, TypeForm};
 
 use super::keyed::{PerEvent, PerThread};
@@ -239,13 +239,13 @@ pub(crate) fn string_value(text: &[u8]) -> serde_json::Value {
 
 /// The names that addresses of the event have at its time, by address.
 fn names_of_addresses(out: &mut Vec<u8>, event: &Event<'_>) {
-    let mut named: Vec<(u64, u64)> = Vec::new();
+    let mut named: Vec<(u64, Called<'_>)> = Vec::new();
     let mut note = |value: &Value<'_>| {
         let (Value::Pointer(address) | Value::Addr(address)) = *value else { return };
-        if let Some(label) = event.name_of_value(value)
+        if let Some(name) = event.name_of_value(value)
             && !named.iter().any(|(known, _)| *known == address)
         {
-            named.push((address, label));
+            named.push((address, name));
         }
     };
     for value in event.values() {
@@ -254,14 +254,14 @@ fn names_of_addresses(out: &mut Vec<u8>, event: &Event<'_>) {
             value => note(&value),
         }
     }
-    for (index, (address, label)) in named.iter().enumerate() {
+    for (index, (address, name)) in named.iter().enumerate() {
         out.extend_from_slice(if index == 0 { b",\"names\":{" } else { b"," });
         out.extend_from_slice(b"\"0x");
         hex_lower(out, *address);
         out.extend_from_slice(b"\":");
-        match event.label(*label) {
-            Some(text) => string(out, text.as_bytes()),
-            None => decimal(out, *label),
+        match name {
+            Called::Text(text) => string(out, text.as_bytes()),
+            Called::Number(number) => decimal(out, *number),
         }
     }
     if !named.is_empty() {

@@ -1,6 +1,6 @@
 //! Events for people, in columns: time, thread, kind, name, parameters.
 
-use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, Session, Value};
+use telemetry_decode::{Called, Event, Events, KnownRegistry, RUNTIME_REGISTRY, Session, Value};
 use telemetry_schema::Param;
 
 use super::keyed::{PerEvent, PerThread};
@@ -177,8 +177,8 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
         Value::Pointer(n) | Value::Addr(n) => {
             out.extend_from_slice(b"0x");
             hex_lower(out, n);
-            if let Some(number) = event.name_of_value(value) {
-                name_of(out, event, number);
+            if let Some(name) = event.name_of_value(value) {
+                name_of(out, name);
             }
         }
         Value::Label(n) => match event.label(n) {
@@ -211,12 +211,12 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
     }
 }
 
-/// The name of an address, of which the number of its label is known.
-fn name_of(out: &mut Vec<u8>, event: &Event<'_>, number: u64) {
+/// The name of an address, or the number of the label that is its name.
+fn name_of(out: &mut Vec<u8>, name: Called<'_>) {
     out.extend_from_slice(b" [");
-    match event.label(number) {
-        Some(text) => escaped(out, text.as_bytes()),
-        None => {
+    match name {
+        Called::Text(text) => escaped(out, text.as_bytes()),
+        Called::Number(number) => {
             out.extend_from_slice(b"label ");
             decimal(out, number);
         }

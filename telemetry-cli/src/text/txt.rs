@@ -1,6 +1,6 @@
 //! The text of MPS's `mpseventtxt`.
 
-use telemetry_decode::{Event, Labels, Value};
+use telemetry_decode::{Called, Event, Labels, Value};
 use telemetry_foreign::mps;
 use telemetry_schema::Type;
 
@@ -42,11 +42,11 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
 /// A value, and the name that it had at a clock reading, if it is an address that had one.
 pub(super) fn labelled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, labels: &Labels, ticks: u64) {
     scalar(out, value, ty);
-    let Some(number) = labels.name_of_value(value, ticks) else { return };
+    let Some(name) = labels.name_of_value(value, ticks) else { return };
     out.push(b'[');
-    match labels.string(number) {
-        Some(text) => quoted::quoted(out, text.as_bytes()),
-        None => {
+    match name {
+        Called::Text(text) => quoted::quoted(out, text.as_bytes()),
+        Called::Number(number) => {
             out.extend_from_slice(b"unknown label ");
             hex(out, number);
         }

@@ -1,7 +1,7 @@
 //! The text of MPS's `mpseventtxt` from lines of `cnv` text, whose relations are known from elsewhere.
 
-use telemetry_decode::{LabelEvent, Labels, Value};
-use telemetry_schema::{Count, Event, Registry};
+use telemetry_decode::{Labels, Mark, Namings, Said, Value};
+use telemetry_schema::{Count, Event, NameBy, Registry};
 
 use super::cnv_line::{CnvLine, Wrong};
 use super::{param, txt};
@@ -12,8 +12,8 @@ const LABEL_ROOM: usize = 32 << 20;
 /// Makes `txt` lines of `cnv` lines, which come by time, so that a label is known before what it names.
 pub(crate) struct TxtOfCnv<'r> {
     registries: &'r [Registry],
-    /// By registry and event.
-    roles: Vec<Vec<Option<LabelEvent>>>,
+    /// By registry.
+    namings: Vec<Namings>,
     labels: Labels,
     label_room: usize,
     scratch: Vec<u8>,
@@ -22,15 +22,14 @@ pub(crate) struct TxtOfCnv<'r> {
 impl<'r> TxtOfCnv<'r> {
     /// For events of these registries, the first of which that has a code counts.
     pub(crate) fn new(registries: &'r [Registry]) -> Self {
-        let roles = |registry: &Registry| {
-            registry.events.iter().map(|event| LabelEvent::of(registry, event)).collect::<Vec<_>>()
-        };
-        let roles: Vec<_> = registries.iter().map(roles).collect();
-        let mut labels = Labels::default();
-        if roles.iter().flatten().any(|role| *role == Some(LabelEvent::PointerName)) {
-            labels.keep_pointers_apart();
+        let namings = registries.iter().map(Namings::new).collect();
+        TxtOfCnv {
+            registries,
+            namings,
+            labels: Labels::default(),
+            label_room: LABEL_ROOM,
+            scratch: Vec::new(),
         }
-        TxtOfCnv { registries, roles, labels, label_room: LABEL_ROOM, scratch: Vec::new() }
     }
 
     /// Appends the line of a `cnv` line; a code that no registry has is an unknown event, as to `mpseventtxt`. Nothing is
@@ -55,8 +54,9 @@ impl<'r> TxtOfCnv<'r> {
             return Ok(());
         };
         let event = &registry.events[index];
-        if let Some(role) = self.roles[which][index] {
-            self.label(line.clone(), ticks, registry, event, role)?;
+        for mark in 0..self.namings[which].of_event(index).len() {
+            let mark = self.namings[which].of_event(index)[mark];
+            self.name(line.clone(), ticks, registry, event, &mark)?;
         }
         txt::head(out, ticks, code, &event.name);
         for param in &event.params {
@@ -90,33 +90,40 @@ impl<'r> TxtOfCnv<'r> {
         Ok(())
     }
 
-    /// Takes what an event says of labels. Its line is read to the end, so that a wrong one says nothing.
-    fn label(
+    /// Takes what an event says by a mark. Its line is read to the end, so that a wrong one says nothing.
+    fn name(
         &mut self,
         mut line: CnvLine<'_>,
         ticks: u64,
         registry: &Registry,
         event: &Event,
-        role: LabelEvent,
+        mark: &Mark,
     ) -> Result<(), Wrong> {
-        let (mut numbers, mut string) = (Vec::new(), Vec::new());
-        for param in &event.params {
+        let (mut of, mut by, mut text) = (0, 0, Vec::new());
+        for (index, param) in event.params.iter().enumerate() {
             line.space(&param.name)?;
-            match line.value(param.sort, registry.repr(param.sort), &mut self.scratch)? {
-                Value::String(text) => string = text.0.to_vec(),
-                value => numbers.push(value.number().unwrap_or_default() as u64),
+            let mut element = 0;
+            while param.count != Count::One && line.has_element(element)? {
+                line.value(param.sort, registry.repr(param.sort), &mut self.scratch)?;
+                element += 1;
+            }
+            if param.count != Count::One {
+                continue;
+            }
+            let value = line.value(param.sort, registry.repr(param.sort), &mut self.scratch)?;
+            let bits = value.number().unwrap_or_default() as u64;
+            if index == mark.naming.of {
+                of = bits;
+            } else if index == mark.naming.by {
+                by = bits;
+                if let Value::String(said) = value {
+                    text = said.0.to_vec();
+                }
             }
         }
         line.end(&event.name)?;
-        let (labels, room) = (&mut self.labels, &mut self.label_room);
-        match (role, &numbers[..]) {
-            (LabelEvent::String, [number, ..]) => labels.define(*number, &string, room),
-            (LabelEvent::Name, [address, number, ..]) => labels.name(*address, ticks, *number, room),
-            (LabelEvent::PointerName, [pointer, number, ..]) => {
-                labels.name_pointer(*pointer, ticks, *number, room);
-            }
-            _ => {}
-        }
+        let said = if mark.naming.name == NameBy::Text { Said::Text(&text) } else { Said::Bits(by) };
+        mark.note(ticks, of, said, &mut self.labels, &mut self.label_room);
         Ok(())
     }
 }

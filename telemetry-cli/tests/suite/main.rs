@@ -20,6 +20,9 @@ mod hostile_logs;
 mod json;
 mod listen;
 mod mono;
+#[expect(dead_code, reason = "whole logs are made of them")]
+#[path = "../../../telemetry-foreign/tests/suite/mono/made.rs"]
+mod mono_made;
 mod mps;
 #[path = "../../../telemetry-foreign/tests/suite/mps/made.rs"]
 mod mps_made;

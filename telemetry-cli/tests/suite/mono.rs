@@ -1,6 +1,10 @@
 //! Logs of the Mono log profiler by the command.
 
+use std::path::Path;
+
+use crate::mono_made;
 use crate::run::Folder;
+use crate::sql;
 
 /// A log of data version 1 with one buffer: a walk of the heap begins, and something unknown.
 pub(crate) fn log(unknown: &[u8]) -> Vec<u8> {
@@ -57,5 +61,83 @@ fn a_database_is_not_said_to_have_what_it_has_not() {
         let database = rusqlite::Connection::open(folder.path("mono.db")).unwrap();
         let found: i64 = database.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).unwrap();
         assert_eq!(found, events);
+    }
+}
+
+/// A folder with logs of both data versions and streams of them.
+fn logs_and_streams() -> Folder {
+    let folder = Folder::new().with("1.mlpd", mono_made::one()).with("17.mlpd", mono_made::seventeen());
+    for log in ["1", "17"] {
+        let run = folder.run(&format!("convert --to telemetry -o {log}.tel {log}.mlpd"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    folder
+}
+
+/// Lines in an order of their own: a log has events of one time in another than a stream of it.
+fn sorted(text: &[u8]) -> Vec<String> {
+    let mut lines: Vec<String> = String::from_utf8_lossy(text).lines().map(str::to_string).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn a_stream_shows_the_names_of_its_log() {
+    let folder = logs_and_streams();
+    // A log, and names that its events must have somewhere: of a method, a class, an image, by a vtable.
+    for (log, names) in [
+        ("1", &["[Prog:Main (string[])]", "[Näme.Inner<T>]", "[prog.exe]"][..]),
+        ("17", &["[Prog:Main ()]", "vtable:0x1030 [Name]", "[prog.exe]", "[Main]"]),
+    ] {
+        for command in ["print", "txt", "print --json"] {
+            let [of_log, of_stream] =
+                ["mlpd", "tel"].map(|end| folder.run(&format!("{command} {log}.{end}")));
+            assert_eq!((of_log.code, of_stream.code), (Some(0), Some(0)), "{}", of_stream.stderr);
+            assert_eq!(sorted(&of_stream.stdout), sorted(&of_log.stdout), "{command} of {log}");
+            let text = String::from_utf8_lossy(&of_stream.stdout).into_owned();
+            let missing = names.iter().find(|name| command == "print" && !text.contains(**name));
+            assert_eq!(missing, None, "{text}");
+        }
+    }
+}
+
+/// What `print --json` calls something in events of a name, in the order of time.
+fn called(folder: &Folder, file: &str, event: &str, param: &str) -> Vec<String> {
+    let run = folder.run(&format!("print --json --event {event} {file}"));
+    let lines = String::from_utf8(run.stdout).unwrap();
+    let name = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let value = line["params"][param].as_str().unwrap().to_string();
+        line["names"][&value].as_str().unwrap_or_default().to_string()
+    };
+    lines.lines().map(name).collect()
+}
+
+#[test]
+fn a_database_has_the_names_of_a_log() {
+    let folder = logs_and_streams();
+    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../registries/mono.toml");
+    for log in ["1", "17"] {
+        let cnv = folder.run(&format!("cnv {log}.tel"));
+        std::fs::write(folder.path(&format!("{log}.txt")), sorted(&cnv.stdout).join("\n") + "\n").unwrap();
+    }
+    for (log, event, param, least) in [
+        ("1", "MethodEnter", "method", 2),
+        ("1", "Alloc", "klass", 2),
+        ("1", "ClassLoad", "image", 1),
+        ("17", "VtableAlloc", "vtable", 1),
+        ("17", "MethodJit", "method", 1),
+    ] {
+        let expected = called(&folder, &format!("{log}.tel"), event, param);
+        assert!(expected.iter().filter(|name| !name.is_empty()).count() >= least, "{event}: {expected:?}");
+        let text = format!("--registry {} -i {log}.txt", relation.display());
+        for input in [format!("{log}.mlpd"), format!("{log}.tel"), text] {
+            let run = folder.run(&format!("sql -d -o names.db {input}"));
+            assert_eq!(run.code, Some(0), "{input}: {}", run.stderr);
+            let select = format!("SELECT coalesce({param}__label, '') FROM NAMED_{event} ORDER BY time");
+            assert_eq!(sql::rows(&folder.path("names.db"), &select), expected, "{event} of {input}");
+        }
+        let labels = sql::rows(&folder.path("names.db"), "SELECT DISTINCT string FROM label ORDER BY 1");
+        assert!(expected.iter().all(|name| name.is_empty() || labels.contains(name)), "{labels:?}");
     }
 }

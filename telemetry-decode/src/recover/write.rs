@@ -75,9 +75,9 @@ pub(super) fn write(
             header.header_len = HEADER_LEN as u16;
             let of_lane = told.entry(lane).or_default();
             *of_lane = of_lane.highest(&Told { lost: header.lost, withheld: header.withheld });
-            if decoder.known.has_labels(header.registry, header.kind) {
+            if decoder.known.has_names(header.registry, header.kind) {
                 header.payload_len = payload.len() as u32;
-                decoder.known.labels_block(lane, &header, &payload);
+                decoder.known.names_block(lane, &header, &payload);
             }
             (blocks, events) = (blocks + 1, events + u64::from(header.events));
             write_block(&mut out, header, &payload)?;
@@ -132,8 +132,9 @@ fn in_order(copies: &[Copy], decoder: &Decoder) -> Vec<Group> {
     groups.sort_by_cached_key(|group| {
         let first = &copies[group.copies.start];
         let key = &decoder.lanes[first.lane as usize].key;
-        let has_labels = decoder.known.has_labels(key.registry, key.kind);
-        (key.session, !has_labels, first.base_ticks, first.lane, first.seq)
+        // What is of no thread and gives names.
+        let is_labels = key.thread == 0 && decoder.known.has_names(key.registry, key.kind);
+        (key.session, !is_labels, first.base_ticks, first.lane, first.seq)
     });
     groups
 }

@@ -1,7 +1,7 @@
-//! Labels: strings and names of addresses, from the runtime's own events.
+//! Labels: strings and names of addresses, from the runtime's own events. What other events name is in `names.rs`.
 
 use telemetry_decode::__private::Source;
-use telemetry_decode::{At, Facts, Filter, Labels, Lane, Order, Reader, Text, Typed, Value, Writer};
+use telemetry_decode::{At, Called, Facts, Filter, Lane, Order, Reader, Text, Typed, Value, Writer};
 use telemetry_format::{Label, Malformed};
 use telemetry_schema::Registry;
 
@@ -56,8 +56,10 @@ fn an_address_has_its_name_of_the_time() {
                     }
                     let n = event.ticks / 10;
                     let names = [0x1000, 0x1001, 0x1002].map(|address| event.name_of(address));
-                    let (now, before) = (Some(n), n.checked_sub(1));
+                    let name = |n: u64| format!("name {n}");
+                    let (now, before) = (Some(name(n)), n.checked_sub(1).map(name));
                     let expected = if n % 2 == 0 { [now, before, None] } else { [before, now, None] };
+                    let expected = expected.each_ref().map(|name| name.as_deref().map(Called::Text));
                     assert_eq!(names, expected);
                     assert_eq!(event.label(n), Some(&*format!("name {n}")));
                     assert_eq!(event.label(99), None);
@@ -117,48 +119,11 @@ fn typed_events_have_labels() {
         let mut events = Reader::from_slice(&stream).order(order).typed::<Named>().unwrap();
         let see = |at: At<'_, (u64, Label)>| {
             let (pool, called) = at.event;
-            seen.push((at.label(called).map(str::to_string), at.name_of(pool)));
+            let name = at.name_of(pool).and_then(Called::text);
+            seen.push((at.label(called).map(str::to_string), name.map(str::to_string)));
         };
         events.for_each(see).unwrap();
-        assert_eq!(seen, [(Some("one".to_string()), None), (None, Some(Label(1)))], "{order:?}");
+        assert_eq!(seen, [(Some("one".to_string()), None), (None, Some("one".to_string()))], "{order:?}");
         assert_eq!(events.passed_over().total(), 2);
     }
-}
-
-/// A program's own relation cannot take the place of the runtime's.
-#[test]
-fn labels_are_the_runtimes_alone() {
-    let text =
-        include_str!("../../../telemetry-runtime/telemetry.toml").replacen("\"telemetry\"", "\"mine\"", 1);
-    let mut writer = Writer::new(Vec::new());
-    writer.session(1, &Facts::default(), 0, START).unwrap();
-    let mine = writer.registry(1, &telemetry_schema::parse(&text).unwrap()).unwrap();
-    let lane = Lane { session: 1, thread: 0, registry: mine };
-    writer.event(lane, 3, 1, &[Value::Addr(1), Value::Label(2)]).unwrap();
-    let stream = writer.finish().unwrap();
-    let mut events = Reader::from_slice(&stream).events().unwrap();
-    assert_eq!(events.next().unwrap().unwrap().name_of(1), None);
-}
-
-/// What is beyond the room for labels is not kept; what is kept stays.
-#[test]
-fn labels_are_bounded() {
-    let (mut labels, mut room) = (Labels::default(), 1_000);
-    labels.define(1, b"one", &mut room);
-    labels.name(7, 10, 1, &mut room);
-    let left = room;
-    for _ in 0..1_000 {
-        labels.define(1, b"one", &mut room);
-        labels.name(7, 10, 1, &mut room);
-    }
-    assert_eq!(room, left, "what is known takes no room");
-    for n in 2..1_000 {
-        labels.define(n, &[b'x'; 40], &mut room);
-        labels.name(n, n, n, &mut room);
-    }
-    assert!(labels.strings() + labels.names() < 1_000 / 64);
-    assert_eq!((labels.string(1), labels.name_of(7, 10)), (Some("one"), Some(1)));
-    let mut plenty = usize::MAX;
-    labels.define(5_000, b"\xff\xfe", &mut plenty);
-    assert_eq!(labels.string(5_000), Some("\u{fffd}\u{fffd}"));
 }

@@ -14,6 +14,7 @@ mod filter;
 mod hostile;
 mod labels;
 mod logs;
+mod names;
 mod order;
 mod recover;
 mod replay;

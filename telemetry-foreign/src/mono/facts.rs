@@ -1,6 +1,6 @@
 //! What a log says of its run and its threads, as facts of a session; and the way back.
 
-use telemetry_decode::{Facts, Labels};
+use telemetry_decode::{Called, Facts, Labels};
 
 use super::decode::Item;
 use super::header::FileHead;
@@ -72,7 +72,7 @@ pub(super) fn file_head(facts: &Facts) -> FileHead {
 pub(super) fn thread(id: u64, labels: &Labels) -> Facts {
     let mut facts = Facts::default();
     set_number(&mut facts, "tid", id);
-    if let Some(name) = labels.name_of(id, u64::MAX).and_then(|number| labels.string(number)) {
+    if let Some(name) = labels.name_of_pointer(id, u64::MAX).and_then(Called::text) {
         facts.set("name", name);
     }
     facts

@@ -1,6 +1,7 @@
 //! How events stand in a buffer: what the tables of the versions are made of, and a version's table made ready.
 
-use telemetry_schema::{Count, Registry, Sort};
+use telemetry_decode::Namings;
+use telemetry_schema::{Count, NameBy, Registry};
 
 use super::what::What;
 use super::{v1, v17};
@@ -147,6 +148,8 @@ pub(super) struct Layout {
     pub(super) call_kind: u8,
     /// By event: its index in the relation.
     indices: Vec<u32>,
+    /// Which of them give names.
+    pub(super) namings: Namings,
 }
 
 impl Layout {
@@ -154,6 +157,7 @@ impl Layout {
 
     /// The table of a version against the relation.
     pub(super) fn new(version: Version, registry: &Registry) -> Layout {
+        let namings = Namings::new(registry);
         let index = |name: &str| {
             registry.events.iter().position(|event| event.name == name).unwrap_or_default() as u32
         };
@@ -169,7 +173,7 @@ impl Layout {
                 call_kind = kind;
             }
             let most = most_elements(registry, event as usize);
-            let name = name_param(registry, event as usize);
+            let name = name_param(&namings, event as usize);
             entries.push(Entry { index: 0, row: *row, what, kind, most, name });
         }
         entries.sort_by_key(|entry| entry.row.code);
@@ -178,7 +182,7 @@ impl Layout {
             entry.index = index;
             first[usize::from(entry.row.code)] = index as u8;
         }
-        Layout { version, entries, first, calls, call_kind, indices }
+        Layout { version, entries, first, calls, call_kind, indices, namings }
     }
 
     /// The index of an event in the relation.
@@ -218,11 +222,9 @@ impl Layout {
 }
 
 /// The text by which an event names what its first parameter points to.
-fn name_param(registry: &Registry, event: usize) -> Option<u8> {
-    let params = &registry.events.get(event)?.params;
-    let is_name = |param: &telemetry_schema::Param| param.sort == Sort::String && param.name == "name";
-    let index = params.iter().position(is_name)?;
-    params.first().is_some_and(|first| first.sort == Sort::Pointer).then_some(index as u8)
+fn name_param(namings: &Namings, event: usize) -> Option<u8> {
+    let is_text = |mark: &&telemetry_decode::Mark| mark.naming.name == NameBy::Text && mark.naming.of == 0;
+    namings.of_event(event).iter().find(is_text).map(|mark| mark.naming.by as u8)
 }
 
 /// Most elements of each list of an event: what the relation allows.

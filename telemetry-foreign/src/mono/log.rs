@@ -280,7 +280,7 @@ impl Visit for Counted<'_> {
 
     fn event(&mut self, item: &Item<'_>) {
         self.count(item.event, (item.ticks, item.entry.kind));
-        self.run.names.take(item);
+        self.run.names.take(&self.layout.namings, item);
         if self.run.program.is_none() && matches!(item.what, What::ImageLoad | What::ImageDefine) {
             self.run.program = super::facts::program(item);
         }

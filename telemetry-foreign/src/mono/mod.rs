@@ -37,6 +37,9 @@ pub use log::MonoLog;
 pub use report::{ReportOptions, report};
 pub use write::write;
 
+/// The name of the registry.
+pub(crate) const NAME: &str = "mono";
+
 /// The relation as it stands in this crate.
 const REGISTRY: &str = include_str!("../../registries/mono.toml");
 

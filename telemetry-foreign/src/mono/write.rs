@@ -81,7 +81,7 @@ struct Open {
 
 impl Writer<'_> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if event.registry.registry.name != "mono" {
+        if event.registry.registry.name != super::NAME {
             self.written.leave_out("of other registries");
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Where the bytes of an event stand: C structures, little-endian, 64 bits.
 
-use telemetry_decode::{LabelEvent, Page};
+use telemetry_decode::{Mark, Namings, Page};
 use telemetry_schema::{Event, Registry, Sort};
 
 /// Bytes before the parameters: code and size of 16 bits each, 4 bytes that nobody writes, the clock.
@@ -37,7 +37,7 @@ pub(super) struct Form {
 /// What the reader takes from an event, beside its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    Label(LabelEvent),
+    Label(Mark),
     ClockSync,
     Init,
 }
@@ -79,7 +79,10 @@ impl Head {
 
 impl Layout {
     pub(super) fn new(registry: &Registry) -> Layout {
-        let forms: Vec<Form> = registry.events.iter().map(|event| Form::new(registry, event)).collect();
+        let namings = Namings::new(registry);
+        let events = registry.events.iter().enumerate();
+        let forms = events.map(|(index, event)| Form::new(registry, event, namings.of_event(index)));
+        let forms: Vec<Form> = forms.collect();
         let codes = registry.events.iter().map(|event| usize::from(event.code) + 1).max().unwrap_or(0);
         let mut by_code = vec![0; codes];
         for (index, event) in registry.events.iter().enumerate() {
@@ -102,7 +105,7 @@ impl Layout {
 }
 
 impl Form {
-    fn new(registry: &Registry, event: &Event) -> Form {
+    fn new(registry: &Registry, event: &Event, marks: &[Mark]) -> Form {
         let mut at = HEAD;
         let mut place = |size: usize| {
             at = at.next_multiple_of(size);
@@ -124,7 +127,8 @@ impl Form {
         let role = match event.name.as_str() {
             "EventClockSync" => Some(Role::ClockSync),
             "EventInit" => Some(Role::Init),
-            _ => LabelEvent::of(registry, event).map(Role::Label),
+            // Each names one thing.
+            _ => marks.first().copied().map(Role::Label),
         };
         Form { kind: registry.kind_of(event).bit, role, size, fields }
     }

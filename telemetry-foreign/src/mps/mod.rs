@@ -33,7 +33,7 @@ pub use write::write;
 use layout::{Head, Layout};
 
 /// The name of the registry, and the fact `format` of sessions.
-const NAME: &str = "mps";
+pub(crate) const NAME: &str = "mps";
 
 /// The relation of the MPS's events.
 const RELATION: &str = include_str!("../../registries/mps.toml");

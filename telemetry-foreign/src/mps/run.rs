@@ -1,6 +1,7 @@
 //! What a log says of one run of a program, gathered while it is looked through.
 
-use telemetry_decode::{Clock, Facts, LabelEvent, Labels, Session};
+use telemetry_decode::{Clock, Facts, Labels, Mark, Numbers, Said, Session};
+use telemetry_schema::NameBy;
 
 use super::layout::{Form, Role};
 use super::version;
@@ -49,7 +50,8 @@ pub(super) struct Run {
     version: Option<[u64; 3]>,
     clocks_per_sec: u64,
     pub(super) has_init: bool,
-    pub(super) is_named: bool,
+    /// The numbers of the string that names the MPS, once the log has had it.
+    pub(super) named_by: Option<Numbers>,
     /// Clock reading at the end of the last batch.
     batch_after: Option<u64>,
     /// Of the open batch: events, and by kind the earliest that is before the last batch's end.
@@ -62,12 +64,10 @@ pub(super) struct Run {
 impl Run {
     /// A run whose first bytes are these.
     pub(super) fn new(start: u64, first: &[u8]) -> Run {
-        let mut labels = Labels::default();
-        labels.keep_pointers_apart();
         Run {
             start,
             id: run_id(first),
-            labels,
+            labels: Labels::default(),
             label_room: LABEL_ROOM,
             first: None,
             earliest: 0,
@@ -76,7 +76,7 @@ impl Run {
             version: None,
             clocks_per_sec: CLOCKS_PER_SEC,
             has_init: false,
-            is_named: false,
+            named_by: None,
             batch_after: None,
             batch_events: 0,
             stale: [None; KINDS],
@@ -102,25 +102,30 @@ impl Run {
 
     /// Takes what an event says of the log itself.
     pub(super) fn own(&mut self, role: Role, form: &Form, ticks: u64, bytes: &[u8]) {
-        let (first, second) = (form.number(bytes, 0), form.number(bytes, 1));
-        let room = &mut self.label_room;
+        let number = |param| form.number(bytes, param);
         match role {
-            Role::Label(LabelEvent::String) => {
-                self.is_named |= first == version::STRING;
-                self.labels.define(first, form.string(bytes), room);
+            Role::Label(mark) => {
+                let of = number(mark.naming.of);
+                let said = match mark.naming.name {
+                    NameBy::Text => Said::Text(form.string(bytes)),
+                    _ => Said::Bits(number(mark.naming.by)),
+                };
+                if is_of_version(&mark, of) {
+                    self.named_by = Some(mark.numbers);
+                }
+                mark.note(ticks, of, said, &mut self.labels, &mut self.label_room);
             }
-            Role::Label(LabelEvent::Name) => self.labels.name(first, ticks, second, room),
-            Role::Label(LabelEvent::PointerName) => self.labels.name_pointer(first, ticks, second, room),
             Role::Init => {
                 self.has_init = true;
-                self.version = Some([first, second, form.number(bytes, 2)]);
-                let clocks = form.number(bytes, version::CLOCKS_PER_SEC);
+                self.version = Some([0, 1, 2].map(number));
+                let clocks = number(version::CLOCKS_PER_SEC);
                 self.clocks_per_sec = if clocks > 0 { clocks } else { CLOCKS_PER_SEC };
             }
             Role::ClockSync => {
-                let (start, _) = *self.sync.get_or_insert((ticks, first));
+                let units = number(0);
+                let (start, _) = *self.sync.get_or_insert((ticks, units));
                 if ticks > start && self.last_sync.is_none_or(|(last, _)| ticks > last) {
-                    self.last_sync = Some((ticks, first));
+                    self.last_sync = Some((ticks, units));
                 }
                 self.end_batch(ticks);
             }
@@ -133,7 +138,8 @@ impl Run {
         self.end_batch(u64::MAX);
         let mut facts = Facts::default();
         facts.set("format", super::NAME);
-        if let Some(text) = self.labels.string(version::STRING) {
+        let text = self.named_by.and_then(|numbers| self.labels.string_of(numbers, version::STRING));
+        if let Some(text) = text {
             version::describe(text, &mut facts);
         }
         if let Some([major, median, minor]) = self.version {
@@ -188,6 +194,11 @@ impl Run {
         self.batch_after = self.batch_after.max(Some(ticks));
         self.batch_events = 0;
     }
+}
+
+/// True if an event says the string that names the MPS, `of` being what it names.
+pub(super) fn is_of_version(mark: &Mark, of: u64) -> bool {
+    mark.naming.name == NameBy::Text && of == version::STRING
 }
 
 /// `KIND:FROM-UNTIL`, in hexadecimal, for each, with spaces between.

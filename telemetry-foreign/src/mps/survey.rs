@@ -3,13 +3,13 @@
 use std::io;
 use std::ops::Range;
 
-use telemetry_decode::{Cause, Damage, LabelEvent, LogBytes, Survey};
+use telemetry_decode::{Cause, Damage, LogBytes, Survey};
 use telemetry_schema::Event;
 
 use super::chain::{NEED, is_border, next_border};
 use super::extents::Cutter;
 use super::layout::{Form, HEAD, Head, Layout, Role};
-use super::run::Run;
+use super::run::{self, Run};
 use super::{Known, unknown, version};
 
 /// Bytes that are looked at together: the heads of some events of any size.
@@ -177,8 +177,10 @@ impl<'l> Walk<'l> {
         let Some(run) = self.runs.last() else { return true };
         match role {
             Role::Init => run.has_init,
-            Role::Label(LabelEvent::String) => run.is_named && form.number(event, 0) == version::STRING,
-            Role::Label(_) | Role::ClockSync => false,
+            Role::Label(mark) => {
+                run.named_by.is_some() && run::is_of_version(&mark, form.number(event, mark.naming.of))
+            }
+            Role::ClockSync => false,
         }
     }
 

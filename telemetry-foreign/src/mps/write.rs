@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use telemetry_decode::{Event, Events, LabelEvent, RUNTIME_REGISTRY, Value};
-use telemetry_schema::{self as schema, Count};
+use telemetry_decode::{Event, Events, RUNTIME_REGISTRY, Value};
+use telemetry_schema::{self as schema, Count, NameBy, Named, Naming};
 
 use super::layout::{Form, HEAD, MAX_STRING, Role};
 use super::pieces::Pieces;
 use super::run::{LATE, read_late};
-use super::{NAME, UNKNOWN_REGISTRY, has_names, known, unknown, version};
+use super::{NAME, UNKNOWN_REGISTRY, known, unknown, version};
 use crate::Written;
 
 /// Bytes of the MPS's buffer of a kind: when they are full, all kinds are written.
@@ -57,8 +57,8 @@ enum Plan {
     /// Index of the event of the MPS.
     Known(usize),
     Unknown,
-    /// A label of the runtime.
-    Label(LabelEvent),
+    /// A label, or an address that gets one.
+    Label(Naming),
     None(&'static str),
 }
 
@@ -87,18 +87,23 @@ fn plan(event: &Event<'_>) -> Plan {
     if event.registry.name == UNKNOWN_REGISTRY {
         return Plan::Unknown;
     }
-    if event.registry.name == RUNTIME_REGISTRY {
-        return match LabelEvent::of(event.registry, event.schema) {
-            Some(label) => Plan::Label(label),
-            None => Plan::None("of the runtime, of which the MPS has no like"),
-        };
-    }
     let own = known().registry.events.iter().position(|own| own.name == event.schema.name);
     match own.filter(|index| is_like(&known().registry.events[*index], event.schema)) {
         Some(index) => Plan::Known(index),
-        None if has_names(event.registry) => Plan::None("of another version of the MPS"),
-        None => Plan::None("that the MPS does not have"),
+        None if event.registry.name == NAME => Plan::None("of another version of the MPS"),
+        None => match event.schema.namings().find(is_label) {
+            Some(naming) => Plan::Label(naming),
+            None if event.registry.name == RUNTIME_REGISTRY => {
+                Plan::None("of the runtime, of which the MPS has no like")
+            }
+            None => Plan::None("that the MPS does not have"),
+        },
     }
+}
+
+/// True if a label gets its string, or something a label.
+fn is_label(naming: &Naming) -> bool {
+    naming.named == Named::Label || naming.name == NameBy::Label
 }
 
 /// True if an event has the parameters of another. Those of the MPS have sorts without a type.
@@ -169,14 +174,14 @@ impl<'o> Output<'o> {
         Ok(why.map_or(Ok(()), Err))
     }
 
-    /// A label of the runtime, whose addresses are all one: to the MPS an address may be a pointer, too.
-    fn label(&mut self, event: &Event<'_>, label: LabelEvent) -> io::Result<Result<(), &'static str>> {
-        let (Some(first), Some(second)) = (event.value(0), event.value(1)) else {
+    /// A label, whose addresses are all one: to the MPS an address may be a pointer, too.
+    fn label(&mut self, event: &Event<'_>, naming: Naming) -> io::Result<Result<(), &'static str>> {
+        let (Some(first), Some(second)) = (event.value(naming.of), event.value(naming.by)) else {
             return Ok(Err("of no form"));
         };
-        let names: &[&str] = match label {
-            LabelEvent::String => &["Intern"],
-            LabelEvent::Name | LabelEvent::PointerName => &["Label", "LabelPointer"],
+        let names: &[&str] = match naming.named {
+            Named::Label | Named::Number => &["Intern"],
+            Named::Pointer | Named::Addr => &["Label", "LabelPointer"],
         };
         for name in names {
             let index = known().registry.events.iter().position(|own| own.name == *name);

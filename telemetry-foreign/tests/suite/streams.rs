@@ -1,9 +1,15 @@
 //! Logs as streams of ours.
 
 use telemetry_decode::{Lane, Log, Order, Reader, Value, Writer};
+use telemetry_schema::Registry;
 
 /// The events of a log, by time, with all that it says of its sessions, without compression.
 pub(crate) fn of_log(log: &[u8], format: impl Log + 'static) -> Vec<u8> {
+    of_log_with(log, format, |_| {})
+}
+
+/// The same, of relations that were otherwise when it was made.
+pub(crate) fn of_log_with(log: &[u8], format: impl Log + 'static, change: impl Fn(&mut Registry)) -> Vec<u8> {
     let mut events = Reader::of_log(log, format).order(Order::Time).events().expect("readable");
     let mut writer = Writer::new(Vec::new()).long_runs();
     let mut ends = Vec::new();
@@ -14,7 +20,9 @@ pub(crate) fn of_log(log: &[u8], format: impl Log + 'static) -> Vec<u8> {
             writer.thread(session.id, *thread, facts).expect("a thread");
         }
         for known in events.registries() {
-            writer.registry(session.id, &known.registry).expect("a registry");
+            let mut registry = known.registry.clone();
+            change(&mut registry);
+            writer.registry(session.id, &registry).expect("a registry");
         }
         ends.push((session.id, ticks));
     }

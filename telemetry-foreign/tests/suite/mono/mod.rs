@@ -2,6 +2,7 @@
 
 mod hostile;
 mod made;
+mod names;
 mod read;
 mod real_tool;
 mod reference;

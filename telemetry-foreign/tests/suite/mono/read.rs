@@ -1,6 +1,6 @@
 //! Logs as events.
 
-use telemetry_decode::{Order, Reader};
+use telemetry_decode::{Called, Order, Reader};
 use telemetry_foreign::mono::{self, MonoLog};
 
 use super::{events, made};
@@ -27,8 +27,8 @@ fn addresses_have_names_before_the_log_says_them() {
     let mut names = Vec::new();
     while let Some(event) = events.next().unwrap() {
         if let ("MethodEnter" | "Alloc", Some(value)) = (event.name(), event.value(0)) {
-            let label = event.name_of(value.as_u64().unwrap()).and_then(|number| event.label(number));
-            names.push(label.unwrap_or("?").to_string());
+            let name = event.name_of_value(&value).and_then(Called::text);
+            names.push(name.unwrap_or("?").to_string());
         }
     }
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use telemetry_decode::{Filter, Order, Reader, Writer};
 use telemetry_foreign::{Written, mono};
+use telemetry_schema::Registry;
 
 use super::{debug, made, without_memory};
 use crate::streams;
@@ -9,6 +10,11 @@ use crate::streams;
 /// A log as a stream of ours, of its events by time.
 pub(crate) fn stream(log: &[u8]) -> Vec<u8> {
     streams::of_log(log, mono::MonoLog::new())
+}
+
+/// The same, of a relation that was otherwise.
+pub(crate) fn stream_with(log: &[u8], change: impl Fn(&mut Registry)) -> Vec<u8> {
+    streams::of_log_with(log, mono::MonoLog::new(), change)
 }
 
 /// Writes a stream's events as a log.

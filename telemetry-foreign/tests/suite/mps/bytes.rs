@@ -1,6 +1,6 @@
 //! Logs as they stand, against what `mpseventcnv` prints.
 
-use telemetry_decode::Order;
+use telemetry_decode::{Called, Numbers, Order};
 use telemetry_foreign::mps;
 
 use super::made;
@@ -50,11 +50,13 @@ fn a_small_log() {
     assert_eq!(session.clock.start_ticks(), 1_000);
     assert_eq!(session.clock.ns(1_000 + 3_980), 3_000_000);
     let labels = &session.labels;
-    assert_eq!(labels.string(2), Some("a \"pool\" \\ of mine"));
+    let numbers = Numbers::of("mps", "string_id");
+    let name = Some(Called::Text("a \"pool\" \\ of mine"));
+    assert_eq!(labels.string_of(numbers, 2), Some("a \"pool\" \\ of mine"));
     // Addresses and pointers are apart.
     let (address, pool) = (0x7f00_0000_1000, 0x5500_0000_2000);
-    assert_eq!((labels.name_of(address, 3_599), labels.name_of(address, 3_600)), (None, Some(2)));
-    assert_eq!(labels.name_of_pointer(pool, 9_000), Some(2));
+    assert_eq!((labels.name_of(address, 3_599), labels.name_of(address, 3_600)), (None, name));
+    assert_eq!(labels.name_of_pointer(pool, 9_000), name);
     assert_eq!((labels.name_of(pool, 9_000), labels.name_of_pointer(address, 9_000)), (None, None));
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use telemetry_decode::Order;
+use telemetry_decode::{Numbers, Order};
 use telemetry_foreign::mps::{self, MpsLog};
 
 use super::made::{
@@ -155,7 +155,8 @@ fn strings_that_are_none() {
     };
     let found = check(&bytes(b"\xff\xfe\xc3"));
     assert!(found.completeness.is_complete());
-    assert_eq!(found.sessions[0].labels.string(2), Some("\u{fffd}\u{fffd}\u{fffd}3456789"));
+    let strings = |number| found.sessions[0].labels.string_of(Numbers::of("mps", "string_id"), number);
+    assert_eq!(strings(2), Some("\u{fffd}\u{fffd}\u{fffd}3456789"));
     // A string that ends early does not fit the size, and neither does one without an end.
     for string in [&b"0\0"[..], b"0123456789xxxxxx"] {
         let found = check(&bytes(string));

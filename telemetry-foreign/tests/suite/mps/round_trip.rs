@@ -1,6 +1,6 @@
 //! Logs to streams and back.
 
-use telemetry_decode::{Facts, Lane, Order, Reader, Text, Value, Writer};
+use telemetry_decode::{Called, Facts, Lane, Numbers, Order, Reader, Text, Value, Writer};
 use telemetry_foreign::{Written, mps};
 
 use super::made::{self, Is::N, event, sync};
@@ -200,6 +200,7 @@ fn labels_of_the_runtime() {
     assert_eq!(written.events, 2);
     assert_eq!(written.left_out.values().sum::<u64>(), 2);
     let labels = &shown(&log, Order::Time).sessions[0].labels;
-    assert_eq!(labels.string(9), Some("nine"));
-    assert_eq!((labels.name_of(0x1000, 20), labels.name_of_pointer(0x1000, 20)), (Some(9), Some(9)));
+    assert_eq!(labels.string_of(Numbers::of("mps", "string_id"), 9), Some("nine"));
+    let name = Some(Called::Text("nine"));
+    assert_eq!((labels.name_of(0x1000, 20), labels.name_of_pointer(0x1000, 20)), (name, name));
 }

@@ -1,0 +1,226 @@
+//! Names that the marks of relations give: of what, from when on, and in streams from before the marks.
+
+use telemetry_decode::{
+    Called, Event, Facts, Filter, Labels, Lane, Namings, Order, Reader, Said, Text, Value, Writer,
+};
+use telemetry_schema::{Registry, parse, parse_embedded};
+
+use crate::labels::runtime;
+use crate::made::START;
+
+/// Every way in which a value can name another, and an event that shows what has a name.
+const NAMES: &str = include_str!("../names.toml");
+
+/// A stretch of events: `Show` of pointer and address, and names told.
+#[derive(Clone, Copy)]
+enum Told {
+    Show(u64, u64),
+    Named(u64, &'static str),
+    Alias(u64, u64),
+    Number(u64, &'static str),
+    Numbered(u64, u64),
+    CalledAddr(u64, &'static str),
+    /// An event of the runtime: a label of a string, and that of an address.
+    Intern(u64, &'static str),
+    LabelAddress(u64, u64),
+}
+
+use Told::*;
+
+/// A stream of these events, at the times 10, 20, and so on; each kind has a thread of its own.
+fn stream(registry: &Registry, told: &[Told]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).block_size(100);
+    writer.session(1, &Facts::default(), 0, START).unwrap();
+    let names = writer.registry(1, registry).unwrap();
+    let labels = writer.registry(1, &runtime()).unwrap();
+    let text = |text: &'static str| Value::String(Text::from(text));
+    let flags = [Value::Unsigned(1), Value::Unsigned(2)];
+    for (index, told) in told.iter().enumerate() {
+        let (code, values) = match *told {
+            Show(pointer, addr) => (1, vec![Value::Pointer(pointer), Value::Addr(addr)]),
+            Named(thing, name) => {
+                (2, vec![Value::Array((&flags[..]).into()), Value::Pointer(thing), text(name)])
+            }
+            Alias(thing, like) => (3, vec![Value::Pointer(thing), Value::Pointer(like)]),
+            Number(number, name) => (4, vec![Value::Word(number), text(name)]),
+            Numbered(number, thing) => (5, vec![Value::Word(number), Value::Pointer(thing)]),
+            CalledAddr(base, name) => (6, vec![Value::Addr(base), text(name)]),
+            Intern(label, name) => (2, vec![Value::Label(label), text(name)]),
+            LabelAddress(address, label) => (3, vec![Value::Addr(address), Value::Label(label)]),
+        };
+        let is_label = matches!(told, Intern(..) | LabelAddress(..));
+        let (thread, registry) = if is_label { (0, labels) } else { (1 + u32::from(code != 1), names) };
+        writer.event(Lane { session: 1, thread, registry }, code, index as u64 * 10 + 10, &values).unwrap();
+    }
+    writer.end(1, 1_000).unwrap();
+    writer.finish().unwrap()
+}
+
+/// What the pointers and addresses of `Show` are called, as `pointer/addr` each.
+fn shown(reader: Reader<'_>) -> String {
+    let mut out = Vec::new();
+    let mut events = reader.events().unwrap();
+    while let Some(event) = events.next().unwrap() {
+        if event.name() == "Show" {
+            let values: Vec<String> = event.values().map(|value| called(&event, &value)).collect();
+            out.push(values.join("/"));
+        }
+    }
+    assert!(events.completeness().is_complete());
+    out.join(" ")
+}
+
+fn called(event: &Event<'_>, value: &Value<'_>) -> String {
+    match event.name_of_value(value) {
+        None => "-".to_string(),
+        Some(Called::Text(text)) => text.to_string(),
+        Some(Called::Number(number)) => format!("#{number}"),
+    }
+}
+
+fn names() -> Registry {
+    parse(NAMES).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", NAMES)))
+}
+
+/// The relation without what names addresses: then pointers and addresses are one.
+fn names_of_pointers() -> Registry {
+    let text = NAMES.replace("sort = \"S\", names = \"base\"", "sort = \"S\"");
+    parse(&text).unwrap()
+}
+
+/// What is shown of events, in whichever way they are read, and whatever a filter leaves out.
+fn check(registry: &Registry, told: &[Told], expected: &str) {
+    let stream = stream(registry, told);
+    let shown_only = Filter { events: vec!["Show".into()], ..Filter::default() };
+    for order in [Order::Time, Order::Stream] {
+        for filter in [Filter::default(), shown_only.clone()] {
+            let reader = Reader::from_slice(&stream).order(order).filter(filter.clone());
+            assert_eq!(shown(reader), expected, "{order:?}");
+            let pipe = Reader::from_read(&stream[..]).filter(filter);
+            assert_eq!(shown(pipe), expected, "a pipe, by time");
+        }
+    }
+}
+
+#[test]
+fn a_string_names_from_the_beginning_on_until_another_does() {
+    let told = [Show(7, 7), Named(7, "one"), Show(7, 7), Named(7, "two"), Show(7, 8), Named(7, "")];
+    check(&names_of_pointers(), &told, "one/one one/one two/-");
+}
+
+#[test]
+fn what_is_called_as_something_else_is_that_from_the_beginning_on() {
+    let told = [Show(9, 0), Alias(9, 7), Show(9, 0), Named(7, "class"), Alias(5, 9), Alias(9, 9), Show(5, 0)];
+    check(&names_of_pointers(), &told[..4], "class/- class/-");
+    // Not farther than to the next one, nor round and round.
+    check(&names_of_pointers(), &told, "class/- class/- -/-");
+}
+
+#[test]
+fn a_number_names_from_its_event_on() {
+    let told = [
+        Show(7, 7),
+        Numbered(3, 7),
+        Show(7, 7),
+        Number(3, "three"),
+        Number(4, "four"),
+        Numbered(4, 7),
+        Show(7, 7),
+    ];
+    check(&names_of_pointers(), &told, "-/- three/three four/four");
+    check(&names_of_pointers(), &told[..3], "-/- #3/#3");
+}
+
+#[test]
+fn a_relations_own_numbers_are_no_labels() {
+    let told = [Intern(1, "label"), Number(1, "own"), LabelAddress(7, 1), Numbered(1, 8), Show(7, 8)];
+    check(&names_of_pointers(), &told, "label/own");
+}
+
+#[test]
+fn pointers_and_addresses_are_apart_where_a_relation_names_both() {
+    let told = [Named(7, "pointer"), CalledAddr(7, "addr"), Named(8, "other"), Show(7, 7), Show(8, 8)];
+    check(&names(), &told, "pointer/addr other/-");
+    // What another relation names is either; the last to be told counts.
+    let told = [Intern(1, "label"), Named(7, "pointer"), Show(7, 7), LabelAddress(7, 1), Show(7, 7)];
+    check(&names(), &told, "pointer/- label/label");
+}
+
+/// The text of a relation without its marks.
+fn without_marks(text: &str) -> Registry {
+    let mut registry = parse_embedded(text).unwrap();
+    registry.events.iter_mut().flat_map(|event| &mut event.params).for_each(|param| param.names = None);
+    registry
+}
+
+#[test]
+fn an_older_stream_is_named_by_a_later_relation() {
+    let told = [Named(7, "one"), Show(7, 0)];
+    let older = NAMES.replace("minor = 4", "minor = 1");
+    let later: fn(&str) -> Option<Registry> = |name| (name == "names").then(names);
+    // Its text, what names it, and what is shown.
+    let check = |text: &str, expected: &str| {
+        let stream = stream(&without_marks(text), &told);
+        assert_eq!(shown(Reader::from_slice(&stream)), "-/-", "nobody knows it");
+        assert_eq!(shown(Reader::from_slice(&stream).relations(later)), expected);
+        assert_eq!(shown(Reader::from_slice(&stream).registry(names())), expected);
+    };
+    check(NAMES, "one/-");
+    check(&older, "one/-");
+    check(&NAMES.replace("minor = 4", "minor = 5"), "-/-");
+    check(&NAMES.replace("major = 1", "major = 2"), "-/-");
+    check(&NAMES.replace("\"names\"\nversion", "\"mine\"\nversion"), "-/-");
+}
+
+/// Versions of the runtime's own relation without marks are known; another relation in its place is not.
+#[test]
+fn older_runtimes_are_known() {
+    let text = include_str!("../../../telemetry-runtime/telemetry.toml");
+    let check = |from: &str, to: &str, expected: Option<&str>| {
+        let mut writer = Writer::new(Vec::new());
+        writer.session(1, &Facts::default(), 0, START).unwrap();
+        let registry = writer.registry(1, &without_marks(&text.replacen(from, to, 1))).unwrap();
+        let lane = Lane { session: 1, thread: 0, registry };
+        writer.event(lane, 2, 1, &[Value::Label(2), Value::String(Text(b"two"))]).unwrap();
+        writer.event(lane, 3, 1, &[Value::Addr(1), Value::Label(2)]).unwrap();
+        let stream = writer.finish().unwrap();
+        let mut events = Reader::from_slice(&stream).events().unwrap();
+        assert_eq!(events.next().unwrap().unwrap().name_of(1), expected.map(Called::Text));
+    };
+    check("", "", Some("two"));
+    check("minor = 2", "minor = 0", Some("two"));
+    check("\"telemetry\"", "\"mine\"", None);
+    check("major = 1", "major = 2", None);
+}
+
+/// What is beyond the room for names is not kept; what is kept stays.
+#[test]
+fn names_are_bounded() {
+    let registry = names();
+    let namings = Namings::new(&registry);
+    let mark = |code| namings.of_event(registry.event_index(code).unwrap())[0];
+    let (called, number, numbered) = (mark(2), mark(4), mark(5));
+    let (mut labels, mut room) = (Labels::default(), 1_000);
+    let note_three = |labels: &mut Labels, room: &mut usize| {
+        number.note(0, 1, Said::Text(b"one"), labels, room);
+        numbered.note(10, 7, Said::Bits(1), labels, room);
+        called.note(10, 8, Said::Text(b"eight"), labels, room);
+    };
+    note_three(&mut labels, &mut room);
+    let left = room;
+    for _ in 0..1_000 {
+        note_three(&mut labels, &mut room);
+    }
+    assert_eq!(room, left, "what is known takes no room");
+    for n in 20..1_000 {
+        number.note(0, n, Said::Text(&[b'x'; 40]), &mut labels, &mut room);
+        numbered.note(n, n, Said::Bits(n), &mut labels, &mut room);
+        called.note(n, n, Said::Text(n.to_string().as_bytes()), &mut labels, &mut room);
+    }
+    assert!(labels.strings() + labels.names() < 1_000 / 64);
+    let names = [7, 8].map(|pointer| labels.name_of_pointer(pointer, 10));
+    assert_eq!(names, [Some(Called::Text("one")), Some(Called::Text("eight"))]);
+    let mut plenty = usize::MAX;
+    called.note(0, 5_000, Said::Text(b"\xff\xfe"), &mut labels, &mut plenty);
+    assert_eq!(labels.name_of_pointer(5_000, 0), Some(Called::Text("\u{fffd}\u{fffd}")));
+}
