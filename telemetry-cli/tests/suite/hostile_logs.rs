@@ -33,7 +33,8 @@ const COMMANDS: &[&str] = &[
 const MEMORY: usize = 600_000;
 const SECONDS: usize = 20;
 
-/// Runs a command on a log. It ends by itself, with 0, or with 1 and why.
+/// Runs a command on a log. It ends by itself, with 0, or with 1 and why; with 2 where gzip has so little to unpack
+/// that nothing tells what it is.
 #[track_caller]
 fn check(folder: &Folder, log: &[u8], format: &str, command: &str) -> Run {
     std::fs::write(folder.path("x.log"), log).unwrap();
@@ -44,6 +45,9 @@ fn check(folder: &Folder, log: &[u8], format: &str, command: &str) -> Run {
     limited.args(command.replace("FORMAT", &format).split_whitespace()).current_dir(folder.path(""));
     let run = run(&mut limited, &[]);
     let what = format!("{command}: {:?}: {}\n{}", run.code, run.stderr, log.escape_ascii());
+    if run.code == Some(2) && run.stderr.contains(" is compressed with gzip, expected ") {
+        return run;
+    }
     assert!(matches!(run.code, Some(0 | 1)), "{what}");
     let says_why = [" are damaged", " is empty, expected ", ": not a ", " not of GHC's ", "no valid block"];
     assert!(run.code == Some(0) || says_why.iter().any(|why| run.stderr.contains(why)), "{what}");
