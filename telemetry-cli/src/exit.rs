@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use crate::progress;
+use crate::{interrupt, progress};
 
 /// What `--help` says of exit codes.
 pub(crate) const HELP: &str = "\
@@ -15,6 +15,7 @@ Exit codes:
      that is too low for what changed, a name in a filter that nothing has; with --strict also events
      that were lost or are missing, and sessions that did not end in good order
   2  not done: wrong usage, an input that cannot be opened or read, an output that cannot be written
+An interrupted command removes what is not whole, and dies of the signal.
 
 Each command that reads streams ends with a verdict on their completeness on standard error.";
 
@@ -77,15 +78,12 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// The exit code of a command that was interrupted, as a shell names it.
-pub(crate) const INTERRUPTED: u8 = 130;
-
 /// The exit code of a command's result. Says why it failed.
 pub(crate) fn code(ended: Ended) -> ExitCode {
     match ended {
         Ok(Outcome::Clean) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
-        Err(Failure::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(Failure::Interrupted) => interrupt::end(),
         Err(Failure::Message(message)) => {
             report(message);
             ExitCode::from(2)

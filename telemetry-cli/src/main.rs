@@ -19,6 +19,7 @@ mod live;
 mod mps_programs;
 mod opening;
 mod output;
+mod pipe;
 #[cfg(unix)]
 mod process;
 mod progress;

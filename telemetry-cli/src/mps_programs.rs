@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::Cli;
-use crate::exit::{self, Ended, Failure, INTERRUPTED, Outcome};
+use crate::exit::{self, Ended, Failure, Outcome};
+use crate::interrupt;
 
 /// One of the programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Program {
         match ended {
             Ok(Outcome::Clean) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
             Ok(Outcome::Problems) => ExitCode::FAILURE,
-            Err(Failure::Interrupted) => ExitCode::from(INTERRUPTED),
+            Err(Failure::Interrupted) => interrupt::end(),
             Err(Failure::Message(message)) => {
                 exit::report(message);
                 ExitCode::FAILURE

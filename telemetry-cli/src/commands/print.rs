@@ -14,6 +14,7 @@ use crate::follow::Follow;
 use crate::input::display;
 use crate::interrupt;
 use crate::live::{self, Seen};
+use crate::pipe::Pipe;
 use crate::text::json::JsonPrinter;
 use crate::text::print::Printer;
 use crate::verdict::Verdict;
@@ -120,16 +121,21 @@ impl Args {
 
 /// What waits for more at its end.
 fn open_growing(path: &Path) -> Result<Box<dyn Read>, Failure> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdin().lock()));
-    }
     let failed = |error| Failure::new(format!("cannot read {}: {error}", display(path)));
+    let through = |pipe: std::io::Result<Pipe>| -> Result<Box<dyn Read>, Failure> {
+        let pipe = pipe.map_err(failed)?;
+        interrupt::stops(pipe.stopper());
+        Ok(Box::new(pipe))
+    };
+    if path.as_os_str() == "-" {
+        return through(Pipe::of(std::io::stdin()));
+    }
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return Err(failed(std::io::ErrorKind::IsADirectory.into()));
     }
     if !metadata.is_file() {
-        return Ok(Box::new(File::open(path).map_err(failed)?));
+        return through(File::open(path).and_then(Pipe::of));
     }
     let follow = Follow::open(path).map_err(failed)?;
     interrupt::stops(follow.stopper());

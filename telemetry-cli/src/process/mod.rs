@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::Failure;
 
 pub(crate) use answer::{Counters, Info, KindCounters, Masks, SinkCounters, State, Unknown};
-pub(crate) use native::{exists, terminate, user};
+pub(crate) use native::{die_of, exists, ignores, terminate, user};
 pub(crate) use pid::Pid;
 pub(crate) use talk::{NotTalking, silent};
 

@@ -35,6 +35,24 @@ pub(crate) fn terminate(child: u32) {
     }
 }
 
+/// True if whoever started this process had it ignore a signal, and nothing has changed that since.
+pub(crate) fn ignores(signal: i32) -> bool {
+    // SAFETY: zeros are an action, which is written over, and nothing is set.
+    unsafe {
+        let mut action: libc::sigaction = core::mem::zeroed();
+        libc::sigaction(signal, core::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Ends this process by a signal that ends processes; returns if the system does not let it.
+pub(crate) fn die_of(signal: i32) {
+    // SAFETY: from here on the signal does what it does by default, and nothing of ours is called.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
+
 /// Who made the socket listen that a stream is connected to.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::InterruptHandle;
 
-use crate::{exit, interrupt, progress};
+use crate::interrupt;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -31,9 +31,8 @@ pub(super) fn watch(connection: InterruptHandle) {
         connection.interrupt();
         // The main thread may be waiting for input.
         std::thread::sleep(PATIENCE);
-        progress::end();
         remove_unfinished();
-        std::process::exit(exit::INTERRUPTED.into());
+        interrupt::end();
     });
 }
 

@@ -1,6 +1,8 @@
 //! Inputs that cannot be opened and outputs that cannot be written.
 
 use std::io::{Read, Write};
+#[cfg(unix)]
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use crate::run::{Folder, run};
@@ -96,29 +98,58 @@ fn links_and_permissions_stay() {
     assert!(std::fs::metadata(folder.path("real.txt")).unwrap().len() > 100);
 }
 
-/// An interrupt while a file is written removes what there is of it.
-#[test]
+/// Starts a command that writes a file, sends a signal when a part of that is there, and then the rest of its input.
 #[cfg(unix)]
-fn an_interrupt_leaves_nothing_behind() {
-    let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
-    let mut child = folder.command("cnv - -o out.txt").stdin(Stdio::piped()).spawn().unwrap();
+fn signalled(folder: &Folder, command: &mut Command, signal: &str) -> std::process::ExitStatus {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     // As long as its input stays open the command waits for more, once it has seen what it is.
     let mut input = child.stdin.take().unwrap();
     input.write_all(&gc()[..100]).unwrap();
-    let entries = || std::fs::read_dir(folder.path("")).unwrap().count();
     let start = std::time::Instant::now();
-    while entries() < 3 && start.elapsed().as_secs() < 20 {
+    while entries(folder) < 3 && start.elapsed().as_secs() < 20 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    assert_eq!(entries(), 3);
+    assert_eq!(entries(folder), 3);
     // The handler is set right behind the file.
     std::thread::sleep(std::time::Duration::from_millis(200));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // Whoever has ended reads no more.
+    let _ = input.write_all(&gc()[100..]);
     drop(input);
-    assert_eq!(entries(), 2);
-    assert_eq!(std::fs::read_to_string(folder.path("out.txt")).unwrap(), "old");
+    child.wait().unwrap()
+}
+
+#[cfg(unix)]
+fn entries(folder: &Folder) -> usize {
+    std::fs::read_dir(folder.path("")).unwrap().count()
+}
+
+/// An interrupt while a file is written removes what there is of it, and is what the command dies of.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_nothing_behind() {
+    for (signal, number) in [("-INT", libc::SIGINT), ("-TERM", libc::SIGTERM), ("-HUP", libc::SIGHUP)] {
+        let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
+        let ended = signalled(&folder, &mut folder.command("cnv - -o out.txt"), signal);
+        assert_eq!(ended.signal(), Some(number), "{ended}");
+        assert_eq!(entries(&folder), 2);
+        assert_eq!(std::fs::read_to_string(folder.path("out.txt")).unwrap(), "old");
+    }
+}
+
+/// What `nohup` runs goes on when its terminal is closed.
+#[test]
+#[cfg(unix)]
+fn a_hangup_that_is_ignored_stays_so() {
+    let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
+    let mut command = Command::new("sh");
+    let telemetry = env!("CARGO_BIN_EXE_telemetry");
+    command.args(["-c", "trap '' HUP; exec \"$0\" cnv - -o out.txt", telemetry]).current_dir(folder.path(""));
+    let ended = signalled(&folder, &mut command, "-HUP");
+    assert_eq!(ended.code(), Some(0), "{ended}");
+    assert_eq!(std::fs::read(folder.path("out.txt")).unwrap(), folder.run("cnv gc.tel").stdout);
 }
 
 /// Whoever reads the output may stop at any time.

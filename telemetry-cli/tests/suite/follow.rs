@@ -22,7 +22,10 @@ struct Following {
 
 impl Following {
     fn new(folder: &Folder, args: &str) -> Following {
-        let mut command = folder.command(&format!("print --follow {args}"));
+        Following::of(&mut folder.command(&format!("print --follow {args}")))
+    }
+
+    fn of(command: &mut Command) -> Following {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (stdout, stderr): (ChildStdout, _) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (sender, lines) = channel();
@@ -89,6 +92,21 @@ fn lines_are_shown_before_there_is_more() {
     following.expect(3);
     append(&folder, "x.tel", &whole[half.len()..]);
     following.end(0);
+}
+
+/// An interrupt ends it with a verdict also while nothing comes through a pipe.
+#[test]
+fn a_pipe_is_followed_until_an_interrupt() {
+    let cut = blocks(&gc())[..10].concat();
+    let folder = Folder::new();
+    let mut following = Following::of(folder.command("print --follow -").stdin(Stdio::piped()));
+    let mut input = following.child.stdin.take().unwrap();
+    input.write_all(&cut).unwrap();
+    following.expect(13);
+    let killed = Command::new("kill").args(["-INT", &following.child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let (_, stderr) = following.end(0);
+    assert!(stderr.contains("incomplete: 13 events"), "{stderr}");
 }
 
 /// A file that takes another's place is read after what was appended to the other one.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -67,11 +68,11 @@ fn files(folder: &Folder) -> Vec<String> {
 
 #[test]
 fn an_interrupted_new_database_is_removed() {
-    for name in ["-INT", "-TERM"] {
+    for (name, number) in [("-INT", libc::SIGINT), ("-TERM", libc::SIGTERM), ("-HUP", libc::SIGHUP)] {
         let folder = Folder::new();
         let mut child = in_the_middle(&folder, "sql -o new.db -", "new.db");
         signal(&child, name);
-        assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
+        assert_eq!(child.wait().unwrap().signal(), Some(number), "{name}");
         assert_eq!(files(&folder), [""; 0], "{name}");
     }
 }
@@ -88,7 +89,7 @@ fn an_interrupt_at_work() {
         std::thread::sleep(Duration::from_millis(1));
     }
     signal(&child, "-INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
     assert!(!journal.exists(), "rolled back by the command itself");
     assert!(fs::read(folder.path("telemetry.db")).unwrap() == before);
 }
@@ -101,8 +102,8 @@ fn an_old_database_stays() {
             let folder = loaded(&[("gc.tel", gc())]);
             let mut child = in_the_middle(&folder, args, "telemetry.db");
             signal(&child, name);
-            let code = if name == "-INT" { Some(130) } else { None };
-            assert_eq!(child.wait().unwrap().code(), code, "{args} {name}");
+            let number = if name == "-INT" { libc::SIGINT } else { libc::SIGKILL };
+            assert_eq!(child.wait().unwrap().signal(), Some(number), "{args} {name}");
             let database = folder.path("telemetry.db");
             assert_eq!(rows(&database, "PRAGMA integrity_check"), ["ok"], "{args} {name}");
             assert_eq!(rows(&database, "SELECT count(*) FROM event"), ["23"], "{args} {name}");
