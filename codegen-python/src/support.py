@@ -22,6 +22,7 @@ import keyword as _keyword
 import math as _math
 import operator as _operator
 import os as _os
+import signal as _signal
 import stat as _stat
 import struct as _struct
 import sys as _sys
@@ -3637,8 +3638,9 @@ def _print_line(event: _t.Any, names: _t.Sequence[str]) -> bytes:
 def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
     """Prints the events of streams. 1 for problems of the stream, 2 if it could not be read."""
     name = module.name
+    program = _os.path.splitext(_os.path.basename(_sys.argv[0]))[0]
     parser = _argparse.ArgumentParser(
-        prog=f"python -m {name}",
+        prog=f"python -m {program}",
         description=f"Prints the events of the registry {name} in telemetry streams.",
         epilog="The verdict on what was read goes to standard error. Exit codes: 0 done, 1 a part of the "
         "stream is damaged or was not understood (with --strict also if anything is lost, missing or "
@@ -3663,6 +3665,11 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
         # Whoever reads the output has read enough. What is buffered goes nowhere.
         _os.dup2(_os.open(_os.devnull, _os.O_WRONLY), _sys.stdout.fileno())
         return 0
+    except _b.KeyboardInterrupt:
+        # Dies of the signal as other programs do, so that a shell sees it, and without a traceback.
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        _signal.raise_signal(_signal.SIGINT)
+        return 130
     except (_b.OSError, VersionError) as error:
         _sys.stderr.write(f"{name}: {error}\n")
         return 2

@@ -21,7 +21,7 @@ impl ColorArgs {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => {
-                !output.is_named()
+                output.is_stdout()
                     && std::io::stdout().is_terminal()
                     && !is_set("NO_COLOR")
                     && std::env::var_os("TERM").is_none_or(|term| term != "dumb")

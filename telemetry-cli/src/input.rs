@@ -152,19 +152,6 @@ impl Inputs {
         if reader.is_of_logs() { Ok(None) } else { reader.index().map(Some).map_err(cannot_read) }
     }
 
-    /// Reads block headers.
-    pub(crate) fn index(&self) -> Result<Index, Failure> {
-        let reader = self.reader()?;
-        if reader.is_of_logs() {
-            let names = self.names();
-            return Err(Failure::new(format!(
-                "{names} is a log of another system, expected a telemetry stream; help: make one of it with \
-                 `telemetry convert --to telemetry`"
-            )));
-        }
-        reader.index().map_err(cannot_read)
-    }
-
     /// The input that an offset is in, by name, and the offset in it.
     pub(crate) fn place(&self, at: u64) -> (String, u64) {
         let starts = |name: &Named| name.start.filter(|start| *start <= at);

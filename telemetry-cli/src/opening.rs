@@ -120,7 +120,7 @@ impl FormatArgs {
 }
 
 /// The first bytes of an input, which is as before. Of a pipe no more is waited for than what tells a stream.
-fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
+pub(crate) fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
     let mut first = Vec::new();
     match input {
         Input::File(mut file) => {

@@ -1,9 +1,12 @@
 //! Where a command's output goes: one buffer, standard output or a file that appears when it is whole.
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::io::{self, ErrorKind, IsTerminal, Read, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use telemetry_format::MAGIC;
 
 use crate::exit::Failure;
 use crate::interrupt;
@@ -13,7 +16,8 @@ const FULL: usize = 64 << 10;
 
 #[derive(clap::Args, Default)]
 pub(crate) struct OutputArgs {
-    /// Write to this file, which is replaced when the output is whole, and left alone if it fails
+    /// Write to this file, which is replaced when the output is whole, and left alone if it fails; `-` is standard
+    /// output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -46,10 +50,24 @@ impl OutputArgs {
         self.output.as_deref()
     }
 
+    /// True if that is standard output, by `-` or since no file is named.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.path().is_none_or(|path| path.as_os_str() == "-")
+    }
+
+    /// The output of what is no stream, and takes the place of none: a slip in a line of names would cost a trace.
     pub(crate) fn open(&self) -> Result<Output, Failure> {
+        match self.path().filter(|path| begins_as_stream(path)) {
+            Some(path) => Err(cannot_write(path, &"is a telemetry stream; help: name another file with -o")),
+            None => self.open_stream(),
+        }
+    }
+
+    /// The output of a stream.
+    pub(crate) fn open_stream(&self) -> Result<Output, Failure> {
         match &self.output {
-            None => Ok(Output::stdout()),
-            Some(path) => Output::to(path),
+            Some(path) if !self.is_stdout() => Output::to(path),
+            _ => Ok(Output::stdout()),
         }
     }
 }
@@ -173,8 +191,16 @@ impl Output {
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+fn cannot_write(path: &Path, error: &dyn Display) -> Failure {
     Failure::new(format!("cannot write `{}`: {error}", path.display()))
+}
+
+/// True of a regular file that begins as a stream does.
+fn begins_as_stream(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == MAGIC
 }
 
 fn open_file(path: &Path) -> io::Result<Target> {

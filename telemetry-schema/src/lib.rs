@@ -151,7 +151,7 @@ pub mod version;
 mod words;
 
 pub use diagnostic::{Diagnostic, Invalid, Label};
-pub use load::{LoadCause, LoadError, Relation, load, load_lock, lock_path};
+pub use load::{LoadCause, LoadError, Relation, load, load_from, load_lock, lock_path};
 pub use model::*;
 pub use naming::{NameBy, Named, Naming};
 pub use replay::{Replay, ReplayAction, ReplayRole};

@@ -78,8 +78,20 @@ impl Relation {
 /// # Errors
 /// What keeps the file from being read, or everything that is wrong with it.
 pub fn load(path: &Path) -> Result<Relation, LoadError> {
+    loaded(File::open(path), path)
+}
+
+/// The same of what is open already; errors name it so.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn load_from(input: impl Read, name: &Path) -> Result<Relation, LoadError> {
+    loaded(Ok(input), name)
+}
+
+fn loaded(input: io::Result<impl Read>, path: &Path) -> Result<Relation, LoadError> {
     let fail = |cause| LoadError { path: path.to_path_buf(), cause, wanted: Wanted::Relation };
-    let text = read(path, MAX_FILE_LEN).map_err(fail)?;
+    let text = read(input, MAX_FILE_LEN).map_err(fail)?;
     match check::check(&text, check::Origin::File) {
         Ok((registry, allows)) => Ok(Relation { registry, allows, text }),
         Err(invalid) => Err(fail(LoadCause::Invalid { text, invalid: Box::new(invalid) })),
@@ -92,7 +104,7 @@ pub fn load(path: &Path) -> Result<Relation, LoadError> {
 /// What keeps the file from being read, or what is wrong with it.
 pub fn load_lock(path: &Path) -> Result<Option<(Lock, String)>, LoadError> {
     let fail = |cause| LoadError { path: path.to_path_buf(), cause, wanted: Wanted::Lock };
-    let text = match read(path, MAX_LOCK_LEN) {
+    let text = match read(File::open(path), MAX_LOCK_LEN) {
         Err(LoadCause::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read.map_err(fail)?,
     };
@@ -112,10 +124,9 @@ pub fn lock_path(relation: &Path) -> PathBuf {
     relation.with_extension("lock")
 }
 
-fn read(path: &Path, most: u64) -> Result<String, LoadCause> {
-    let file = File::open(path).map_err(LoadCause::Io)?;
+fn read(input: io::Result<impl Read>, most: u64) -> Result<String, LoadCause> {
     let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes).map_err(LoadCause::Io)?;
+    input.map_err(LoadCause::Io)?.take(most + 1).read_to_end(&mut bytes).map_err(LoadCause::Io)?;
     if bytes.len() as u64 > most {
         return Err(LoadCause::TooLarge);
     }

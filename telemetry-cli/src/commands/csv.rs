@@ -25,7 +25,7 @@ that the filter lets through, and empty where an event has no such parameter.
 Examples:
   telemetry csv --event PoolInit gc.tel -o pools.csv
   telemetry csv gc.tel -d tables                        tables/PoolInit.csv, tables/TraceStart.csv, ...
-  telemetry csv gc.tel -d tables && duckdb -c \"SELECT avg(size) FROM 'tables/PoolInit.csv'\"";
+  telemetry csv gc.tel -d tables && duckdb -c \"SELECT avg(size) FROM 'tables/ArenaAlloc.csv'\"";
 
 /// Write events as comma-separated values: one table, or with -d one for each event
 #[derive(clap::Args)]

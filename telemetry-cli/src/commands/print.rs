@@ -28,7 +28,7 @@ Examples:
   telemetry print --kind Trace --from 1.5s --to 2s
   telemetry print --thread worker --event PoolInit a.tel b.tel
   telemetry print --follow gc.tel                   and what will be appended to it
-  telemetry print --json gc.tel | jq 'select(.event == \"PoolInit\") | .params.size'
+  telemetry print --json gc.tel | jq 'select(.event == \"ArenaAlloc\") | .params.size'
   program | telemetry print --follow -              at once, without waiting for the end";
 
 /// Print events for people, merged by time

@@ -1,15 +1,16 @@
 //! `telemetry py`: a Python module for a relation.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::{Name, RUNTIME_REGISTRY};
+use telemetry_decode::{Input, Name, RUNTIME_REGISTRY, Reader};
+use telemetry_foreign::Format;
 use telemetry_format::MAGIC;
-use telemetry_schema::{Registry, load};
+use telemetry_schema::{LoadCause, LoadError, Registry, load_from};
 
 use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::{Inputs, display};
+use crate::input::{self, display};
+use crate::opening::peek;
 use crate::output::OutputArgs;
 
 const EXAMPLES: &str = "\
@@ -25,7 +26,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A relation, or a stream that carries one; `-` is a relation on standard input
+    /// A relation, or a stream that carries one; `-` is standard input
     #[arg(value_name = "FILE", default_value = "events.toml")]
     input: PathBuf,
 
@@ -57,16 +58,19 @@ impl Args {
     }
 
     fn registry(&self) -> Result<Registry, Failure> {
-        if is_stream(&self.input).map_err(|error| cannot_read(&self.input, &error))? {
-            return self.of_stream();
+        let input = Input::open(&self.input).map_err(Failure::new)?;
+        let (first, input) = peek(input).map_err(|error| cannot_read(&self.input, &error))?;
+        if first.starts_with(&MAGIC) {
+            return self.of_stream(input);
         }
-        let path = match self.input.as_os_str() == "-" {
-            true => Path::new("/dev/stdin"),
-            false => &self.input,
+        let input: Box<dyn Read> = match input {
+            Input::File(file) => Box::new(file),
+            Input::Pipe(pipe) => pipe,
         };
-        let registry = load(path)
-            .map_err(|error| Failure::new(format!("cannot use {}:\n{error}", display(&self.input))))?
-            .registry;
+        let registry = match load_from(input, &self.input) {
+            Ok(relation) => relation.registry,
+            Err(error) => return Err(self.no_relation(&error, Format::recognize(&first))),
+        };
         let asked = self.registry_name.as_deref().map(Name::from);
         match asked.filter(|name| !name.is(registry.fingerprint(), &registry.name)) {
             Some(name) => Err(Failure::new(format!(
@@ -79,8 +83,12 @@ impl Args {
     }
 
     /// The registry of a stream; the runtime's own only if it is asked for.
-    fn of_stream(&self) -> Result<Registry, Failure> {
-        let index = Inputs::new(vec![self.input.clone()], Vec::new()).index()?;
+    fn of_stream(&self, input: Input) -> Result<Registry, Failure> {
+        let index = Reader::of_inputs(vec![input]).and_then(Reader::index).map_err(input::cannot_read)?;
+        if let ([], [damage, ..]) = (&index.registries[..], &index.completeness.damage[..]) {
+            let (name, why) = (display(&self.input), &damage.cause);
+            return Err(Failure::new(format!("{name} has no registry that can be read: {why}")));
+        }
         let asked = self.registry_name.as_deref().map(Name::from);
         let is_meant = |registry: &Registry, fingerprint| match &asked {
             Some(name) => name.is(fingerprint, &registry.name),
@@ -100,6 +108,18 @@ impl Args {
                 display(&self.input),
                 list(index.registries.iter().map(|known| (&known.registry, known.fingerprint)))
             ))),
+        }
+    }
+
+    fn no_relation(&self, error: &LoadError, log: Option<Format>) -> Failure {
+        let name = display(&self.input);
+        match (&error.cause, log) {
+            (LoadCause::NotUtf8 { .. }, Some(format)) => Failure::new(format!(
+                "{name} is a log of format {}, expected a relation, or a stream; help: make one of it with \
+                 `telemetry convert --to telemetry`",
+                format.name()
+            )),
+            _ => Failure::new(format!("cannot use {name}:\n{error}")),
         }
     }
 
@@ -136,14 +156,4 @@ fn list<'a>(registries: impl Iterator<Item = (&'a Registry, u64)>) -> String {
     });
     let all: Vec<_> = all.collect();
     if all.is_empty() { "none".to_string() } else { all.join(", ") }
-}
-
-/// True if a file begins as a stream does.
-fn is_stream(path: &Path) -> io::Result<bool> {
-    if path.as_os_str() == "-" || !std::fs::metadata(path)?.is_file() {
-        return Ok(false);
-    }
-    let mut first = Vec::new();
-    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut first)?;
-    Ok(first == MAGIC)
 }

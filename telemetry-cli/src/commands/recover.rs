@@ -53,7 +53,7 @@ impl Args {
     pub(crate) fn run(&self) -> Ended {
         let inputs = Inputs::new(self.images.clone(), self.registries.load()?);
         let reader = inputs.reader()?;
-        let mut stream = if self.output.is_named() { Some(self.output.open()?) } else { None };
+        let mut stream = if self.output.is_named() { Some(self.output.open_stream()?) } else { None };
         let mut to = ToOutput { output: stream.as_mut(), failure: None };
         let step = Step::new("looking for blocks");
         let recovered = reader.recover(&mut to);
@@ -63,13 +63,16 @@ impl Args {
         }
         let recovered = recovered.map_err(cannot_read)?;
         let shown = Shown::new(&recovered, &inputs);
-        let mut output = OutputArgs::default().open()?;
-        if self.json {
-            append_json(output.buffer(), &shown);
-        } else {
-            shown.append_text(output.buffer());
+        // Where the stream goes to standard output, nothing else does.
+        if !(self.output.is_named() && self.output.is_stdout()) {
+            let mut output = Output::stdout();
+            if self.json {
+                append_json(output.buffer(), &shown);
+            } else {
+                shown.append_text(output.buffer());
+            }
+            output.finish()?;
         }
-        output.finish()?;
         let is_written = match stream {
             // A file of nothing would only hide that there was nothing.
             Some(stream) if recovered.has_anything() => stream.finish().map(|()| true)?,

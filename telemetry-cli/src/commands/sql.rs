@@ -25,7 +25,7 @@ See docs/sql.md.
 
 Examples:
   telemetry sql gcbench.tel
-  telemetry sql -d -o gcbench.db gcbench.tel.*
+  telemetry sql -d -o gcbench.db gcbench.*.tel
   telemetry cnv gcbench.tel | LC_ALL=C sort | telemetry sql --registry events.toml
   sqlite3 telemetry.db 'SELECT event, count(*) FROM event GROUP BY event'";
 

@@ -61,6 +61,13 @@ impl Database {
         };
         // Not taken for a URI or for the name of a database in memory, whatever it is called.
         let absolute = std::path::absolute(path).map_err(|error| cannot("open", path, error))?;
+        if !is_there && absolute.is_symlink() {
+            return Err(cannot(
+                "open",
+                path,
+                "it is a link to where nothing is; help: name the file itself with -o",
+            ));
+        }
         let (made, absolute) = match is_there {
             true => (None, absolute),
             false => {

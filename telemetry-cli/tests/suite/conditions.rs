@@ -175,6 +175,8 @@ fn inputs_of_loaders() {
 fn inputs_of_the_others() {
     let folder = folder().with("old.py", "old").with("old.lock", "old");
     std::fs::write(folder.path("alone.toml"), GC).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("nowhere.db", folder.path("dangling.db")).unwrap();
     let content = |name: &str| std::fs::read(folder.path(name)).unwrap();
     let names = ["old.py", "events.toml", "events.lock", "whole.tel", "noise"];
     let before = names.map(content);
@@ -201,6 +203,10 @@ fn inputs_of_the_others() {
         ("sql -o folder whole.tel", 2, "is a directory"),
         ("sql -o no/such/x.db whole.tel", 2, "No such file"),
         ("sql -o /dev/full whole.tel", 2, "no regular file"),
+        #[cfg(unix)]
+        ("sql -o dangling.db whole.tel", 2, "a link to where nothing is"),
+        ("csv whole.tel -o whole.tel", 2, "`whole.tel`: is a telemetry stream"),
+        ("py events.toml -o whole.tel", 2, "`whole.tel`: is a telemetry stream"),
         ("replay whole.tel -o folder", 2, "directory"),
         ("replay whole.tel -o /dev/full", 2, "No space left on device"),
         ("control 4000000000", 2, "no process"),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::mps_made;
 use crate::run::{Folder, Run};
-use crate::streams::{GC, blocks, gc, gc_without_registry, labelled, lossy, two_registries};
+use crate::streams::{GC, blocks, future, gc, gc_without_registry, labelled, lossy, two_registries};
 
 #[test]
 fn modules_are_made_and_checked() {
@@ -14,6 +14,8 @@ fn modules_are_made_and_checked() {
         .with("gc.tel", gc())
         .with("two.tel", two_registries())
         .with("none.tel", gc_without_registry())
+        .with("later.tel", future(&gc()))
+        .with("mpsio.log", mps_made::small())
         .with("old_events.py", "\"\"\"Registry")
         .with("broken.toml", GC.replace("sort = \"P\"", "sort = \"Q\""));
     folder.check(
@@ -38,11 +40,17 @@ fn modules_are_made_and_checked() {
             "py .",
             "py - -o of_stdin.py < events.toml",
             "py --check -o of_stdin.py",
+            "py - -o of_piped.py < gc.tel",
+            "py --check -o of_piped.py",
+            "py later.tel",
+            "py mpsio.log",
         ],
     );
     let module = std::fs::read_to_string(folder.path("gc_events.py")).unwrap();
     assert!(module.contains("class PoolInit(Event):"));
     assert_eq!(folder.run("py").stdout, module.as_bytes());
+    assert_eq!(folder.run("py -o -").stdout, module.as_bytes());
+    assert!(!folder.path("-").exists());
 }
 
 /// A Python of 3.9 or later; loudly none.
@@ -98,6 +106,37 @@ fn the_module_as_a_command() {
         assert_eq!(run.code, Some(code), "{args}: {}", run.stderr);
         assert!(run.stderr.contains(message), "{args}: {}", run.stderr);
     }
+}
+
+/// An interrupt is what the module dies of, with no word about it.
+#[test]
+#[cfg(unix)]
+fn an_interrupted_module() {
+    use std::io::Write;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
+
+    let Some(python) = python() else { return };
+    let folder = Folder::new().with("events.toml", GC);
+    assert_eq!(folder.run("py -o gc_events.py").code, Some(0));
+    // Waits for more input once it says that it has begun.
+    let script =
+        "import sys, gc_events; sys.stdout.write('x'); sys.stdout.flush(); sys.exit(gc_events.main(['-']))";
+    let mut command = Command::new(&python);
+    command.args(["-B", "-c", script]).current_dir(folder.path(""));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&gc()[..100]).unwrap();
+    let mut begun = [0];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut begun).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(
+        (ended.status.signal(), String::from_utf8_lossy(&ended.stderr).as_ref()),
+        (Some(libc::SIGINT), "")
+    );
 }
 
 /// Every stream that is kept for good, read by the module of its own registry.

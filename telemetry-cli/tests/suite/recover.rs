@@ -67,6 +67,7 @@ fn recover() {
             .map(<[u8]>::to_vec)
             .collect::<std::collections::BTreeSet<_>>()
     };
+    assert_eq!(folder.run("recover app.ring -o -").stdout, std::fs::read(folder.path("app.out")).unwrap());
     std::fs::write(folder.path("gc.tel"), gc()).unwrap();
     for name in ["app.out", "both.out", "without.out"] {
         assert_eq!(events(name), events("gc.tel"), "{name}");

@@ -1,7 +1,7 @@
 //! Streams to run the command on, and what can happen to them.
 
 use telemetry_decode::{Array, Blocks, Facts, Lane, Named, Piece, Text, Value, Writer};
-use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, memory, state};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAGIC, memory, state};
 use telemetry_schema::Registry;
 
 pub(crate) const GC: &str = include_str!("../data/gc.toml");
@@ -16,6 +16,15 @@ const START: u64 = 1_795_240_051_123_456_789;
 /// A run of a collector: four threads, two of one name and one without, and every sort.
 pub(crate) fn gc() -> Vec<u8> {
     gc_run(0x2a).finish().unwrap()
+}
+
+/// A stream whose blocks are all of a version to come.
+pub(crate) fn future(stream: &[u8]) -> Vec<u8> {
+    let mut stream = stream.to_vec();
+    for at in (0..stream.len() - 8).filter(|at| stream[*at..].starts_with(&MAGIC)).collect::<Vec<_>>() {
+        stream[at + 8] += 1;
+    }
+    stream
 }
 
 /// The same without its registry.

@@ -1,10 +1,11 @@
 //! A file that should be a stream.
 
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use telemetry_decode::{
-    Cause, Completeness, Filter, Index, Name, Order, RUNTIME_REGISTRY, Reader, Session, Value,
+    Blocks, Cause, Completeness, Filter, Index, Name, Order, Piece, RUNTIME_REGISTRY, Reader, Session, Value,
 };
 use telemetry_format::{HeaderError, MAGIC};
 
@@ -41,7 +42,7 @@ pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
             "{subject} is a pipe or a device, expected a file, a process or a command"
         )));
     }
-    std::fs::File::open(path).map_err(|error| cannot_open(path, &error))?;
+    File::open(path).map_err(|error| cannot_open(path, &error))?;
     if metadata.len() == 0 {
         let finding = Finding::problem(
             "empty-file",
@@ -210,14 +211,15 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
         "missing",
         "written and not here",
         "the file was cut or damaged, or other files of the stream are not named",
-        "telemetry info names the byte ranges; name all segments of a rotated stream",
+        "telemetry validate names the byte ranges; name all segments of a rotated stream",
     );
-    if index.completeness.damaged_ranges > 0 {
+    let damaged = damaged_bytes(path).map_err(cannot_read)?;
+    if damaged > 0 {
         findings.push(Finding::problem(
             "damaged",
-            format!("{} of it cannot be read", count(index.completeness.bytes.damaged, "byte")),
+            format!("{} of it cannot be read", count(damaged, "byte")),
             "it was cut by a full disk or a kill, or changed since it was written",
-            "telemetry info names the byte ranges; all else is read",
+            "telemetry validate names the byte ranges; all else is read",
         ));
     }
     let unended = sessions.iter().filter(|(_, ended)| !ended).count() as u64;
@@ -234,6 +236,18 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
     let fine = format!("{} of {}", count(events, "event"), count(index.sessions.len() as u64, "session"));
     let fine = if withheld > 0 { format!("{fine}, {} withheld", grouped(withheld)) } else { fine };
     Ok((findings, fine))
+}
+
+/// Bytes that are in no whole block. The index, of headers alone, knows nothing of damage in blocks.
+fn damaged_bytes(path: &Path) -> std::io::Result<u64> {
+    let mut blocks = Blocks::new(File::open(path)?);
+    let mut damaged = 0;
+    while let Some(piece) = blocks.next()? {
+        if let Piece::Damage(damage, _) = piece {
+            damaged += damage.range.end - damage.range.start;
+        }
+    }
+    Ok(damaged)
 }
 
 /// Why a stream has no event of its program.

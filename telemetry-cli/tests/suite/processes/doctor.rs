@@ -14,7 +14,7 @@ use super::hostile::as_nobody;
 use super::{CHILD, Program, Sockets, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
-use crate::streams::{gc, gc_run, image, lossy};
+use crate::streams::{blocks, future, gc, gc_run, image, lossy};
 
 fn emit() {
     gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
@@ -247,6 +247,11 @@ fn files() {
         .with("lossy.tel", lossy())
         .with("open.tel", gc_run(1).finish().unwrap())
         .with("app.ring", image(&whole, 3))
+        .with("damaged.tel", {
+            let mut stream = whole.clone();
+            stream[blocks(&whole)[..6].concat().len() + 150] ^= 1;
+            stream
+        })
         .with("future.tel", future(&whole))
         .with("off.tel", off)
         .with("rash.tel", variety("rash"))
@@ -266,6 +271,7 @@ fn files() {
         ("empty.tel", "empty-file"),
         ("text.tel", "not-a-stream"),
         ("cut.tel", "missing damaged (not-ended)"),
+        ("damaged.tel", "damaged"),
         ("lossy.tel", "no-memory nested (not-ended)"),
         ("app.ring", "memory-image"),
         ("future.tel", "other-format"),
@@ -281,18 +287,6 @@ fn files() {
     default.env("TELEMETRY_FILENAME", "gc.tel");
     check(default, "");
     check(folder.command("doctor --json"), "no-file");
-}
-
-/// A stream whose blocks are all of a version to come.
-fn future(stream: &[u8]) -> Vec<u8> {
-    let mut stream = stream.to_vec();
-    for at in (0..stream.len() - 8)
-        .filter(|at| stream[*at..].starts_with(&telemetry_format::MAGIC))
-        .collect::<Vec<_>>()
-    {
-        stream[at + 8] += 1;
-    }
-    stream
 }
 
 /// A stream without events of a build that has few or none.
