@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, IsTerminal, Read, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use telemetry_foreign::{Format, RECOGNIZED_BY};
 use telemetry_format::MAGIC;
 
 use crate::exit::Failure;
@@ -55,10 +56,13 @@ impl OutputArgs {
         self.path().is_none_or(|path| path.as_os_str() == "-")
     }
 
-    /// The output of what is no stream, and takes the place of none: a slip in a line of names would cost a trace.
+    /// The output of what is no stream, and takes the place of none, nor of another system's log: a slip in a line of
+    /// names would cost a trace.
     pub(crate) fn open(&self) -> Result<Output, Failure> {
-        match self.path().filter(|path| begins_as_stream(path)) {
-            Some(path) => Err(cannot_write(path, &"is a telemetry stream; help: name another file with -o")),
+        match self.path().and_then(|path| Some((path, trace(path)?))) {
+            Some((path, what)) => {
+                Err(cannot_write(path, &format_args!("is {what}; help: name another file with -o")))
+            }
             None => self.open_stream(),
         }
     }
@@ -195,12 +199,15 @@ fn cannot_write(path: &Path, error: &dyn Display) -> Failure {
     Failure::new(format!("cannot write `{}`: {error}", path.display()))
 }
 
-/// True of a regular file that begins as a stream does.
-fn begins_as_stream(path: &Path) -> bool {
-    let mut first = [0; MAGIC.len()];
-    path.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
-        && first == MAGIC
+/// What a file is, if it is a stream or another system's log, by its first bytes.
+fn trace(path: &Path) -> Option<String> {
+    let mut first = Vec::new();
+    let file = File::open(path).ok().filter(|_| path.is_file())?;
+    file.take(RECOGNIZED_BY as u64).read_to_end(&mut first).ok()?;
+    if first.starts_with(&MAGIC) {
+        return Some("a telemetry stream".to_string());
+    }
+    Format::recognize(&first).map(|format| format!("a log of format {}", format.name()))
 }
 
 fn open_file(path: &Path) -> io::Result<Target> {

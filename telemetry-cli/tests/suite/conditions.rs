@@ -206,6 +206,7 @@ fn inputs_of_the_others() {
         #[cfg(unix)]
         ("sql -o dangling.db whole.tel", 2, "a link to where nothing is"),
         ("csv whole.tel -o whole.tel", 2, "`whole.tel`: is a telemetry stream"),
+        ("csv made.mpsio.log -o made.mpsio.log", 2, "`made.mpsio.log`: is a log of format mps"),
         ("py events.toml -o whole.tel", 2, "`whole.tel`: is a telemetry stream"),
         ("replay whole.tel -o folder", 2, "directory"),
         ("replay whole.tel -o /dev/full", 2, "No space left on device"),

@@ -1,7 +1,7 @@
 //! `replay` on recordings made for the purpose, wrong ones above all. What a real program's allocator tells is
 //! replayed in `tests/alloc_trace.rs`.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -283,29 +283,67 @@ fn an_allocator_that_has_no_more_is_told_of() {
     assert!(run.stderr.contains("`system` refused") || refused <= 10, "{}", run.stderr);
 }
 
-/// A run that dies is no measurement.
-#[test]
+/// A replay that would take days.
 #[cfg(target_os = "linux")]
-fn a_run_that_is_killed_is_told_of() {
+fn slow(folder: &Folder) -> Child {
     let told = [(1, Alloc(0x1000, 10)), (1, Free(0x1000, 10))];
-    let folder = Folder::new().with("slow.tel", recording(&told));
+    std::fs::write(folder.path("slow.tel"), recording(&told)).unwrap();
     let mut command = folder.command("replay --speed 0.0000001 slow.tel");
-    let replay = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The process of its run.
+#[cfg(target_os = "linux")]
+fn worker(replay: &Child) -> String {
     let children = format!("/proc/{0}/task/{0}/children", replay.id());
     let since = Instant::now();
-    let worker = loop {
+    loop {
         let child = std::fs::read_to_string(&children).unwrap();
         if let Some(child) = child.split_whitespace().next() {
             break child.to_string();
         }
         assert!(since.elapsed() < Duration::from_secs(60), "no run begins");
         std::thread::sleep(Duration::from_millis(5));
-    };
-    assert!(Command::new("kill").args(["-KILL", &worker]).status().unwrap().success());
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn kill(signal: &str, process: &str) {
+    assert!(Command::new("kill").args([signal, process]).status().unwrap().success());
+}
+
+/// A run that dies is no measurement.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_is_killed_is_told_of() {
+    let folder = Folder::new();
+    let replay = slow(&folder);
+    let worker = worker(&replay);
+    kill("-KILL", &worker);
     let output = replay.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said, "telemetry: the run with `system` has failed: signal: 9 (SIGKILL)\n");
+}
+
+/// Nor does a run outlive the command.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_ends_with_its_command() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let folder = Folder::new();
+    let mut replay = slow(&folder);
+    let worker = worker(&replay);
+    // Its own image by now, and not a copy of the command that has not begun it.
+    let since = Instant::now();
+    while !std::fs::read_to_string(format!("/proc/{worker}/cmdline")).unwrap().contains("--worker") {
+        assert!(since.elapsed() < Duration::from_secs(60), "the run does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill("-TERM", &replay.id().to_string());
+    assert_eq!(replay.wait().unwrap().signal(), Some(libc::SIGTERM));
+    assert!(!std::path::Path::new(&format!("/proc/{worker}")).exists(), "the run goes on");
 }
 
 /// From a pipe, which can be read only once; and with marks that the stream's own relation does not have.

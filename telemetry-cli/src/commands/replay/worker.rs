@@ -2,8 +2,9 @@
 
 use std::alloc::{GlobalAlloc, System};
 use std::fs::File;
-use std::io::{self, Seek};
-use std::process::{Command, Stdio};
+use std::io::{self, Read, Seek};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use super::survey::Wrong;
 use super::{cannot, resident};
 use crate::exit::{Ended, Failure, Outcome};
 use crate::input::{InputArgs, Inputs, cannot_read};
+use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Step;
 
@@ -191,10 +193,39 @@ impl Bench {
         } else {
             command.stdin(Stdio::null());
         }
-        let output = command.args(args).stderr(Stdio::inherit()).output().map_err(cannot_run)?;
-        let measured = serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success());
-        measured.ok_or_else(|| {
-            Failure::new(format!("the run with `{}` has failed: {}", allocator.name(), output.status))
-        })
+        command.args(args).stdout(Stdio::piped());
+        let (printed, status) = output_of(&mut command).map_err(cannot_run)?;
+        let measured = serde_json::from_slice(&printed).ok().filter(|_| status.success());
+        measured
+            .ok_or_else(|| Failure::new(format!("the run with `{}` has failed: {status}", allocator.name())))
     }
+}
+
+/// What a command prints, and how it ends. It does not outlive this process: at the speed of a recording it might for
+/// days.
+fn output_of(command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
+    fn lock(child: &Mutex<Option<Child>>) -> MutexGuard<'_, Option<Child>> {
+        child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    let child = Arc::new(Mutex::new(None::<Child>));
+    // From before it begins, so that no interrupt comes too early for it.
+    let mut begun = lock(&child);
+    let interrupted = child.clone();
+    interrupt::stops(move || {
+        // Not given back: who waits for the run shall not tell that it has failed.
+        let mut begun = lock(&interrupted);
+        if let Some(child) = &mut *begun {
+            // One that has ended by itself cannot be killed, and need not.
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+        interrupt::end();
+    });
+    let stdout = begun.insert(command.spawn()?).stdout.take();
+    drop(begun);
+    let mut printed = Vec::new();
+    if let Some(mut stdout) = stdout {
+        stdout.read_to_end(&mut printed)?;
+    }
+    let status = lock(&child).as_mut().map(Child::wait).transpose()?.unwrap_or_default();
+    Ok((printed, status))
 }
