@@ -21,6 +21,9 @@ pub(crate) struct Verdict {
     /// The input is logs of other systems.
     #[serde(skip)]
     is_of_logs: bool,
+    /// Of blocks only the headers were read: what is in them may be damaged all the same.
+    #[serde(skip)]
+    is_of_headers: bool,
     blocks: u64,
     bytes: u64,
     events: u64,
@@ -123,6 +126,7 @@ impl Verdict {
         Verdict {
             complete: completeness.is_complete() && completeness.blocks > 0,
             is_of_logs: completeness.is_of_logs,
+            is_of_headers: false,
             blocks: completeness.blocks,
             bytes: completeness.bytes.total(),
             events: completeness.events,
@@ -155,6 +159,11 @@ impl Verdict {
             inputs: inputs.names(),
             empty_files: inputs.empty_files(),
         }
+    }
+
+    /// The same where of blocks only the headers were read.
+    pub(crate) fn of_headers(self) -> Verdict {
+        Verdict { is_of_headers: true, ..self }
     }
 
     /// The same of a log that was looked through, and has so many events.
@@ -258,7 +267,10 @@ impl Verdict {
         }
         match self.is_of_logs {
             true => text + &format!("; {bytes}"),
-            false => text + &format!("; {}, {bytes}", count(self.blocks, "block")),
+            false => {
+                let headers = if self.is_of_headers { "headers of " } else { "" };
+                text + &format!("; {headers}{}, {bytes}", count(self.blocks, "block"))
+            }
         }
     }
 

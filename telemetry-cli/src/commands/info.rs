@@ -50,7 +50,7 @@ impl Args {
         let step = Step::new("reading the headers of blocks");
         let index = reader.index().map_err(cannot_read)?;
         drop(step);
-        let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs);
+        let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs).of_headers();
         let info = Info::new(&index, &verdict);
         self.show(&info, |out| info.append_text(out))?;
         Ok(verdict.report(self.input.strict))
