@@ -59,6 +59,10 @@ pub(crate) fn registries() -> impl Strategy<Value = Registry> {
                 while registry.events[index].max_len(&registry) > MAX_EVENT_LEN {
                     registry.events[index].params.pop();
                 }
+                // Marks are of the parameters that are left.
+                let event = &mut registry.events[index];
+                name_each_other(&mut event.params);
+                event.replay = replay(&event.params, event.always);
             }
             registry.spans = spans(&registry.events);
             registry.messages = messages(&registry.spans, &registry.events);
@@ -107,18 +111,15 @@ fn event(name: &str, kinds: usize, types: usize) -> impl Strategy<Value = Event>
     let params =
         params.prop_flat_map(move |names| names.iter().map(|name| param(name, types)).collect::<Vec<_>>());
     (any::<bool>(), any::<bool>(), 0..kinds, docs(), params).prop_map(
-        move |(always, used, kind, doc, mut params)| {
-            name_each_other(&mut params);
-            Event {
-                name: name.clone(),
-                code: 0,
-                always,
-                used,
-                kind,
-                doc,
-                replay: replay(&params, always),
-                params,
-            }
+        move |(always, used, kind, doc, params)| Event {
+            name: name.clone(),
+            code: 0,
+            always,
+            used,
+            kind,
+            doc,
+            replay: None,
+            params,
         },
     )
 }
