@@ -69,9 +69,12 @@ pub fn unsigned<P: Put>(out: P, value: u64) -> P {
 #[inline(always)]
 pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
     let v = value as u32;
-    Some(if value < 1 << 7 {
-        out.low::<1>(v << 1 | 1)
-    } else if value < 1 << 14 {
+    if value < 1 << 7 {
+        return Some(out.low::<1>(v << 1 | 1));
+    }
+    // Out of line but for the shortest form, which then takes no jump.
+    core::hint::cold_path();
+    Some(if value < 1 << 14 {
         out.low::<2>(v << 2 | 1 << 1)
     } else if value < 1 << 21 {
         out.low::<3>(v << 3 | 1 << 2)

@@ -54,9 +54,14 @@ impl<const KINDS: usize, const SLOTS: usize> Lanes<KINDS, SLOTS> {
 pub(crate) struct Lane {
     /// Set while the thread is inside the lane.
     busy: AtomicBool,
-    /// Payload bytes of the block that the fast path may use; 0 without a block, and always where
-    /// the clock is the system's.
-    fast: Cell<u32>,
+    /// Where the block's next event goes.
+    at: Cell<*mut u8>,
+    /// The address that the fast path may write up to. That of `at` or less without a block, and always where the clock is
+    /// the system's.
+    limit: Cell<usize>,
+    /// What makes the block's state word of that address. Both are kept here so that an event writes at once, and need not
+    /// wait for the block's address, and then for its word.
+    bias: Cell<u64>,
     /// The block being written, or `NO_BLOCK`.
     block: Cell<*const Block>,
     /// The time of the lane's last event, or of the block's opening.
@@ -73,7 +78,9 @@ impl Lane {
     const fn new() -> Self {
         Lane {
             busy: AtomicBool::new(false),
-            fast: Cell::new(0),
+            at: Cell::new(null_mut()),
+            limit: Cell::new(0),
+            bias: Cell::new(0),
             block: Cell::new(&raw const NO_BLOCK),
             time: Cell::new(0),
             record: AtomicPtr::new(null_mut()),
@@ -118,8 +125,23 @@ impl Lane {
 
     /// Begins or ends a block.
     pub(crate) fn set_block(&self, block: Option<NonNull<Block>>) {
-        self.block.set(block.map_or(&raw const NO_BLOCK, |block| block.as_ptr()));
-        self.fast.set(if clock::is_counter() { self.block().capacity() as u32 } else { 0 });
+        let block = block.map_or(&raw const NO_BLOCK, |block| block.as_ptr());
+        self.block.set(block);
+        let state = self.block().state.own();
+        let at = Block::end(block, state::unpack(state).0);
+        self.at.set(at);
+        self.bias.set(state.wrapping_sub(at.addr() as u64));
+        let limit = Block::end(block, self.block().capacity() as u32).addr();
+        self.limit.set(if clock::is_counter() { limit } else { 0 });
+    }
+
+    /// Commits an event that ends at `end`.
+    #[inline(always)]
+    fn commit(&self, end: *mut u8) {
+        let bias = self.bias.get().wrapping_add(state::pack(0, 1));
+        self.at.set(end);
+        self.bias.set(bias);
+        self.block().state.publish(bias.wrapping_add(end.addr() as u64));
     }
 
     /// True if the block has room for `need` more bytes.
@@ -185,14 +207,12 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     if !lane.enter() {
         return false;
     }
-    let block = lane.block();
-    let before = block.state.own();
-    let (len, _) = state::unpack(before);
-    if len + (PREFIX + fields.bound()) as u32 > lane.fast.get() {
+    let at = lane.at.get();
+    if at.addr().wrapping_add(PREFIX + fields.bound()) > lane.limit.get() {
         return lane.leave(false);
     }
     let time = reading.unwrap_or_else(|| all.time.get());
-    let out = put::unsigned(Raw::new(lane.block.get(), before), u64::from(site.code));
+    let out = put::unsigned(Raw::new(at), u64::from(site.code));
     let out = put::short_unsigned(out, time.wrapping_sub(lane.time.get()));
     let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
         return lane.leave(false);
@@ -202,7 +222,7 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
     if !INHERIT {
         all.time.set(time);
     }
-    block.state.publish(out.committed());
+    lane.commit(out.end());
     lane.leave(true)
 }
 
@@ -227,13 +247,11 @@ pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, co
         let time = if INHERIT { all.time.get() } else { clock::ticks() };
         let time = time.max(lane.time.get());
         all.time.set(time);
-        let block = lane.block();
-        let before = block.state.own();
-        let out = put::unsigned(Raw::new(lane.block.get(), before), u64::from(site.code));
+        let out = put::unsigned(Raw::new(lane.at.get()), u64::from(site.code));
         let out = put::unsigned(out, time.wrapping_sub(lane.time.get()));
         let out = fields.put(out, &all.slots);
         lane.time.set(time);
-        block.state.publish(out.committed());
+        lane.commit(out.end());
         if fields.cut() > 0 {
             lane.count(|record| &record.cut, fields.cut());
         }
