@@ -17,7 +17,8 @@ use crate::typed_events::PassedOver;
 pub(crate) enum Known {
     /// Its index in the program's registry.
     Same(u32),
-    /// The same, but one of the two has further parameters that were appended.
+    /// The same, but packed another way: one of the two has further parameters that were appended, or
+    /// other alignments.
     Appended(u32),
     /// It is of another form: index into [`Account::other_forms`].
     Other(u32),
@@ -136,7 +137,14 @@ fn known<'o>(own: &'o Registry, registry: &Registry, theirs: &Event) -> Result<K
     let mine = &own.events[index];
     match difference(own, mine, registry, theirs) {
         Some(difference) => Err((mine, difference)),
-        None if mine.params.len() == theirs.params.len() => Ok(Known::Same(index as u32)),
+        None if mine
+            .params
+            .iter()
+            .map(|param| param.align)
+            .eq(theirs.params.iter().map(|param| param.align)) =>
+        {
+            Ok(Known::Same(index as u32))
+        }
         None => Ok(Known::Appended(index as u32)),
     }
 }

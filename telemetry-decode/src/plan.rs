@@ -55,6 +55,8 @@ pub(crate) struct Step {
 enum Form {
     /// So many parameters one after the other, as are their slots.
     Deltas(u32),
+    /// One parameter, rotated by so many bits.
+    Aligned(u32),
     Run,
     Plain(Packing),
     Fixed(Packing, u32),
@@ -87,6 +89,7 @@ impl Plan {
                 // A lane has the slots of its kind only.
                 let slot = slots.number(index, number).map_or(0, |slot| slot - base);
                 let form = match (param.count, packing) {
+                    (Count::One, Packing::Delta) if param.align > 1 => Form::Aligned(param.rotation()),
                     (Count::One, Packing::Delta) => Form::Deltas(1),
                     (Count::One, Packing::Run) => Form::Run,
                     (Count::One, packing) => Form::Plain(packing),
@@ -173,6 +176,9 @@ impl Step {
     ) -> Result<(), Malformed> {
         match self.form {
             Form::Deltas(_) => {}
+            Form::Aligned(rotation) => {
+                raw.bits = cursor.delta(slot.unwrap_or(&mut 0))?.rotate_left(rotation);
+            }
             Form::Run => {
                 let len = cursor.bytes()?.len() as u32;
                 raw.end = (payload_len - cursor.rest().len()) as u32;

@@ -35,6 +35,9 @@ pub trait Source<'a> {
     /// # Errors
     /// If the next value is no such value, here and below.
     fn delta(&mut self, slot: usize) -> Result<u64, Malformed>;
+    /// The same, of a parameter with an alignment: rotated by so many bits.
+    #[allow(missing_docs)]
+    fn aligned(&mut self, slot: usize, rotation: u32) -> Result<u64, Malformed>;
     /// Any other plain value.
     #[allow(missing_docs)]
     fn value<E: Element>(&mut self) -> Result<E::Item, Malformed>;
@@ -178,6 +181,11 @@ impl<'a> Source<'a> for Packed<'a, '_> {
     }
 
     #[inline(always)]
+    fn aligned(&mut self, slot: usize, rotation: u32) -> Result<u64, Malformed> {
+        Ok(self.delta(slot)?.rotate_left(rotation))
+    }
+
+    #[inline(always)]
     fn value<E: Element>(&mut self) -> Result<E::Item, Malformed> {
         E::Repr::read(&mut self.cursor, &mut 0).map(E::item)
     }
@@ -239,6 +247,11 @@ impl<'a> Source<'a> for Decoded<'a, '_> {
     #[inline(always)]
     fn delta(&mut self, _: usize) -> Result<u64, Malformed> {
         Ok(self.next()?.bits)
+    }
+
+    #[inline(always)]
+    fn aligned(&mut self, slot: usize, _: u32) -> Result<u64, Malformed> {
+        self.delta(slot)
     }
 
     #[inline(always)]

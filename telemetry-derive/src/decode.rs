@@ -185,6 +185,10 @@ fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
     match (param.count, param.sort) {
         (Count::One, Sort::String) => quote!(source.str()?),
         (Count::One, Sort::Bytes) => quote!(source.bytes()?),
+        (Count::One, sort) if sort.is_delta() && param.align > 1 => {
+            let rotation = Literal::u32_unsuffixed(param.rotation());
+            quote!(source.aligned(#slot, #rotation)?)
+        }
         (Count::One, sort) if sort.is_delta() => quote!(source.delta(#slot)?),
         (Count::One, sort) => {
             let element = element_ty(registry, sort);

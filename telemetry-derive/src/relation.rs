@@ -61,6 +61,10 @@ fn param(registry: &Registry, param: &Param, slot: Option<u32>) -> TokenStream {
         plain => sort(plain, &slot),
     };
     let sort = match param.count {
+        Count::One if param.align > 1 => {
+            let rotation = Literal::u32_unsuffixed(param.rotation());
+            quote!(Sort::Aligned(&#one, #rotation))
+        }
         Count::One => one,
         Count::Fixed(n) => {
             let n = Literal::u32_unsuffixed(n);

@@ -53,12 +53,21 @@ fn one(registry: &Registry, param: &Param, name: &syn::Ident, slot: &proc_macro2
         Sort::String => same(quote!(&str), quote!(rt::Text::<#max>(#name))),
         Sort::Bytes => same(quote!(&[u8]), quote!(rt::Bytes::<#max>(#name))),
         sort => match address(sort) {
-            Some((bound, convert)) => Argument {
-                ty: quote!(impl #bound),
-                lowered: quote!(#convert(#name)),
-                record_ty: quote!(u64),
-                field: quote!(rt::Delta::<#slot>(#name)),
-            },
+            Some((bound, convert)) => {
+                let value = match param.rotation() {
+                    0 => quote!(#name),
+                    rotation => {
+                        let rotation = proc_macro2::Literal::u32_unsuffixed(rotation);
+                        quote!(#name.rotate_right(#rotation))
+                    }
+                };
+                Argument {
+                    ty: quote!(impl #bound),
+                    lowered: quote!(#convert(#name)),
+                    record_ty: quote!(u64),
+                    field: quote!(rt::Delta::<#slot>(#value)),
+                }
+            }
             None => same(plain(registry, sort), scalar(registry, sort, &quote!(#name))),
         },
     }

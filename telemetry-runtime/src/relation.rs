@@ -69,6 +69,8 @@ pub enum Sort {
     Address(u32),
     /// `word`: likewise.
     Word(u32),
+    /// One of the two above, whose values are rotated to the right by so many bits.
+    Aligned(&'static Sort, u32),
     /// `u8`.
     U8,
     /// `i8`.

@@ -88,6 +88,9 @@ impl Registry {
                 if let Some(max) = param.max() {
                     let _ = write!(out, " {max}");
                 }
+                if param.align > 1 {
+                    let _ = write!(out, " align {}", param.align);
+                }
                 out.push('\n');
             }
         }
@@ -111,6 +114,12 @@ impl Param {
             Count::One if self.sort.is_run() => Some(self.max_len),
             Count::One | Count::Fixed(_) => None,
         }
+    }
+
+    /// By how many bits a value is rotated to the right before its distance from the slot is taken: those
+    /// that are zero in multiples of `align`.
+    pub fn rotation(&self) -> u32 {
+        self.align.trailing_zeros()
     }
 }
 
@@ -164,6 +173,9 @@ fn write_event(out: &mut String, registry: &Registry, event: &Event) {
             write!(out, "{{ name = {}, sort = {}", quoted(&param.name), quoted(&registry.sort_text(param)));
         if let Some(max) = param.max().filter(|&max| max != default_max(param.sort)) {
             let _ = write!(out, ", max = {max}");
+        }
+        if param.align > 1 {
+            let _ = write!(out, ", align = {}", param.align);
         }
         if !param.unit.is_empty() {
             let _ = write!(out, ", unit = {}", quoted(&param.unit));

@@ -25,7 +25,7 @@ pub const EVENT: &[&str] = &["name", "code", "always", "used", "kind", "doc", "r
 pub const REPLAY: &[&str] = &["action", "old", "pointer", "size", "align"];
 
 /// Of a parameter.
-pub const PARAM: &[&str] = &["name", "sort", "max", "unit", "names", "since", "doc"];
+pub const PARAM: &[&str] = &["name", "sort", "max", "align", "unit", "names", "since", "doc"];
 
 /// Of a span.
 pub const SPAN: &[&str] = &["name", "begin", "end", "key", "doc"];

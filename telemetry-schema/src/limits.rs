@@ -21,6 +21,9 @@ pub const MAX_ELEMENTS: u32 = 32_768;
 /// Elements of an array `[sort]` without `max`.
 pub const DEFAULT_ELEMENTS: u32 = 64;
 
+/// What values can be multiples of: a large page.
+pub const MAX_ALIGN: u32 = 1 << 30;
+
 /// Characters of a name.
 pub const MAX_NAME_LEN: usize = 64;
 

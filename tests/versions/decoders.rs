@@ -64,6 +64,7 @@ decoders! {
     ParamRenamed param_renamed "tests/versions/relations/param-renamed.toml" "decoders::param_renamed",
     ParamRetyped param_retyped "tests/versions/relations/param-retyped.toml" "decoders::param_retyped",
     MaxChanged max_changed "tests/versions/relations/max-changed.toml" "decoders::max_changed",
+    AlignChanged align_changed "tests/versions/relations/align-changed.toml" "decoders::align_changed",
     UnitGiven unit_given "tests/versions/relations/unit-given.toml" "decoders::unit_given",
     UnitChanged unit_changed "tests/versions/relations/unit-changed.toml" "decoders::unit_changed",
     NamesChanged names_changed "tests/versions/relations/names-changed.toml" "decoders::names_changed",

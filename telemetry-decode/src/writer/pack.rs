@@ -135,7 +135,7 @@ impl Event<'_> {
             let repr = self.registry.repr(param.sort);
             let slot = (self.slots)(index).and_then(|slot| slots.get_mut(slot)).unwrap_or(&mut unused);
             let Value::Array(array) = value else {
-                pack_value(value, repr, slot, out);
+                pack_value(value, repr, param.rotation(), slot, out);
                 continue;
             };
             if let Count::UpTo(_) = param.count {
@@ -143,7 +143,7 @@ impl Event<'_> {
             }
             let mut last = *slot;
             for (index, element) in array.iter().enumerate() {
-                pack_value(&element, repr, &mut last, out);
+                pack_value(&element, repr, 0, &mut last, out);
                 if index == 0 {
                     *slot = last;
                 }
@@ -152,11 +152,12 @@ impl Event<'_> {
     }
 }
 
-/// Appends a value that was checked, as its sort is packed. A delta counts from `last`, which then is
-/// the value.
-fn pack_value(value: &Value, repr: Sort, last: &mut u64, out: &mut Vec<u8>) {
+/// Appends a value that was checked, as its sort is packed. A delta is rotated by so many bits and counts
+/// from `last`, which then is the value so rotated.
+fn pack_value(value: &Value, repr: Sort, rotation: u32, last: &mut u64, out: &mut Vec<u8>) {
     match (*value, repr) {
         (Value::Pointer(n) | Value::Addr(n) | Value::Word(n), _) => {
+            let n = n.rotate_right(rotation);
             put::delta(out, *last, n);
             *last = n;
         }
@@ -175,7 +176,7 @@ fn pack_value(value: &Value, repr: Sort, last: &mut u64, out: &mut Vec<u8>) {
                 true => Value::Signed(number as i64),
                 false => Value::Unsigned(number as u64),
             };
-            pack_value(&plain, repr, last, out);
+            pack_value(&plain, repr, rotation, last, out);
         }
         (Value::Array(_), _) => {}
     }

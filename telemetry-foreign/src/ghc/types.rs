@@ -214,6 +214,7 @@ fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<
         doc: "the payload as it is".to_string(),
         unit: String::new(),
         max_len: MAX_DATA,
+        align: 1,
         names: None,
         since: None,
     };

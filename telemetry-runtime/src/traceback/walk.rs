@@ -158,6 +158,14 @@ impl Walk {
         Ok(match sort {
             Sort::Address(slot) => Value::Address(self.delta(slot, cursor, slots)?),
             Sort::Word(slot) => Value::Word(self.delta(slot, cursor, slots)?),
+            Sort::Aligned(sort, rotation) => {
+                let whole = |value: Option<u64>| value.map(|value| value.rotate_left(rotation));
+                match self.value(*sort, cursor, slots)? {
+                    Value::Address(value) => Value::Address(whole(value)),
+                    Value::Word(value) => Value::Word(whole(value)),
+                    other => other,
+                }
+            }
             Sort::U8 => Value::Unsigned(cursor.byte()?.into()),
             Sort::I8 => Value::Signed((cursor.byte()? as i8).into()),
             Sort::Unsigned | Sort::Label => Value::Unsigned(cursor.unsigned()?),

@@ -4,7 +4,7 @@ use super::fields::Fields;
 use super::{Check, Origin};
 use crate::diagnostic::quote;
 use crate::keys;
-use crate::version::{Allow, Rule, Target};
+use crate::version::{Allow, Demand, Rule, Target};
 use crate::words::nearest;
 
 /// `[[allow]]`, in the order of the file. A stream has none.
@@ -48,7 +48,7 @@ fn rule(cx: &mut Check, allow: &Fields) -> Option<Rule> {
     if !rule.can_be_allowed() {
         let message = format!("the change `{}` cannot be allowed", rule.name());
         cx.diags.error(text.span(), message).help(match rule {
-            Rule::DocsChanged => "it demands nothing: take the allow out",
+            _ if rule.demand() == Demand::Nothing => "it demands nothing: take the allow out",
             Rule::CodeReused => "no reason makes old streams say something else: give the event a new code",
             _ => "put it right instead",
         });

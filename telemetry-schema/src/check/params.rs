@@ -7,7 +7,7 @@ use super::since::Appended;
 use super::types::Types;
 use super::{Check, Text};
 use crate::diagnostic::{one_of, quote};
-use crate::limits::{DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN};
+use crate::limits::{DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ALIGN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN};
 use crate::words::{is_camel_case, nearest};
 use crate::{Count, Param, Sort, keys};
 
@@ -69,13 +69,16 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
             }
             unit.into_inner().to_string()
         }),
+        align: 1,
         max_len: 0,
         names: None,
         since: None,
     };
     let Some((sort, count)) = sort else { return (param, false) };
-    let sound = !matches!(sort, Sort::Named(index) if types.unsound.contains(&types.list[index].name));
+    let mut sound = !matches!(sort, Sort::Named(index) if types.unsound.contains(&types.list[index].name));
     (param.sort, param.count) = (sort, count);
+    let (align, aligned) = align(cx, fields, sort, count);
+    (param.align, sound) = (align, sound && aligned);
     let highest = match count {
         Count::UpTo(_) => MAX_ELEMENTS,
         Count::One if sort.is_run() => MAX_RUN_LEN,
@@ -98,6 +101,31 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         _ => param.max_len = max.unwrap_or(DEFAULT_RUN_LEN),
     }
     (param, sound)
+}
+
+/// What the values of a parameter are multiples of, and whether that can be believed.
+fn align(cx: &mut Check, fields: &Fields, sort: Sort, count: Count) -> (u32, bool) {
+    let Some(align) = fields.int(cx, "align", 1..=MAX_ALIGN.into()) else {
+        return (1, !fields.has("align"));
+    };
+    if !(sort.is_delta() && count == Count::One) {
+        let message = format!("{} has an `align`, but is no single pointer, address or word", fields.what);
+        cx.diags.error(align.span(), message).help("leave `align` out");
+        return (1, false);
+    }
+    // Fits: it was checked to be at most that.
+    let number = *align.get_ref() as u32;
+    if !number.is_power_of_two() {
+        let message = format!("the `align` of {} is {number}, expected a power of two", fields.what);
+        let power = 1 << number.trailing_zeros();
+        let help = match power {
+            1 => "leave it out, if nothing is known".to_string(),
+            power => format!("multiples of {number} are multiples of {power}"),
+        };
+        cx.diags.error(align.span(), message).help(help);
+        return (1, false);
+    }
+    (number, true)
 }
 
 /// Reads `word`, `W`, `TraceWhy`, `[u32]` or `[u32; 4]`.

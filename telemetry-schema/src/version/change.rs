@@ -114,6 +114,7 @@ impl Change {
             | Rule::MaxChanged
             | Rule::UnitGiven
             | Rule::UnitChanged
+            | Rule::AlignChanged
             | Rule::NamesChanged
             | Rule::KindBitChanged
             | Rule::KindClockChanged

@@ -18,8 +18,8 @@ pub(super) struct Places {
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 23] = [
-    "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max",
+const KEYS: [&str; 24] = [
+    "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max", "align",
     "unit", "names", "since", "begin", "end", "key", "limit", "major",
 ];
 

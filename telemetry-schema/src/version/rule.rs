@@ -159,6 +159,9 @@ rules! {
     MaxChanged "max-changed" Minor,
         "`max` of a parameter", "it is cut elsewhere; every reader takes any length",
         old Reads, new Reads, generic "all of it", python "the same";
+    AlignChanged "align-changed" Nothing,
+        "`align` of a parameter", "it says how a value is packed, and each stream has its own; the value is the same",
+        old Reads, new Reads, generic "all of it", python "the same";
     UnitGiven "unit-given" Minor,
         "a parameter without a unit has one", "it says what was so before",
         old Reads, new Reads, generic "with the unit that it had", python "the same";
@@ -261,7 +264,8 @@ impl Rule {
     /// False for what no `[[allow]]` can excuse: a code that is another event's, and what makes the
     /// comparison itself mean nothing. What demands nothing needs no excuse.
     pub const fn can_be_allowed(self) -> bool {
-        !matches!(self, Rule::CodeReused | Rule::VersionLowered | Rule::RegistryRenamed | Rule::DocsChanged)
+        let means_nothing = matches!(self, Rule::CodeReused | Rule::VersionLowered | Rule::RegistryRenamed);
+        !means_nothing && !matches!(self.demand(), Demand::Nothing)
     }
 }
 

@@ -184,13 +184,15 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
         1 => prop_oneof![Just(64), 1..300u32].prop_map(Count::UpTo),
     ];
     let max_len = prop_oneof![Just(DEFAULT_RUN_LEN), 1..=MAX_RUN_LEN];
+    let align = prop_oneof![2 => Just(0), 1 => 1..=30u32].prop_map(|bits| 1 << bits);
     let unit = prop_oneof![Just(String::new()), "[!-~µ]([ -~µ]{0,8}[!-~])?"];
-    (select(sorts), count, max_len, unit, docs_or_none()).prop_map(
-        move |(sort, count, max_len, unit, doc)| Param {
+    (select(sorts), count, max_len, align, unit, docs_or_none()).prop_map(
+        move |(sort, count, max_len, align, unit, doc)| Param {
             name: name.clone(),
             sort,
             count: if sort.is_run() { Count::One } else { count },
             doc,
+            align: if sort.is_delta() && count == Count::One { align } else { 1 },
             unit: if sort.is_number() { unit } else { String::new() },
             max_len: if sort.is_run() { max_len } else { 0 },
             names: None,

@@ -48,7 +48,7 @@ fn sizes_are_those_of_the_wire() {
 /// A parameter of one value.
 fn param(sort: Sort, max_len: u32) -> Param {
     let (name, doc, unit) = Default::default();
-    Param { name, sort, count: Count::One, doc, unit, max_len, names: None, since: None }
+    Param { name, sort, count: Count::One, doc, unit, align: 1, max_len, names: None, since: None }
 }
 
 #[test]

@@ -279,6 +279,9 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     form("array_of_no_elements", &[("sort = \"[u32]\", max = 8", "sort = \"[u32; 0]\"")]),
     form("max_without_use", &[("sort = \"Access\"", "sort = \"Access\", max = 3")]),
     form("max_on_fixed_array", &[("sort = \"[u32]\"", "sort = \"[u32; 8]\"")]),
+    form("align_without_address", &[("sort = \"S\", max = 64", "sort = \"S\", align = 8")]),
+    form("align_not_a_power", &[(UNIT, "align = 24")]),
+    form("align_of_nothing", &[(UNIT, "align = 0")]),
     form("unit_without_number", &[("sort = \"S\", max = 64", "sort = \"S\", unit = \"bytes\"")]),
     form("unit_not_a_word", &[("unit = \"bytes\"", "unit = \"thousands of bytes\"")]),
     // Appended parameters.

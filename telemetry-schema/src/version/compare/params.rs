@@ -101,6 +101,11 @@ fn field_by_field(
     } else {
         let max = |param: &LockParam| param.max.map_or(String::new(), |max| max.to_string());
         changes.field(Rule::MaxChanged, things, "max", &max(was), &max(is));
+        let align = |param: &LockParam| match param.align {
+            1 => String::new(),
+            align => align.to_string(),
+        };
+        changes.field(Rule::AlignChanged, things, "align", &align(was), &align(is));
     }
     let rule = if was.unit.is_empty() { Rule::UnitGiven } else { Rule::UnitChanged };
     changes.field(rule, things, "unit", &was.unit, &is.unit);

@@ -102,6 +102,8 @@ pub struct LockParam {
     pub sort: String,
     /// As [`crate::Param::max`] has it.
     pub max: Option<u32>,
+    /// As in [`crate::Param::align`].
+    pub align: u32,
     /// Empty where there is none.
     pub unit: String,
     /// Name of the parameter that it names; empty where there is none.
@@ -218,6 +220,7 @@ fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
         name: param.name.clone(),
         sort: registry.sort_text(param),
         max: param.max(),
+        align: param.align,
         unit: param.unit.clone(),
         names: param.names.and_then(|of| event.params.get(of)).map_or(String::new(), |of| of.name.clone()),
         since: param.since,

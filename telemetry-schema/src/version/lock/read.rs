@@ -251,6 +251,7 @@ fn param(words: &mut Words) -> Result<LockParam, Expected> {
         name: words.name("the name of a parameter", words::is_snake_case)?,
         sort: words.name("a sort", is_printable)?,
         max: parsed(words.take("max="))?,
+        align: parsed(words.take("align="))?.unwrap_or(1),
         unit: match words.take("unit=") {
             None => String::new(),
             Some(unit) => unquoted(unit).filter(|unit| is_printable(unit)).ok_or("a unit in quotes")?,

@@ -76,6 +76,9 @@ fn write_param(out: &mut String, param: &LockParam) {
     if let Some(max) = param.max {
         let _ = write!(out, " max={max}");
     }
+    if param.align > 1 {
+        let _ = write!(out, " align={}", param.align);
+    }
     if !param.unit.is_empty() {
         let _ = write!(out, " unit={}", quoted(&param.unit));
     }

@@ -205,6 +205,11 @@ pub(crate) const CASES: &[Case] = &[
     median("another number of elements", &[("[u32; 4]", "[u32; 5]")], &["param-retyped Evicted.ranks"]),
     median("an array of any number", &[("[u32; 4]", "[u32]")], &["param-retyped Evicted.ranks"]),
     minor("another max", &[("max = 80", "max = 90")], &["max-changed Miss.key"]),
+    nothing(
+        "an alignment",
+        &[("sort = \"P\", doc = \"the entry\"", "sort = \"P\", align = 16, doc = \"the entry\"")],
+        &["align-changed Evicted.entry"],
+    ),
     minor(
         "a unit",
         &[("sort = \"u64\", doc", "sort = \"u64\", unit = \"bits\", doc")],
