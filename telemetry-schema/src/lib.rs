@@ -40,6 +40,7 @@
 //!   { name = "trace", sort = "P", doc = "the trace" },
 //!   { name = "why", sort = "TraceWhy" },
 //!   { name = "condemned", sort = "word", unit = "bytes" },
+//!   { name = "object", sort = "pointer", align = 16 },    # its values are multiples of that: fewer bytes
 //!   { name = "comment", sort = "string", max = 80 },        # bytes; default 1024
 //!   { name = "stack", sort = "[pointer]", max = 16 },       # elements; default 64
 //!   { name = "ranks", sort = "[u32; 4]" },
@@ -103,7 +104,7 @@
 //! A message is of the kind that [`Message`] describes: no event is in two of them.
 //!
 //! Left out, `clock` is `precise`, `flags` false, `always` and `used` true, `params` empty; `unit`,
-//! `max`, `since` and the docs of types, values and parameters may be left out too. Sorts ([`Sort`]) have
+//! `max`, `align`, `since` and the docs of types, values and parameters may be left out too. Sorts ([`Sort`]) have
 //! long names and, some of them, the letters of the MPS. Arrays are of any sort but strings and
 //! bytes. An event's parameters take at most 32 KiB ([`limits`]).
 //!

@@ -129,7 +129,7 @@ pub struct Param {
     /// Of a number: `bytes`, `ns` and so on. Empty where there is none.
     pub unit: String,
     /// Of a single pointer, address or word: what its values are multiples of, as a rule; a power of two, 1 where
-    /// nothing is known. Any value can be written, but one that is no multiple takes nine bytes.
+    /// nothing is known. Any value can be written, but one that is no multiple takes up to nine bytes.
     pub align: u32,
     /// Most bytes of a `String` or `Bytes`; longer ones are cut. 0 for other sorts.
     pub max_len: u32,

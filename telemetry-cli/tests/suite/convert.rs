@@ -1,5 +1,6 @@
 //! `convert`, and other commands on logs of other systems.
 
+use crate::reference;
 use crate::run::Folder;
 use crate::streams::{gc, labelled, lossy, two_registries};
 
@@ -54,4 +55,43 @@ fn what_convert_says() {
         ],
     );
     assert!(!folder.path("out.log").exists());
+}
+
+/// How long streams of real logs are, of which the texts of a session are not most.
+#[test]
+fn streams_of_logs_are_short() {
+    check_lengths("mps", ".mpsio.log", 1_000_000, |_, events| [7 * events, 4 * events]);
+    check_lengths("ghc", ".eventlog", 40_000, |log, _| [log, log / 2]);
+    check_lengths("mono", ".mlpd", 40_000, |log, _| [log, log / 2]);
+}
+
+/// Streams of a system's logs of so many bytes and more are at most so long, plain and with `--compress`. The function makes
+/// both of the length of the log and of the number of its events.
+fn check_lengths(system: &str, ending: &str, least: u64, most: impl Fn(u64, u64) -> [u64; 2]) {
+    let Some(logs) = reference::folder(system) else { return };
+    let mut checked = 0;
+    for name in reference::names(&logs, ending) {
+        let Some(log) = reference::read(&logs.join(format!("{name}{ending}"))) else { return };
+        let len = log.len() as u64;
+        // A log that is compressed as a whole is no longer than its stream.
+        if len < least || log.starts_with(&[0x1f, 0x8b]) {
+            continue;
+        }
+        let folder = Folder::new().with("a.log", log);
+        let info: serde_json::Value =
+            serde_json::from_slice(&folder.run("info --json a.log").stdout).expect("what `info` says");
+        let events = info["completeness"]["events"].as_u64().expect("a number of events");
+        for (more, most) in ["", "--compress"].into_iter().zip(most(len, events)) {
+            let run = folder.run(&format!("convert --to telemetry {more} -o a.tel a.log"));
+            assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
+            let stream = std::fs::metadata(folder.path("a.tel")).expect("the stream").len();
+            assert!(
+                stream <= most,
+                "{name} {more}: {stream} bytes for {len} of {events} events, expected at most {most}"
+            );
+            std::fs::remove_file(folder.path("a.tel")).expect("it was there");
+        }
+        checked += 1;
+    }
+    assert!(checked > 0, "no log of {system} of {least} bytes and more");
 }
