@@ -48,7 +48,7 @@ impl Raw {
 fn opaque(mut at: *mut u8) -> *mut u8 {
     // SAFETY: no instruction at all.
     unsafe {
-        core::arch::asm!("/* {0} */", inout(reg) at, options(pure, nomem, nostack, preserves_flags));
+        core::arch::asm!("/* {0} */", inout(reg) at, options(pure, readonly, nostack, preserves_flags));
     }
     at
 }
