@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use common::{Goal, Row, fields, floor, table, time};
+use common::{Floor, Goal, Row, fields, floor, least, table, time};
 use telemetry::telemetry_event;
 
 #[telemetry_event("tests/relations/work.toml")]
@@ -36,17 +36,17 @@ fn main() {
     telemetry::Config::new().filename(null).buffer(1 << 20).start();
     let mut rows = rows();
     for _ in 0..ROUNDS {
-        let (base, one) = (floor(EVENTS), recorded(1));
+        let Floor { least: base, mean } = floor(EVENTS);
         let disk = disk();
         let figures = [
             (base, 1.0),
-            (one, base),
+            (recorded(), base),
             (inherit(), base),
             (named(), base),
             (off(), base),
-            (recorded(2), one),
+            (on_threads(2) / on_threads(1), 1.0),
             (disk.0, 1.0),
-            (disk.1, base),
+            (disk.1, mean),
             (disk.2, 1.0),
             (first_event(), 1.0),
             (resident(), 1.0),
@@ -78,8 +78,20 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// W on some threads at once: the mean of their times.
-fn recorded(threads: u64) -> f64 {
+fn recorded() -> f64 {
+    telemetry::set("all");
+    let each = least(EVENTS, |n| {
+        for i in 0..n {
+            let (pointer, address, size, level, _) = fields(i);
+            events::alloc!(pointer, address, size, level);
+        }
+    });
+    telemetry::reset("all");
+    each
+}
+
+/// W on some threads at once: the mean of their times, of all events, as both run only then.
+fn on_threads(threads: u64) -> f64 {
     telemetry::set("all");
     let times = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads)
@@ -102,7 +114,7 @@ fn recorded(threads: u64) -> f64 {
 
 fn inherit() -> f64 {
     telemetry::set("all");
-    let each = time(EVENTS, |n| {
+    let each = least(EVENTS, |n| {
         for i in 0..n {
             let (pointer, address, size, level, _) = fields(i);
             events::fix!(pointer, address, size, level);
@@ -114,7 +126,7 @@ fn inherit() -> f64 {
 
 fn named() -> f64 {
     telemetry::set("all");
-    let each = time(EVENTS, |n| {
+    let each = least(EVENTS, |n| {
         for i in 0..n {
             let (pointer, address, size, level, name) = fields(i);
             events::named!(pointer, address, size, level, name);
@@ -125,7 +137,7 @@ fn named() -> f64 {
 }
 
 fn off() -> f64 {
-    time(EVENTS, |n| {
+    least(EVENTS, |n| {
         for i in 0..n {
             let (pointer, address, size, level, _) = fields(i);
             events::alloc!(pointer, address, size, level);
