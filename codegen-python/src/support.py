@@ -333,6 +333,8 @@ class _Param:
     #: Number of elements of an array; -1 of one whose number varies, 0 of no array.
     count: int
     max: _t.Optional[int]
+    #: What its values are multiples of, as a rule: a power of two.
+    align: int
     unit: str
     #: The parameter that its value is the name of.
     names: _t.Optional[str]
@@ -343,6 +345,11 @@ class _Param:
         if self.count == 0:
             return self.sort
         return f"[{self.sort}]" if self.count < 0 else f"[{self.sort}; {self.count}]"
+
+    @property
+    def rotation(self) -> int:
+        """By how many bits a value was rotated to the right before its distance was taken."""
+        return self.align.bit_length() - 1
 
 
 @_dataclasses.dataclass(frozen=True)
@@ -491,6 +498,10 @@ class Registry:
             most = _number(
                 param.get("max", 1024 if is_run else 64), f"the max of parameter `{name}`", 0, 1 << 30
             )
+        align = _number(param.get("align", 1), f"the align of parameter `{name}`", 1, 1 << 30)
+        if align & align - 1 or align > 1 and (count or _PACKED.get(sort) != "delta"):
+            what = "a power of two, of a single pointer, address or word"
+            raise StreamError(f"the align of parameter `{name}` is {align}, expected {what}")
         since: _t.Optional[_Version] = None
         if isinstance(param.get("since"), str):
             numbers = str(param["since"]).split(".")
@@ -498,7 +509,8 @@ class Registry:
                 since = int(numbers[0]), int(numbers[1]), int(numbers[2])
         named = param.get("names")
         names = named if isinstance(named, str) else None
-        return _Param(name, sort, count, most, _text(param.get("unit", ""), "the unit"), names, since)
+        unit = _text(param.get("unit", ""), "the unit")
+        return _Param(name, sort, count, most, align, unit, names, since)
 
     def _mark(self) -> None:
         """Finds the marks `names`, by code. One of another time does no harm."""
@@ -566,7 +578,8 @@ class Registry:
             lines.append(f"event {event.code} {event.name} {event.kind.bit}")
             for param in event.params:
                 most = "" if param.max is None else f" {param.max}"
-                lines.append(f"param {param.name} {param.sort_text}{most}")
+                align = "" if param.align == 1 else f" align {param.align}"
+                lines.append(f"param {param.name} {param.sort_text}{most}{align}")
         number = 0xCBF2_9CE4_8422_2325
         for byte in "".join(f"{line}\n" for line in lines).encode():
             number = (number ^ byte) * 0x0000_0100_0000_01B3 & _MAX
@@ -812,7 +825,7 @@ class _Source:
         self.add(depth, *lines, "else:", "    q = i + LEN[b]")
         self.add(depth, f"    {var} = from_bytes(r[i:q], 'little') >> SHIFT[b]", "    i = q", *lines)
 
-    def param(self, depth: int, packing: str, count: int, var: str) -> str:
+    def param(self, depth: int, packing: str, count: int, rotation: int, var: str) -> str:
         """Reads a parameter, and gives the expression that then is its value."""
         slot = ""
         if packing == "delta":
@@ -826,6 +839,11 @@ class _Source:
             self.add(depth, "b = p[i]", "if b & 1:", f"    {slot} = {slot} + ONE_SIGNED[b] & {_MAX}", "    i += 1")
             self.add(depth, "elif b & 2:", f"    {slot} = {slot} + TWO_SIGNED[b][p[i + 1]] & {_MAX}", "    i += 2")
             self.long_number(depth, "v", f"{slot} = {slot} + (v >> 1 ^ -(v & 1)) & {_MAX}")
+            if rotation:
+                # Of a multiple the bits that go around are zeros.
+                around = 64 - rotation
+                rotated = f"{slot} << {rotation} & {_MAX} | {slot} >> {around}"
+                return f"({slot} << {rotation} if {slot} < {1 << around} else {rotated})"
             return slot
         if packing in ("u8", "i8", "bool"):
             self.add(depth, f"{var} = p[i]", "i += 1")
@@ -904,7 +922,7 @@ def _decoder(
         values = []
         for index, param in enumerate(events[code].params):
             packing = registry._repr(param.sort)
-            values.append(source.param(depth, packing, param.count, f"v{index}"))
+            values.append(source.param(depth, packing, param.count, param.rotation, f"v{index}"))
         source.add(depth, "if i > e:", "    raise Malformed(TRUNCATED)", f"t = t + d & {_MAX}")
         if module is None:
             source.add(depth, f"add(({', '.join(['c', 't', *values])}))")
@@ -3211,7 +3229,7 @@ class _Columns:
                 packing = registry._repr(param.sort)
                 elements = (param.count,) if param.count else ()
                 out = self.out(into, param.name + "'", _DTYPES.get(packing, "O"), elements, count)
-                if not self.column(packing, value, limits, out, piece.data):
+                if not self.column(packing, param.rotation, value, limits, out, piece.data):
                     return False
             done.append((event.code if is_known else -1, into, np.diff(limits).tolist()))
         # All of it is right: now it counts.
@@ -3281,7 +3299,9 @@ class _Columns:
         if len(values) & 1:
             out[-1:] = values[-1:] + pairs[-1:].sum(1)
 
-    def column(self, packing: str, values: _t.Any, bounds: _t.Any, out: _t.Any, data: bytes) -> bool:
+    def column(
+        self, packing: str, rotation: int, values: _t.Any, bounds: _t.Any, out: _t.Any, data: bytes
+    ) -> bool:
         """Values of packed ones, which may be changed. False if one is not of its sort."""
         np = self.np
         if packing in ("string", "bytes"):
@@ -3307,6 +3327,10 @@ class _Columns:
             values ^= sign
             if packing == "delta" and values.ndim == 1:
                 self.sums(values, bounds, out)
+                if rotation:
+                    np.right_shift(out, np.uint64(64 - rotation), out=values)
+                    np.left_shift(out, np.uint64(rotation), out=out)
+                    np.bitwise_or(out, values, out=out)
             elif packing == "delta":
                 # The first counts from the last first one, the others from the one before.
                 self.sums(np.ascontiguousarray(values[:, 0]), bounds, out[:, 0])

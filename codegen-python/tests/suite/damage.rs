@@ -1,8 +1,9 @@
 //! Broken streams: Python gives the same events and the same verdict as Rust.
 
+use telemetry_decode::Order;
 use telemetry_format::flags;
 
-use crate::dump::Compared;
+use crate::dump::{Compared, dump};
 use crate::made::{Plan, Random, blocks, edit, header, make, relation};
 
 fn lossy(seed: u64) -> Vec<u8> {
@@ -74,5 +75,26 @@ fn wrong_contents() {
             _ => {}
         });
         compared.check(&broken, &format!("case {case}"));
+    }
+}
+
+/// Streams whose relation says of a parameter what cannot be: both say that its block is not understood.
+#[test]
+fn alignments_that_cannot_be() {
+    let registry = relation();
+    let mut compared = Compared::new(&registry);
+    for (sort, align) in [("pointer", 24), ("pointer", 1 << 31), ("u32", 8), ("[word; 3]", 8), ("[addr]", 8)]
+    {
+        let mut wrong = registry.clone();
+        let mut params = wrong.events.iter_mut().flat_map(|event| &mut event.params);
+        let param = params.find(|param| registry.sort_text(param) == sort).unwrap();
+        param.align = align;
+        let (context, stream) = (format!("`{sort}` with {align}"), make(&wrong, &Plan::default()).stream);
+        let verdict = dump(&registry, Order::Stream, &stream);
+        assert!(
+            verdict.iter().any(|line| line.contains("not understood: 1 block")),
+            "{context}: {verdict:?}"
+        );
+        compared.check(&stream, &context);
     }
 }

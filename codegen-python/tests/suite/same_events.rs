@@ -41,7 +41,8 @@ fn every_sort_of_a_whole_stream() {
 /// Kinds of events that most often take the same bytes, and sometimes do not; and codes that stand in them, too.
 const ALIKE: &str = include_str!("../alike.toml");
 
-/// A stream in which one event in `rare` is unlike the others.
+/// A stream in which one event in `rare` is unlike the others: its numbers are far from theirs, and no multiples of
+/// their `align`.
 fn alike(registry: &telemetry_schema::Registry, rare: u64) -> Vec<u8> {
     let mut facts = Facts::default();
     facts.set("clock", "tsc");
@@ -60,12 +61,12 @@ fn alike(registry: &telemetry_schema::Registry, rare: u64) -> Vec<u8> {
             1 | 2 => (0x0102, vec![Value::Unsigned(far as u32 as u64)]),
             3 => (3, vec![Value::Unsigned(far & 0xffff), Value::Signed(far as i64)]),
             4 => (4, vec![Value::String(Text(if odd { b"" } else { b"\x09\x03 text" })), Value::Word(far)]),
-            5 | 6 => (5, vec![Value::Word(i * 8)]),
+            5 | 6 => (5, vec![Value::Word(i * 8 + u64::from(odd))]),
             _ => (
                 1,
                 vec![
                     Value::Pointer(0x7f00_0000_0000 + far),
-                    Value::Addr(i * 64),
+                    Value::Addr(i * 64 + u64::from(odd)),
                     Value::Unsigned(far & 0xff),
                     Value::Signed(if odd { -30_000 } else { 1 }),
                     Value::F64(far as f64),
@@ -109,7 +110,7 @@ fn runs(registry: &telemetry_schema::Registry, rare: u64, block_size: usize) -> 
         let (code, values) = match (i % 1000, odd) {
             (..2, _) => (4, vec![Value::String(Text(b"\x0b\x03\x03")), Value::Word(i)]),
             (_, true) => (5, vec![Value::Word(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))]),
-            _ => (5, vec![Value::Word(0x1000 + (i & 7))]),
+            _ => (5, vec![Value::Word(0x1000 + (i & 7) * 8)]),
         };
         writer.event(lane, code, i * 5 + (i & 3), &values).unwrap();
         // A kind without others, whose numbers are codes: 3 is packed as 7, and so is 3.

@@ -3,6 +3,7 @@
 use telemetry_decode::{Facts, Lane, Named, Value, Writer};
 use telemetry_schema::Registry;
 
+use crate::dump::Compared;
 use crate::python::{Module, Script, interpreters};
 
 const RELATION: &str = include_str!("../small.toml");
@@ -77,6 +78,22 @@ fn further_parameters_are_passed_over() {
     let further = format!("{KEY}  {{ name = \"hits\", sort = \"u16\", since = \"1.0.3\" }},\n");
     let newer = relation(&[("minor = 2", "minor = 3"), (KEY, &further)]);
     check(&newer, 6, &[MISS, "1 1 5 258 20 20 4096 64 2 5 s6b6579", SWEPT, "others 0"]);
+}
+
+#[test]
+fn each_stream_says_what_is_aligned() {
+    let others =
+        [(", align = 16", ""), ("align = 16", "align = 4096"), ("sort = \"W\"", "sort = \"W\", align = 64")];
+    for change in others {
+        let (module, other) = (relation(&[]), relation(&[change]));
+        assert_ne!(module.fingerprint(), other.fingerprint());
+        for (module, of_stream) in [(&module, &other), (&other, &module)] {
+            let (stream, mut compared) = (stream(of_stream, 5), Compared::new(module));
+            compared.check(&stream, &format!("{change:?}"));
+            compared.check_columns(&stream, &format!("columns, {change:?}"));
+        }
+        check(&other, 5, &[MISS, "1 1 5 258 20 20 4096 64 2 5 s6b6579", SWEPT, "others 0"]);
+    }
 }
 
 #[test]

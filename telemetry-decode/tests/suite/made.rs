@@ -153,7 +153,11 @@ impl Owned {
 
     fn one(registry: &Registry, param: &Param, random: &mut Random) -> Owned {
         let repr = registry.repr(param.sort);
-        let bits = random.number();
+        let bits = match param.align {
+            1 => random.number(),
+            // A multiple or not.
+            align => random.number() << (random.below(2) * u64::from(align.trailing_zeros())),
+        };
         Owned::Plain(match param.sort {
             Sort::Pointer => Value::Pointer(bits),
             Sort::Addr => Value::Addr(bits),
