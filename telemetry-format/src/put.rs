@@ -85,6 +85,21 @@ pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
     })
 }
 
+/// Two unsigned numbers, the second in one to four bytes, or nothing. In one piece where it is one byte and the first,
+/// which is known at compile time as a rule, one or two.
+#[inline(always)]
+pub fn short_pair<P: Put>(out: P, first: u16, second: u64) -> Option<P> {
+    let (a, b) = (u32::from(first), second as u32);
+    if second < 1 << 7 && first < 1 << 7 {
+        return Some(out.low::<2>((b << 1 | 1) << 8 | a << 1 | 1));
+    }
+    if second < 1 << 7 && first < 1 << 14 {
+        return Some(out.low::<3>((b << 1 | 1) << 16 | a << 2 | 1 << 1));
+    }
+    core::hint::cold_path();
+    short_unsigned(unsigned(out, first.into()), second)
+}
+
 /// A signed number: zigzag, then [`unsigned`], so that small magnitudes of either sign stay short.
 #[inline]
 pub fn signed<P: Put>(out: P, value: i64) -> P {

@@ -212,8 +212,7 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
         return lane.leave(false);
     }
     let time = reading.unwrap_or_else(|| all.time.get());
-    let out = put::unsigned(Raw::new(at), u64::from(site.code));
-    let out = put::short_unsigned(out, time.wrapping_sub(lane.time.get()));
+    let out = put::short_pair(Raw::new(at), site.code, time.wrapping_sub(lane.time.get()));
     let Some(out) = out.and_then(|out| fields.put_short(out, &all.slots)) else {
         return lane.leave(false);
     };

@@ -102,6 +102,12 @@ proptest! {
             }
         }
         same(value, |out| _ = put::unsigned(out, value), |out| put::short_unsigned(out, value).is_some());
+        let first = slot as u16 >> (slot >> 60);
+        same(
+            value,
+            |out| _ = put::unsigned(put::unsigned(out, first.into()), value),
+            |out| put::short_pair(out, first, value).is_some(),
+        );
         same(value, |out| _ = put::signed(out, value as i64), |out| put::short_signed(out, value as i64).is_some());
         same(value, |out| _ = put::delta(out, slot, value), |out| put::short_delta(out, slot, value).is_some());
         same(value, |out| _ = put::bytes(out, &run), |out| put::short_bytes(out, &run).is_some());
