@@ -36,7 +36,7 @@ fn main() {
     ]
     .map(|(name, unit, goal)| Row::new(name, unit, goal));
     for _ in 0..ROUNDS {
-        let base = floor(EVENTS).mean;
+        let base = time(EVENTS, floor());
         telemetry::set("all");
         let plain = pairs();
         Gc::enable();

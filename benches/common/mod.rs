@@ -45,8 +45,9 @@ pub(crate) fn least(n: u64, mut work: impl FnMut(u64)) -> f64 {
     (0..n / SLICE).map(|_| time(SLICE, &mut work)).fold(f64::INFINITY, f64::min)
 }
 
-/// The floor F: the cycle counter and 36 bytes of plain stores into a buffer that stays in cache.
-pub(crate) fn floor(n: u64) -> Floor {
+/// The floor F: the cycle counter and 36 bytes of plain stores into a buffer that stays in cache. Does that so many times
+/// when it is called.
+pub(crate) fn floor() -> impl FnMut(u64) {
     #[repr(C)]
     struct Record {
         ticks: u64,
@@ -58,7 +59,7 @@ pub(crate) fn floor(n: u64) -> Floor {
     const RECORDS: usize = 256 * 1024 / size_of::<Record>();
     let mut ring: Vec<Record> =
         (0..RECORDS).map(|_| Record { ticks: 1, pointer: 1, address: 1, size: 1, level: 1 }).collect();
-    let mut work = |n| {
+    move |n| {
         let mut at = 0;
         for i in 0..n {
             let (pointer, address, size, level, _) = fields(i);
@@ -69,16 +70,7 @@ pub(crate) fn floor(n: u64) -> Floor {
             }
             std::hint::black_box(&ring);
         }
-    };
-    Floor { least: least(n, &mut work), mean: time(n, work) }
-}
-
-/// Nanoseconds of the floor: the base of what was measured the same way.
-pub(crate) struct Floor {
-    /// In the quickest slice.
-    pub(crate) least: f64,
-    /// Of all events.
-    pub(crate) mean: f64,
+    }
 }
 
 /// The cycle counter, or the system's clock where there is none.
