@@ -52,6 +52,9 @@ fn param(param: &LockParam) -> String {
     if let Some(max) = param.max {
         let _ = write!(out, ", max = {max}");
     }
+    if param.align > 1 {
+        let _ = write!(out, ", align = {}", param.align);
+    }
     if !param.unit.is_empty() {
         let _ = write!(out, ", unit = {:?}", param.unit);
     }

@@ -79,6 +79,22 @@ fn witnesses_can_have_files_of_their_own() {
     assert_eq!(names, ["01-param-retyped-Miss.hash.tel", "02-unit-changed-Evicted.size.tel"]);
 }
 
+/// What is packed by its alignment is as it was: no byte of it is misread.
+#[test]
+fn alignments_are_no_misreading() {
+    let (_, old, new) = CHANGES[7];
+    let aligned = CACHE.replace("sort = \"P\", doc", "sort = \"P\", align = 16, doc");
+    let witnesses = [CACHE, &aligned].map(|relation| {
+        let changed = relation.replace("median = 0", "median = 1").replace(old, new);
+        let folder = Folder::new().with("events.toml", changed).with("events.lock", released(relation));
+        let run = folder.run("check --witness break.tel");
+        let text = String::from_utf8(run.stdout).unwrap();
+        assert!(folder.path("break.tel").exists() && text.contains("entry:0x7f064010"), "{text}");
+        text.lines().take_while(|line| !line.starts_with("events.toml")).collect::<Vec<_>>().join("\n")
+    });
+    assert_eq!(witnesses[0], witnesses[1]);
+}
+
 /// What demands no median, or nothing at all, has none.
 #[test]
 fn other_changes_have_no_witness() {
