@@ -5,7 +5,7 @@ use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 use telemetry_decode::{Events, Filter, Index, Order, RUNTIME_REGISTRY, Reader, take_names};
-use telemetry_schema::{LoadCause, LoadError, Registry, parse_embedded};
+use telemetry_schema::{Event, LoadCause, LoadError, Param, Registry, parse_embedded};
 
 use crate::exit::{Failure, report};
 use crate::fit::version_with;
@@ -262,7 +262,7 @@ pub(crate) fn report_shared_codes<'a>(registries: impl Iterator<Item = &'a Regis
     for (index, one) in registries.clone().enumerate() {
         for other in registries.clone().skip(index + 1) {
             let shared = one.events.iter().filter_map(|event| Some((event, other.event(event.code)?)));
-            let mut differing = shared.filter(|(a, b)| a.name != b.name || a.params != b.params);
+            let mut differing = shared.filter(|(a, b)| a.name != b.name || said(one, a) != said(other, b));
             let Some((a, b)) = differing.next() else { continue };
             let more = differing.count();
             let more = if more > 0 { format!(", and so on for {more} more codes") } else { String::new() };
@@ -272,4 +272,10 @@ pub(crate) fn report_shared_codes<'a>(registries: impl Iterator<Item = &'a Regis
             ));
         }
     }
+}
+
+/// What the text says of an event: neither docs nor how values are packed.
+fn said<'e>(registry: &Registry, event: &'e Event) -> Vec<(&'e str, String, &'e str, Option<usize>)> {
+    let of = |param: &'e Param| (&*param.name, registry.sort_text(param), &*param.unit, param.names);
+    event.params.iter().map(of).collect()
 }

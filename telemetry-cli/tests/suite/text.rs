@@ -3,10 +3,11 @@
 use std::process::Command;
 
 use crate::run::{Folder, run};
+use telemetry_decode::Value;
 use telemetry_format::{BlockType, Header};
 
 use crate::streams::{
-    GC, block_type, blocks, gc, gc_run, gc_without_registry, labelled, lossy, two_registries,
+    GC, begun, block_type, blocks, gc, gc_run, gc_without_registry, labelled, lossy, two_registries,
 };
 
 #[test]
@@ -49,6 +50,27 @@ fn cnv() {
         "cnv",
         &["cnv gc.tel", "cnv -f gc.tel --kind Pool", "cnv two.tel", "cnv --registry-name app two.tel"],
     );
+}
+
+/// Two relations that say the same of an event are of one mind, however they pack it.
+#[test]
+fn cnv_of_other_alignments() {
+    let check = |old: &str, new: &str, is_told: bool| {
+        let mut folder = Folder::new();
+        for (name, relation) in [("a.tel", GC.to_string()), ("b.tel", GC.replacen(old, new, 1))] {
+            let relation = telemetry_schema::parse(&relation).unwrap();
+            let (mut writer, lane) = begun(1, 0, "", &relation);
+            let pool = [Value::Pointer(16), Value::Addr(2), Value::Word(3), Value::Unsigned(4)];
+            writer.event(lane, 0x10, 20, &pool).unwrap();
+            folder = folder.with(name, writer.finish().unwrap());
+        }
+        let run = folder.run("cnv a.tel b.tel");
+        let line = "0000000000000014   10 10 2 3 4\n";
+        assert_eq!(String::from_utf8_lossy(&run.stdout), line.repeat(2), "{new}");
+        assert_eq!(run.stderr.contains("code 0x0010 is `PoolInit`"), is_told, "{new}: {}", run.stderr);
+    };
+    check("sort = \"P\", doc", "sort = \"P\", align = 16, doc", false);
+    check("name = \"size\", sort = \"W\"", "name = \"extent\", sort = \"W\"", true);
 }
 
 #[test]
