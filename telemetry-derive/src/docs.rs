@@ -39,8 +39,10 @@ pub(crate) fn field(registry: &Registry, param: &Param) -> String {
 pub(crate) fn param(registry: &Registry, param: &Param) -> String {
     let sort = registry.sort_text(param);
     let unit = if param.unit.is_empty() { String::new() } else { format!(", in {}", param.unit) };
+    let align =
+        if param.align > 1 { format!(", as a rule a multiple of {}", param.align) } else { String::new() };
     let doc = if param.doc.is_empty() { String::new() } else { format!("{} ", param.doc) };
-    format!("{doc}({sort}{unit})")
+    format!("{doc}({sort}{unit}{align})")
 }
 
 /// A doc as a sentence of its own.
