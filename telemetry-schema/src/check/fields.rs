@@ -138,10 +138,14 @@ impl<'a> Fields<'a> {
             let found = described(value.get_ref());
             let message = format!("expected {expected} for `{key}` of {}, found {found}", self.what);
             let diagnostic = cx.diags.error(value.span(), message);
-            // In an allow the keys of the file's tables are names.
-            if let Some(example) =
-                example(key).filter(|example| expected != "a string" || !example.starts_with("`["))
-            {
+            let of_this_type = |example: &&str| match expected {
+                // In an allow the keys of the file's tables are names.
+                "a string" => !example.starts_with("`["),
+                // In a parameter, `align` is no name of one.
+                "an integer" => !example.starts_with("the name"),
+                _ => true,
+            };
+            if let Some(example) = example(key).filter(of_this_type) {
                 diagnostic.help(format!("for instance {example}"));
             }
         }

@@ -282,6 +282,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     form("align_without_address", &[("sort = \"S\", max = 64", "sort = \"S\", align = 8")]),
     form("align_not_a_power", &[(UNIT, "align = 24")]),
     form("align_of_nothing", &[(UNIT, "align = 0")]),
+    form("wrong_type_align", &[(UNIT, "align = \"8\"")]),
     form("unit_without_number", &[("sort = \"S\", max = 64", "sort = \"S\", unit = \"bytes\"")]),
     form("unit_not_a_word", &[("unit = \"bytes\"", "unit = \"thousands of bytes\"")]),
     // Appended parameters.
