@@ -65,6 +65,7 @@ impl Registry {
     /// event CODE NAME BIT                 for each event, by code, retired ones too; BIT of its kind
     /// param NAME SORT                       for each of its parameters, in order
     /// param NAME SORT MAX                   ... if it is a string, bytes or an array `[sort]`
+    /// param NAME SORT align ALIGN           ... if it is a pointer, an address or a word whose `align` is not 1
     /// ```
     ///
     /// `SORT` is as in the canonical form, `[u32; 4]` with its space. Names are in the order of their
