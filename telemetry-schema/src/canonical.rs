@@ -118,9 +118,9 @@ impl Param {
     }
 
     /// By how many bits a value is rotated to the right before its distance from the slot is taken: those
-    /// that are zero in multiples of `align`.
+    /// that are zero in multiples of `align`. None where it is 0, as the other forms of the relation have it.
     pub fn rotation(&self) -> u32 {
-        self.align.trailing_zeros()
+        self.align.max(1).trailing_zeros()
     }
 }
 

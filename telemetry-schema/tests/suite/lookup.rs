@@ -51,6 +51,14 @@ fn param(sort: Sort, max_len: u32) -> Param {
     Param { name, sort, count: Count::One, doc, unit, align: 1, max_len, names: None, since: None }
 }
 
+/// A relation may be put together by hand.
+#[test]
+fn rotations_are_those_of_the_alignment() {
+    for (align, rotation) in [(0, 0), (1, 0), (2, 1), (4096, 12), (1 << 30, 30)] {
+        assert_eq!(Param { align, ..param(Sort::Addr, 0) }.rotation(), rotation, "{align}");
+    }
+}
+
 #[test]
 fn sizes_are_those_that_the_writer_takes() {
     let registry = registry(GC);
