@@ -217,7 +217,7 @@ mod tests {
     const PARAMS: &[ParamInfo] = &[
         ParamInfo("first", "", Sort::Word(7)),
         ParamInfo("texts", "", Sort::String),
-        ParamInfo("second", "", Sort::Address(8)),
+        ParamInfo("second", "", Sort::Aligned(&Sort::Address(8), 4)),
         ParamInfo("several", "", Sort::Counted(&Sort::Address(9))),
         ParamInfo("pair", "", Sort::Fixed(&Sort::Word(10), 2)),
         ParamInfo("named", "", Sort::Named(&Sort::I8, 0)),
@@ -288,8 +288,8 @@ mod tests {
     #[test]
     fn values_follow_from_their_slots() {
         let expected = [
-            ["105", "20", "text", "16", "1", "3", "3", "2", "-1"],
-            ["110", "40", "text", "32", "2", "4", "6", "5", "-1"],
+            ["105", "20", "text", "256", "1", "3", "3", "2", "-1"],
+            ["110", "40", "text", "512", "2", "4", "6", "5", "-1"],
         ];
         assert_eq!(
             walk(&payload(), 4).as_deref(),
