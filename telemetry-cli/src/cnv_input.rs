@@ -1,9 +1,9 @@
 //! Input that is `cnv` text: its lines, and what is wrong with them.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use telemetry_decode::Input;
 use telemetry_schema::Registry;
 
 use crate::exit::{Failure, Outcome, report, report_good};
@@ -26,7 +26,7 @@ const MAX_LINE: u64 = 1 << 20;
 
 /// Lines of text, one after the other.
 pub(crate) struct Lines {
-    input: Box<dyn BufRead>,
+    input: BufReader<Box<dyn Read>>,
     name: String,
     line: Vec<u8>,
     /// Of all there are; none where nobody knows.
@@ -46,15 +46,14 @@ pub(crate) enum Line<'a> {
 impl Lines {
     pub(crate) fn open(path: &Path) -> Result<Lines, Failure> {
         let name = display(path);
-        let (input, len): (Box<dyn BufRead>, _) = if path.as_os_str() == "-" {
-            (Box::new(io::stdin().lock()), None)
-        } else {
-            let file =
-                File::open(path).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
-            let len =
-                file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
-            (Box::new(BufReader::with_capacity(64 << 10, file)), len)
+        let (input, len): (Box<dyn Read>, _) = match Input::open(path).map_err(Failure::new)? {
+            Input::File(file) => {
+                let len = file.metadata().ok().map(|metadata| metadata.len());
+                (Box::new(file), len)
+            }
+            Input::Pipe(pipe) => (pipe, None),
         };
+        let input = BufReader::with_capacity(64 << 10, input);
         Ok(Lines { input, name, line: Vec::new(), len, bytes: 0, number: 0 })
     }
 

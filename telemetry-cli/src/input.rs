@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::{Events, Filter, Index, Order, RUNTIME_REGISTRY, Reader, take_names};
+use telemetry_decode::{Events, Filter, Index, Input, Order, RUNTIME_REGISTRY, Reader, take_names};
 use telemetry_schema::{Event, LoadCause, LoadError, Param, Registry, parse_embedded};
 
 use crate::exit::{Failure, report};
@@ -212,9 +212,9 @@ impl Inputs {
             |error: io::Error| Failure::new(format!("cannot copy the stream to a temporary file: {error}"));
         let mut file = tempfile::tempfile().map_err(failed)?;
         for Named { path, .. } in &self.names {
-            let copied = match path.as_os_str() == "-" {
-                true => io::copy(&mut io::stdin().lock(), &mut file),
-                false => File::open(path).and_then(|mut input| io::copy(&mut input, &mut file)),
+            let copied = match Input::open(path).map_err(Failure::new)? {
+                Input::File(mut input) => io::copy(&mut input, &mut file),
+                Input::Pipe(mut input) => io::copy(&mut input, &mut file),
             };
             copied.map_err(|error| Failure::new(format!("cannot read {}: {error}", display(path))))?;
         }

@@ -60,7 +60,11 @@ impl FormatArgs {
         paths: impl Iterator<Item = &'p Path>,
         hint: &str,
     ) -> Result<Reader<'static>, Failure> {
-        let failed = |error: io::Error| Failure::new(format!("{error}{hint}"));
+        // What is said of a directory has a help of its own.
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::IsADirectory => Failure::new(error),
+            _ => Failure::new(format!("{error}{hint}")),
+        };
         let seen = paths.map(|path| self.look(path)).collect::<io::Result<Vec<_>>>().map_err(failed)?;
         let Some(log) = seen.iter().find(|one| one.format.is_some()) else {
             return Reader::of_inputs(seen.into_iter().map(|one| one.input).collect()).map_err(failed);

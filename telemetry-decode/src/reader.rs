@@ -289,7 +289,8 @@ impl Input {
         let file = File::open(path).map_err(named)?;
         let metadata = file.metadata().map_err(named)?;
         if metadata.is_dir() {
-            return Err(named(io::Error::from(io::ErrorKind::IsADirectory)));
+            let text = "is a directory, expected a file; help: name the files in it";
+            return Err(named(io::Error::new(io::ErrorKind::IsADirectory, text)));
         }
         Ok(if metadata.is_file() { Input::File(file) } else { Input::Pipe(Box::new(file)) })
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use clap::ValueEnum;
-use telemetry_decode::{Event, Events, Order};
+use telemetry_decode::{Event, Events, Input, Order};
 
 use crate::color::ColorArgs;
 use crate::events::EventArgs;
@@ -132,7 +132,8 @@ fn open_growing(path: &Path) -> Result<Box<dyn Read>, Failure> {
     }
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
-        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        // It says what it is.
+        Input::open(path).map_err(Failure::new)?;
     }
     if !metadata.is_file() {
         return through(File::open(path).and_then(Pipe::of));

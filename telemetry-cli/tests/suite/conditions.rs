@@ -106,7 +106,7 @@ fn inputs_that_are_not_whole() {
         ("empty", 1, 1, "empty"),
         ("noise", 1, 1, "not a telemetry stream"),
         ("gzipped.tel", 2, 2, "is compressed with gzip"),
-        ("folder", 2, 2, "is a directory"),
+        ("folder", 2, 2, "is a directory, expected a file; help: "),
         ("missing.tel", 2, 2, "No such file"),
     ];
     for reader in READERS {
@@ -161,7 +161,7 @@ fn inputs_of_loaders() {
             ("newer.tel", 1, 1, "version"),
             ("empty", 1, 1, "empty"),
             ("noise", 1, 1, "not a telemetry stream"),
-            ("folder", 2, 2, "directory"),
+            ("folder", 2, 2, "is a directory, expected a file; help: "),
             ("missing.tel", 2, 2, "No such file"),
         ] {
             check(&folder, &loader.replace("FILE", file), code, says);
@@ -192,6 +192,8 @@ fn inputs_of_the_others() {
         ("py events.toml -o no/such/x.py", 2, "No such file"),
         ("py events.toml -o /dev/full", 2, "No space left on device"),
         ("py events.toml --check -o missing.py", 1, "does not exist"),
+        ("sql -o new.db -i folder", 2, "is a directory, expected a file; help: "),
+        ("txt -l folder", 2, "is a directory, expected a file; help: "),
         ("release empty", 1, "no `registry`"),
         ("release noise", 1, "error"),
         ("release folder", 2, "is a directory"),

@@ -30,7 +30,9 @@ fn inputs() {
 #[test]
 fn the_default_is_what_the_program_wrote() {
     let folder = Folder::new().with("telemetry.tel", gc()).with("other.tel", gc());
-    for (name, expected) in [(None, 0), (Some("other.tel"), 0), (Some(""), 0), (Some("missing.tel"), 2)] {
+    for (name, expected) in
+        [(None, 0), (Some("other.tel"), 0), (Some(""), 0), (Some("missing.tel"), 2), (Some("."), 2)]
+    {
         let mut command = folder.command("print --kind Pool");
         if let Some(name) = name {
             command.env("TELEMETRY_FILENAME", name);
