@@ -237,10 +237,47 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files, when the command ends before they are whole.
+/// Removes the temporary files, and directories that were made for them, when the command ends before they are whole.
 pub(crate) fn remove_unfinished() {
     for path in unfinished().drain(..) {
         let _ = std::fs::remove_file(path);
+    }
+    remove_empty();
+}
+
+/// The directories that this run has made, each before the one that it is in.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A directory for files, which goes again if nothing came into it.
+#[must_use]
+pub(crate) struct Directory(());
+
+impl Directory {
+    /// Makes it, and those that it is in, where they are not there.
+    pub(crate) fn make(path: &Path) -> Result<Directory, Failure> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        made.extend(path.ancestors().take_while(is_missing).map(Path::to_path_buf));
+        // Some may be there although another cannot be made.
+        let directory = Directory(());
+        let done = std::fs::create_dir_all(path);
+        drop(made);
+        interrupt::removes_unfinished();
+        done.map_err(|error| Failure::new(format!("cannot make `{}`: {error}", path.display())))?;
+        Ok(directory)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        remove_empty();
+    }
+}
+
+/// Removes what was made and has nothing in it: the system refuses it of the others.
+fn remove_empty() {
+    for path in MADE.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let _ = std::fs::remove_dir(path);
     }
 }
 

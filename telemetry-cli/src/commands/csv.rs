@@ -10,7 +10,7 @@ use crate::date::Moments;
 use crate::events::{EventArgs, Opened};
 use crate::exit::{Ended, Failure};
 use crate::input::cannot_read;
-use crate::output::Output;
+use crate::output::{Directory, Output};
 use crate::progress::Progress;
 use crate::text::csv;
 use crate::text::keyed::{PerEvent, PerThread};
@@ -82,8 +82,7 @@ fn choices(opened: &Opened) -> Vec<Choice> {
 
 /// Writes a table for each event that occurs.
 fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Result<(), Failure> {
-    std::fs::create_dir_all(directory)
-        .map_err(|error| Failure::new(format!("cannot make `{}`: {error}", directory.display())))?;
+    let _made = Directory::make(directory)?;
     let several = programs_registries(opened.registries()).nth(1).is_some();
     // Of one name may be an event of several versions of a registry.
     let mut by_name = BTreeMap::<String, Vec<&Choice>>::new();

@@ -7,7 +7,7 @@ use clap_mangen::Man;
 
 use crate::Cli;
 use crate::exit::{Ended, Failure, Outcome};
-use crate::output::Output;
+use crate::output::{Directory, Output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,8 +37,7 @@ impl Args {
             )
             .collect();
         if let Some(directory) = &self.directory {
-            std::fs::create_dir_all(directory)
-                .map_err(|error| Failure::new(format!("cannot make `{}`: {error}", directory.display())))?;
+            let _made = Directory::make(directory)?;
             for (name, command) in &pages {
                 write(name, command, Output::to(&directory.join(format!("{name}.1")))?)?;
             }

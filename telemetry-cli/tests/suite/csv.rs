@@ -9,6 +9,8 @@ use crate::streams::{gc, labelled, two_registries};
 fn csv() {
     let folder =
         Folder::new().with("gc.tel", gc()).with("two.tel", two_registries()).with("labels.tel", labelled());
+    let folder = folder.with("text.tel", "no stream");
+    std::fs::create_dir(folder.path("there")).unwrap();
     folder.check(
         "csv",
         &[
@@ -21,6 +23,11 @@ fn csv() {
             "csv gc.tel -d gc.tel",
             "csv gc.tel -d tables -o out.csv",
             "csv two.tel -d two",
+            // Nothing comes into these: they go again, unless they were there.
+            "csv text.tel -d no/text",
+            "csv text.tel -d there",
+            "csv gc.tel -d no/tables --event RequestBegin",
+            "csv gc.tel -d gc.tel/tables",
         ],
     );
     let names = |dir: &str| {
@@ -31,6 +38,8 @@ fn csv() {
     };
     assert_eq!(names("tables"), ["PoolInit.csv", "TraceEnd.csv", "TraceStart.csv"]);
     assert_eq!(names("two"), ["app.RequestBegin.csv", "gc.PoolInit.csv"]);
+    assert!(!folder.path("no").exists());
+    assert_eq!(names("there"), [""; 0]);
     let pools = std::fs::read_to_string(folder.path("tables/PoolInit.csv")).unwrap();
     assert_eq!(pools.as_bytes(), folder.run("csv gc.tel --event PoolInit").stdout);
 }
