@@ -144,6 +144,14 @@ pub(crate) fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
     }
 }
 
+/// What begins so, in words: a stream, or another system's log; none if it is neither.
+pub(crate) fn known_by(first: &[u8]) -> Option<String> {
+    if first.starts_with(&MAGIC) {
+        return Some("a telemetry stream".to_string());
+    }
+    Format::recognize(first).map(|format| format!("a log of format {}", format.name()))
+}
+
 /// What is said behind the last byte that could be unpacked.
 pub(crate) fn broken_behind(error: &io::Error) -> String {
     format!("its compression is broken behind this: {error}")

@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind, IsTerminal, Read, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use telemetry_foreign::{Format, RECOGNIZED_BY};
-use telemetry_format::MAGIC;
+use telemetry_foreign::RECOGNIZED_BY;
 
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::opening::known_by;
 
 /// Bytes at which the buffer is written.
 const FULL: usize = 64 << 10;
@@ -204,10 +204,7 @@ fn trace(path: &Path) -> Option<String> {
     let mut first = Vec::new();
     let file = File::open(path).ok().filter(|_| path.is_file())?;
     file.take(RECOGNIZED_BY as u64).read_to_end(&mut first).ok()?;
-    if first.starts_with(&MAGIC) {
-        return Some("a telemetry stream".to_string());
-    }
-    Format::recognize(&first).map(|format| format!("a log of format {}", format.name()))
+    known_by(&first)
 }
 
 fn open_file(path: &Path) -> io::Result<Target> {

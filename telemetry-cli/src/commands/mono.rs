@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use telemetry_decode::{Damage, Input, LogBytes};
 use telemetry_foreign::{Format, mono};
+use telemetry_format::MAGIC;
 
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::input::display;
-use crate::opening::{broken_behind, file_of};
+use crate::opening::{broken_behind, file_of, known_by, peek};
 use crate::output::OutputArgs;
 
 /// Damaged ranges that are listed.
@@ -34,6 +35,11 @@ impl LogArgs {
         let named = |error: io::Error| Failure::new(format!("cannot read {name}: {error}"));
         // What cannot be opened says its name itself.
         let input = Input::open(&self.file).map_err(Failure::new)?;
+        let (first, input) = peek(input).map_err(named)?;
+        if let Some(other) = self.is_other(&first) {
+            report(other);
+            return Ok(Outcome::Problems);
+        }
         let (file, broken) = file_of(input).and_then(Format::unpack).map_err(named)?;
         let mut bytes = LogBytes::of_file(file).map_err(named)?;
         if bytes.is_empty() && broken.is_none() {
@@ -57,6 +63,26 @@ impl LogArgs {
             ));
         }
         Ok(Outcome::problems_if(!damaged.is_empty() || broken.is_some()))
+    }
+
+    /// What is said of an input that is known to be something else, by its first bytes. What nobody knows may be a log
+    /// whose beginning is damaged.
+    fn is_other(&self, first: &[u8]) -> Option<String> {
+        let is_stream = first.starts_with(&MAGIC);
+        if !is_stream && Format::recognize(first) == Some(Format::Mono) {
+            return None;
+        }
+        let (what, name, file) = (known_by(first)?, display(&self.file), self.file.display());
+        let again = match is_stream {
+            true => format!(
+                "; of the stream of a Mono log `telemetry convert --to mono -o LOG {file}` makes one again"
+            ),
+            false => String::new(),
+        };
+        Some(format!(
+            "{name} is {what}, expected a log of the Mono profiler; help: `telemetry stats {file}` and `telemetry \
+             print {file}` show what it has{again}"
+        ))
     }
 }
 

@@ -3,11 +3,12 @@
 use telemetry_decode::Order;
 use telemetry_foreign::ghc::Show;
 
-use crate::events::EventArgs;
+use crate::events::{EventArgs, Opened};
 use crate::exit::{Ended, Outcome, report};
 use crate::input::cannot_read;
 use crate::progress::Progress;
 use crate::text::count;
+use crate::text::print::programs_registries;
 
 const EXAMPLES: &str = "\
 Prints, byte for byte, what `ghc-events show` 0.21 prints of a whole log: the types of events that the log declares,
@@ -55,10 +56,26 @@ impl Args {
         }
         if others > 0 {
             let others = count(others, "event");
-            report(format!(
-                "{others} not of GHC's runtime system and not shown; help: telemetry print shows all"
-            ));
+            report(match is_other {
+                true => format!(
+                    "{} has {others} of {}, expected a GHC eventlog, or a stream of one; help: `telemetry stats` and \
+                     `telemetry print` show what it has",
+                    opened.inputs.names(),
+                    registries(&opened),
+                ),
+                false => format!(
+                    "{others} not of GHC's runtime system and not shown; help: `telemetry print` shows all"
+                ),
+            });
         }
         Ok(opened.end()?.and(Outcome::problems_if(others > 0)))
     }
+}
+
+/// The relations of a stream that has nothing of GHC's, by name.
+fn registries(opened: &Opened) -> String {
+    let mut names: Vec<_> =
+        programs_registries(opened.registries()).map(|known| known.name.as_str()).collect();
+    names.dedup();
+    if names.is_empty() { "the runtime's own".to_string() } else { names.join(", ") }
 }

@@ -183,6 +183,17 @@ fn inputs_of_the_others() {
     let none = u32::MAX / 2;
     let own = std::process::id();
     for (args, code, says) in [
+        (
+            "mono-report whole.tel",
+            1,
+            "`whole.tel` is a telemetry stream, expected a log of the Mono profiler; help: ",
+        ),
+        (
+            "mono-debug made.eventlog",
+            1,
+            "`made.eventlog` is a log of format ghc-eventlog, expected a log of the",
+        ),
+        ("show made.mpsio.log", 1, "events of mps, expected a GHC eventlog, or a stream of one; help: "),
         ("py empty -o old.py", 2, "no `registry`"),
         ("py noise -o old.py", 2, "cannot use `noise`"),
         ("py cut.tel -o old.py --check", 1, "out of date"),

@@ -49,7 +49,7 @@ fn check(folder: &Folder, log: &[u8], format: &str, command: &str) -> Run {
         return run;
     }
     assert!(matches!(run.code, Some(0 | 1)), "{what}");
-    let says_why = [" are damaged", " is empty, expected ", ": not a ", " not of GHC's ", "no valid block"];
+    let says_why = [" are damaged", " is empty, expected ", ": not a ", ", expected a ", "no valid block"];
     assert!(run.code == Some(0) || says_why.iter().any(|why| run.stderr.contains(why)), "{what}");
     run
 }
