@@ -63,7 +63,15 @@ pub fn without_allows(relation: &Relation) -> String {
         let last = allow.get_ref().as_table()?.values().map(|value| value.span().end).max()?;
         Some((whole_lines(text, allow.span().start..last), String::new()))
     });
-    edited(text, edits.collect())
+    let edits: Vec<Edit> = edits.collect();
+    let was_last = edits.iter().any(|(span, _)| span.end == text.len());
+    let mut out = edited(text, edits);
+    if was_last {
+        // The empty lines in front of it are the last now.
+        let end = out.trim_end().len();
+        out.truncate(out[end..].find('\n').map_or(out.len(), |newline| end + newline + 1));
+    }
+    out
 }
 
 /// From the start of the first line to the end of the last one and of the empty ones behind it.

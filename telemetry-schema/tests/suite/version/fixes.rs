@@ -99,6 +99,7 @@ fn allows_go_and_nothing_else() {
         &format!("{}{}[kinds]", entry("\"new\""), entry("\"\"\"\n[kinds]\n\nnew\"\"\"")),
     ));
     check(format!("{RELEASED}{}", entry("\"new\"").trim_end()));
+    check(format!("{RELEASED}\n\n{}\n{}", entry("\"new\""), entry("\"newer\"")));
     check(format!("allow = [\n  {{ change = \"max-changed\", reason = \"new\" }}, # so\n]\n{RELEASED}"));
 }
 
