@@ -4,10 +4,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use telemetry_decode::Input;
+use telemetry_foreign::RECOGNIZED_BY;
 use telemetry_schema::Registry;
 
 use crate::exit::{Failure, Outcome, report, report_good};
 use crate::input::{Given, display, report_shared_codes};
+use crate::opening::known_by;
 use crate::text::{count, grouped};
 
 /// The relations of the events in cnv text, which names events by code alone: those that were given, of which the first
@@ -53,7 +55,14 @@ impl Lines {
             }
             Input::Pipe(pipe) => (pipe, None),
         };
-        let input = BufReader::with_capacity(64 << 10, input);
+        let mut input = BufReader::with_capacity(64 << 10, input);
+        // Of a pipe no more is waited for than its first bytes.
+        let first = input.fill_buf().map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
+        if let Some(what) = known_by(&first[..first.len().min(RECOGNIZED_BY)]) {
+            return Err(Failure::new(format!(
+                "{name} is {what}, expected cnv text; help: name it without an option before it, `-` for standard input"
+            )));
+        }
         Ok(Lines { input, name, line: Vec::new(), len, bytes: 0, number: 0 })
     }
 
@@ -113,7 +122,9 @@ impl Wrongs {
     pub(crate) fn end(&self, events: u64) -> Outcome {
         let Wrongs { name, is_mps, number } = self;
         if *is_mps && *number > 0 {
-            report("without --registry FILE, cnv text is taken for that of the MPS's events");
+            report(format!(
+                "{name} was taken for cnv text of the MPS; help: another program's needs its relation, --registry FILE"
+            ));
         }
         let verdict = if *number == 0 { "read" } else { "incomplete" };
         let left_out =

@@ -116,7 +116,7 @@ X
             "long.txt",
             [b"000000000000000A FFFF \"".to_vec(), vec![b'x'; 3 << 20], b"\"\nA 101\n".to_vec()].concat(),
         )
-        .with("binary.txt", gc())
+        .with("binary.txt", &gc()[8..])
         .with("empty.txt", "");
     folder.check(
         "txt_of_text",
