@@ -179,6 +179,11 @@ impl Verdict {
         outcome
     }
 
+    /// True if there was something to read: what is asked for can only be missing in that.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.blocks > 0
+    }
+
     /// True for problems of the input or the call, and not just of the program that was observed.
     fn is_broken(&self) -> bool {
         self.blocks == 0

@@ -5,7 +5,7 @@ use telemetry_decode::{Lane, Named, Text, Value, Writer};
 use telemetry_format::Loss;
 
 use crate::run::Folder;
-use crate::streams::{begun, blocks, events_blocks};
+use crate::streams::{begun, blocks, events_blocks, gc};
 
 const RELATION: &str = include_str!("../data/spans.toml");
 
@@ -87,7 +87,8 @@ pub(crate) fn stream() -> Vec<u8> {
 
 #[test]
 fn spans() {
-    let folder = Folder::new().with("spans.tel", stream());
+    let folder = Folder::new().with("spans.tel", stream()).with("gc.tel", gc());
+    let folder = folder.with("empty", "").with("text.txt", "no stream");
     folder.check(
         "spans",
         &[
@@ -97,6 +98,10 @@ fn spans() {
             "spans --span Nothing spans.tel",
             "spans --json --span Job --top 1 spans.tel",
             "spans --kind Job - < spans.tel",
+            "spans gc.tel",
+            "spans empty",
+            "validate text.txt",
+            "validate .",
         ],
     );
 }

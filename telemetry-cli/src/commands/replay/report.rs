@@ -183,7 +183,7 @@ impl<'a> Report<'a> {
             );
         } else if r.allocations == 0 && r.custom > 0 {
             report("nothing to replay but `custom` events, which are for the program's own replayer");
-        } else if r.allocations == 0 && r.faults == 0 {
+        } else if r.allocations == 0 && r.faults == 0 && self.completeness.has_blocks() {
             report("nothing to replay");
         }
         let refused = self.allocators.iter().any(|results| results.refused > 0);
