@@ -1,7 +1,11 @@
 //! A change of a relation, as commands print it for programs.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use telemetry_schema::version::{Change, Rule, Target};
+use telemetry_schema::version::{Change, Demand, Rule, Target};
+
+use crate::text::grouped;
 
 /// The JSON form of a change, described in docs/cli.md.
 #[derive(Debug, Clone, Serialize)]
@@ -40,9 +44,40 @@ struct ThingReport {
     of_message: Option<String>,
 }
 
+/// Most lines of a rule that demands nothing, which may be of every parameter of a relation; the rest are counted.
+const MAX_LINES: usize = 5;
+
+/// Changes as a list, each with why it is allowed.
+pub(crate) fn lines<'c>(
+    changes: impl Iterator<Item = (&'c ChangeReport, Option<&'c str>)> + Clone,
+) -> String {
+    // Of rules that demand nothing: how many there are, and how many were told.
+    let mut numbers = BTreeMap::<&str, (usize, usize)>::new();
+    for (change, _) in changes.clone().filter(|(change, _)| change.demand == Demand::Nothing.name()) {
+        numbers.entry(change.rule).or_default().0 += 1;
+    }
+    let mut out = String::new();
+    for (change, allowed) in changes {
+        match numbers.get_mut(change.rule) {
+            // A last line says as much itself as that there is one more.
+            Some((number, told)) if *number > MAX_LINES + 1 => {
+                *told += 1;
+                if *told <= MAX_LINES {
+                    out += &change.line(allowed);
+                } else if *told == MAX_LINES + 1 {
+                    let more = grouped((*number - MAX_LINES) as u64);
+                    out += &format!("  {:7}  and {more} more of `{}`\n", change.demand, change.rule);
+                }
+            }
+            _ => out += &change.line(allowed),
+        }
+    }
+    out
+}
+
 impl ChangeReport {
     /// The change as a line of a list.
-    pub(crate) fn line(&self, allowed: Option<&str>) -> String {
+    fn line(&self, allowed: Option<&str>) -> String {
         let allowed = allowed.map_or(String::new(), |reason| format!("; allowed: {reason}"));
         format!("  {:7}  {}{allowed}\n", self.demand, self.message)
     }

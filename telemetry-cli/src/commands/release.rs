@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use telemetry_schema::version::{Lock, without_allows};
 use telemetry_schema::{LoadCause, lock_path};
 
-use crate::change::ChangeReport;
+use crate::change::{ChangeReport, lines};
 use crate::exit::{Ended, Failure, Outcome};
 use crate::git::GitFile;
 use crate::output::Output;
@@ -119,9 +119,10 @@ impl Args {
         let changes = count(judgement.changes.len() as u64, "change");
         let (name, since) = (&relation.registry.name, judgement.released);
         let mut said = format!("{shown}: {name} {version} {}, {changes} since {since}\n", self.done());
-        for judged in &judgement.changes {
-            said += &ChangeReport::new(&judged.change).line(judged.allowed.as_deref());
-        }
+        let reports = judgement.changes.iter();
+        let reports: Vec<_> =
+            reports.map(|judged| (ChangeReport::new(&judged.change), judged.allowed.as_deref())).collect();
+        said += &lines(reports.iter().map(|(change, allowed)| (change, *allowed)));
         Ok(said + &taken_out)
     }
 

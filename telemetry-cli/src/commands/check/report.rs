@@ -9,7 +9,7 @@ use telemetry_schema::{Diagnostic, LoadCause};
 
 use super::fix::Fix;
 use super::{Compared, Found};
-use crate::change::ChangeReport;
+use crate::change::{ChangeReport, lines};
 use crate::exit::Failure;
 use crate::relation::summary;
 use crate::text::count;
@@ -156,9 +156,7 @@ impl FileReport {
         }
         let number = count(changes.len() as u64, "change");
         let _ = writeln!(out, ", {number} since {against_version} of {against}");
-        let lines = changes.iter().map(|judged| judged.change.line(judged.allowed.as_deref()));
-        out.extend(lines);
-        out
+        out + &lines(changes.iter().map(|judged| (&judged.change, judged.allowed.as_deref())))
     }
 }
 

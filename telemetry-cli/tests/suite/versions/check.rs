@@ -57,6 +57,13 @@ fn what_changed_is_told_if_the_version_is_right() {
             r#"edit events.toml | code = 1\n | code = 1\nused = false\n"#,
             "check",
             "check --against missing.toml",
+            // More lines of one rule that demands nothing than anybody reads.
+            r#"edit events.toml | doc = "A cache's view of itself"\n\n[kinds]\nLookup = { bit = 0, doc = "per lookup" }\nEvict = { bit = 1, doc = "per eviction" } | doc = "What a cache sees"\n\n[kinds]\nLookup = { bit = 0, doc = "for each lookup" }\nEvict = { bit = 1, doc = "for each eviction" }"#,
+            r#"edit events.toml | doc = "An entry was evicted"\nparams = [\n  { name = "entry", sort = "P", doc = "the entry" },\n  { name = "size", sort = "W", unit = "bytes", doc = "what it frees" } | doc = "An entry went"\nparams = [\n  { name = "entry", sort = "P", align = 16, doc = "which" },\n  { name = "size", sort = "W", unit = "bytes", doc = "how large" }"#,
+            "check",
+            r#"edit events.toml | doc = "what it had to go for" | doc = "why""#,
+            "check",
+            "release --dry-run",
         ],
     );
 }
