@@ -36,8 +36,8 @@ impl LogArgs {
         // What cannot be opened says its name itself.
         let input = Input::open(&self.file).map_err(Failure::new)?;
         let (first, input) = peek(input).map_err(named)?;
-        if let Some(other) = self.is_other(&first) {
-            report(other);
+        if let Some(refusal) = self.refusal(&first) {
+            report(refusal);
             return Ok(Outcome::Problems);
         }
         let (file, broken) = file_of(input).and_then(Format::unpack).map_err(named)?;
@@ -67,7 +67,7 @@ impl LogArgs {
 
     /// What is said of an input that is known to be something else, by its first bytes. What nobody knows may be a log
     /// whose beginning is damaged.
-    fn is_other(&self, first: &[u8]) -> Option<String> {
+    fn refusal(&self, first: &[u8]) -> Option<String> {
         let is_stream = first.starts_with(&MAGIC);
         if !is_stream && Format::recognize(first) == Some(Format::Mono) {
             return None;
