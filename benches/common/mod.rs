@@ -109,6 +109,8 @@ pub(crate) struct Row {
 
 pub(crate) enum Goal {
     AtMost(f64),
+    /// Of a ratio of two disturbed figures, whose best says nothing: the median is to be at most so much.
+    MedianAtMost(f64),
     AtLeast(f64),
     /// Only to be seen: the less, or the more, the better.
     Less,
@@ -141,6 +143,7 @@ pub(crate) fn table(rows: Vec<Row>) {
         let most = figures[figures.len() - 1] / bases[bases.len() - 1];
         let (best, goal, reached) = match goal {
             Goal::AtMost(limit) => (least, format!("at most {limit}"), Some(least <= limit)),
+            Goal::MedianAtMost(limit) => (least, format!("median {limit}"), Some(median <= limit)),
             Goal::AtLeast(limit) => (most, format!("at least {limit}"), Some(most >= limit)),
             Goal::Less => (least, String::new(), None),
             Goal::More => (most, String::new(), None),

@@ -6,7 +6,7 @@ use telemetry_format::put;
 /// Where a block's next bytes go. [`Fields::put`](crate::fields::Fields::put) writes no more
 /// than [`Fields::bound`](crate::fields::Fields::bound) allows.
 ///
-/// One address and nothing to add to it: a store to the sum of two registers is two steps of the processor.
+/// One address and nothing to add to it, so that the lane can keep it from event to event.
 #[derive(Clone, Copy)]
 pub struct Raw(*mut u8);
 
