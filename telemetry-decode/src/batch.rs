@@ -2,12 +2,9 @@
 
 use std::ops::Range;
 
-use telemetry_format::Malformed;
-
+use crate::completeness::Reason;
 use crate::event::Raw;
-use crate::part::{Reading, Take};
-use crate::plan::EventPlan;
-use crate::session::Session;
+use crate::part::{Reading, Stamp, Take};
 
 /// Most events of a batch.
 const EVENTS: usize = 64;
@@ -19,7 +16,7 @@ pub(crate) struct Batch {
     /// Parameters of all events, and room for more.
     raw: Vec<Raw>,
     /// Those in use.
-    used: usize,
+    used: u32,
     /// Index of the current event.
     current: usize,
 }
@@ -37,6 +34,7 @@ pub(crate) struct Head {
     pub(crate) at: u32,
     /// Its parameters.
     first: u32,
+    end: u32,
 }
 
 impl Batch {
@@ -66,8 +64,7 @@ impl Batch {
     #[inline(always)]
     pub(crate) fn current(&self) -> Option<(&Head, &[Raw])> {
         let head = self.heads.get(self.current)?;
-        let end = self.heads.get(self.current + 1).map_or(self.used, |next| next.first as usize);
-        Some((head, self.raw.get(head.first as usize..end)?))
+        Some((head, self.raw.get(head.first as usize..head.end as usize)?))
     }
 }
 
@@ -86,19 +83,24 @@ impl Take<'_> for Batch {
     }
 
     #[inline(always)]
-    fn read(&mut self, event: &EventPlan, reading: &mut Reading<'_, '_>) -> Result<(), Malformed> {
-        let params = event.params as usize;
-        let place = match self.raw.get_mut(self.used..self.used + params) {
-            Some(place) => place,
-            None => grow(&mut self.raw, self.used..self.used + params),
+    fn take(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason> {
+        let event = reading.event(code)?;
+        let (first, end) = (self.used as usize, self.used as usize + event.params());
+        let raw = match self.raw.get_mut(first..end) {
+            Some(raw) => raw,
+            None => grow(&mut self.raw, first..end),
         };
-        event.read(&mut reading.cursor, reading.slots, reading.payload.len(), place)
-    }
-
-    #[inline(always)]
-    fn keep(&mut self, event: &EventPlan, time: u64, bytes: Range<u32>, _: &Session) {
-        let Range { start: at, end } = bytes;
-        self.heads.push(Head { time, event: event.index, len: end - at, at, first: self.used as u32 });
-        self.used += event.params as usize;
+        reading.params(event, raw)?;
+        if let Some(Stamp { time, at, left, .. }) = stamp {
+            let len = (left - reading.cursor.rest().len()) as u32;
+            self.heads.push(Head { time, event: event.index, len, at, first: self.used, end: end as u32 });
+            self.used = end as u32;
+        }
+        Ok(())
     }
 }

@@ -70,14 +70,20 @@ impl<'s> Events<'s> {
     #[allow(clippy::should_implement_trait)]
     #[inline(always)]
     pub fn next(&mut self) -> io::Result<Option<Event<'_>>> {
-        Ok(if self.advance()? { self.current() } else { None })
+        let Events { decoder, order } = self;
+        // Asked once which order it is, not for each step.
+        match order {
+            Ordered::Stream(stream) => next_of(stream, decoder, InStream::advance, InStream::event),
+            Ordered::Merged(merge) => next_of(merge, decoder, Merge::advance, Merge::event),
+            Ordered::Logs(logs) => next_of(logs, decoder, LogEvents::advance, LogEvents::event),
+        }
     }
 
     /// Moves to the next event; false at the end.
     #[inline(always)]
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
         let found = match &mut self.order {
-            Ordered::Stream(stream) => stream.batch.step() || stream.advance(&mut self.decoder)?,
+            Ordered::Stream(stream) => stream.advance(&mut self.decoder)?,
             Ordered::Merged(merge) => merge.advance(&mut self.decoder)?,
             Ordered::Logs(logs) => logs.advance(&mut self.decoder)?,
         };
@@ -171,6 +177,21 @@ impl<'s> Events<'s> {
     }
 }
 
+/// The next event of an order, which moves to it and then has it.
+#[inline(always)]
+fn next_of<'a, O>(
+    order: &'a mut O,
+    decoder: &'a mut Decoder,
+    advance: impl FnOnce(&mut O, &mut Decoder) -> io::Result<bool>,
+    event: impl FnOnce(&'a O, &'a Decoder) -> Option<Event<'a>>,
+) -> io::Result<Option<Event<'a>>> {
+    if !advance(order, decoder)? {
+        return Ok(None);
+    }
+    decoder.report.events += 1;
+    Ok(event(order, decoder))
+}
+
 /// How many events of one sort a log has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogCount {
@@ -200,14 +221,26 @@ enum Feed<'s> {
         unpacked: Option<Vec<u8>>,
     },
     /// The blocks of an index.
-    Listed { source: Source<'s>, blocks: Vec<IndexedBlock>, wants: Vec<Want>, next: usize, loader: Loader },
+    Listed {
+        source: Source<'s>,
+        blocks: Vec<IndexedBlock>,
+        wants: Vec<Want>,
+        next: usize,
+        loader: Loader<'s>,
+    },
 }
 
 impl InStream<'_> {
+    /// Moves to the next event; false at the end.
+    #[inline(always)]
+    fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        Ok(self.batch.step() || self.read_on(decoder)?)
+    }
+
     /// Moves to the next batch of events; false at the end.
     #[cold]
     #[inline(never)]
-    fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+    fn read_on(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         loop {
             if let Some(part) = &mut self.part {
                 decoder.read(part, self.feed.payload(), &mut self.batch);
@@ -236,7 +269,7 @@ impl Feed<'_> {
         match self {
             Feed::Once { unpacked: Some(payload), .. } => payload,
             Feed::Once { blocks, header_len, .. } => blocks.payload(*header_len),
-            Feed::Listed { source, loader, .. } => loader.payload(source),
+            Feed::Listed { loader, .. } => loader.payload(),
         }
     }
 

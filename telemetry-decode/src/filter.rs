@@ -24,6 +24,18 @@ pub struct Filter {
     pub until_ns: Option<i64>,
 }
 
+impl Filter {
+    /// True if times matter.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.from_ns.is_some() || self.until_ns.is_some()
+    }
+
+    /// True of a time that is wanted, in nanoseconds since the session's start.
+    pub(crate) fn wants_time(&self, ns: i64) -> bool {
+        self.from_ns.is_none_or(|from| from <= ns) && self.until_ns.is_none_or(|until| ns < until)
+    }
+}
+
 /// The name of something, or its number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Name {

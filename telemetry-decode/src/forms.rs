@@ -34,7 +34,47 @@ pub(crate) struct Forms {
     /// Refuses registries in which an event that is wanted has another form.
     pub(crate) strict: bool,
     by_fingerprint: HashMap<u64, Box<[Known]>>,
+    /// By registry and kind.
+    direct: HashMap<(u64, u8), Box<[Direct]>>,
 }
+
+/// What generated code reads from where it stands, by the code of the event: which one of the program's, and
+/// where its slots are. So one look tells all that reading such an event needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Direct {
+    /// Its index in the program's registry.
+    pub(crate) index: u32,
+    /// Its first slot in its lane.
+    pub(crate) first_slot: u32,
+}
+
+impl Direct {
+    /// Of codes that are not read so.
+    const NONE: Direct = Direct { index: u32::MAX, first_slot: 0 };
+
+    #[inline(always)]
+    pub(crate) fn of(table: &[Direct], code: u64) -> Option<Direct> {
+        let direct = table.get(usize::try_from(code).ok()?)?;
+        (direct.index != Direct::NONE.index).then_some(*direct)
+    }
+
+    /// The table of a kind of a registry.
+    fn table(registry: &KnownRegistry, kind: u8, known: &[Known]) -> Box<[Direct]> {
+        let mut table = Vec::new();
+        for (event, known) in registry.events.iter().zip(known) {
+            let code = u64::from(event.code);
+            if let (Known::Same(index), Some(plan)) = (known, registry.plan.event(code, kind)) {
+                let place = usize::from(event.code);
+                table.resize(table.len().max(place + 1), Direct::NONE);
+                table[place] = Direct { index: *index, first_slot: plan.first_slot };
+            }
+        }
+        table.into()
+    }
+}
+
+/// Most tables that are kept, so that a hostile stream of many registries takes no more memory.
+const MAX_TABLES: usize = 64;
 
 /// What was passed over.
 #[derive(Default)]
@@ -65,7 +105,27 @@ impl Account {
 
 impl Forms {
     pub(crate) fn new(own: Registry) -> Forms {
-        Forms { own, strict: false, by_fingerprint: HashMap::new() }
+        Forms { own, strict: false, by_fingerprint: HashMap::new(), direct: HashMap::new() }
+    }
+
+    /// The same as [`Forms::of`], and what is read directly of a kind.
+    ///
+    /// # Errors
+    /// [`OtherVersion`].
+    pub(crate) fn of_part(
+        &mut self,
+        registry: &KnownRegistry,
+        kind: u8,
+        account: &mut Account,
+    ) -> io::Result<(&[Known], &[Direct])> {
+        self.of(registry, account)?;
+        let known = &self.by_fingerprint[&registry.fingerprint];
+        let key = (registry.fingerprint, kind);
+        if self.direct.len() >= MAX_TABLES && !self.direct.contains_key(&key) {
+            self.direct.clear();
+        }
+        let direct = self.direct.entry(key).or_insert_with(|| Direct::table(registry, kind, known));
+        Ok((known, direct))
     }
 
     /// What the program knows of the events of a registry. The first time they are compared, and those of

@@ -21,10 +21,12 @@ const LOW: usize = 2 << 10;
 
 /// Holds the payload of one block, or some of it.
 #[derive(Default)]
-pub(crate) struct Loader {
-    /// The block, or some of its payload, if its source is a file.
+pub(crate) struct Loader<'s> {
+    /// The payload, if it stands in memory that is the source.
+    in_place: Option<&'s [u8]>,
+    /// Else the block, or some of its payload.
     buffer: Vec<u8>,
-    /// Where the payload is: in the buffer, or in the memory that is the source.
+    /// Where in the buffer the payload is.
     start: usize,
     end: usize,
     /// Where what is here begins in the payload.
@@ -39,21 +41,20 @@ pub(crate) struct Loader {
     is_unpacked: bool,
 }
 
-impl Loader {
+impl<'s> Loader<'s> {
     /// The payload of the block opened last.
     #[inline(always)]
-    pub(crate) fn payload<'a>(&'a self, source: &Source<'a>) -> &'a [u8] {
-        let bytes = match source {
-            Source::Slice(bytes) if !self.is_unpacked => *bytes,
-            Source::Slice(_) | Source::Files(_) => &self.buffer,
-        };
-        bytes.get(self.start..self.end).unwrap_or_default()
+    pub(crate) fn payload(&self) -> &[u8] {
+        match self.in_place {
+            Some(payload) => payload,
+            None => self.buffer.get(self.start..self.end).unwrap_or_default(),
+        }
     }
 
     /// As [`Loader::open`]; then only some of the payload is held, and the memory is given back to `scratch`.
     pub(crate) fn open_narrow(
         &mut self,
-        source: &Source<'_>,
+        source: &Source<'s>,
         block: &IndexedBlock,
         want: Want,
         decoder: &mut Decoder,
@@ -64,7 +65,7 @@ impl Loader {
         if let Source::Files(_) = source
             && !self.is_unpacked
         {
-            let payload = self.payload(source);
+            let payload = self.payload();
             let first = payload[..payload.len().min(WIDTH)].to_vec();
             self.is_last = first.len() == payload.len();
             *scratch = std::mem::replace(&mut self.buffer, first);
@@ -74,7 +75,7 @@ impl Loader {
     }
 
     /// What is held of the payload of a block that was opened narrowly, at a place in it and behind that.
-    pub(crate) fn window<'a>(&'a mut self, source: &Source<'a>, pos: usize) -> io::Result<Window<'a>> {
+    pub(crate) fn window(&mut self, source: &Source<'s>, pos: usize) -> io::Result<Window<'_>> {
         if let Source::Files(_) = source {
             let len = (self.place.end - self.place.start) as usize;
             let left = (self.at + self.buffer.len()).saturating_sub(pos);
@@ -88,7 +89,7 @@ impl Loader {
                 (self.start, self.end, self.at) = (0, read, pos);
             }
         }
-        Ok(Window { bytes: self.payload(source), at: self.at, is_last: self.is_last })
+        Ok(Window { bytes: self.payload(), at: self.at, is_last: self.is_last })
     }
 
     /// Holds all of the payload that is left: an event is longer than what was held.
@@ -99,7 +100,7 @@ impl Loader {
     /// Begins to read a block: reads its bytes if any of it is wanted, and checks them.
     pub(crate) fn open(
         &mut self,
-        source: &Source<'_>,
+        source: &Source<'s>,
         block: &IndexedBlock,
         want: Want,
         decoder: &mut Decoder,
@@ -111,7 +112,7 @@ impl Loader {
         match self.load(source, block)? {
             Ok(header) => {
                 let range = block.at..block.at + u64::from(block.len);
-                let (header, wrong) = self.unpack(source, header);
+                let (header, wrong) = self.unpack(header);
                 Ok(decoder.open(Place { range, wrong }, &header, want))
             }
             Err(cause) => {
@@ -126,39 +127,41 @@ impl Loader {
     /// Reads the bytes of a block, and checks them.
     pub(crate) fn load(
         &mut self,
-        source: &Source<'_>,
+        source: &Source<'s>,
         block: &IndexedBlock,
     ) -> io::Result<Result<Header, Cause>> {
         let (start, len) = (block.at as usize, block.len as usize);
         self.is_unpacked = false;
-        let bytes = match source {
-            Source::Slice(bytes) => bytes.get(start..start + len).unwrap_or_default(),
+        let in_place = match source {
+            Source::Slice(bytes) => Some(bytes.get(start..start + len).unwrap_or_default()),
             Source::Files(_) => {
                 self.buffer.resize(len, 0);
                 let read = source.read_all_at(block.at, &mut self.buffer)?;
-                &self.buffer[..read]
+                self.buffer.truncate(read);
+                None
             }
         };
-        let header = match check(bytes, len) {
+        let header = match check(in_place.unwrap_or(&self.buffer), len) {
             Ok(header) => header,
             Err(cause) => return Ok(Err(cause)),
         };
-        let before = if matches!(source, Source::Slice(_)) { start } else { 0 };
-        (self.start, self.end, self.at) = (before + usize::from(header.header_len), before + len, 0);
+        (self.start, self.end, self.at) = (header.header_len.into(), len, 0);
+        self.in_place = in_place.and_then(|block| block.get(self.start..));
         (self.is_last, self.is_wide) = (true, false);
         self.place = block.at + u64::from(header.header_len)..block.at + u64::from(block.len);
         Ok(Ok(header))
     }
 
     /// Unpacks the payload that was loaded, if it is compressed.
-    fn unpack(&mut self, source: &Source<'_>, header: Header) -> (Header, Option<Reason>) {
+    fn unpack(&mut self, header: Header) -> (Header, Option<Reason>) {
         if header.codec == codec::NONE {
             return (header, None);
         }
-        match unpack(&header, self.payload(source)) {
+        match unpack(&header, self.payload()) {
             Ok((header, payload)) => {
                 self.buffer = payload.into_owned();
                 (self.start, self.end, self.is_unpacked) = (0, self.buffer.len(), true);
+                self.in_place = None;
                 (header, None)
             }
             Err(reason) => (header, Some(reason)),
@@ -167,7 +170,7 @@ impl Loader {
 
     /// Gives the memory back.
     pub(crate) fn release(&mut self) {
-        self.buffer = Vec::new();
+        (self.in_place, self.buffer) = (None, Vec::new());
         (self.start, self.end) = (0, 0);
     }
 }

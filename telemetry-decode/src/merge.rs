@@ -24,7 +24,7 @@ pub(crate) struct Merge<'s> {
     /// Indices of blocks, by lane.
     order: Vec<u32>,
     wants: Vec<Want>,
-    lanes: Vec<Queue>,
+    lanes: Vec<Queue<'s>>,
     waiting: BinaryHeap<Reverse<Waiting>>,
     /// The lane of the event given out last.
     current: Option<u32>,
@@ -33,11 +33,11 @@ pub(crate) struct Merge<'s> {
 }
 
 /// A lane's blocks that are still to be read, and the one that is being read.
-struct Queue {
+struct Queue<'s> {
     /// Range of `order`.
     blocks: Range<usize>,
     part: Option<Part>,
-    loader: Loader,
+    loader: Loader<'s>,
     batch: Batch,
     /// Clock reading of the event read last.
     time: u64,
@@ -133,7 +133,7 @@ impl<'s> Merge<'s> {
     #[inline(always)]
     pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
         let queue = self.lanes.get(self.current? as usize)?;
-        decoder.event(queue.part.as_ref()?, queue.loader.payload(&self.source), &queue.batch)
+        decoder.event(queue.part.as_ref()?, queue.loader.payload(), &queue.batch)
     }
 
     /// Moves a lane to its next event, or next block. None at its end.
@@ -176,7 +176,7 @@ impl<'s> Merge<'s> {
     }
 }
 
-impl Queue {
+impl Queue<'_> {
     #[inline(always)]
     fn waiting(&self, lane: u32, ticks: u64, clock: &Clock) -> Waiting {
         Waiting { wall_ns: clock.wall_ns(ticks), session: self.session, ticks, tie: self.tie, lane }
@@ -186,11 +186,11 @@ impl Queue {
 /// Reads the next events of a part into its batch, which stays empty at the end of the part.
 #[cold]
 #[inline(never)]
-fn read_on(
+fn read_on<'s>(
     part: &mut Part,
-    loader: &mut Loader,
+    loader: &mut Loader<'s>,
     batch: &mut Batch,
-    source: &Source<'_>,
+    source: &Source<'s>,
     decoder: &mut Decoder,
 ) -> io::Result<()> {
     loop {

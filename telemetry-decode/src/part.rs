@@ -9,8 +9,9 @@ use crate::batch::Batch;
 use crate::completeness::{Reason, Undecodable};
 use crate::decoder::Decoder;
 use crate::event::{Event, Raw};
+use crate::filter::Filter;
 use crate::lane::{Open, Stretch};
-use crate::plan::EventPlan;
+use crate::plan::{EventPlan, Plan};
 use crate::registries::KnownRegistry;
 use crate::session::Session;
 
@@ -84,6 +85,11 @@ impl Part {
         self.pos
     }
 
+    /// Bit number of its kind.
+    pub(crate) fn kind(&self) -> u8 {
+        self.header.kind
+    }
+
     /// True if no more can be read of it.
     pub(crate) fn is_at_end(&self) -> bool {
         self.next == self.end || self.wrong.is_some()
@@ -146,7 +152,7 @@ impl Decoder {
     /// Reads all events of a part, and closes it.
     pub(crate) fn read_all<'p>(&mut self, part: &mut Part, payload: &'p [u8], taker: &mut impl Take<'p>) {
         self.read_into(part, Window::all(payload), u64::MAX, taker);
-        self.close(part);
+        self.report.events += self.close(part);
     }
 
     /// Reads events of a part until the taker has enough, the part has no more, or the event of a number is
@@ -163,55 +169,47 @@ impl Decoder {
         let registry = &self.known.registries[part.registry as usize];
         let session = &self.known.sessions[part.session as usize];
         let lane = &mut self.lanes[part.lane as usize];
-        let is_timed = self.filter.from_ns.is_some() || self.filter.until_ns.is_some();
-        let wants_all = !is_timed && registry.wanted.events.is_none();
         let mut reading = Reading {
             payload,
             cursor: Cursor::new(payload.get(part.pos - window.at..).unwrap_or_default()),
             time: part.time,
             slots: &mut lane.slots,
+            plan: &registry.plan,
+            kind: part.header.kind,
         };
         // Out of the part, so that they can stay in registers.
-        let (give, end, kind) = (part.give.clone(), part.end.min(stop), part.header.kind);
+        let (give, end) = (part.give.clone(), part.end.min(stop));
+        let payload_end = window.at + payload.len();
         let mut number = part.next;
+        // Up to the event of number `until` all are given out, or none: what is so of each is not asked of each.
+        let mut until = number;
+        let mut giving =
+            Giving { gives: false, all: false, filtered: 0, registry, session, filter: &self.filter };
         let mut reached_beyond = false;
         while !taker.is_full() {
-            if number == end {
-                let is_trailing = end == part.end && !(is_last && reading.cursor.is_empty());
-                part.wrong = is_trailing.then_some(Reason::Trailing);
-                break;
-            }
-            let before = reading.cursor;
-            let event = match reading.event(registry, kind, taker) {
-                Ok(event) => event,
-                Err(reason) => {
-                    reading.cursor = before;
-                    reached_beyond = !is_last;
-                    part.wrong = is_last.then_some(reason);
+            if number == until {
+                if number == end {
+                    let is_trailing = end == part.end && !(is_last && reading.cursor.is_empty());
+                    part.wrong = is_trailing.then_some(Reason::Trailing);
                     break;
                 }
-            };
+                until = [give.start, give.end].into_iter().filter(|edge| *edge > number).fold(end, u64::min);
+                giving.set(give.contains(&number));
+            }
+            let before = reading.cursor;
+            let at = (payload_end - before.rest().len()) as u32;
+            if let Err(reason) = reading.next(taker, at, &mut giving) {
+                reading.cursor = before;
+                reached_beyond = !is_last;
+                part.wrong = is_last.then_some(reason);
+                break;
+            }
             number += 1;
-            if !give.contains(&(number - 1)) {
-                continue;
-            }
-            let passes = wants_all
-                || registry.wanted.event(event.index) && {
-                    let ns = session.clock.ns(reading.time);
-                    self.filter.from_ns.is_none_or(|from| from <= ns)
-                        && self.filter.until_ns.is_none_or(|until| ns < until)
-                };
-            if passes {
-                let end = window.at + payload.len();
-                let bytes = (end - before.rest().len()) as u32..(end - reading.cursor.rest().len()) as u32;
-                taker.keep(event, reading.time, bytes, session);
-            } else {
-                part.filtered += 1;
-            }
         }
+        part.filtered += giving.filtered;
         part.next = number;
         part.time = reading.time;
-        part.pos = window.at + payload.len() - reading.cursor.rest().len();
+        part.pos = payload_end - reading.cursor.rest().len();
         reached_beyond
     }
 
@@ -241,8 +239,8 @@ impl Decoder {
         })
     }
 
-    /// Ends a part: at its end, or where something is wrong.
-    fn close(&mut self, part: &Part) {
+    /// Ends a part: at its end, or where something is wrong. The number of its events that were given out.
+    fn close(&mut self, part: &Part) -> u64 {
         let Header { seq, offset, payload_len, flags, .. } = part.header;
         let stretch = Stretch::from(&part.header);
         let lane = &mut self.lanes[part.lane as usize];
@@ -251,13 +249,15 @@ impl Decoder {
         lane.open = goes_on.then_some(open);
         let covered = part.give.start..part.give.end.min(part.next).max(part.give.start);
         lane.filtered += part.filtered;
-        lane.read += covered.end - covered.start - part.filtered;
+        let given = covered.end - covered.start - part.filtered;
+        lane.read += given;
         lane.cover(covered, &stretch);
-        let Some(reason) = part.wrong else { return };
+        let Some(reason) = part.wrong else { return given };
         let rest = part.next..part.end;
         let range = part.offset(part.pos as u32)..part.place.end;
         self.report.undecodable(Undecodable { range, events: (rest.end - rest.start) as u32, reason });
         lane.give_up(rest, &stretch);
+        given
     }
 }
 
@@ -295,19 +295,26 @@ pub(crate) fn walk(
     at: &mut Walk,
     mut visit: impl FnMut(u32, u64, &[Raw], Range<usize>),
 ) -> Walked {
-    let Some(slots) = registry.plan.kind(kind).map(|kind| kind.slots as usize) else {
+    let plan = &registry.plan;
+    let Some(slots) = plan.kind(kind).map(|kind| kind.slots as usize) else {
         return Walked { events: 0, len: 0, wrong: Some(Reason::NoKind(kind)) };
     };
     at.slots.resize(slots, 0);
     let cursor = Cursor::new(payload);
-    let mut reading = Reading { payload, cursor, time: at.time, slots: &mut at.slots };
-    let mut raws = Raws(vec![Raw::default(); registry.plan.max_params()]);
+    let mut reading = Reading { payload, cursor, time: at.time, slots: &mut at.slots, plan, kind };
+    let mut raw = vec![Raw::default(); plan.max_params()];
     let mut walked = Walked { events: 0, len: 0, wrong: None };
     while walked.events < events {
-        match reading.event(registry, kind, &mut raws) {
+        let read = reading.head().map_err(Reason::from).and_then(|(code, time)| {
+            let event = reading.event(code)?;
+            reading.params(event, &mut raw)?;
+            reading.time = time;
+            Ok(event)
+        });
+        match read {
             Ok(event) => {
                 let end = payload.len() - reading.cursor.rest().len();
-                let raw = raws.0.get(..event.params as usize).unwrap_or_default();
+                let raw = raw.get(..event.params()).unwrap_or_default();
                 visit(event.index, reading.time, raw, walked.len..end);
                 (walked.events, walked.len) = (walked.events + 1, end);
             }
@@ -321,53 +328,104 @@ pub(crate) fn walk(
     walked
 }
 
-/// The parameters of one event.
-struct Raws(Vec<Raw>);
-
-impl Take<'_> for Raws {
-    fn is_full(&self) -> bool {
-        false
-    }
-
-    fn read(&mut self, event: &EventPlan, reading: &mut Reading<'_, '_>) -> Result<(), Malformed> {
-        event.read(&mut reading.cursor, reading.slots, reading.payload.len(), &mut self.0)
-    }
-
-    fn keep(&mut self, _: &EventPlan, _: u64, _: Range<u32>, _: &Session) {}
-}
-
 /// Who takes the events of a part.
 pub(crate) trait Take<'p> {
     /// True if it takes no more for now.
     fn is_full(&self) -> bool;
-    /// Reads the parameters of an event.
-    fn read(&mut self, event: &EventPlan, reading: &mut Reading<'p, '_>) -> Result<(), Malformed>;
-    /// Takes the event read last, which stands in these bytes of the payload. Not called if nobody wants it.
-    fn keep(&mut self, event: &EventPlan, time: u64, bytes: Range<u32>, session: &Session);
+    /// Reads the parameters of an event of a code, and takes the event if it has a stamp: else nobody wants it.
+    fn take(
+        &mut self,
+        reading: &mut Reading<'p, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason>;
+}
+
+/// When and where an event is.
+pub(crate) struct Stamp<'s> {
+    /// Its clock reading.
+    pub(crate) time: u64,
+    /// Where in the payload it begins.
+    pub(crate) at: u32,
+    /// Bytes from there to the end of what is here of the payload.
+    pub(crate) left: usize,
+    pub(crate) session: &'s Session,
 }
 
 /// Where the events of a part are read.
 pub(crate) struct Reading<'p, 's> {
     pub(crate) payload: &'p [u8],
     pub(crate) cursor: Cursor<'p>,
+    /// Clock reading of the event read last.
     time: u64,
     /// Of the lane.
     pub(crate) slots: &'s mut [u64],
+    plan: &'s Plan,
+    /// Bit number of the block's kind.
+    kind: u8,
 }
 
-impl<'p> Reading<'p, '_> {
-    /// Reads one event.
+/// Which events are given out.
+struct Giving<'s> {
+    /// Any are.
+    gives: bool,
+    /// All are.
+    all: bool,
+    /// Events that are not, though they might have been.
+    filtered: u64,
+    registry: &'s KnownRegistry,
+    session: &'s Session,
+    filter: &'s Filter,
+}
+
+impl Giving<'_> {
+    fn set(&mut self, gives: bool) {
+        self.gives = gives;
+        self.all = gives && !self.filter.is_timed() && self.registry.wanted.events.is_none();
+    }
+
+    /// True if an event of the kind, by its code, is given out where not all are.
+    #[inline(never)]
+    fn wants(&self, kind: u8, code: u64, time: u64) -> bool {
+        let event = self.registry.plan.event(code, kind);
+        self.gives
+            && event.is_some_and(|event| self.registry.wanted.event(event.index))
+            && (!self.filter.is_timed() || self.filter.wants_time(self.session.clock.ns(time)))
+    }
+}
+
+impl<'p, 's> Reading<'p, 's> {
+    /// Reads the next event, which begins at a place of the payload.
     #[inline(always)]
-    fn event<'r>(
-        &mut self,
-        registry: &'r KnownRegistry,
-        kind: u8,
-        taker: &mut impl Take<'p>,
-    ) -> Result<&'r EventPlan, Reason> {
+    fn next(&mut self, taker: &mut impl Take<'p>, at: u32, giving: &mut Giving<'_>) -> Result<(), Reason> {
+        let left = self.cursor.rest().len();
+        let (code, time) = self.head()?;
+        let is_wanted = giving.all || giving.wants(self.kind, code, time);
+        let stamp = Stamp { time, at, left, session: giving.session };
+        taker.take(self, code, is_wanted.then_some(stamp))?;
+        if !giving.all {
+            giving.filtered += u64::from(giving.gives && !is_wanted);
+        }
+        self.time = time;
+        Ok(())
+    }
+
+    /// Reads the code and the clock reading of an event.
+    #[inline(always)]
+    fn head(&mut self) -> Result<(u64, u64), Malformed> {
         let (code, ticks) = (self.cursor.unsigned()?, self.cursor.unsigned()?);
-        let event = registry.plan.event(code, kind).ok_or(Reason::UnknownEvent(code))?;
-        taker.read(event, self)?;
-        self.time = self.time.wrapping_add(ticks);
-        Ok(event)
+        Ok((code, self.time.wrapping_add(ticks)))
+    }
+
+    /// How the event of a code is read.
+    #[inline(always)]
+    pub(crate) fn event(&self, code: u64) -> Result<&'s EventPlan, Reason> {
+        self.plan.event(code, self.kind).ok_or(Reason::UnknownEvent(code))
+    }
+
+    /// Reads the parameters of an event, for which there must be room.
+    #[inline(always)]
+    pub(crate) fn params(&mut self, event: &EventPlan, raw: &mut [Raw]) -> Result<(), Malformed> {
+        event.read(&mut self.cursor, self.slots, self.payload.len(), raw)
     }
 }

@@ -1,10 +1,8 @@
 //! How the events of a registry are decoded: everything that the relation says about their bytes,
 //! looked up once, so that reading an event follows a short list of steps.
 
-use std::ops::Range;
-
 use telemetry_format::{Cursor, Malformed};
-use telemetry_schema::{Count, Registry};
+use telemetry_schema::{Count, Param, Registry};
 
 use crate::event::Raw;
 use crate::packing::Packing;
@@ -12,7 +10,7 @@ use crate::packing::Packing;
 /// The steps of all events of a registry.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Index of the event by code, plus one; 0 where there is none.
+    /// Index of the event by code; `u32::MAX` where there is none.
     by_code: Vec<u32>,
     /// By index of the event.
     events: Vec<EventPlan>,
@@ -26,10 +24,8 @@ pub(crate) struct EventPlan {
     steps: Box<[Step]>,
     /// Its index in the registry.
     pub(crate) index: u32,
-    /// Number of its parameters.
-    pub(crate) params: u32,
-    /// The slots of its deltas, which are contiguous.
-    pub(crate) slots: Range<u32>,
+    /// The first slot of its deltas, which are contiguous.
+    pub(crate) first_slot: u32,
     kind_bit: u8,
 }
 
@@ -42,32 +38,52 @@ pub(crate) struct KindPlan {
     pub(crate) inherits: bool,
 }
 
-/// How one parameter is read, or a few.
+/// How one parameter is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     form: Form,
-    /// The first slot of deltas.
+    /// Asked before its form, which is one of many.
+    is_delta: bool,
+    /// By how many bits a delta is rotated.
+    rotation: u8,
+    /// The slot of a delta.
     slot: u32,
 }
 
-/// The forms of a parameter, the frequent ones alone.
-#[derive(Debug, Clone, Copy)]
+/// The forms of a parameter. The frequent ones come first, and are read where events are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// So many parameters one after the other, as are their slots.
-    Deltas(u32),
-    /// One parameter, rotated by so many bits.
-    Aligned(u32),
+    Delta,
+    /// An unsigned number, of 64 less so many bits.
+    Unsigned(u32),
+    Byte,
     Run,
     Plain(Packing),
     Fixed(Packing, u32),
     UpTo(Packing),
 }
 
+impl Form {
+    fn of(param: &Param, packing: Packing) -> Form {
+        match (param.count, packing) {
+            (Count::Fixed(count), _) => Form::Fixed(packing, count),
+            (Count::UpTo(_), _) => Form::UpTo(packing),
+            (Count::One, Packing::Delta) => Form::Delta,
+            (Count::One, Packing::Unsigned16) => Form::Unsigned(48),
+            (Count::One, Packing::Unsigned32) => Form::Unsigned(32),
+            (Count::One, Packing::Unsigned64) => Form::Unsigned(0),
+            (Count::One, Packing::Byte) => Form::Byte,
+            (Count::One, Packing::Run) => Form::Run,
+            (Count::One, _) => Form::Plain(packing),
+        }
+    }
+}
+
 impl Plan {
     pub(crate) fn new(registry: &Registry) -> Plan {
         let slots = registry.slots();
         let mut plan = Plan {
-            by_code: vec![0; registry.events.last().map_or(0, |last| usize::from(last.code) + 1)],
+            by_code: vec![u32::MAX; registry.events.last().map_or(0, |last| usize::from(last.code) + 1)],
             events: Vec::with_capacity(registry.events.len()),
             kinds: [None; 64],
         };
@@ -80,38 +96,21 @@ impl Plan {
         }
         for (index, event) in registry.events.iter().enumerate() {
             if let Some(place) = plan.by_code.get_mut(usize::from(event.code)) {
-                *place = index as u32 + 1;
+                *place = index as u32;
             }
-            let mut steps: Vec<Step> = Vec::new();
             let base = slots.of_kind(event.kind).start;
-            for (number, param) in event.params.iter().enumerate() {
-                let packing = Packing::of(registry.repr(param.sort));
+            let steps = event.params.iter().enumerate().map(|(number, param)| {
+                let form = Form::of(param, Packing::of(registry.repr(param.sort)));
                 // A lane has the slots of its kind only.
                 let slot = slots.number(index, number).map_or(0, |slot| slot - base);
-                let form = match (param.count, packing) {
-                    (Count::One, Packing::Delta) if param.align > 1 => Form::Aligned(param.rotation()),
-                    (Count::One, Packing::Delta) => Form::Deltas(1),
-                    (Count::One, Packing::Run) => Form::Run,
-                    (Count::One, packing) => Form::Plain(packing),
-                    (Count::Fixed(count), packing) => Form::Fixed(packing, count),
-                    (Count::UpTo(_), packing) => Form::UpTo(packing),
-                };
-                match (steps.last_mut(), form) {
-                    (Some(Step { form: Form::Deltas(count), slot: start }), Form::Deltas(_))
-                        if *start + *count == slot =>
-                    {
-                        *count += 1;
-                    }
-                    _ => steps.push(Step { form, slot }),
-                }
-            }
-            let deltas = (0..event.params.len()).filter_map(|number| slots.number(index, number));
-            let first = deltas.clone().next().map_or(0, |slot| slot - base);
+                Step { is_delta: form == Form::Delta, rotation: param.rotation() as u8, form, slot }
+            });
+            let steps = steps.collect();
+            let mut deltas = (0..event.params.len()).filter_map(|number| slots.number(index, number));
             plan.events.push(EventPlan {
-                slots: first..first + deltas.count() as u32,
-                steps: steps.into_boxed_slice(),
+                first_slot: deltas.next().map_or(0, |slot| slot - base),
+                steps,
                 index: index as u32,
-                params: event.params.len() as u32,
                 kind_bit: registry.kind_of(event).bit,
             });
         }
@@ -125,18 +124,24 @@ impl Plan {
 
     /// Most parameters of an event.
     pub(crate) fn max_params(&self) -> usize {
-        self.events.iter().map(|event| event.params as usize).max().unwrap_or(0)
+        self.events.iter().map(EventPlan::params).max().unwrap_or(0)
     }
 
     /// The event of a code, if its kind is the block's.
     #[inline(always)]
     pub(crate) fn event(&self, code: u64, kind_bit: u8) -> Option<&EventPlan> {
-        let index = self.by_code.get(usize::try_from(code).ok()?)?.checked_sub(1)?;
-        self.events.get(index as usize).filter(|event| event.kind_bit == kind_bit)
+        let index = *self.by_code.get(usize::try_from(code).ok()?)? as usize;
+        self.events.get(index).filter(|event| event.kind_bit == kind_bit)
     }
 }
 
 impl EventPlan {
+    /// Number of its parameters.
+    #[inline(always)]
+    pub(crate) fn params(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Reads all parameters, and notes what they are, or where they are in a payload of so many bytes.
     #[inline(always)]
     pub(crate) fn read(
@@ -144,83 +149,74 @@ impl EventPlan {
         cursor: &mut Cursor<'_>,
         slots: &mut [u64],
         payload_len: usize,
-        mut raw: &mut [Raw],
+        raw: &mut [Raw],
     ) -> Result<(), Malformed> {
-        for step in &self.steps {
-            let slot = step.slot as usize;
-            if let Form::Deltas(count) = step.form {
-                let Some((here, rest)) = raw.split_at_mut_checked(count as usize) else { break };
-                let slots = slots.get_mut(slot..slot + count as usize).unwrap_or_default();
-                for (raw, slot) in here.iter_mut().zip(slots) {
-                    raw.bits = cursor.delta(slot)?;
+        for (step, raw) in self.steps.iter().zip(raw) {
+            if step.is_delta {
+                let slot = slots.get_mut(step.slot as usize).ok_or(Malformed::Truncated)?;
+                raw.bits = cursor.delta(slot)?.rotate_left(step.rotation.into());
+            } else if let Form::Unsigned(bits) = step.form {
+                raw.bits = cursor.unsigned()?;
+                if raw.bits > u64::MAX >> (bits % 64) {
+                    return Err(Malformed::Value(raw.bits));
                 }
-                raw = rest;
-                continue;
+            } else if let Form::Byte = step.form {
+                raw.bits = cursor.byte()?.into();
+            } else if let Form::Run = step.form {
+                let len = cursor.bytes()?.len() as u32;
+                raw.end = (payload_len - cursor.rest().len()) as u32;
+                raw.at = raw.end - len;
+            } else {
+                let slot = slots.get_mut(step.slot as usize);
+                (*raw, *cursor) = step.read(*cursor, slot, payload_len)?;
             }
-            let Some((here, rest)) = raw.split_first_mut() else { break };
-            step.read_one(cursor, slots.get_mut(slot), payload_len, here)?;
-            raw = rest;
         }
         Ok(())
     }
 }
 
 impl Step {
-    #[inline(always)]
-    fn read_one(
+    /// Reads a parameter. Takes the place by value, so that the caller's can stay in registers.
+    #[inline(never)]
+    fn read<'p>(
         &self,
-        cursor: &mut Cursor<'_>,
+        mut cursor: Cursor<'p>,
         slot: Option<&mut u64>,
         payload_len: usize,
-        raw: &mut Raw,
-    ) -> Result<(), Malformed> {
-        match self.form {
-            Form::Deltas(_) => {}
-            Form::Aligned(rotation) => {
-                raw.bits = cursor.delta(slot.unwrap_or(&mut 0))?.rotate_left(rotation);
-            }
-            Form::Run => {
-                let len = cursor.bytes()?.len() as u32;
-                raw.end = (payload_len - cursor.rest().len()) as u32;
-                raw.at = raw.end - len;
-            }
-            Form::Plain(packing) => raw.bits = packing.bits(cursor, &mut 0)?,
-            Form::Fixed(packing, count) => {
-                raw.at = (payload_len - cursor.rest().len()) as u32;
-                (raw.bits, *cursor) = read_elements(packing, count as usize, *cursor, slot)?;
-                raw.end = (payload_len - cursor.rest().len()) as u32;
-            }
+    ) -> Result<(Raw, Cursor<'p>), Malformed> {
+        let place = |cursor: Cursor<'_>| (payload_len - cursor.rest().len()) as u32;
+        let mut raw = Raw { at: place(cursor), ..Raw::default() };
+        raw.bits = match self.form {
+            Form::Fixed(packing, count) => read_elements(packing, count as usize, &mut cursor, slot)?,
             Form::UpTo(packing) => {
-                raw.at = (payload_len - cursor.rest().len()) as u32;
                 let count = cursor.count(packing.min_len())?;
-                (raw.bits, *cursor) = read_elements(packing, count, *cursor, slot)?;
-                raw.end = (payload_len - cursor.rest().len()) as u32;
+                read_elements(packing, count, &mut cursor, slot)?
             }
-        }
-        Ok(())
+            Form::Plain(packing) => packing.bits(&mut cursor, &mut 0)?,
+            Form::Delta | Form::Unsigned(_) | Form::Byte | Form::Run => 0,
+        };
+        raw.end = place(cursor);
+        Ok((raw, cursor))
     }
 }
 
-/// Reads the elements of an array; gives what the first of a delta sort counts from, and the place
-/// behind them. The slot then holds that first element.
-///
-/// Takes the place by value, so that the caller's can stay in registers.
-#[inline(never)]
-fn read_elements<'a>(
+/// Reads the elements of an array; gives what the first of a delta sort counts from. The slot then holds that
+/// first element.
+fn read_elements(
     packing: Packing,
     count: usize,
-    mut cursor: Cursor<'a>,
+    cursor: &mut Cursor<'_>,
     slot: Option<&mut u64>,
-) -> Result<(u64, Cursor<'a>), Malformed> {
+) -> Result<u64, Malformed> {
     let mut unused = 0;
     let slot = slot.unwrap_or(&mut unused);
     let base = *slot;
     let mut last = base;
     for index in 0..count {
-        packing.bits(&mut cursor, &mut last)?;
+        packing.bits(cursor, &mut last)?;
         if index == 0 && packing == Packing::Delta {
             *slot = last;
         }
     }
-    Ok((base, cursor))
+    Ok(base)
 }

@@ -252,7 +252,7 @@ fn read_names(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decode
     for block in of_names {
         // Damage is told when the events are read.
         if let Ok(header) = loader.load(source, block)? {
-            decoder.known.names_block(block.lane, &header, loader.payload(source));
+            decoder.known.names_block(block.lane, &header, loader.payload());
         }
     }
     Ok(())

@@ -17,11 +17,16 @@ pub trait Typed {
     /// The relation in its canonical form.
     const REGISTRY: &'static str;
 
-    /// Reads the parameters of an event, by its index in the registry.
+    /// Reads the parameters of an event, by its index in the registry, and hands it on. Where it is read it
+    /// is known which event it is, so that what `then` does with others is not looked at.
     ///
     /// # Errors
     /// If the source's values are not those of the event.
-    fn read<'a>(event: u32, source: &mut impl Source<'a>) -> Result<Self::Event<'a>, Malformed>;
+    fn read<'a, S: Source<'a>, T>(
+        event: u32,
+        source: &mut S,
+        then: impl FnOnce(&mut S, Self::Event<'a>) -> T,
+    ) -> Result<T, Malformed>;
 }
 
 /// Where the parameters of an event come from, one after the other: packed bytes, or an event that
@@ -30,14 +35,22 @@ pub trait Source<'a> {
     /// True if there is a further value: false before one that was appended later than the event was
     /// emitted.
     fn has_next(&self) -> bool;
-    /// A pointer, address or word; `slot` counts the event's parameters of such sorts.
+    /// The slots of the event's `N` parameters that are pointers, addresses or words, in their order. They
+    /// are given back behind the last parameter.
+    ///
+    /// # Errors
+    /// If the lane has fewer.
+    fn slots<const N: usize>(&self) -> Result<[u64; N], Malformed>;
+    /// Takes the slots back.
+    fn keep<const N: usize>(&mut self, slots: [u64; N]);
+    /// A pointer, address or word, and its slot.
     ///
     /// # Errors
     /// If the next value is no such value, here and below.
-    fn delta(&mut self, slot: usize) -> Result<u64, Malformed>;
+    fn delta(&mut self, slot: &mut u64) -> Result<u64, Malformed>;
     /// The same, of a parameter with an alignment: rotated by so many bits.
     #[allow(missing_docs)]
-    fn aligned(&mut self, slot: usize, rotation: u32) -> Result<u64, Malformed>;
+    fn aligned(&mut self, slot: &mut u64, rotation: u32) -> Result<u64, Malformed>;
     /// Any other plain value.
     #[allow(missing_docs)]
     fn value<E: Element>(&mut self) -> Result<E::Item, Malformed>;
@@ -51,7 +64,7 @@ pub trait Source<'a> {
     #[allow(missing_docs)]
     fn list<E: Element>(
         &mut self,
-        slot: Option<usize>,
+        slot: Option<&mut u64>,
         count: Option<usize>,
     ) -> Result<List<'a, E>, Malformed>;
 }
@@ -159,7 +172,7 @@ plain! {
     bool 1 |cursor| cursor.bool(), |bits| bits != 0;
 }
 
-/// Packed bytes, and the slots of the event in its lane.
+/// Packed bytes, and the slots of the lane from the event's first one on.
 pub(crate) struct Packed<'a, 's> {
     pub(crate) cursor: Cursor<'a>,
     pub(crate) slots: &'s mut [u64],
@@ -175,13 +188,24 @@ impl<'a> Source<'a> for Packed<'a, '_> {
     }
 
     #[inline(always)]
-    fn delta(&mut self, slot: usize) -> Result<u64, Malformed> {
-        let slot = self.slots.get_mut(slot).ok_or(Malformed::Truncated)?;
+    fn slots<const N: usize>(&self) -> Result<[u64; N], Malformed> {
+        self.slots.first_chunk().copied().ok_or(Malformed::Truncated)
+    }
+
+    #[inline(always)]
+    fn keep<const N: usize>(&mut self, slots: [u64; N]) {
+        if let Some(kept) = self.slots.first_chunk_mut() {
+            *kept = slots;
+        }
+    }
+
+    #[inline(always)]
+    fn delta(&mut self, slot: &mut u64) -> Result<u64, Malformed> {
         self.cursor.delta(slot)
     }
 
     #[inline(always)]
-    fn aligned(&mut self, slot: usize, rotation: u32) -> Result<u64, Malformed> {
+    fn aligned(&mut self, slot: &mut u64, rotation: u32) -> Result<u64, Malformed> {
         Ok(self.delta(slot)?.rotate_left(rotation))
     }
 
@@ -205,15 +229,10 @@ impl<'a> Source<'a> for Packed<'a, '_> {
     #[inline(always)]
     fn list<E: Element>(
         &mut self,
-        slot: Option<usize>,
+        slot: Option<&mut u64>,
         count: Option<usize>,
     ) -> Result<List<'a, E>, Malformed> {
-        let mut none = 0;
-        let slot = match slot {
-            Some(slot) => self.slots.get_mut(slot).ok_or(Malformed::Truncated)?,
-            None => &mut none,
-        };
-        List::read(&mut self.cursor, slot, count)
+        List::read(&mut self.cursor, slot.unwrap_or(&mut 0), count)
     }
 }
 
@@ -245,12 +264,20 @@ impl<'a> Source<'a> for Decoded<'a, '_> {
     }
 
     #[inline(always)]
-    fn delta(&mut self, _: usize) -> Result<u64, Malformed> {
+    fn slots<const N: usize>(&self) -> Result<[u64; N], Malformed> {
+        Ok([0; N])
+    }
+
+    #[inline(always)]
+    fn keep<const N: usize>(&mut self, _: [u64; N]) {}
+
+    #[inline(always)]
+    fn delta(&mut self, _: &mut u64) -> Result<u64, Malformed> {
         Ok(self.next()?.bits)
     }
 
     #[inline(always)]
-    fn aligned(&mut self, slot: usize, _: u32) -> Result<u64, Malformed> {
+    fn aligned(&mut self, slot: &mut u64, _: u32) -> Result<u64, Malformed> {
         self.delta(slot)
     }
 
@@ -272,7 +299,11 @@ impl<'a> Source<'a> for Decoded<'a, '_> {
         Ok(text.unwrap_or_default())
     }
 
-    fn list<E: Element>(&mut self, _: Option<usize>, count: Option<usize>) -> Result<List<'a, E>, Malformed> {
+    fn list<E: Element>(
+        &mut self,
+        _: Option<&mut u64>,
+        count: Option<usize>,
+    ) -> Result<List<'a, E>, Malformed> {
         let raw = self.next()?;
         let mut cursor = Cursor::new(self.run(raw)?);
         let len = match count {

@@ -2,19 +2,17 @@
 
 use std::io;
 use std::marker::PhantomData;
-use std::ops::Range;
 
-use telemetry_format::{Label, Malformed};
+use telemetry_format::Label;
 use telemetry_schema::Registry;
 
-use crate::completeness::Completeness;
+use crate::completeness::{Completeness, Reason};
 use crate::event::{Event, Raw};
 use crate::events::Events;
-use crate::forms::{Account, Forms, Known};
+use crate::forms::{Account, Direct, Forms, Known};
 use crate::labels::Called;
 use crate::other_version::OtherForm;
-use crate::part::{Reading, Take};
-use crate::plan::EventPlan;
+use crate::part::{Reading, Stamp, Take};
 use crate::session::Session;
 use crate::typed::{Decoded, Packed, Typed};
 
@@ -152,23 +150,13 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         while let Some((decoder, part, payload)) = self.events.next_part()? {
             let ((registry, thread), at) = (decoder.origin(part), part.offset(0));
             let step = part.offset(1) - at;
-            let (scratch, account) = (&mut self.scratch, &mut self.account);
-            let forms = self.forms.of(registry, account)?;
+            let (mut scratch, account) = (std::mem::take(&mut self.scratch), &mut self.account);
+            let (forms, direct) = self.forms.of_part(registry, part.kind(), account)?;
             scratch.resize(registry.plan.max_params(), Raw::default());
-            let mut taker = Taker::<D, _> {
-                f: &mut f,
-                forms,
-                thread,
-                at,
-                step,
-                scratch,
-                account,
-                read: None,
-                unread: 0,
-                kept: 0,
-            };
+            let mut taker =
+                Taker { f: &mut f, forms, direct, thread, at, step, scratch, account, decoder: PhantomData };
             decoder.read_all(part, payload, &mut taker);
-            decoder.report.events += taker.kept;
+            self.scratch = taker.scratch;
         }
         Ok(())
     }
@@ -190,72 +178,81 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
 }
 
 /// Takes the events of a part one by one.
-struct Taker<'p, 't, D: Typed, F> {
+struct Taker<'t, D, F> {
     f: &'t mut F,
     forms: &'t [Known],
+    direct: &'t [Direct],
     thread: u32,
     /// Where in the input the part's payload stands.
     at: u64,
     /// Bytes of the input that a byte of the payload is: 1, or 0 of a compressed one.
     step: u64,
-    scratch: &'t mut [Raw],
+    scratch: Vec<Raw>,
     account: &'t mut Account,
-    read: Option<D::Event<'p>>,
-    /// Index of the event that was not read. Noted only then, so that the others cost nothing.
-    unread: u32,
-    kept: u64,
+    decoder: PhantomData<D>,
 }
 
-impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'p, '_, D, F> {
+impl<'p, D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Take<'p> for Taker<'_, D, F> {
     #[inline(always)]
     fn is_full(&self) -> bool {
         false
     }
 
     #[inline(always)]
-    fn read(&mut self, event: &EventPlan, reading: &mut Reading<'p, '_>) -> Result<(), Malformed> {
-        match self.forms.get(event.index as usize) {
-            Some(Known::Same(index)) => {
-                let slots = event.slots.start as usize..event.slots.end as usize;
-                let slots = reading.slots.get_mut(slots).unwrap_or_default();
-                let mut packed = Packed { cursor: reading.cursor, slots, not_utf8: false };
-                let read = D::read(*index, &mut packed)?;
-                reading.cursor = packed.cursor;
-                self.read = (!packed.not_utf8).then_some(read);
-                if packed.not_utf8 {
-                    self.note_unread(event.index);
-                }
-            }
-            other => {
-                let raw = self.scratch.get_mut(..event.params as usize).unwrap_or_default();
-                event.read(&mut reading.cursor, reading.slots, reading.payload.len(), raw)?;
-                self.read = match other {
-                    Some(Known::Appended(index)) => decoded::<D>(*index, raw, reading.payload),
-                    _ => None,
-                };
-                self.note_unread(event.index);
-            }
-        }
+    fn take(
+        &mut self,
+        reading: &mut Reading<'p, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason> {
+        let Some(Direct { index, first_slot }) = Direct::of(self.direct, code) else {
+            return self.take_other(reading, code, stamp);
+        };
+        let slots = reading.slots.get_mut(first_slot as usize..).unwrap_or_default();
+        let mut packed = Packed { cursor: reading.cursor, slots, not_utf8: false };
+        D::read(index, &mut packed, |packed, event| match stamp {
+            Some(stamp) if !packed.not_utf8 => self.give(event, &stamp),
+            Some(_) => self.account.pass_over(Some(&Known::Same(index))),
+            None => {}
+        })?;
+        reading.cursor = packed.cursor;
         Ok(())
-    }
-
-    #[inline(always)]
-    fn keep(&mut self, _: &EventPlan, ticks: u64, bytes: Range<u32>, session: &Session) {
-        self.kept += 1;
-        match self.read.take() {
-            Some(event) => {
-                let offset = self.at + self.step * u64::from(bytes.start);
-                (self.f)(At { event, ticks, thread: self.thread, session, offset });
-            }
-            None => self.account.pass_over(self.forms.get(self.unread as usize)),
-        }
     }
 }
 
-impl<D: Typed, F> Taker<'_, '_, D, F> {
-    #[cold]
-    fn note_unread(&mut self, event: u32) {
-        self.unread = event;
+impl<D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Taker<'_, D, F> {
+    #[inline(always)]
+    fn give(&mut self, event: D::Event<'_>, stamp: &Stamp<'_>) {
+        let Stamp { time: ticks, at, session, .. } = *stamp;
+        let offset = self.at + self.step * u64::from(at);
+        (self.f)(At { event, ticks, thread: self.thread, session, offset });
+    }
+
+    /// An event that generated code does not read, or not from where it stands.
+    #[inline(never)]
+    fn take_other(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason> {
+        let event = reading.event(code)?;
+        let mut raw = std::mem::take(&mut self.scratch);
+        let read = reading.params(event, &mut raw);
+        if let (Ok(()), Some(stamp)) = (read, stamp) {
+            let known = self.forms.get(event.index as usize);
+            let raw = raw.get(..event.params()).unwrap_or_default();
+            let event = match known {
+                Some(Known::Appended(index)) => decoded::<D>(*index, raw, reading.payload),
+                _ => None,
+            };
+            match event {
+                Some(event) => self.give(event, &stamp),
+                None => self.account.pass_over(known),
+            }
+        }
+        self.scratch = raw;
+        Ok(read?)
     }
 }
 
@@ -269,6 +266,5 @@ fn typed<'a, D: Typed>(event: &Event<'a>, forms: &[Known]) -> Option<D::Event<'a
 
 fn decoded<'a, D: Typed>(index: u32, raw: &[Raw], payload: &'a [u8]) -> Option<D::Event<'a>> {
     let mut source = Decoded { raw, payload, not_utf8: false };
-    let event = D::read(index, &mut source).ok()?;
-    (!source.not_utf8).then_some(event)
+    D::read(index, &mut source, |source, event| (!source.not_utf8).then_some(event)).ok()?
 }

@@ -18,7 +18,10 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
     });
     let arms = registry.events.iter().enumerate().map(|(index, event)| {
         let (index, name) = (Literal::u32_unsuffixed(index as u32), ident(&event.name));
-        quote!(#index => Event::#name(#name::read(source)?),)
+        quote!(#index => {
+            let event = Event::#name(#name::read(source)?);
+            then(source, event)
+        })
     });
     let names = registry.events.iter().map(|event| {
         let (name, text) = (ident(&event.name), &event.name);
@@ -79,10 +82,11 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
             const REGISTRY: &'static str = #text;
 
             #[inline(always)]
-            fn read<'a>(
+            fn read<'a, S: __decode::rt::Source<'a>, T>(
                 event: u32,
-                source: &mut impl __decode::rt::Source<'a>,
-            ) -> ::core::result::Result<Event #any_lifetime, __decode::rt::Malformed> {
+                source: &mut S,
+                then: impl ::core::ops::FnOnce(&mut S, Event #any_lifetime) -> T,
+            ) -> ::core::result::Result<T, __decode::rt::Malformed> {
                 ::core::result::Result::Ok(match event {
                     #(#arms)*
                     other => return ::core::result::Result::Err(__decode::rt::unknown(other)),
@@ -117,6 +121,14 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
             None => quote!(#name: #read,),
         }
     });
+    let reads: Vec<TokenStream> = reads.collect();
+    // Taken once and given back once, so that where they are is checked once.
+    let (take, keep) = match Literal::usize_unsuffixed(slot) {
+        _ if slot == 0 => (None, None),
+        count => {
+            (Some(quote!(let mut slots: [u64; #count] = source.slots()?;)), Some(quote!(source.keep(slots);)))
+        }
+    };
     quote! {
         #[doc = #doc]
         #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,7 +143,10 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
             fn read #read_lifetime(
                 source: &mut impl __decode::rt::Source<'a>,
             ) -> ::core::result::Result<Self, __decode::rt::Malformed> {
-                ::core::result::Result::Ok(Self { #(#reads)* })
+                #take
+                let read = Self { #(#reads)* };
+                #keep
+                ::core::result::Result::Ok(read)
             }
         }
     }
@@ -187,9 +202,9 @@ fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
         (Count::One, Sort::Bytes) => quote!(source.bytes()?),
         (Count::One, sort) if sort.is_delta() && param.align > 1 => {
             let rotation = Literal::u32_unsuffixed(param.rotation());
-            quote!(source.aligned(#slot, #rotation)?)
+            quote!(source.aligned(&mut slots[#slot], #rotation)?)
         }
-        (Count::One, sort) if sort.is_delta() => quote!(source.delta(#slot)?),
+        (Count::One, sort) if sort.is_delta() => quote!(source.delta(&mut slots[#slot])?),
         (Count::One, sort) => {
             let element = element_ty(registry, sort);
             quote!(source.value::<#element>()?)
@@ -204,7 +219,7 @@ fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
             };
             let element = element_ty(registry, sort);
             let slot = match sort.is_delta() {
-                true => quote!(::core::option::Option::Some(#slot)),
+                true => quote!(::core::option::Option::Some(&mut slots[#slot])),
                 false => quote!(::core::option::Option::None),
             };
             quote!(source.list::<#element>(#slot, #count)?)

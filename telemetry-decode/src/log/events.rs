@@ -322,16 +322,12 @@ impl<'s> LogEvents<'s> {
         let all = page.len() as u64;
         if decoder.filter != Filter::default() {
             let session = &decoder.known.sessions[queue.session as usize];
-            let Filter { from_ns, until_ns, .. } = decoder.filter;
-            let registries = &decoder.known.registries;
+            let (filter, registries) = (&decoder.filter, &decoder.known.registries);
             page.heads.retain(|head| {
                 let registry = log.registries.get(usize::from(head.registry));
                 let registry = registry.and_then(|registry| registries.get(*registry as usize));
                 registry.is_some_and(|registry| registry.wants(head.event as usize))
-                    && (from_ns.is_none() && until_ns.is_none() || {
-                        let ns = session.clock.ns(head.ticks);
-                        from_ns.is_none_or(|from| from <= ns) && until_ns.is_none_or(|until| ns < until)
-                    })
+                    && (!filter.is_timed() || filter.wants_time(session.clock.ns(head.ticks)))
             });
         }
         let account = &mut decoder.lanes[queue.account as usize];

@@ -97,8 +97,15 @@ doc = "d"
 params = [{ name = "pool", sort = "pointer", doc = "d" }, { name = "called", sort = "label", doc = "d" }]
 "#;
 
-    fn read<'a>(_: u32, source: &mut impl Source<'a>) -> Result<Self::Event<'a>, Malformed> {
-        Ok((source.delta(0)?, source.value::<Label>()?))
+    fn read<'a, S: Source<'a>, T>(
+        _: u32,
+        source: &mut S,
+        then: impl FnOnce(&mut S, Self::Event<'a>) -> T,
+    ) -> Result<T, Malformed> {
+        let mut slots: [u64; 1] = source.slots()?;
+        let read = (source.delta(&mut slots[0])?, source.value::<Label>()?);
+        source.keep(slots);
+        Ok(then(source, read))
     }
 }
 
