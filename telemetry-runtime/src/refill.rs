@@ -16,11 +16,12 @@ use crate::registry::Registry;
 use crate::start::{self, Policy};
 use crate::store::STORE;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{control, sys, thread};
+use crate::thread::{self, Unattached};
+use crate::{control, sys};
 
-/// Events lost by lanes that have no record yet: no memory, or no runtime yet.
+/// Events lost by lanes that have no record: there is no memory for one.
 pub(crate) static STRAY_POOL: AtomicU64 = AtomicU64::new(0);
-/// The same for events that interrupted an emission.
+/// The same for events that interrupted an emission, or what makes the records.
 pub(crate) static STRAY_NESTED: AtomicU64 = AtomicU64::new(0);
 
 /// Sets both to nothing.
@@ -57,10 +58,13 @@ pub(crate) fn refill(
     if is_first && !registry.is_on(usize::from(site.index)) {
         return false;
     }
-    let Some(record) = record(view, lane, kind, registry) else {
-        STRAY_POOL.fetch_add(1, Ordering::Relaxed);
-        drain::wake();
-        return false;
+    let record = match record(view, lane, kind, registry) {
+        Ok(record) => record,
+        Err(lost) => {
+            lost.fetch_add(1, Ordering::Relaxed);
+            drain::wake();
+            return false;
+        }
     };
     adapt(lane);
     seal(lane);
@@ -74,18 +78,21 @@ pub(crate) fn refill(
     true
 }
 
-/// The lane's record, made at its first event.
+/// The lane's record, made at its first event; or what counts its loss.
 fn record<'r>(
     view: View<'_>,
     lane: &Lane,
     kind: usize,
     registry: &'static Registry,
-) -> Option<&'r LaneRecord> {
+) -> Result<&'r LaneRecord, &'static AtomicU64> {
     // SAFETY: the pool is never unmapped; a record is the lane's until `seal_all` forgets it.
     if let Some(record) = unsafe { lane.record.load(Ordering::Relaxed).as_ref() } {
-        return Some(record);
+        return Ok(record);
     }
-    let identity = thread::attach(view)?;
+    let identity = thread::attach(view).map_err(|unattached| match unattached {
+        Unattached::Nested => &STRAY_NESTED,
+        Unattached::NoHook => &STRAY_POOL,
+    })?;
     drain::begin();
     let record = POOL.record(&Owner {
         registry,
@@ -93,9 +100,10 @@ fn record<'r>(
         thread: identity.number,
         thread_id: identity.id,
         thread_name: identity.name,
-    })?;
+    });
+    let record = record.ok_or(&STRAY_POOL)?;
     lane.record.store(core::ptr::from_ref(record).cast_mut(), Ordering::Relaxed);
-    Some(record)
+    Ok(record)
 }
 
 /// Chooses the size of the next block by how long the last one took to fill.

@@ -76,12 +76,19 @@ pub(crate) fn number() -> u32 {
 /// Threads numbered so far.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the lanes of `view` known to this thread's end. Nothing if the system cannot tell us of it, or if
-/// this interrupts who does the same.
-pub(crate) fn attach(view: View<'_>) -> Option<Identity> {
+/// Why a thread's lanes are not known to its end.
+pub(crate) enum Unattached {
+    /// This interrupts who makes them so.
+    Nested,
+    /// The system cannot tell of the end.
+    NoHook,
+}
+
+/// Makes the lanes of `view` known to this thread's end.
+pub(crate) fn attach(view: View<'_>) -> Result<Identity, Unattached> {
     THREAD.with(|thread| {
         if thread.attaches.replace(true) {
-            return None;
+            return Err(Unattached::Nested);
         }
         let identity = thread.attach(view);
         thread.attaches.set(false);
@@ -90,12 +97,12 @@ pub(crate) fn attach(view: View<'_>) -> Option<Identity> {
 }
 
 impl Thread {
-    fn attach(&self, view: View<'_>) -> Option<Identity> {
+    fn attach(&self, view: View<'_>) -> Result<Identity, Unattached> {
         let identity = match self.identity.get() {
             Some(identity) => identity,
             None => {
                 if !sys::at_thread_exit(on_exit) {
-                    return None;
+                    return Err(Unattached::NoHook);
                 }
                 let number = NUMBERS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
                 let identity = Identity { number, id: sys::thread_id(), name: sys::thread_name() };
@@ -107,7 +114,7 @@ impl Thread {
             view.link.lanes.set(view.lanes);
             view.link.next.set(self.first.replace(view.link));
         }
-        Some(identity)
+        Ok(identity)
     }
 }
 
