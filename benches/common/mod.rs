@@ -46,8 +46,12 @@ const SLICE: u64 = 100_000;
 /// it, and of all such pairs the quarter counts that was quickest.
 pub(crate) fn of_floor(n: u64, mut work: impl FnMut(u64)) -> f64 {
     let mut floor = floor();
-    let mut pairs: Vec<[f64; 2]> =
-        (0..n / SLICE).map(|_| [time(SLICE, &mut floor), time(SLICE, &mut work)]).collect();
+    of_another(n / SLICE, || time(SLICE, &mut floor), || time(SLICE, &mut work))
+}
+
+/// How many times as long one thing takes as another, each done so many times, in turn; of slices, as above.
+pub(crate) fn of_another(slices: u64, mut base: impl FnMut() -> f64, mut work: impl FnMut() -> f64) -> f64 {
+    let mut pairs: Vec<[f64; 2]> = (0..slices).map(|_| [base(), work()]).collect();
     pairs.sort_by(|a, b| a.iter().sum::<f64>().total_cmp(&b.iter().sum()));
     let quickest = &pairs[..pairs.len().div_ceil(4)];
     let sum = |of: usize| quickest.iter().map(|pair| pair[of]).sum::<f64>();
@@ -109,7 +113,7 @@ pub(crate) struct Row {
 
 pub(crate) enum Goal {
     AtMost(f64),
-    /// Of a ratio of two disturbed figures, whose best says nothing: the median is to be at most so much.
+    /// Of a ratio near 1, whose best says nothing: the median is to be at most so much.
     MedianAtMost(f64),
     AtLeast(f64),
     /// Only to be seen: the less, or the more, the better.
