@@ -174,6 +174,21 @@ impl Output {
         }
     }
 
+    /// Writes a value as JSON or as text, and then as [`Output::finish`].
+    pub(crate) fn show(
+        mut self,
+        json: bool,
+        value: &impl serde::Serialize,
+        append_text: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Failure> {
+        if json {
+            append_json(&mut self.buffer, value);
+        } else {
+            append_text(&mut self.buffer);
+        }
+        self.finish()
+    }
+
     /// Writes what is left, and puts the file in its place.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;

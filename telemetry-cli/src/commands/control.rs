@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::date;
 use crate::exit::{Ended, Failure, Outcome, report};
-use crate::output::{Output, append_json};
+use crate::output::Output;
 use crate::process::{Counters, Info, KindCounters, Masks, Pid, Process, SinkCounters, State, silent, word};
 use crate::table::Table;
 use crate::text::{escaped_text, grouped};
@@ -77,13 +77,7 @@ impl Args {
         let info = if self.counters { None } else { Some(process.info()?) };
         let State { counters, kinds, sinks } = process.ask("counters")?;
         let shown = Shown { version: 1, info, counters, kinds, sinks };
-        let mut output = Output::stdout();
-        if self.json {
-            append_json(output.buffer(), &shown);
-        } else {
-            shown.append_text(output.buffer());
-        }
-        output.finish()?;
+        Output::stdout().show(self.json, &shown, |out| shown.append_text(out))?;
         Ok(Outcome::Clean)
     }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use self::finding::Findings;
 use crate::exit::{Ended, Failure, Outcome};
-use crate::output::{Output, append_json};
+use crate::output::Output;
 use crate::process::Pid;
 
 const EXAMPLES: &str = "\
@@ -52,13 +52,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Ended {
         let findings = self.look()?;
-        let mut output = Output::stdout();
-        if self.json {
-            append_json(output.buffer(), &findings);
-        } else {
-            findings.append_text(output.buffer());
-        }
-        output.finish()?;
+        Output::stdout().show(self.json, &findings, |out| findings.append_text(out))?;
         Ok(Outcome::problems_if(findings.has_problem()))
     }
 

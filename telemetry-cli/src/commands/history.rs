@@ -12,7 +12,7 @@ use self::past::{EventPast, Past, Reuse, Step};
 use crate::date;
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::git::{Content, GitFile, Revision};
-use crate::output::{OutputArgs, append_json};
+use crate::output::OutputArgs;
 use crate::table::Table;
 use crate::text::count;
 
@@ -62,12 +62,7 @@ impl Args {
             reuse.released = was_released(&file, &revisions[reuse.revision], reuse)?;
         }
         let history = History::new(self, past, reports);
-        let mut output = self.output.open()?;
-        match self.json {
-            true => append_json(output.buffer(), &history),
-            false => history.append_text(output.buffer()),
-        }
-        output.finish()?;
+        self.output.open()?.show(self.json, &history, |out| history.append_text(out))?;
         Ok(history.verdict(&self.event))
     }
 }

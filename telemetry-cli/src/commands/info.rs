@@ -11,7 +11,7 @@ use telemetry_decode::{Index, KnownRegistry, RUNTIME_REGISTRY, Reader, Session};
 use crate::date;
 use crate::exit::{Ended, Failure};
 use crate::input::{InputArgs, Inputs, cannot_read};
-use crate::output::{OutputArgs, append_json};
+use crate::output::OutputArgs;
 use crate::progress::Step;
 use crate::table::Table;
 use crate::text::{count, escaped_text, grouped, signed_grouped};
@@ -57,13 +57,7 @@ impl Args {
     }
 
     fn show(&self, info: &impl Serialize, append_text: impl FnOnce(&mut Vec<u8>)) -> Result<(), Failure> {
-        let mut output = self.output.open()?;
-        if self.json {
-            append_json(output.buffer(), info);
-        } else {
-            append_text(output.buffer());
-        }
-        output.finish()
+        self.output.open()?.show(self.json, info, append_text)
     }
 
     fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs) -> Ended {

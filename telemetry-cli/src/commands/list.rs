@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::date;
 use crate::exit::{Ended, Failure, Outcome, report};
-use crate::output::{Output, append_json};
+use crate::output::Output;
 use crate::process::{Counters, DeadRing, Found, Info, NotTalking, Pid, Place, Process};
 use crate::table::Table;
 use crate::text::{escaped_text, grouped};
@@ -89,13 +89,7 @@ impl Args {
             dead.push(Dead::new(ring, removed));
         }
         let list = List { version: 1, processes, dead };
-        let mut output = Output::stdout();
-        if self.json {
-            append_json(output.buffer(), &list);
-        } else {
-            list.append_text(output.buffer());
-        }
-        output.finish()?;
+        Output::stdout().show(self.json, &list, |out| list.append_text(out))?;
         if list.processes.is_empty() && list.dead.is_empty() && !problems {
             report("no process can be asked; help: a program with telemetry can once it records an event");
         }

@@ -20,7 +20,7 @@ use store::Store;
 
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::interrupt;
-use crate::output::{Output, append_json};
+use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Each block is checked and then written to the file of its session, DIR/SESSION.tel, where SESSION is its id
@@ -104,13 +104,7 @@ impl Args {
             std::thread::sleep(TICK);
         }
         let received = receiver.finish();
-        let mut output = Output::stdout();
-        if self.json {
-            append_json(output.buffer(), &received);
-        } else {
-            received.append_text(output.buffer());
-        }
-        output.finish()?;
+        Output::stdout().show(self.json, &received, |out| received.append_text(out))?;
         report(received.verdict());
         Ok(Outcome::problems_if(received.refused.is_any()))
     }

@@ -8,7 +8,7 @@ use telemetry_decode::{Event, Recovered, Refusal, Session, ThreadInFlight};
 
 use crate::exit::{Ended, Failure, Outcome, report};
 use crate::input::{Inputs, RegistryArgs, cannot_read};
-use crate::output::{Output, OutputArgs, append_json};
+use crate::output::{Output, OutputArgs};
 use crate::progress::Step;
 use crate::text::print::{append_event, thread_name};
 use crate::text::{count, escaped_text, grouped, signed_grouped};
@@ -65,13 +65,7 @@ impl Args {
         let shown = Shown::new(&recovered, &inputs);
         // Where the stream goes to standard output, nothing else does.
         if !(self.output.is_named() && self.output.is_stdout()) {
-            let mut output = Output::stdout();
-            if self.json {
-                append_json(output.buffer(), &shown);
-            } else {
-                shown.append_text(output.buffer());
-            }
-            output.finish()?;
+            Output::stdout().show(self.json, &shown, |out| shown.append_text(out))?;
         }
         let is_written = match stream {
             // A file of nothing would only hide that there was nothing.

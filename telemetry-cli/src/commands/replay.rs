@@ -19,7 +19,7 @@ use self::survey::Survey;
 use self::worker::Bench;
 use crate::exit::{Ended, Failure};
 use crate::input::InputArgs;
-use crate::output::{OutputArgs, append_json};
+use crate::output::OutputArgs;
 use crate::selection::FilterArgs;
 use crate::text::grouped;
 
@@ -106,7 +106,7 @@ impl Args {
             None => inputs.reader()?,
         };
         let survey = Survey::of(reader.filter(self.filter.filter()), &inputs)?;
-        let mut output = self.output.open()?;
+        let output = self.output.open()?;
         let runs = if self.dry_run || survey.totals.allocs == 0 {
             Vec::new()
         } else {
@@ -116,12 +116,7 @@ impl Args {
             bench.run(allocators)?
         };
         let report = Report::new(&survey, &runs, self.partial);
-        if self.json {
-            append_json(output.buffer(), &report);
-        } else {
-            report.append_text(output.buffer());
-        }
-        output.finish()?;
+        output.show(self.json, &report, |out| report.append_text(out))?;
         Ok(report.tell(self.input.strict))
     }
 

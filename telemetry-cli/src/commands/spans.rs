@@ -12,7 +12,6 @@ use self::paired::Paired;
 use self::shown::{CSV_HEAD, Names, Spans};
 use crate::events::{EventArgs, Opened};
 use crate::exit::{Ended, Outcome, report};
-use crate::output::append_json;
 use crate::progress::Progress;
 
 const EXAMPLES: &str = "\
@@ -86,12 +85,13 @@ impl Args {
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);
         let spans = Spans::new(&tally, &names, &opened.inputs, &verdict);
-        if self.json {
-            append_json(output.buffer(), &spans);
-        } else if !self.csv {
-            spans.append_text(output.buffer());
-        }
-        output.finish()?;
+        // CSV went out as it was read.
+        let append_text = |out: &mut Vec<u8>| {
+            if !self.csv {
+                spans.append_text(out)
+            }
+        };
+        output.show(self.json, &spans, append_text)?;
         spans.report();
         let outcome = opened.end_with(&verdict)?;
         unknown.iter().for_each(|name| report(format!("no span `{name}` in the input")));

@@ -9,7 +9,6 @@ use self::shown::{Stats, bytes_by_kind};
 use self::tally::Tally;
 use crate::events::EventArgs;
 use crate::exit::Ended;
-use crate::output::append_json;
 
 const EXAMPLES: &str = "\
 Rates are per second of the time between the first and the last event shown. Bytes are those that the
@@ -41,13 +40,7 @@ impl Args {
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);
-        let mut output = self.common.output.open()?;
-        if self.json {
-            append_json(output.buffer(), &stats);
-        } else {
-            stats.append_text(output.buffer());
-        }
-        output.finish()?;
+        self.common.output.open()?.show(self.json, &stats, |out| stats.append_text(out))?;
         opened.end_with(&verdict)
     }
 }

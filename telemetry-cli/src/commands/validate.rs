@@ -6,7 +6,6 @@ use super::spans::paired::Paired;
 use super::spans::shown::{Names, Spans};
 use crate::events::EventArgs;
 use crate::exit::{Ended, Outcome, report};
-use crate::output::append_json;
 use crate::progress::Progress;
 use crate::text::count;
 
@@ -43,7 +42,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
-        let mut output = self.common.output.open()?;
+        let output = self.common.output.open()?;
         let progress = Progress::of(&opened.inputs);
         let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0), 0);
         let each = |event: &Event<'_>| dropped += u64::from(is_dropped_message(event));
@@ -53,11 +52,7 @@ impl Args {
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);
         let pairs = Spans::new(&tally, &names, &opened.inputs, &verdict);
-        match self.json {
-            true => append_json(output.buffer(), &pairs),
-            false => pairs.append_unmatched(output.buffer(), self.top),
-        }
-        output.finish()?;
+        output.show(self.json, &pairs, |out| pairs.append_unmatched(out, self.top))?;
         pairs.report();
         if dropped > 0 {
             report(format!("{} that the program did not hear of", count(dropped, "message")));
