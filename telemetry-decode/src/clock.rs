@@ -101,6 +101,11 @@ impl Clock {
         self.start_wall
     }
 
+    /// The reading that the rate in use was taken at; the session's start, if it is the session's estimate.
+    pub fn rated_at(&self) -> u64 {
+        self.start_ticks.saturating_add(self.span)
+    }
+
     /// The rate in use.
     pub fn ticks_per_second(&self) -> f64 {
         1e9 / (self.whole as f64 + self.part as f64 / 2_f64.powi(64))

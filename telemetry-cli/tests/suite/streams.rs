@@ -1,6 +1,6 @@
 //! Streams to run the command on, and what can happen to them.
 
-use telemetry_decode::{Array, Blocks, Facts, Lane, Named, Piece, Text, Value, Writer};
+use telemetry_decode::{Array, Blocks, Clock, Facts, Lane, Named, Piece, Text, Value, Writer};
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAGIC, memory, state};
 use telemetry_schema::Registry;
 
@@ -226,6 +226,27 @@ pub(crate) fn two_registries() -> Vec<u8> {
 
 /// A stream that has begun: of a session whose ticks are nanoseconds since this date, of a program if one is named; and
 /// the lane of its first thread.
+/// A run whose clock is faster than it said by twenty parts in a million, which the last moment tells, long behind the
+/// last event.
+pub(crate) fn drifting(is_ended: bool) -> Vec<u8> {
+    let mut facts = facts(&[("clock", "tsc")]);
+    facts.set("ticks_per_second", 1_000_000_000);
+    let mut writer = Writer::new(Vec::new());
+    writer.session(6, &facts, 0, START).unwrap();
+    let registry = writer.registry(6, &gc_registry()).unwrap();
+    let mut clock = Clock::ticks(0, START, 1_000_000_000);
+    clock.refine(3_000_000, START + 3_000_060);
+    writer.set_clock(6, clock).unwrap();
+    for ticks in [0, 100_000, 900_000] {
+        writer.event(Lane { session: 6, thread: 1, registry }, 0x101, ticks, &[]).unwrap();
+    }
+    match is_ended {
+        true => writer.end(6, 3_000_000).unwrap(),
+        false => writer.sync(6, 3_000_000).unwrap(),
+    }
+    writer.finish().unwrap()
+}
+
 pub(crate) fn begun(session: u64, wall: u64, program: &str, registry: &Registry) -> (Writer<Vec<u8>>, Lane) {
     let facts = match program {
         "" => facts(&[("clock", "os")]),

@@ -284,18 +284,42 @@ impl<W: Write> Writer<W> {
         Ok(self.out.flush()?)
     }
 
+    /// Takes another clock for the moments that are written from now on: one that knows the rate better than
+    /// [`Writer::session`] was told.
+    ///
+    /// # Errors
+    /// If the session is not open.
+    pub fn set_clock(&mut self, session: u64, clock: Clock) -> Result<(), WriteError> {
+        open_session(&mut self.sessions, session)?.clock = clock;
+        Ok(())
+    }
+
+    /// Says that all events so far were before a clock reading, and when that was: readers then know of the end of the
+    /// session whether it is there, and take its rate from a later moment. Closes the session's blocks.
+    ///
+    /// # Errors
+    /// If the session is not open, or the output fails.
+    pub fn sync(&mut self, session: u64, ticks: u64) -> Result<(), WriteError> {
+        self.write_sync(session, ticks, 0)
+    }
+
     /// Ends a session in good order: closes its blocks, and says so.
     ///
     /// # Errors
     /// If the session is not open, or the output fails.
     pub fn end(&mut self, session: u64, ticks: u64) -> Result<(), WriteError> {
+        self.write_sync(session, ticks, flags::END)?;
+        self.lanes.retain(|(lane, _), _| lane.session != session);
+        self.sessions.remove(&session);
+        Ok(())
+    }
+
+    fn write_sync(&mut self, session: u64, ticks: u64, flags: u8) -> Result<(), WriteError> {
         open_session(&mut self.sessions, session)?;
         self.write_parts(Some(session), true)?;
         let OpenSession { clock, given, .. } = *open_session(&mut self.sessions, session)?;
-        let header = Header { flags: flags::END, before: given, ..Header::new(BlockType::Sync, session) };
+        let header = Header { flags, before: given, ..Header::new(BlockType::Sync, session) };
         write_packed(&mut self.out, self.compress, at_moment(header, ticks, &clock), &[])?;
-        self.lanes.retain(|(lane, _), _| lane.session != session);
-        self.sessions.remove(&session);
         Ok(())
     }
 

@@ -56,6 +56,7 @@ impl Stream<'_> {
         }
         let (facts, clock) = (with_clock(session), &session.clock);
         self.writer.session(session.id, &facts, clock.start_ticks(), clock.start_wall())?;
+        self.writer.set_clock(session.id, *clock)?;
         for (thread, facts) in &session.threads {
             self.writer.thread(session.id, *thread, facts)?;
         }
@@ -86,7 +87,8 @@ impl Stream<'_> {
         Ok(room_for(values))
     }
 
-    /// Ends the stream as its source ended.
+    /// Ends the stream as its source ended. The moment that the rate of a session's clock was taken at is told, too, so
+    /// that times are what they were.
     fn end(mut self, events: &Events<'_>) -> io::Result<Written> {
         for lane in events.completeness().lanes {
             if lane.lost == Loss::default() || !self.registries.contains(&(lane.session, lane.registry)) {
@@ -95,10 +97,15 @@ impl Stream<'_> {
             let of = Lane { session: lane.session, thread: lane.thread, registry: lane.registry };
             self.writer.lose(of, lane.kind, lane.lost)?;
         }
-        for session in events.sessions().iter().filter(|session| session.ended) {
+        for session in events.sessions().iter().filter(|session| self.sessions.contains(&session.id)) {
             let of_session = self.lanes.iter().filter(|((lane, _), _)| lane.session == session.id);
-            let last = of_session.map(|(_, ticks)| *ticks).max();
-            self.writer.end(session.id, last.unwrap_or(session.clock.start_ticks()))?;
+            let rated_at = session.clock.rated_at();
+            let last = of_session.fold(rated_at, |last, (_, ticks)| last.max(*ticks));
+            self.writer.set_clock(session.id, session.clock)?;
+            match session.ended {
+                true => self.writer.end(session.id, last)?,
+                false => self.writer.sync(session.id, last)?,
+            }
         }
         self.writer.finish()?;
         Ok(self.written)
