@@ -1162,6 +1162,8 @@ def _header(data: bytes) -> _t.Union[_Header, str]:
         return f"a block header of {header.header_len} bytes, expected 144 or more"
     if header.payload_len > _MAX_PAYLOAD:
         return f"a payload of {header.payload_len} bytes, expected at most {_MAX_PAYLOAD}"
+    if header.block_type == _EVENTS and header.before + header.events >= 1 << 64:
+        return f"{header.events} events behind {header.before}, expected fewer than 2^64 in all"
     return header
 
 

@@ -216,6 +216,13 @@ pub enum HeaderError {
     HeaderLen(u16),
     /// A payload above [`MAX_PAYLOAD`].
     PayloadLen(u32),
+    /// More events than can be counted: those before, and those of the block.
+    Events {
+        /// Those of its lane before it.
+        before: u64,
+        /// Its own.
+        events: u32,
+    },
     /// The header's checksum differs: what it says, and what its bytes give.
     Checksum {
         /// As stored.
@@ -240,6 +247,9 @@ impl core::fmt::Display for HeaderError {
             }
             HeaderError::PayloadLen(found) => {
                 write!(f, "a payload of {found} bytes, expected at most {MAX_PAYLOAD}")
+            }
+            HeaderError::Events { before, events } => {
+                write!(f, "{events} events behind {before}, expected fewer than 2^64 in all")
             }
             HeaderError::Checksum { found, expected } => {
                 write!(f, "header checksum {found:08x}, expected {expected:08x}")
@@ -321,7 +331,7 @@ impl Header {
     ///
     /// # Errors
     /// The first thing wrong, in the order in which the fields are trusted: magic, version,
-    /// checksum, lengths.
+    /// checksum, lengths, counts.
     pub fn decode(bytes: &[u8], checksum: Checksum) -> Result<Self, HeaderError> {
         let Some(bytes) = bytes.first_chunk::<HEADER_LEN>() else {
             let magic = &MAGIC[..bytes.len().min(8)];
@@ -347,8 +357,12 @@ impl Header {
         if payload_len > MAX_PAYLOAD {
             return Err(HeaderError::PayloadLen(payload_len));
         }
+        let (block_type, before) = (BlockType::from_code(bytes[9]), word(80));
+        if block_type == BlockType::Events && before.checked_add(events.into()).is_none() {
+            return Err(HeaderError::Events { before, events });
+        }
         Ok(Header {
-            block_type: BlockType::from_code(bytes[9]),
+            block_type,
             header_len,
             kind: bytes[12],
             flags: bytes[13],
@@ -364,7 +378,7 @@ impl Header {
             base_ticks: word(56),
             base_wall: word(64),
             end_ticks: word(72),
-            before: word(80),
+            before,
             lost: Loss { pool: word(88), nested: word(96), sink: word(104), cut: word(112) },
             withheld: word(120),
             payload_crc: half(136),

@@ -101,6 +101,22 @@ fn lengths_that_cannot_be() {
     assert_eq!(with(8, &[FORMAT_VERSION + 1]), Err(HeaderError::Version(FORMAT_VERSION + 1)));
 }
 
+#[test]
+fn counts_that_cannot_be() {
+    let with_events = |before: u64, block_type: u8| {
+        let mut header = Header { events: 2, before, ..Header::new(BlockType::Events, 1) };
+        header.block_type = BlockType::from_code(block_type);
+        Header::decode(&header.encode(crc32c::crc32c), crc32c::crc32c)
+    };
+    let most = u64::MAX - 2;
+    assert!(with_events(most, 4).is_ok());
+    let error = with_events(most + 1, 4).unwrap_err();
+    assert_eq!(error, HeaderError::Events { before: most + 1, events: 2 });
+    assert_eq!(error.to_string(), "2 events behind 18446744073709551614, expected fewer than 2^64 in all");
+    // It counts something else there.
+    assert!(with_events(u64::MAX, 5).is_ok());
+}
+
 /// Reserved bytes may get a meaning later: readers pass over them.
 #[test]
 fn reserved_bytes_are_not_looked_at() {
