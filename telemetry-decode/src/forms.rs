@@ -9,6 +9,7 @@ use telemetry_schema::{Event, Registry};
 
 use crate::difference::difference;
 use crate::other_version::{OtherForm, OtherVersion};
+use crate::plan::dense_codes;
 use crate::registries::KnownRegistry;
 use crate::typed_events::PassedOver;
 
@@ -58,13 +59,14 @@ impl Direct {
         (direct.index != Direct::NONE.index).then_some(*direct)
     }
 
-    /// The table of a kind of a registry.
+    /// The table of a kind of a registry. Events of codes that it has no place for are read the other way.
     fn table(registry: &KnownRegistry, kind: u8, known: &[Known]) -> Box<[Direct]> {
-        let mut table = Vec::new();
+        let (mut table, dense) = (Vec::new(), dense_codes(registry));
         for (event, known) in registry.events.iter().zip(known) {
-            let code = u64::from(event.code);
-            if let (Known::Same(index), Some(plan)) = (known, registry.plan.event(code, kind)) {
-                let place = usize::from(event.code);
+            let (code, place) = (u64::from(event.code), usize::from(event.code));
+            if let (Known::Same(index), Some(plan)) = (known, registry.plan.event(code, kind))
+                && place < dense
+            {
                 table.resize(table.len().max(place + 1), Direct::NONE);
                 table[place] = Direct { index: *index, first_slot: plan.first_slot };
             }

@@ -10,8 +10,10 @@ use crate::packing::Packing;
 /// The steps of all events of a registry.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Index of the event by code; `u32::MAX` where there is none.
+    /// Index of the event by code; `u32::MAX` where there is none. Of codes below [`dense_codes`] alone.
     by_code: Vec<u32>,
+    /// The codes beyond, in order, each with its event's index.
+    beyond: Vec<(u16, u32)>,
     /// By index of the event.
     events: Vec<EventPlan>,
     /// By bit; none where there is no such kind.
@@ -83,7 +85,8 @@ impl Plan {
     pub(crate) fn new(registry: &Registry) -> Plan {
         let slots = registry.slots();
         let mut plan = Plan {
-            by_code: vec![u32::MAX; registry.events.last().map_or(0, |last| usize::from(last.code) + 1)],
+            by_code: vec![u32::MAX; dense_codes(registry)],
+            beyond: Vec::new(),
             events: Vec::with_capacity(registry.events.len()),
             kinds: [None; 64],
         };
@@ -95,8 +98,9 @@ impl Plan {
             }
         }
         for (index, event) in registry.events.iter().enumerate() {
-            if let Some(place) = plan.by_code.get_mut(usize::from(event.code)) {
-                *place = index as u32;
+            match plan.by_code.get_mut(usize::from(event.code)) {
+                Some(place) => *place = index as u32,
+                None => plan.beyond.push((event.code, index as u32)),
             }
             let base = slots.of_kind(event.kind).start;
             let steps = event.params.iter().enumerate().map(|(number, param)| {
@@ -127,12 +131,29 @@ impl Plan {
         self.events.iter().map(EventPlan::params).max().unwrap_or(0)
     }
 
+    #[cold]
+    #[inline(never)]
+    fn find_beyond(&self, code: u64) -> Option<u32> {
+        let place = self.beyond.binary_search_by_key(&code, |(code, _)| u64::from(*code)).ok()?;
+        Some(self.beyond[place].1)
+    }
+
     /// The event of a code, if its kind is the block's.
     #[inline(always)]
     pub(crate) fn event(&self, code: u64, kind_bit: u8) -> Option<&EventPlan> {
-        let index = *self.by_code.get(usize::try_from(code).ok()?)? as usize;
-        self.events.get(index).filter(|event| event.kind_bit == kind_bit)
+        let index = match self.by_code.get(usize::try_from(code).ok()?) {
+            Some(index) => *index,
+            None => self.find_beyond(code)?,
+        };
+        self.events.get(index as usize).filter(|event| event.kind_bit == kind_bit)
     }
+}
+
+/// How many codes are looked up in a table: all of an ordinary relation. Of one whose codes lie far apart only so many
+/// that the table is no larger than its text, for a stream may bring any number of relations.
+pub(crate) fn dense_codes(registry: &Registry) -> usize {
+    let all = registry.events.last().map_or(0, |last| usize::from(last.code) + 1);
+    all.min((registry.events.len() * 16).max(256))
 }
 
 impl EventPlan {
