@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use telemetry::decode::{
-    Array, Blocks, Facts, Filter, Lane, Name, Named, Order, OtherVersion, PassedOver, Piece, Reader,
+    Array, Blocks, Facts, Filter, Lane, Name, Named, Order, OtherVersion, PassedOver, Piece, Reader, Typed,
     TypedEvents, Value, Writer,
 };
 use telemetry::telemetry_event;
@@ -14,9 +14,13 @@ use telemetry_schema::{Count, Param, Registry, Sort, TypeForm, parse};
 #[telemetry_event("tests/relations/sorts.toml", decode)]
 pub mod sorts {}
 
+#[telemetry_event("tests/relations/names.toml", decode)]
+pub mod names {}
+
 #[telemetry_event("tests/relations/work.toml", decode)]
 pub mod work {}
 
+const NAMES: &str = include_str!("relations/names.toml");
 const SORTS: &str = include_str!("relations/sorts.toml");
 const WORK: &str = include_str!("relations/work.toml");
 
@@ -129,29 +133,45 @@ fn stream(registry: &Registry, picks: usize) -> (Vec<u8>, Vec<String>) {
     (writer.finish().unwrap(), expected)
 }
 
-#[test]
-fn every_sort_is_what_it_was_written_as() {
-    let registry = parse(SORTS).unwrap();
+/// Events are what they were written as, however many are read one by one before the others.
+#[track_caller]
+fn check_values<D>(relation: &str)
+where
+    D: for<'a> Typed<Event<'a>: std::fmt::Debug>,
+{
+    let registry = parse(relation).unwrap();
     let (bytes, expected) = stream(&registry, 30);
     assert!(expected.len() > 20 * registry.events.len(), "too much was refused");
-    let mut all = Vec::new();
-    let mut events = Reader::from_slice(&bytes).order(Order::Stream).typed::<sorts::Decoder>().unwrap();
-    events.for_each(|at| all.push((at.time_ns(), format!("{:?}", at.event)))).unwrap();
-    assert!(events.completeness().is_complete(), "{}", events.completeness());
-    assert_eq!(events.passed_over().total(), 0);
-    // One lane of a kind after the other; by time they are as they were written.
-    all.sort_by_key(|(time, _)| *time);
-    assert_eq!(all.iter().map(|(_, event)| event.as_str()).collect::<Vec<_>>(), expected);
-
-    for order in [Order::Time, Order::Stream] {
-        let mut one_by_one = Vec::new();
-        let mut events = Reader::from_slice(&bytes).order(order).typed::<sorts::Decoder>().unwrap();
-        while let Some(at) = events.next().unwrap() {
-            one_by_one.push((at.time_ns(), format!("{:?}", at.event)));
+    for order in [Order::Stream, Order::Time] {
+        for one_by_one in [0, 1, 2, 63, 64, 65, expected.len() / 2, expected.len(), usize::MAX] {
+            let mut all = Vec::new();
+            let mut events = Reader::from_slice(&bytes).order(order).typed::<D>().unwrap();
+            for _ in 0..one_by_one {
+                let Some(at) = events.next().unwrap() else { break };
+                all.push((at.time_ns(), format!("{:?}", at.event)));
+            }
+            events.for_each(|at| all.push((at.time_ns(), format!("{:?}", at.event)))).unwrap();
+            assert!(events.next().unwrap().is_none(), "an event behind the last");
+            assert!(events.completeness().is_complete(), "{}", events.completeness());
+            assert_eq!(events.completeness().events, expected.len() as u64);
+            let of_lanes = events.completeness().lanes.iter().map(|lane| lane.read).sum::<u64>();
+            assert_eq!(of_lanes, expected.len() as u64, "{one_by_one} one by one");
+            assert_eq!(events.passed_over().total(), 0);
+            // One lane of a kind after the other; by time they are as they were written.
+            all.sort_by_key(|(time, _)| *time);
+            assert_eq!(all.iter().map(|(_, event)| event.as_str()).collect::<Vec<_>>(), expected);
         }
-        one_by_one.sort_by_key(|(time, _)| *time);
-        assert_eq!(one_by_one, all, "{order:?}");
     }
+}
+
+#[test]
+fn every_sort_is_what_it_was_written_as() {
+    check_values::<sorts::Decoder>(SORTS);
+}
+
+#[test]
+fn names_and_codes_of_all_kinds() {
+    check_values::<names::Decoder>(NAMES);
 }
 
 /// Reads a stream of another `work.toml` in every way, and says what came of it.

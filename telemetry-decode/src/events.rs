@@ -106,21 +106,25 @@ impl<'s> Events<'s> {
         matches!(self.order, Ordered::Stream(_))
     }
 
-    /// The next part of a stream in its own order, to be read by the caller; `None` at the end.
-    pub(crate) fn next_part(&mut self) -> io::Result<Option<(&mut Decoder, &mut Part, &[u8])>> {
+    /// Moves to the next event of the part that has begun, in the order of the stream; false if that has no more.
+    pub(crate) fn advance_in_part(&mut self) -> bool {
+        let Ordered::Stream(stream) = &mut self.order else { return false };
+        let found = stream.batch.step() || stream.read_part(&mut self.decoder);
+        self.decoder.report.events += u64::from(found);
+        found
+    }
+
+    /// The next part of a stream in its own order, to be read by the caller; `None` at the end. None has begun.
+    pub(crate) fn next_part(&mut self) -> io::Result<Option<(&mut Decoder, Part, &[u8])>> {
         let Ordered::Stream(stream) = &mut self.order else { return Ok(None) };
-        loop {
+        let part = loop {
             match stream.feed.next(&mut self.decoder)? {
                 None => return Ok(None),
                 Some(None) => {}
-                Some(part) => {
-                    stream.part = part;
-                    break;
-                }
+                Some(Some(part)) => break part,
             }
-        }
-        let payload = stream.feed.payload();
-        Ok(stream.part.as_mut().map(|part| (&mut self.decoder, part, payload)))
+        };
+        Ok(Some((&mut self.decoder, part, stream.feed.payload())))
     }
 
     /// What was read so far, and what was not; the verdict once `next` has given `None`.
@@ -242,18 +246,26 @@ impl InStream<'_> {
     #[inline(never)]
     fn read_on(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         loop {
-            if let Some(part) = &mut self.part {
-                decoder.read(part, self.feed.payload(), &mut self.batch);
-                if !self.batch.is_empty() {
-                    return Ok(true);
-                }
+            if self.read_part(decoder) {
+                return Ok(true);
             }
-            self.part = None;
             match self.feed.next(decoder)? {
                 None => return Ok(false),
                 Some(part) => self.part = part,
             }
         }
+    }
+
+    /// Moves to the next batch of the part that has begun; false, and none has, if that has no more.
+    fn read_part(&mut self, decoder: &mut Decoder) -> bool {
+        if let Some(part) = &mut self.part {
+            decoder.read(part, self.feed.payload(), &mut self.batch);
+            if !self.batch.is_empty() {
+                return true;
+            }
+        }
+        self.part = None;
+        false
     }
 
     #[inline(always)]

@@ -72,7 +72,12 @@ pub struct At<'a, E> {
     pub offset: u64,
 }
 
-impl<E> At<'_, E> {
+impl<'a, E> At<'a, E> {
+    fn of(generic: &Event<'a>, event: E) -> Self {
+        let Event { session, ticks, thread, offset, .. } = *generic;
+        At { event, ticks, thread, session, offset }
+    }
+
     /// Nanoseconds since the session began.
     pub fn time_ns(&self) -> i64 {
         self.session.clock.ns(self.ticks)
@@ -131,9 +136,8 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         }
         // Decoded again: what is lent in a loop cannot leave it.
         let Some(event) = self.events.current() else { return Ok(None) };
-        let Event { session, ticks, thread, registry, offset, .. } = event;
-        let event = typed::<D>(&event, self.forms.of(registry, &mut self.account)?);
-        Ok(event.map(|event| At { event, ticks, thread, session, offset }))
+        let read = typed::<D>(&event, self.forms.of(event.registry, &mut self.account)?);
+        Ok(read.map(|read| At::of(&event, read)))
     }
 
     /// Calls a function with every event that is left. In stream order this is the fastest way.
@@ -147,15 +151,24 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
             }
             return Ok(());
         }
-        while let Some((decoder, part, payload)) = self.events.next_part()? {
-            let ((registry, thread), at) = (decoder.origin(part), part.offset(0));
+        // Those of a part that `next` has begun.
+        while self.events.advance_in_part() {
+            let Some(event) = self.events.current() else { break };
+            let forms = self.forms.of(event.registry, &mut self.account)?;
+            match typed::<D>(&event, forms) {
+                Some(read) => f(At::of(&event, read)),
+                None => self.account.pass_over(forms.get(event.index)),
+            }
+        }
+        while let Some((decoder, mut part, payload)) = self.events.next_part()? {
+            let ((registry, thread), at) = (decoder.origin(&part), part.offset(0));
             let step = part.offset(1) - at;
             let (mut scratch, account) = (std::mem::take(&mut self.scratch), &mut self.account);
             let (forms, direct) = self.forms.of_part(registry, part.kind(), account)?;
             scratch.resize(registry.plan.max_params(), Raw::default());
             let mut taker =
                 Taker { f: &mut f, forms, direct, thread, at, step, scratch, account, decoder: PhantomData };
-            decoder.read_all(part, payload, &mut taker);
+            decoder.read_all(&mut part, payload, &mut taker);
             self.scratch = taker.scratch;
         }
         Ok(())
@@ -228,7 +241,7 @@ impl<D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Taker<'_, D, F> {
         (self.f)(At { event, ticks, thread: self.thread, session, offset });
     }
 
-    /// An event that generated code does not read, or not from where it stands.
+    /// An event that generated code does not read, or not at once from where it stands.
     #[inline(never)]
     fn take_other(
         &mut self,
@@ -243,7 +256,9 @@ impl<D: Typed, F: FnMut(At<'_, D::Event<'_>>)> Taker<'_, D, F> {
             let known = self.forms.get(event.index as usize);
             let raw = raw.get(..event.params()).unwrap_or_default();
             let event = match known {
-                Some(Known::Appended(index)) => decoded::<D>(*index, raw, reading.payload),
+                Some(Known::Same(index) | Known::Appended(index)) => {
+                    decoded::<D>(*index, raw, reading.payload)
+                }
                 _ => None,
             };
             match event {

@@ -34,6 +34,7 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
     let any_lifetime = registry.events.iter().any(borrows).then(|| quote!(<'a>));
     let replay = crate::replay::trait_(registry);
     let text = registry.to_toml();
+    // The generics of `read` are called as no event can be: one may be called S or T.
     quote! {
         #(#structs)*
 
@@ -82,11 +83,11 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
             const REGISTRY: &'static str = #text;
 
             #[inline(always)]
-            fn read<'a, S: __decode::rt::Source<'a>, T>(
+            fn read<'a, __Source: __decode::rt::Source<'a>, __Given>(
                 event: u32,
-                source: &mut S,
-                then: impl ::core::ops::FnOnce(&mut S, Event #any_lifetime) -> T,
-            ) -> ::core::result::Result<T, __decode::rt::Malformed> {
+                source: &mut __Source,
+                then: impl ::core::ops::FnOnce(&mut __Source, Event #any_lifetime) -> __Given,
+            ) -> ::core::result::Result<__Given, __decode::rt::Malformed> {
                 ::core::result::Result::Ok(match event {
                     #(#arms)*
                     other => return ::core::result::Result::Err(__decode::rt::unknown(other)),
