@@ -241,3 +241,28 @@ fn read_elements(
     }
     Ok(base)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Plan;
+
+    #[test]
+    fn codes_far_apart_take_no_table() {
+        let event = |name: &str, code: u32| {
+            format!("[[event]]\nname = \"{name}\"\ncode = {code}\nkind = \"K\"\ndoc = \"d\"\n")
+        };
+        let text = "[registry]\nname = \"far\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"d\"\n\n[kinds]\nK = { bit = 3, doc = \"d\" }\n\n"
+            .to_string()
+            + &event("First", 0)
+            + &event("Near", 255)
+            + &event("Far", 256)
+            + &event("Last", 65_535);
+        let plan = Plan::new(&telemetry_schema::parse(&text).unwrap());
+        assert_eq!(plan.by_code.len(), 256);
+        let found = [0, 255, 256, 65_535].map(|code| plan.event(code, 3).map(|event| event.index));
+        assert_eq!(found, [Some(0), Some(1), Some(2), Some(3)]);
+        for (code, kind) in [(1, 3), (257, 3), (65_534, 3), (65_536, 3), (u64::MAX, 3), (0, 2), (256, 2)] {
+            assert!(plan.event(code, kind).is_none(), "{code} of kind {kind}");
+        }
+    }
+}
