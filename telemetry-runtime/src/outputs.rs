@@ -208,9 +208,10 @@ pub(crate) fn snapshot(sink: Box<dyn Sink>) -> io::Result<()> {
     sources.sort_by_key(|source| (source.header.base_ticks, source.header.seq));
     for some in sources.chunks(MOST) {
         output.write(some, &mut vec![false; some.len()]);
+        // At once: the sink may be slow, and lanes want the oldest blocks.
+        let written: Vec<_> = some.iter().map(|source| source.block).collect();
+        STORE.unpin(&written);
     }
-    STORE.unpin(&sealed);
-    STORE.unpin(&open);
     output.sync(0, &strays());
     output.flush();
     output.result()

@@ -192,8 +192,9 @@ impl Store {
     /// has to say counts as one while there is no stream for it.
     fn oldest_kept(&self) -> Option<NonNull<Block>> {
         let own = (!self.has_stream.load(Ordering::Relaxed)).then_some(&self.own);
-        let queues = registry::kinds().map(|kind| &kind.kept).chain(own);
-        queues.max_by_key(|queue| queue.pages())?.take()
+        let queues = || registry::kinds().map(|kind| &kind.kept).chain(own);
+        // A snapshot may have all of those pinned.
+        queues().max_by_key(|queue| queue.pages())?.take().or_else(|| queues().find_map(Queue::take))
     }
 }
 

@@ -2,6 +2,7 @@
 //! longer than of frequent ones.
 
 use std::path::Path;
+use std::sync::mpsc;
 
 use telemetry::Counters;
 
@@ -68,6 +69,47 @@ fn the_latest_is_kept_and_the_rare_longer() {
     assert_eq!(one.completeness.lost().events(), 0);
     let last = two.events.iter().rev().filter(|event| event.name == "Alloc").map(first).take(11);
     assert_eq!(last.collect::<Vec<_>>(), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 499_999]);
+}
+
+/// A sink that has events emitted, and waits for them, once it has taken half of the pool.
+struct Slow {
+    taken: usize,
+    emit: mpsc::SyncSender<()>,
+    emitted: mpsc::Receiver<()>,
+}
+
+impl telemetry::Sink for Slow {
+    fn write(&mut self, blocks: &telemetry::Blocks<'_>) -> std::io::Result<()> {
+        self.taken += blocks.bytes();
+        if self.taken > 600 << 10 {
+            self.emit.send(()).expect("a thread that emits");
+            self.emitted.recv().expect("a thread that emits");
+        }
+        Ok(())
+    }
+}
+
+/// What a snapshot has written it holds no longer: while it takes its time, later events have that memory.
+#[test]
+fn a_slow_snapshot_costs_no_events() {
+    child("flight::a_slow_snapshot_costs_no_events", recorded, || {
+        frequent(500_000);
+        let (emit, wanted) = mpsc::sync_channel(1);
+        let (done, emitted) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while wanted.recv().is_ok() {
+                    frequent(10_000);
+                    done.send(()).expect("a snapshot that waits");
+                }
+            });
+            telemetry::snapshot_to(Slow { taken: 0, emit, emitted }).expect("a snapshot");
+        });
+        let counters = telemetry::counters();
+        assert!(counters.emitted() > 500_000, "the snapshot was too small: {counters:?}");
+        assert_eq!(counters.lost(), 0, "{counters:?}");
+        vec![]
+    });
 }
 
 /// Several threads overwrite the flight recorder's memory as fast as they can, while snapshots are taken.
