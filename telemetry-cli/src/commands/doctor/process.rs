@@ -79,7 +79,7 @@ pub(super) fn switched_off(environment: &Environment) -> Finding {
         "switched-off",
         "no event is on",
         why,
-        "TELEMETRY_CONTROL=all in its environment, or a kind's name instead; in the program, telemetry::set(\"all\"); \
+        "TELEMETRY_CONTROL=all in its environment, or a kind's name instead; in the program, `telemetry::set` of `all`; \
          or from outside, if it has a socket, telemetry control PID all",
     )
 }
