@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use telemetry_format::{HeaderError, Loss, Malformed};
 
+use crate::load::MOST_WIDE;
+
 /// Most entries of a list in the report; what is beyond them is only counted.
 pub const MAX_LISTED: usize = 1 << 16;
 
@@ -206,6 +208,9 @@ pub enum Reason {
     Codec(u8),
     /// The compressed payload does not unpack to just so many bytes, as its header promises.
     Unpacked(u32),
+    /// An event of a compressed payload is longer than so many bytes, and the lanes that are read by time hold together
+    /// as much of such events as they may. In the order of the stream it can be read.
+    TooLong(u32),
     /// The part that this one continues was not read.
     NoPredecessor,
     /// More lanes at once, of more parameters, than any program has.
@@ -233,6 +238,12 @@ impl fmt::Display for Reason {
             Reason::Unpacked(len) => {
                 write!(f, "its payload does not unpack to the {len} bytes that its header promises")
             }
+            Reason::TooLong(len) => write!(
+                f,
+                "an event of more than {len} bytes in a compressed block, where lanes read by time hold at most {} \
+                 MiB of such together; help: reading in the order of the stream needs less",
+                MOST_WIDE >> 20
+            ),
             Reason::NoPredecessor => write!(f, "the part before it is missing"),
             Reason::TooManyLanes => write!(f, "too many lanes at once"),
             Reason::UnknownEvent(code) => write!(f, "unknown event code {code:#06x}"),

@@ -27,6 +27,7 @@ mod events;
 mod filter;
 mod forms;
 mod index;
+mod inflate;
 mod known;
 mod labels;
 mod lane;

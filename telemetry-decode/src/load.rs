@@ -10,14 +10,23 @@ use crate::completeness::{Cause, Damage, Reason};
 use crate::compression::unpack;
 use crate::decoder::{Decoder, Place, Want};
 use crate::index::IndexedBlock;
+use crate::inflate::Inflater;
 use crate::part::{Part, Window};
 use crate::source::Source;
 
 /// Bytes that are held of the payload of a block that is one of many.
 const WIDTH: usize = 8 << 10;
 
+/// A payload that is compressed, and no longer than this, is held whole: what unpacks a longer one bit by bit takes as
+/// much itself, and does so once more.
+const WHOLE: usize = 64 << 10;
+
 /// When fewer than these are left, the next ones are read.
 const LOW: usize = 2 << 10;
+
+/// Bytes that the lanes of a merge hold together, beyond [`WIDTH`] each, of compressed payloads whose events are
+/// longer than that. Those of plain payloads are no more than the input has.
+pub(crate) const MOST_WIDE: usize = 64 << 20;
 
 /// Holds the payload of one block, or some of it.
 #[derive(Default)]
@@ -33,12 +42,18 @@ pub(crate) struct Loader<'s> {
     at: usize,
     /// Where the payload is in the source.
     place: Range<u64>,
+    /// Bytes of it, unpacked.
+    len: usize,
+    /// How many of them are held, if there are so many.
+    width: usize,
     /// What is here reaches to its end.
     is_last: bool,
-    /// All that is left of it is to be held.
-    is_wide: bool,
-    /// It was compressed, and stands in the buffer, whole.
-    is_unpacked: bool,
+    /// What is here is less than the next event.
+    is_short: bool,
+    /// It is compressed in the source.
+    is_packed: bool,
+    /// Unpacks it from behind what is here on; made when that is first needed.
+    inflater: Option<Box<Inflater>>,
 }
 
 impl<'s> Loader<'s> {
@@ -62,39 +77,77 @@ impl<'s> Loader<'s> {
     ) -> io::Result<Option<Part>> {
         self.buffer = std::mem::take(scratch);
         let part = self.open(source, block, want, decoder);
-        if let Source::Files(_) = source
-            && !self.is_unpacked
-        {
+        let mut first = Vec::new();
+        if self.in_place.is_none() {
             let payload = self.payload();
-            let first = payload[..payload.len().min(WIDTH)].to_vec();
+            let is_small = self.is_packed && payload.len() <= WHOLE;
+            first.extend_from_slice(&payload[..payload.len().min(if is_small { WHOLE } else { WIDTH })]);
             self.is_last = first.len() == payload.len();
-            *scratch = std::mem::replace(&mut self.buffer, first);
-            (self.start, self.end) = (0, self.buffer.len());
+            (self.start, self.end) = (0, first.len());
         }
+        *scratch = std::mem::replace(&mut self.buffer, first);
         part
     }
 
     /// What is held of the payload of a block that was opened narrowly, at a place in it and behind that.
     pub(crate) fn window(&mut self, source: &Source<'s>, pos: usize) -> io::Result<Window<'_>> {
-        if let Source::Files(_) = source {
-            let len = (self.place.end - self.place.start) as usize;
-            let left = (self.at + self.buffer.len()).saturating_sub(pos);
-            if !self.is_last && (left < LOW || self.is_wide) {
-                let rest = len.saturating_sub(pos);
-                self.buffer.resize(if self.is_wide { rest } else { rest.min(WIDTH) }, 0);
-                let read = source.read_all_at(self.place.start + pos as u64, &mut self.buffer)?;
-                // A file may have become shorter since.
-                self.is_last = read == rest || read < self.buffer.len();
-                self.buffer.truncate(read);
-                (self.start, self.end, self.at) = (0, read, pos);
-            }
+        if !self.is_last && (self.is_short || self.left(pos) < LOW) {
+            let rest = self.len.saturating_sub(pos);
+            let most = rest.min(self.width);
+            let read = match self.is_packed {
+                true => self.inflate(source, pos, most)?,
+                false => {
+                    self.buffer.resize(most, 0);
+                    source.read_all_at(self.place.start + pos as u64, &mut self.buffer)?
+                }
+            };
+            // A file may have become shorter, or another, since.
+            self.is_last = read == rest || read < most;
+            self.buffer.truncate(read);
+            (self.start, self.end, self.at) = (0, read, pos);
+            self.is_short = false;
         }
         Ok(Window { bytes: self.payload(), at: self.at, is_last: self.is_last })
     }
 
-    /// Holds all of the payload that is left: an event is longer than what was held.
-    pub(crate) fn widen(&mut self) {
-        self.is_wide = true;
+    /// Bytes that are held from a place of the payload on.
+    fn left(&self, pos: usize) -> usize {
+        (self.at + self.buffer.len()).saturating_sub(pos)
+    }
+
+    /// Unpacks what is to be held from a place of the payload on, but for what is here of it; gives how much that is.
+    fn inflate(&mut self, source: &Source<'s>, pos: usize, most: usize) -> io::Result<usize> {
+        let inflater = match &mut self.inflater {
+            Some(inflater) => inflater,
+            None => {
+                let mut inflater = Inflater::new(self.place.clone());
+                // It has to come to where it goes on, through what is here since the block was opened.
+                let read = inflater.read(source, &mut self.buffer)?;
+                self.buffer.truncate(read);
+                self.inflater.insert(Box::new(inflater))
+            }
+        };
+        let done = (pos - self.at).min(self.buffer.len());
+        self.buffer.drain(..done);
+        let here = self.buffer.len();
+        self.buffer.resize(most, 0);
+        Ok(here + inflater.read(source, &mut self.buffer[here..])?)
+    }
+
+    /// Holds more of the payload, since an event that begins at a place of it is longer than what is held. Of one that
+    /// is not compressed that is all that is left; of others what is needed, which is added to `wide`.
+    pub(crate) fn widen(&mut self, pos: usize, wide: &mut usize) -> Result<(), Reason> {
+        self.is_short = true;
+        if !self.is_packed {
+            self.width = usize::MAX;
+        } else if self.left(pos) >= self.width {
+            if *wide + self.width > MOST_WIDE {
+                return Err(Reason::TooLong(self.width as u32));
+            }
+            *wide += self.width;
+            self.width *= 2;
+        }
+        Ok(())
     }
 
     /// Begins to read a block: reads its bytes if any of it is wanted, and checks them.
@@ -131,7 +184,6 @@ impl<'s> Loader<'s> {
         block: &IndexedBlock,
     ) -> io::Result<Result<Header, Cause>> {
         let (start, len) = (block.at as usize, block.len as usize);
-        self.is_unpacked = false;
         let in_place = match source {
             Source::Slice(bytes) => Some(bytes.get(start..start + len).unwrap_or_default()),
             Source::Files(_) => {
@@ -147,8 +199,10 @@ impl<'s> Loader<'s> {
         };
         (self.start, self.end, self.at) = (header.header_len.into(), len, 0);
         self.in_place = in_place.and_then(|block| block.get(self.start..));
-        (self.is_last, self.is_wide) = (true, false);
         self.place = block.at + u64::from(header.header_len)..block.at + u64::from(block.len);
+        (self.len, self.width) = (self.end - self.start, WIDTH);
+        (self.is_last, self.is_short, self.is_packed) = (true, false, false);
+        self.inflater = None;
         Ok(Ok(header))
     }
 
@@ -160,18 +214,20 @@ impl<'s> Loader<'s> {
         match unpack(&header, self.payload()) {
             Ok((header, payload)) => {
                 self.buffer = payload.into_owned();
-                (self.start, self.end, self.is_unpacked) = (0, self.buffer.len(), true);
-                self.in_place = None;
+                (self.start, self.end, self.len) = (0, self.buffer.len(), self.buffer.len());
+                (self.in_place, self.is_packed) = (None, true);
                 (header, None)
             }
             Err(reason) => (header, Some(reason)),
         }
     }
 
-    /// Gives the memory back.
-    pub(crate) fn release(&mut self) {
-        (self.in_place, self.buffer) = (None, Vec::new());
-        (self.start, self.end) = (0, 0);
+    /// Gives the memory back, and takes from `wide` what [`Loader::widen`] added.
+    pub(crate) fn release(&mut self, wide: &mut usize) {
+        if self.is_packed {
+            *wide -= self.width - WIDTH;
+        }
+        *self = Loader::default();
     }
 }
 

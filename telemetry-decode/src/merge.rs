@@ -30,6 +30,8 @@ pub(crate) struct Merge<'s> {
     current: Option<u32>,
     /// Where a whole block stands while it is checked.
     scratch: Vec<u8>,
+    /// Bytes that lanes hold of compressed blocks for the sake of long events.
+    wide: usize,
 }
 
 /// A lane's blocks that are still to be read, and the one that is being read.
@@ -91,6 +93,7 @@ impl<'s> Merge<'s> {
             waiting: BinaryHeap::new(),
             current: None,
             scratch: Vec::new(),
+            wide: 0,
         };
         for lane in 0..merge.lanes.len() as u32 {
             if let Some(waiting) = merge.wait_for_block(lane, decoder) {
@@ -142,7 +145,7 @@ impl<'s> Merge<'s> {
         let queue = &mut self.lanes[lane as usize];
         if let Some(part) = &mut queue.part {
             if !queue.batch.step() {
-                read_on(part, &mut queue.loader, &mut queue.batch, &self.source, decoder)?;
+                read_on(part, &mut queue.loader, &mut queue.batch, &self.source, &mut self.wide, decoder)?;
             }
             if let Some(ticks) = queue.batch.time() {
                 let clock = &decoder.known.sessions[part.session as usize].clock;
@@ -150,7 +153,7 @@ impl<'s> Merge<'s> {
             }
             queue.time = part.time;
             queue.part = None;
-            queue.loader.release();
+            queue.loader.release(&mut self.wide);
             queue.batch = Batch::default();
         }
         Ok(self.wait_for_block(lane, decoder))
@@ -191,12 +194,16 @@ fn read_on<'s>(
     loader: &mut Loader<'s>,
     batch: &mut Batch,
     source: &Source<'s>,
+    wide: &mut usize,
     decoder: &mut Decoder,
 ) -> io::Result<()> {
     loop {
         let window = loader.window(source, part.pos())?;
         if !decoder.read_window(part, window, batch) {
-            loader.widen();
+            if let Err(reason) = loader.widen(part.pos(), wide) {
+                decoder.give_up(part, reason);
+                return Ok(());
+            }
         } else if !batch.is_empty() || part.is_at_end() {
             return Ok(());
         }

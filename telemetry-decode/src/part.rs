@@ -239,6 +239,12 @@ impl Decoder {
         })
     }
 
+    /// Ends a part before its next event.
+    pub(crate) fn give_up(&mut self, part: &mut Part, reason: Reason) {
+        part.wrong = Some(reason);
+        self.close(part);
+    }
+
     /// Ends a part: at its end, or where something is wrong. The number of its events that were given out.
     fn close(&mut self, part: &Part) -> u64 {
         let Header { seq, offset, payload_len, flags, .. } = part.header;

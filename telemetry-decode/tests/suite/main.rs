@@ -16,6 +16,7 @@ mod labels;
 mod logs;
 mod names;
 mod order;
+mod pieces;
 mod recover;
 mod replay;
 mod round_trip;

@@ -1,9 +1,9 @@
 //! The order of events: by time over all lanes and sessions, and what makes equal times stable.
 
-use telemetry_decode::{Facts, Filter, Lane, Order, Reader, Text, Value, Writer};
+use telemetry_decode::{Facts, Lane, Order, Reader, Value, Writer};
 
-use crate::made::{Made, Plan, Random, START, make, relation};
-use crate::read::{Read, Way, assert_same, read, read_filtered};
+use crate::made::{Made, Plan, START, make, relation};
+use crate::read::{Read, Way, assert_same, read};
 
 /// Wall-clock time of an event of a made stream.
 fn wall(event: &Read) -> u64 {
@@ -136,50 +136,4 @@ fn precise_kinds_before_those_that_inherit() {
     let (events, _) = read(Way::MemoryByTime, &stream);
     let order: Vec<_> = events.iter().map(|event| (event.thread, event.code)).collect();
     assert_eq!(order, [(1, 1), (1, 0xffff), (2, 1), (2, 0xffff)]);
-}
-
-/// From a file, a block that is one of many is held in pieces: events may reach over the end of one, may be longer
-/// than one, and may all be left out by a filter.
-#[test]
-fn blocks_are_read_in_pieces() {
-    let text = "
-        [registry]
-        name = \"long\"
-        version = { major = 1, median = 0, minor = 0 }
-        doc = \"d\"
-        [kinds]
-        Cell = { bit = 0, doc = \"d\" }
-        [[event]]
-        name = \"Made\"
-        code = 1
-        kind = \"Cell\"
-        doc = \"d\"
-        params = [
-          { name = \"at\", sort = \"addr\", doc = \"d\" },
-          { name = \"text\", sort = \"string\", max = 16384, doc = \"d\" },
-          { name = \"size\", sort = \"word\", doc = \"d\" },
-        ]";
-    let registry = telemetry_schema::parse(text).unwrap();
-    let mut random = Random(11);
-    let mut writer = Writer::new(Vec::new()).block_size(200_000);
-    writer.session(1, &Facts::default(), 0, START).unwrap();
-    let registry = writer.registry(1, &registry).unwrap();
-    for ticks in 0..3_000 {
-        let len = if random.below(40) == 0 { random.below(16_385) } else { random.below(90) };
-        let text = "y".repeat(len as usize);
-        let values = [Value::Addr(random.next()), Value::String(Text::from(&*text)), Value::Word(ticks)];
-        let lane = Lane { session: 1, thread: 1 + random.below(3) as u32, registry };
-        writer.event(lane, 1, ticks, &values).unwrap();
-    }
-    writer.end(1, 3_000).unwrap();
-    let stream = writer.finish().unwrap();
-    let late = Filter { from_ns: Some(2_900), until_ns: Some(2_950), ..Filter::default() };
-    for (filter, count) in [(Filter::default(), 3_000), (late, 50)] {
-        let (expected, completeness) = read_filtered(Way::MemoryByTime, &stream, filter.clone());
-        assert_eq!(expected.len(), count);
-        assert!(completeness.is_complete(), "{completeness}");
-        let (found, in_pieces) = read_filtered(Way::FileByTime, &stream, filter);
-        assert_same(&found, &expected, "in pieces");
-        assert_eq!(format!("{in_pieces:#?}"), format!("{completeness:#?}"));
-    }
 }

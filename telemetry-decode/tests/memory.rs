@@ -1,0 +1,108 @@
+//! What reading by time holds in memory, in a process of its own, whose allocations are counted.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use telemetry_decode::{Compress, Facts, Lane, Reader, Value, Writer};
+use telemetry_format::{BlockType, HEADER_LEN, Header};
+
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: the system's allocator, whose results are passed on.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(held, Ordering::Relaxed);
+        // SAFETY: the caller's promises are the system allocator's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+const RELATION: &str = r#"
+    [registry]
+    name = "many"
+    version = { major = 1, median = 0, minor = 0 }
+    doc = "d"
+    [kinds]
+    Cell = { bit = 0, doc = "d" }
+    [[event]]
+    name = "Made"
+    code = 1
+    kind = "Cell"
+    doc = "d"
+    params = [{ name = "data", sort = "bytes", max = 2048, doc = "d" }]"#;
+
+const LANES: u32 = 40;
+const EVENTS: u64 = 1_000;
+
+/// Lanes whose events come in turn, each with one compressed block of 2 MB.
+fn stream() -> Vec<u8> {
+    let registry = telemetry_schema::parse(RELATION).unwrap();
+    let mut writer = Writer::new(Vec::new()).block_size(16 << 20).compress(Compress::All);
+    writer.session(1, &Facts::default(), 0, 0).unwrap();
+    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
+    for ticks in 0..EVENTS {
+        writer.event(lane, 1, ticks, &[Value::Bytes(&[0; 2_000])]).unwrap();
+    }
+    let mut stream = writer.finish().unwrap();
+    let mut at = 0;
+    while at < stream.len() {
+        let header = Header::decode(&stream[at..], crc32c::crc32c).unwrap();
+        let end = at + header.block_len() as usize;
+        if header.block_type == BlockType::Events {
+            let payload = stream[at + HEADER_LEN..end].to_vec();
+            for thread in 2..=LANES {
+                let header = Header { thread, ..header.clone() };
+                stream.extend_from_slice(&header.encode(crc32c::crc32c));
+                stream.extend_from_slice(&payload);
+            }
+            return stream;
+        }
+        at = end;
+    }
+    panic!("no events in the stream");
+}
+
+/// Reads by time, and gives how much more memory was held for that at most.
+fn peak(reader: Reader) -> usize {
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let mut events = reader.events().unwrap();
+    let mut count = 0;
+    while events.next().unwrap().is_some() {
+        count += 1;
+    }
+    assert_eq!(count, u64::from(LANES) * EVENTS);
+    assert!(events.completeness().missing() == 0);
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+/// Compressed blocks of 80 MB in all, unpacked: a lane holds no more than 64 KiB or so of its own, and all lanes
+/// together the two blocks' worth in which one is checked.
+#[test]
+fn compressed_blocks_are_not_held_whole() {
+    let stream = stream();
+    assert!(stream.len() < 1 << 20);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &stream).unwrap();
+    let most = LANES as usize * (64 << 10) + 2 * 2_100_000;
+    for (name, reader) in
+        [("memory", Reader::from_slice(&stream)), ("a file", Reader::open(file.path()).unwrap())]
+    {
+        let peak = peak(reader);
+        assert!(peak < most, "{peak} bytes held, reading from {name}, expected at most {most}");
+    }
+}
