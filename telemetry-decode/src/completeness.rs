@@ -240,8 +240,8 @@ impl fmt::Display for Reason {
             }
             Reason::TooLong(len) => write!(
                 f,
-                "an event of more than {len} bytes in a compressed block, where lanes read by time hold at most {} \
-                 MiB of such together; help: reading in the order of the stream needs less",
+                "an event of more than {len} bytes in a compressed block, while other lanes have such too, expected \
+                 at most {} MiB together; help: read in the order of the stream, which needs less memory",
                 MOST_WIDE >> 20
             ),
             Reason::NoPredecessor => write!(f, "the part before it is missing"),

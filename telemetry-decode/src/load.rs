@@ -17,8 +17,8 @@ use crate::source::Source;
 /// Bytes that are held of the payload of a block that is one of many.
 const WIDTH: usize = 8 << 10;
 
-/// A payload that is compressed, and no longer than this, is held whole: what unpacks a longer one bit by bit takes as
-/// much itself, and does so once more.
+/// A compressed payload that is no longer than this, unpacked, is held whole: an [`Inflater`] takes almost as much, and
+/// unpacks once more.
 const WHOLE: usize = 64 << 10;
 
 /// When fewer than these are left, the next ones are read.
@@ -78,11 +78,11 @@ impl<'s> Loader<'s> {
         self.buffer = std::mem::take(scratch);
         let part = self.open(source, block, want, decoder);
         let mut first = Vec::new();
-        if self.in_place.is_none() {
+        if self.in_place.is_none() && matches!(part, Ok(Some(_))) {
+            let most = if self.is_packed && self.len <= WHOLE { WHOLE } else { WIDTH };
             let payload = self.payload();
-            let is_small = self.is_packed && payload.len() <= WHOLE;
-            first.extend_from_slice(&payload[..payload.len().min(if is_small { WHOLE } else { WIDTH })]);
-            self.is_last = first.len() == payload.len();
+            first.extend_from_slice(&payload[..payload.len().min(most)]);
+            self.is_last = first.len() == self.len;
             (self.start, self.end) = (0, first.len());
         }
         *scratch = std::mem::replace(&mut self.buffer, first);
