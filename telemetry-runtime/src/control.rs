@@ -108,7 +108,8 @@ pub(crate) fn begin(output: Option<&str>, record: Option<&str>) {
     for (name, configured, words) in
         [(c"TELEMETRY_CONTROL", output, words), (c"TELEMETRY_RECORD", record, recorded)]
     {
-        let fits = sys::with_env(name, |text| words.change(text, true));
+        let expected = "words that name kinds and events";
+        let fits = start::text_setting(name, expected, |text| Some(words.change(text, true)));
         if !fits.unwrap_or_else(|| words.change(configured.unwrap_or_default(), true)) {
             too_many();
         }

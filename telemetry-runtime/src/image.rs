@@ -16,7 +16,7 @@ use crate::block::PAGE;
 use crate::relation::Relation;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sys::RingFile;
-use crate::text::Buffer;
+use crate::text::{Buffer, Shown};
 use crate::{facts, start, sys};
 
 /// The ring file, and how far it reaches.
@@ -45,22 +45,23 @@ pub(crate) fn begin(path: Option<&CStr>) {
         if opened.is_ok() {
             sys::complain(format_args!(
                 "the ring file `{}` is somebody else's; this ring is `{}`",
-                path.to_string_lossy(),
-                beside.to_string_lossy()
+                Shown(path.to_bytes()),
+                Shown(beside.to_bytes())
             ));
         }
     }
     if let Err(error) = opened {
         sys::complain(format_args!(
             "no ring file `{}`: {error}; a killed process leaves nothing behind",
-            path.to_string_lossy()
+            Shown(path.to_bytes())
         ));
     }
 }
 
 /// The path with the number of the process behind it, and from 2 on the number of the ring in it.
 fn beside<'b>(path: &CStr, number: u32, into: &'b mut Buffer<1100>) -> Option<&'b CStr> {
-    write!(into, "{}.{}", path.to_str().ok()?, std::process::id()).ok()?;
+    into.push(path.to_bytes()).ok()?;
+    write!(into, ".{}", std::process::id()).ok()?;
     if number > 1 {
         write!(into, "-{number}").ok()?;
     }
@@ -146,7 +147,7 @@ fn keep(header: &Header, text: &str) {
 
 /// The path of the ring file, if there is one.
 #[cfg(all(unix, not(miri)))]
-pub(crate) fn ring() -> Option<String> {
+pub(crate) fn ring() -> Option<std::path::PathBuf> {
     FILE.path()
 }
 
@@ -168,11 +169,15 @@ pub(crate) fn forget() {
 }
 
 /// A path with `%p` replaced by the number of the process, NUL-ended, in a buffer. Nothing if it does not fit.
-pub(crate) fn path<'b>(pattern: &str, into: &'b mut Buffer<1024>) -> Option<&'b CStr> {
-    let mut parts = pattern.split("%p");
-    into.write_str(parts.next()?).ok()?;
-    parts.try_for_each(|part| write!(into, "{}{part}", std::process::id())).ok()?;
-    into.write_char('\0').ok()?;
+pub(crate) fn path<'b>(pattern: &[u8], into: &'b mut Buffer<1024>) -> Option<&'b CStr> {
+    let mut rest = pattern;
+    while let Some(at) = rest.windows(2).position(|two| two == b"%p") {
+        into.push(&rest[..at]).ok()?;
+        write!(into, "{}", std::process::id()).ok()?;
+        rest = &rest[at + 2..];
+    }
+    into.push(rest).ok()?;
+    into.push(b"\0").ok()?;
     CStr::from_bytes_with_nul(into.as_bytes()).ok()
 }
 
@@ -182,15 +187,16 @@ mod tests {
 
     #[test]
     fn paths_may_have_the_process_in_them() {
-        let check = |pattern: &str, expected: Option<String>| {
+        let check = |pattern: &[u8], expected: Option<String>| {
             let mut buffer = Buffer::new();
-            let found = path(pattern, &mut buffer).map(|path| path.to_string_lossy().into_owned());
-            assert_eq!(found, expected, "{pattern}");
+            let found = path(pattern, &mut buffer).map(|path| Shown(path.to_bytes()).to_string());
+            assert_eq!(found, expected, "{}", Shown(pattern));
         };
         let id = std::process::id();
-        check("/tmp/ring", Some("/tmp/ring".into()));
-        check("/tmp/%p.%p.ring", Some(format!("/tmp/{id}.{id}.ring")));
-        check("a\0b", None);
-        check(&"x".repeat(5000), None);
+        check(b"/tmp/ring", Some("/tmp/ring".into()));
+        check(b"/tmp/%p.%p.ring", Some(format!("/tmp/{id}.{id}.ring")));
+        check(b"r\xff%p%", Some(format!("r\\xff{id}%")));
+        check(b"a\0b", None);
+        check(&[b'x'; 5000], None);
     }
 }

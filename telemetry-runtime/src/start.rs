@@ -10,7 +10,7 @@ use crate::counters::counters;
 use crate::pool::POOL;
 use crate::sink::Sink;
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use crate::text::Buffer;
+use crate::text::{Buffer, Shown};
 use crate::thread::Inside;
 use crate::{control, debugger, drain, fork, image, labels, outputs, panic, sinks, socket, sys};
 
@@ -242,11 +242,24 @@ fn start() {
 /// What a variable of the environment says, if it is set to anything. What cannot be understood is reported, by
 /// the first process of a family. Does not allocate.
 pub(crate) fn setting<T>(name: &CStr, expected: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-    sys::with_env(name, |text| {
+    text_setting(name, expected, |text| {
         let text = text.trim();
-        let found = if text.is_empty() { None } else { read(text) };
-        if found.is_none() && !text.is_empty() && !HANDLERS.load(Ordering::Relaxed) {
-            sys::complain(format_args!("{} is `{text}`, expected {expected}", name.to_string_lossy()));
+        if text.is_empty() { Some(None) } else { read(text).map(Some) }
+    })
+    .flatten()
+}
+
+/// The same of a variable that may be set to nothing, too.
+pub(crate) fn text_setting<T>(
+    name: &CStr,
+    expected: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Option<T> {
+    sys::with_env(name, |bytes| {
+        let found = core::str::from_utf8(bytes).ok().and_then(read);
+        if found.is_none() && !HANDLERS.load(Ordering::Relaxed) {
+            let (name, found) = (Shown(name.to_bytes()), Shown(bytes.trim_ascii()));
+            sys::complain(format_args!("{name} is `{found}`, expected {expected}"));
         }
         found
     })?
@@ -256,7 +269,7 @@ pub(crate) fn setting<T>(name: &CStr, expected: &str, read: impl FnOnce(&str) ->
 // Apart: paths take much of a stack.
 #[inline(never)]
 fn begin_image(configured: Option<&str>) {
-    let begin = |pattern: &str| {
+    let begin = |pattern: &[u8]| {
         if pattern.is_empty() {
             return false;
         }
@@ -269,6 +282,7 @@ fn begin_image(configured: Option<&str>) {
         image::begin(path);
         true
     };
+    let configured = configured.map(str::as_bytes);
     let has_begun = sys::with_env(c"TELEMETRY_RING", begin).unwrap_or(false) || configured.is_some_and(begin);
     if !has_begun {
         image::begin(None);

@@ -17,7 +17,15 @@ impl<const N: usize> Buffer<N> {
         &self.bytes[..self.len]
     }
 
-    /// The same, which is text because only text is ever written.
+    /// Appends bytes, all or none, that need not be text.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> core::fmt::Result {
+        let room = self.bytes.get_mut(self.len..self.len + bytes.len()).ok_or(core::fmt::Error)?;
+        room.copy_from_slice(bytes);
+        self.len += bytes.len();
+        Ok(())
+    }
+
+    /// The same as text; nothing if [`Buffer::push`] was given what is none.
     pub(crate) fn as_str(&self) -> &str {
         core::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
@@ -26,9 +34,18 @@ impl<const N: usize> Buffer<N> {
 impl<const N: usize> core::fmt::Write for Buffer<N> {
     /// All or nothing of each piece.
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let room = self.bytes.get_mut(self.len..self.len + text.len()).ok_or(core::fmt::Error)?;
-        room.copy_from_slice(text.as_bytes());
-        self.len += text.len();
-        Ok(())
+        self.push(text.as_bytes())
+    }
+}
+
+/// Shows bytes that should be text, those that are none as `\xff`.
+pub(crate) struct Shown<'b>(pub(crate) &'b [u8]);
+
+impl core::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.utf8_chunks().try_for_each(|chunk| {
+            f.write_str(chunk.valid())?;
+            chunk.invalid().iter().try_for_each(|byte| write!(f, "\\x{byte:02x}"))
+        })
     }
 }

@@ -1,6 +1,9 @@
 //! What is on: the words of the environment, of the configuration and of the program.
 
-use std::time::Duration;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use telemetry::Config;
 
@@ -277,36 +280,100 @@ fn events_stand_where_expressions_do() {
     assert_eq!(run.stream().events.len(), 7);
 }
 
-/// The latency of a configuration, like all of it, counts only where the environment has none.
+/// Variables with values that none of them can have, which are no text in one of two runs, how those are shown, and
+/// what is expected, in the order in which they are read.
+type Setting = (&'static str, &'static [u8], &'static str, &'static str);
+const SETTINGS: [&[Setting]; 2] = [
+    &[
+        ("TELEMETRY_CLOCK", b"sundial", "sundial", "`os`"),
+        ("TELEMETRY_POLICY", b"sometimes", "sometimes", "`drop`, `overwrite` or `wait:SECONDS`"),
+        ("TELEMETRY_LATENCY", b" -3 ", "-3", "a number of seconds, 0.001 to 3600"),
+        ("TELEMETRY_TRACEBACK", b"many", "many", "a number of events"),
+        ("TELEMETRY_BUFFER", b"lots", "lots", "a number of bytes, such as `65536`, `64k` or `16M`"),
+    ],
+    &[
+        ("TELEMETRY_CLOCK", b"o\xffs", "o\\xffs", "`os`"),
+        ("TELEMETRY_POLICY", b"\xc3", "\\xc3", "`drop`, `overwrite` or `wait:SECONDS`"),
+        ("TELEMETRY_LATENCY", b"1\xfe\xff ", "1\\xfe\\xff", "a number of seconds, 0.001 to 3600"),
+        ("TELEMETRY_TRACEBACK", b"\xe2\x825", "\\xe2\\x825", "a number of events"),
+        ("TELEMETRY_BUFFER", b"64\xb5", "64\\xb5", "a number of bytes, such as `65536`, `64k` or `16M`"),
+        ("TELEMETRY_CONTROL", b"\xff none", "\\xff none", "words that name kinds and events"),
+        ("TELEMETRY_RECORD", b"all\xff", "all\\xff", "words that name kinds and events"),
+    ],
+];
+
+/// What cannot be understood counts as none, and is said once; the program's own settings hold. The latency of a
+/// configuration, like all of it, counts only where the environment has none.
 #[test]
-fn settings_that_are_out_of_range() {
-    let run = child(
-        "control::settings_that_are_out_of_range",
-        |process| SETTINGS.iter().fold(process, |process, (name, value, _)| process.env(name, value)),
-        || {
-            assert!(Config::new().latency(Duration::ZERO).buffer(0).start());
-            for number in 0..100_u64 {
-                work::alloc!(number, number, number, 1);
-            }
-            vec![]
-        },
-    );
-    let said: Vec<&str> = run.stderr.lines().collect();
-    let expected = SETTINGS.map(|(name, value, expected)| {
-        format!("telemetry: {name} is `{}`, expected {expected}", value.trim())
-    });
-    assert_eq!(said, expected);
-    assert_eq!(run.stream().events.len(), 100);
+fn settings_that_cannot_be_understood() {
+    for (number, settings) in SETTINGS.iter().enumerate() {
+        let run = child(
+            "control::settings_that_cannot_be_understood",
+            |process| {
+                settings
+                    .iter()
+                    .fold(process, |process, (name, value, ..)| process.env(name, OsStr::from_bytes(value)))
+            },
+            || {
+                let config = Config::new().latency(Duration::ZERO).buffer(0).control("all").record("Precise");
+                assert!(config.start());
+                for number in 0..100_u64 {
+                    work::alloc!(number, number, number, 1);
+                }
+                assert_eq!(telemetry::get_record(), "work:Precise");
+                vec![]
+            },
+        );
+        let said: Vec<&str> = run.stderr.lines().collect();
+        let expected: Vec<String> = settings
+            .iter()
+            .map(|(name, _, shown, expected)| format!("telemetry: {name} is `{shown}`, expected {expected}"))
+            .collect();
+        assert_eq!(said, expected, "run {number}");
+        assert_eq!(run.stream().events.len(), 100, "run {number}");
+    }
 }
 
-/// Variables with values that none of them can have, and what is expected, in the order in which they are read.
-const SETTINGS: [(&str, &str, &str); 5] = [
-    ("TELEMETRY_CLOCK", "sundial", "`os`"),
-    ("TELEMETRY_POLICY", "sometimes", "`drop`, `overwrite` or `wait:SECONDS`"),
-    ("TELEMETRY_LATENCY", " -3 ", "a number of seconds, 0.001 to 3600"),
-    ("TELEMETRY_TRACEBACK", "many", "a number of events"),
-    ("TELEMETRY_BUFFER", "lots", "a number of bytes, such as `65536`, `64k` or `16M`"),
-];
+/// Space around what `TELEMETRY_SOCKET` says does not matter, and a directory may have any name: it is there from the
+/// start.
+#[test]
+fn what_is_said_of_the_socket() {
+    let check = |set: &[u8], directory: Option<&[u8]>, complaint: &str| {
+        let run = child(
+            "control::what_is_said_of_the_socket",
+            |process| {
+                let process =
+                    process.without("TELEMETRY_CONTROL").env("TELEMETRY_SOCKET", OsStr::from_bytes(set));
+                directory
+                    .into_iter()
+                    .fold(process, |process, name| process.env("DIRECTORY", OsStr::from_bytes(name)))
+            },
+            || {
+                assert!(Config::new().start());
+                let Some(directory) = std::env::var_os("DIRECTORY") else {
+                    telemetry::set("all");
+                    work::tick!();
+                    telemetry::flush();
+                    return vec![];
+                };
+                let socket = Path::new(&directory).join(std::process::id().to_string());
+                let since = Instant::now();
+                while !socket.exists() {
+                    assert!(since.elapsed() < Duration::from_secs(20), "no socket `{}`", socket.display());
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                vec![]
+            },
+        );
+        assert_eq!(run.stderr, complaint, "{}", set.escape_ascii());
+    };
+    check(b" ", None, "");
+    check(b" off\t", None, "");
+    check(b"./s\xff", Some(b"s\xff"), "");
+    let complaint = "telemetry: no control socket: TELEMETRY_SOCKET is `so\\xff`, expected `on`, `off` or a path; \
+                     help: set TELEMETRY_SOCKET=off to do without it\n";
+    check(b"so\xff", None, complaint);
+}
 
 /// Words that name nothing are complained of once, with what they may have been meant for, as soon as the
 /// registries are known.

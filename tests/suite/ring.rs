@@ -1,5 +1,7 @@
 //! A process that is killed leaves a ring file, in which is every event whose emitter has returned.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use crate::support::stream::{Event, Owned, Stream};
 use crate::support::system;
 
 /// What was told by the threads of the program, and the events of each that were recovered.
-fn recovered(run: &Outcome, images: &[&str]) -> Vec<(u64, Vec<Event>)> {
+fn recovered(run: &Outcome, images: &[impl AsRef<Path>]) -> Vec<(u64, Vec<Event>)> {
     let paths: Vec<PathBuf> = images.iter().map(|name| run.dir().join(name)).collect();
     let out = run.dir().join("recovered.tel");
     let mut file = std::fs::File::create(&out).expect("a file");
@@ -95,6 +97,23 @@ fn killed_while_it_writes_a_stream() {
         found += check(&recovered(&run, images), true);
     }
     assert!(found > 1000, "{found} events are none to speak of");
+}
+
+/// Any name that a file can have, of bytes that are no text, for the file and for one that was there before.
+#[test]
+fn a_path_that_is_no_text() {
+    let name = OsStr::from_bytes(b"r\xff.ring");
+    let run = run("2000", 20, |process| {
+        std::fs::write(process.dir().join(name), "of an earlier run").expect("a file");
+        process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all").env("TELEMETRY_RING", name)
+    });
+    assert!(check(&recovered(&run, &[name]), true) > 0);
+    let old = run.dir().join(OsStr::from_bytes(b"r\xff.ring.old"));
+    assert_eq!(std::fs::read(old).expect("the file of before"), b"of an earlier run");
+    assert_eq!(run.stderr, "");
+    let beside = OsStr::from_bytes(b"/no/such/\xff%p");
+    let run = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", beside).run();
+    assert!(run.stderr.starts_with("telemetry: no ring file `/no/such/\\xff"), "{}", run.stderr);
 }
 
 /// The flight recorder keeps the latest of a long run.

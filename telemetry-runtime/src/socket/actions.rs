@@ -98,7 +98,7 @@ impl Actions for Process {
         for (key, value) in [
             ("session", format!("{:016x}", start::session())),
             ("filename", filename.to_string_lossy().into_owned()),
-            ("ring", image::ring().unwrap_or_default()),
+            ("ring", image::ring().unwrap_or_default().to_string_lossy().into_owned()),
             ("policy", format!("{:?}", start::policy())),
         ] {
             text += &format!("{key} = {}\n", Quoted(value.as_bytes()));

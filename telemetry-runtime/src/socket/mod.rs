@@ -60,12 +60,12 @@ pub(crate) fn begin() {
 /// Takes what the program and whoever runs it say of the socket, and has it made if it shall not wait until
 /// something is recorded. Does not allocate.
 pub(crate) fn prepare(configured: Option<bool>) {
-    // A directory of a longer name has no room for sockets.
-    let wanted = match crate::sys::env(VARIABLE, &mut [0; 256]) {
-        Some("off") => Some(false),
-        Some(set) if set == "on" || set.contains('/') => Some(true),
-        _ => configured,
-    };
+    let set = crate::sys::with_env(VARIABLE, |set| match set.trim_ascii() {
+        b"off" => Some(false),
+        b"on" => Some(true),
+        _ => set.contains(&b'/').then_some(true),
+    });
+    let wanted = set.flatten().or(configured);
     OFF.store(wanted == Some(false), Ordering::Relaxed);
     if wanted == Some(true) {
         drain::begin();

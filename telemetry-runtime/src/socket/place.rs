@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::native;
 use crate::sys;
+use crate::text::Shown;
 
 /// Most copies of the runtime in a process that can be asked.
 const MOST_COPIES: u32 = 16;
@@ -23,14 +24,11 @@ impl Place {
     #[inline(never)]
     pub(crate) fn of_process() -> Result<Place, String> {
         let set = std::env::var_os("TELEMETRY_SOCKET").unwrap_or_default();
-        let dir = match set.to_str() {
-            Some("" | "on") => PathBuf::from(format!("/tmp/telemetry-{}", native::user())),
-            _ if set.as_encoded_bytes().contains(&b'/') => PathBuf::from(set),
-            _ => {
-                return Err(format!(
-                    "TELEMETRY_SOCKET is `{}`, expected `on`, `off` or a path",
-                    set.display()
-                ));
+        let dir = match set.as_encoded_bytes().trim_ascii() {
+            b"" | b"on" => PathBuf::from(format!("/tmp/telemetry-{}", native::user())),
+            text if text.contains(&b'/') => PathBuf::from(set),
+            text => {
+                return Err(format!("TELEMETRY_SOCKET is `{}`, expected `on`, `off` or a path", Shown(text)));
             }
         };
         // The program may change its directory.
@@ -90,7 +88,7 @@ impl Place {
 
     /// Leaves a link to the process's ring, for whoever looks for it when the process is dead.
     #[inline(never)]
-    pub(crate) fn link(&self, ring: &str) -> Result<(), String> {
+    pub(crate) fn link(&self, ring: &Path) -> Result<(), String> {
         let Some(socket) = native::path() else { return Ok(()) };
         let link = socket.with_extension("ring");
         let unfinished = hidden(&link);

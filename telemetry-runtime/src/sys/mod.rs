@@ -23,19 +23,6 @@ mod other;
 #[cfg(any(not(unix), miri))]
 pub(crate) use other::*;
 
-/// Copies an environment variable into `into` without allocating. Longer ones are not used. For the control
-/// socket, which only Unix has.
-#[cfg(all(unix, not(miri)))]
-pub(crate) fn env<'b>(name: &core::ffi::CStr, into: &'b mut [u8]) -> Option<&'b str> {
-    let copied = with_env(name, |text| {
-        into.get_mut(..text.len()).map(|room| {
-            room.copy_from_slice(text.as_bytes());
-            text.len()
-        })
-    });
-    core::str::from_utf8(&into[..copied??]).ok()
-}
-
 /// Waits until something is so, or for so long at most. Neither allocates nor locks.
 pub(crate) fn wait(longest: core::time::Duration, mut is_so: impl FnMut() -> bool) {
     let mut since = None;

@@ -69,8 +69,8 @@ pub(crate) fn cpus() -> u64 {
     std::thread::available_parallelism().map_or(0, |n| n.get() as u64)
 }
 
-pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&str) -> T) -> Option<T> {
-    std::env::var(name.to_str().ok()?).ok().map(|value| f(&value))
+pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    std::env::var_os(name.to_str().ok()?).map(|value| f(value.as_encoded_bytes()))
 }
 
 pub(crate) fn thread_id() -> u64 {

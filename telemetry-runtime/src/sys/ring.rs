@@ -3,9 +3,11 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
-use core::fmt::Write;
 use core::ptr::null_mut;
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::text::Buffer;
@@ -57,8 +59,8 @@ impl RingFile {
     /// under another name. Does not allocate.
     pub(crate) fn open(&self, path: &CStr) -> io::Result<()> {
         let mut old = Buffer::<1100>::new();
-        let _ = old.write_str(&path.to_string_lossy());
-        let _ = old.write_str(".old\0");
+        let _ = old.push(path.to_bytes());
+        let _ = old.push(b".old\0");
         for _ in 0..4 {
             let flags = libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW;
             // SAFETY: the path ends in NUL.
@@ -183,10 +185,12 @@ impl RingFile {
     }
 
     /// The path, while the file is open.
-    pub(crate) fn path(&self) -> Option<String> {
-        // SAFETY: the path was written before the descriptor was stored, and ends in NUL.
-        self.is_open()
-            .then(|| unsafe { CStr::from_ptr(self.path.0.get().cast()).to_string_lossy().into_owned() })
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.is_open().then(|| {
+            // SAFETY: the path was written before the descriptor was stored, and ends in NUL.
+            let path = unsafe { CStr::from_ptr(self.path.0.get().cast()) };
+            OsStr::from_bytes(path.to_bytes()).into()
+        })
     }
 
     /// Lets the file go; mappings of it stay. With `remove` its name goes too.

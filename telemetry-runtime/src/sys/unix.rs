@@ -84,8 +84,8 @@ pub(crate) fn cpus() -> u64 {
     u64::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(0)
 }
 
-/// What `f` makes of an environment variable that is text, without allocating.
-pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&str) -> T) -> Option<T> {
+/// What `f` makes of an environment variable, whatever bytes it has, without allocating.
+pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&[u8]) -> T) -> Option<T> {
     // SAFETY: the name ends in NUL. The result points into the environment, which a program may
     // only change while no other thread reads it.
     let value = unsafe {
@@ -95,7 +95,7 @@ pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&str) -> T) -> 
         }
         core::ffi::CStr::from_ptr(at)
     };
-    value.to_str().ok().map(f)
+    Some(f(value.to_bytes()))
 }
 
 /// The system's number for this thread.
