@@ -126,7 +126,7 @@ fn of_registry<'w>(registry: &Registry, word: &'w str) -> Option<&'w str> {
     }
 }
 
-/// A number as C's `strtoul` reads it in base 0; too large or negative ones are all bits.
+/// A number as C's `strtoul` reads it in base 0; too large or negative ones are all bits, and `-0` is none.
 fn number(word: &str) -> Option<u64> {
     let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
     let (digits, radix) = match digits.as_bytes() {
@@ -137,7 +137,8 @@ fn number(word: &str) -> Option<u64> {
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
     }
-    Some(if negative { u64::MAX } else { u64::from_str_radix(digits, radix).unwrap_or(u64::MAX) })
+    let bits = u64::from_str_radix(digits, radix).unwrap_or(u64::MAX);
+    Some(if negative && bits != 0 { u64::MAX } else { bits })
 }
 
 #[cfg(test)]
@@ -152,6 +153,7 @@ mod tests {
         check("010", Some(8));
         check("0", Some(0));
         check("-1", Some(u64::MAX));
+        check("-0x0", Some(0));
         check("99999999999999999999", Some(u64::MAX));
         check("64,32", None);
         check("0x", None);

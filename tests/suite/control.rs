@@ -22,6 +22,8 @@ const STATES: &[(&str, &str)] = &[
     ("0xffffffffffffffff", ALL),
     ("99999999999999999999999", ALL),
     ("0", ""),
+    ("-0", ""),
+    ("Precise -0", "second:Precise work:Precise"),
     ("0x81", "second:Precise second:Lone work:Precise"),
     ("129", "second:Precise second:Lone work:Precise"),
     ("0201", "second:Precise second:Lone work:Precise"),
