@@ -13,8 +13,9 @@ use std::io::ErrorKind;
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
 use crate::block::PAGE;
+use crate::raw_file::RawFile;
 use crate::relation::Relation;
-use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sys::RingFile;
 use crate::text::{Buffer, Shown};
 use crate::{facts, start, sys};
@@ -33,6 +34,7 @@ const MOST_NAMES: u32 = 16;
 pub(crate) fn begin(path: Option<&CStr>) {
     LEN.store(0, Ordering::Relaxed);
     LEFT.store(0, Ordering::Relaxed);
+    FULL.store(false, Ordering::Relaxed);
     let Some(path) = path else { return };
     let mut opened = FILE.open(path);
     for number in 1..=MOST_NAMES {
@@ -69,7 +71,33 @@ fn beside<'b>(path: &CStr, number: u32, into: &'b mut Buffer<1100>) -> Option<&'
     CStr::from_bytes_with_nul(into.as_bytes()).ok()
 }
 
-/// Zeros, of whole pages, or nothing if there is no memory or no room in the file. Does not allocate.
+/// The pool: zeros, of whole pages, or nothing if there is no memory. Does not allocate.
+///
+/// In a file the first room for what nobody could read the pool without is behind it: a file has both or is none.
+pub(crate) fn map_pool(len: usize) -> Option<*mut u8> {
+    let len = len.next_multiple_of(PAGE);
+    if !FILE.is_open() {
+        return sys::map(len);
+    }
+    let all = len.checked_add(MORE)?;
+    match FILE.map(LEN.fetch_add(all as u64, Ordering::Relaxed), all) {
+        Ok(pool) => {
+            ROOM.store(pool.wrapping_add(len), Ordering::Relaxed);
+            LEFT.store(MORE, Ordering::Relaxed);
+            Some(pool)
+        }
+        Err(error) => {
+            sys::complain(format_args!(
+                "no room for the ring file: {error}; a killed process leaves nothing behind"
+            ));
+            FILE.close(true);
+            sys::map(len)
+        }
+    }
+}
+
+/// Zeros beside the pool, of whole pages, or nothing if there is no memory or no room in the file. Does not allocate,
+/// and may be called in a signal handler.
 ///
 /// All room in the file is reserved first, so that no write to the memory ever meets a full disk.
 pub(crate) fn map(len: usize) -> Option<*mut u8> {
@@ -77,19 +105,20 @@ pub(crate) fn map(len: usize) -> Option<*mut u8> {
     if !FILE.is_open() {
         return sys::map(len);
     }
-    let at = LEN.fetch_add(len as u64, Ordering::Relaxed);
-    match FILE.map(at, len) {
-        Ok(memory) => Some(memory),
-        Err(error) if at == 0 => {
-            sys::complain(format_args!(
-                "no room for the ring file: {error}; a killed process leaves nothing behind"
-            ));
-            FILE.close(true);
-            sys::map(len)
-        }
-        Err(_) => None,
+    let mapped = FILE.map(LEN.fetch_add(len as u64, Ordering::Relaxed), len);
+    if let Err(error) = &mapped
+        && !FULL.swap(true, Ordering::Relaxed)
+    {
+        // Neither allocates nor locks.
+        let _ = RawFile::stderr().print(format_args!(
+            "telemetry: no more room for the ring file: {error}; registries and labels that are new are not in it\n"
+        ));
     }
+    mapped.ok()
 }
+
+/// It was said that the file cannot have more.
+static FULL: AtomicBool = AtomicBool::new(false);
 
 /// Puts the session's block beside the pool.
 pub(crate) fn keep_session() {
@@ -110,7 +139,7 @@ pub(crate) fn keep_registry(relation: &Relation) {
 static ROOM: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Mapped at a time. Pages that are not written to cost nothing.
+/// Mapped at a time, first with the pool in a file. Pages that are not written to cost nothing.
 const MORE: usize = 1 << 16;
 
 fn room(len: usize) -> Option<*mut u8> {

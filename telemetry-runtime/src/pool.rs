@@ -48,7 +48,7 @@ impl Pool {
     /// Maps the pool: `bytes` of blocks, rounded up to whole chunks. False if there is no memory.
     pub(crate) fn init(&self, bytes: usize) -> bool {
         let chunks = bytes.div_ceil(CHUNK).max(1);
-        let Some(base) = image::map(tables(chunks) + chunks * CHUNK) else { return false };
+        let Some(base) = image::map_pool(tables(chunks) + chunks * CHUNK) else { return false };
         self.base.store(base, Ordering::Relaxed);
         self.free.store(chunks * CHUNK_PAGES, Ordering::Relaxed);
         self.chunks.store(chunks, Ordering::Release);

@@ -115,7 +115,7 @@ impl Config {
     /// is killed; `telemetry recover` reads it. `%p` in the path, which has at most 1023 bytes, stands for the
     /// number of the process. `TELEMETRY_RING`; none by default. Unix only.
     ///
-    /// Room for the pool is reserved in the file at the start. If there is none, standard error says so, and the
+    /// Room for the pool, and 64 KiB for session and registries, is reserved in the file at the start. If there is none, standard error says so, and the
     /// process goes on without. If another process has the file, or another copy of the runtime (a shared
     /// library's), this ring is `NAME.PID`, which is said, too. What the file holds from an earlier run that was
     /// killed is kept under the name with `.old` behind. At the end of the process the file goes, unless events are
@@ -218,13 +218,13 @@ fn start() {
     let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
     let buffer = setting(c"TELEMETRY_BUFFER", sizes, bytes);
     begin_image(config.as_ref().and_then(|config| config.ring.as_deref()));
-    labels::begin();
     // What cannot be had in full may be had in part; without any memory all events are counted lost.
     let mut buffer =
         buffer.or(config.as_ref().and_then(|config| config.buffer)).unwrap_or(DEFAULT_BUFFER).min(MAX_BUFFER);
     while !POOL.init(buffer) && buffer > 1 << 16 {
         buffer /= 2;
     }
+    labels::begin();
     image::keep_session();
     let words = config.as_ref();
     control::begin(

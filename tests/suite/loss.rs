@@ -406,7 +406,7 @@ fn a_disk_that_is_full_for_a_while() {
         },
         || {
             let disk = Path::new("disk");
-            if let Err(error) = system::mount_small_disk(disk) {
+            if let Err(error) = system::mount_small_disk(disk, 512 << 10) {
                 eprintln!("SKIPPED: cannot mount a small disk: {error}");
                 return vec![];
             }

@@ -154,7 +154,7 @@ fn a_disk_that_is_full() {
         |process| process.env("TELEMETRY_RING", "disk/app.ring"),
         || {
             let disk = std::path::Path::new("disk");
-            if let Err(error) = system::mount_small_disk(disk) {
+            if let Err(error) = system::mount_small_disk(disk, 512 << 10) {
                 eprintln!("SKIPPED: cannot mount a small disk: {error}");
                 return vec![];
             }
@@ -171,6 +171,85 @@ fn a_disk_that_is_full() {
     }
     assert_eq!(run.stream().events.len(), 1000);
     assert!(run.stderr.contains("no room for the ring file: No space left on device"), "{}", run.stderr);
+}
+
+/// On disks of any size between too small and enough, either all is recovered when the process is killed, or it was
+/// said at the start that there is no ring: a pool alone is of no use.
+#[test]
+fn disks_that_are_nearly_full() {
+    let run = child(
+        "ring::disks_that_are_nearly_full",
+        |process| process.without("TELEMETRY_CONTROL"),
+        || {
+            let (mut recoveries, mut complaints) = (0, 0);
+            for size in (256..=360_u32).step_by(8) {
+                let disk = std::env::current_dir().expect("a directory").join(format!("disk {size}"));
+                if let Err(error) = system::mount_small_disk(&disk, size << 10) {
+                    eprintln!("SKIPPED: cannot mount a small disk: {error}");
+                    return vec![];
+                }
+                let image = disk.join("app.ring");
+                let run = run("2000", 10, |process| {
+                    let process = process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all");
+                    process.env("TELEMETRY_BUFFER", "256k").env("TELEMETRY_RING", &image)
+                });
+                if run.stderr.is_empty() {
+                    recoveries += u64::from(check(&recovered(&run, &[&image]), false) > 0);
+                } else {
+                    let complaint = "telemetry: no room for the ring file: No space left on device (os error 28); \
+                                     a killed process leaves nothing behind\n";
+                    assert_eq!((&*run.stderr, image.exists()), (complaint, false), "{size} KiB");
+                    complaints += 1;
+                }
+            }
+            vec![("recoveries", recoveries), ("complaints", complaints)]
+        },
+    );
+    if run.stderr.contains("SKIPPED") {
+        eprint!("{}", run.stderr);
+        return;
+    }
+    assert!(run.number("recoveries") > 0 && run.number("complaints") > 0, "{}", run.stdout);
+    assert_eq!(run.number("recoveries") + run.number("complaints"), 14);
+}
+
+/// A disk that is full only later, when labels need more room: that is said once, and what is in the file stays whole.
+#[test]
+fn a_disk_that_becomes_full() {
+    let run = child(
+        "ring::a_disk_that_becomes_full",
+        |process| {
+            let process = process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all");
+            process.env("TELEMETRY_BUFFER", "256k").env("TELEMETRY_RING", "disk/app.ring")
+        },
+        || {
+            let disk = Path::new("disk");
+            if let Err(error) = system::mount_small_disk(disk, 512 << 10) {
+                eprintln!("SKIPPED: cannot mount a small disk: {error}");
+                return vec![];
+            }
+            for number in 0..100_u64 {
+                crate::work::alloc!(number, number, number, 7);
+            }
+            let labels =
+                (0..10_000).map(|number| telemetry::intern(&format!("a label with number {number}")));
+            let had = labels.filter(|label| *label != telemetry::Label::NONE).count();
+            let mut stream = Vec::new();
+            let image = Reader::open(disk.join("app.ring")).expect("an image");
+            let found = image.recover(&mut stream).expect("what is in it");
+            assert!(found.refused.is_empty(), "{:?}", found.refused);
+            vec![("labels", had as u64), ("events", found.events)]
+        },
+    );
+    if run.stderr.contains("SKIPPED") {
+        eprint!("{}", run.stderr);
+        return;
+    }
+    assert!((1..10_000).contains(&run.number("labels")), "{} labels", run.number("labels"));
+    assert!(run.number("events") >= 100);
+    let complaint = "telemetry: no more room for the ring file: No space left on device (os error 28); registries and \
+                     labels that are new are not in it\n";
+    assert_eq!(run.stderr, complaint);
 }
 
 /// What the flight recorder has outlives the process, and says how that ended.

@@ -53,8 +53,8 @@ fn limit(which: libc::__rlimit_resource_t, bytes: u64) {
     assert_eq!(set, 0, "{}", io::Error::last_os_error());
 }
 
-/// Makes a directory a disk of 512 KiB, for this process only.
-pub(crate) fn mount_small_disk(at: &Path) -> io::Result<()> {
+/// Makes a directory a disk of so many bytes, for this process and those that it starts.
+pub(crate) fn mount_small_disk(at: &Path, bytes: u32) -> io::Result<()> {
     std::fs::create_dir_all(at)?;
     let path = CString::new(at.as_os_str().as_encoded_bytes())?;
     let check = |result| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
@@ -63,8 +63,8 @@ pub(crate) fn mount_small_disk(at: &Path) -> io::Result<()> {
         check(libc::unshare(libc::CLONE_NEWNS))?;
         let private = libc::MS_REC | libc::MS_PRIVATE;
         check(libc::mount(c"none".as_ptr(), c"/".as_ptr(), std::ptr::null(), private, std::ptr::null()))?;
-        let size = c"size=512k".as_ptr().cast();
-        check(libc::mount(c"tmpfs".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, size))
+        let size = CString::new(format!("size={bytes}"))?;
+        check(libc::mount(c"tmpfs".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, size.as_ptr().cast()))
     }
 }
 
