@@ -88,6 +88,11 @@ impl RegistryArgs {
         self.registry.is_empty()
     }
 
+    /// The files.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.registry
+    }
+
     pub(crate) fn load(&self) -> Result<Vec<Given>, Failure> {
         let mut registries = Vec::new();
         for path in &self.registry {
@@ -162,6 +167,12 @@ impl Inputs {
     /// Bytes of all; unknown if one is a pipe.
     pub(crate) fn len(&self) -> Option<u64> {
         self.names.iter().map(|name| name.len).sum()
+    }
+
+    /// All files that are read, relations too.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let inputs = self.names.iter().map(|name| &name.path);
+        inputs.chain(self.registries.iter().map(|given| &given.path)).cloned().collect()
     }
 
     /// All inputs by name.

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use telemetry_foreign::RECOGNIZED_BY;
 
 use crate::exit::Failure;
+use crate::input::display;
 use crate::interrupt;
 use crate::opening::known_by;
 
@@ -57,20 +58,20 @@ impl OutputArgs {
     }
 
     /// The output of what is no stream, and takes the place of none, nor of another system's log: a slip in a line of
-    /// names would cost a trace.
-    pub(crate) fn open(&self) -> Result<Output, Failure> {
+    /// names would cost a trace. Nor does it take the place of any of the files that are `read`.
+    pub(crate) fn open(&self, read: &[PathBuf]) -> Result<Output, Failure> {
         match self.path().and_then(|path| Some((path, trace(path)?))) {
             Some((path, what)) => {
                 Err(cannot_write(path, &format_args!("is {what}; help: name another file with -o")))
             }
-            None => self.open_stream(),
+            None => self.open_stream(read),
         }
     }
 
-    /// The output of a stream.
-    pub(crate) fn open_stream(&self) -> Result<Output, Failure> {
+    /// The output of a stream, which takes the place of none that is `read`.
+    pub(crate) fn open_stream(&self, read: &[PathBuf]) -> Result<Output, Failure> {
         match &self.output {
-            Some(path) if !self.is_stdout() => Output::to(path),
+            Some(path) if !self.is_stdout() => Output::beside(path, read),
             _ => Ok(Output::stdout()),
         }
     }
@@ -80,6 +81,12 @@ impl Output {
     /// A file that appears when it is whole.
     pub(crate) fn to(path: &Path) -> Result<Output, Failure> {
         open_file(path).map(Output::new).map_err(|error| cannot_write(path, &error))
+    }
+
+    /// The same, which is none of the files that are `read`, by whatever name: what was read would be lost.
+    pub(crate) fn beside(path: &Path, read: &[PathBuf]) -> Result<Output, Failure> {
+        keep_read(path, read)?;
+        Output::to(path)
     }
 
     /// Standard output.
@@ -220,6 +227,34 @@ fn trace(path: &Path) -> Option<String> {
     let file = File::open(path).ok().filter(|_| path.is_file())?;
     file.take(RECOGNIZED_BY as u64).read_to_end(&mut first).ok()?;
     known_by(&first)
+}
+
+/// Refuses an output that is one of the files that are read.
+pub(crate) fn keep_read(output: &Path, read: &[PathBuf]) -> Result<(), Failure> {
+    let Some(same) = read.iter().find(|read| is_same(output, read)) else { return Ok(()) };
+    let what = format_args!("is an input of this command, {}; help: name another file", display(same));
+    Err(cannot_write(output, &what))
+}
+
+/// True if an output is a regular file, and the very one that is read; `-` is standard input.
+#[cfg(unix)]
+fn is_same(output: &Path, read: &Path) -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let Some(output) = std::fs::metadata(output).ok().filter(|metadata| metadata.is_file()) else {
+        return false;
+    };
+    let read = match read.as_os_str() == "-" {
+        true => io::stdin().as_fd().try_clone_to_owned().and_then(|stdin| File::from(stdin).metadata()),
+        false => std::fs::metadata(read),
+    };
+    read.is_ok_and(|read| (read.dev(), read.ino()) == (output.dev(), output.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_same(output: &Path, read: &Path) -> bool {
+    let both = std::fs::canonicalize(output).and_then(|output| Ok((output, std::fs::canonicalize(read)?)));
+    both.is_ok_and(|(output, read)| output == read && output.is_file())
 }
 
 fn open_file(path: &Path) -> io::Result<Target> {

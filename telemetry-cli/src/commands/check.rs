@@ -12,7 +12,7 @@ use telemetry_schema::{LoadCause, LoadError, Relation};
 
 use self::report::{CheckReport, FileReport};
 use crate::exit::{Ended, Failure, Outcome};
-use crate::output::{Output, OutputArgs, append_json};
+use crate::output::{Output, OutputArgs, append_json, keep_read};
 use crate::relation::RelationArgs;
 use crate::released::{Released, incomparable};
 use crate::text::count;
@@ -98,7 +98,10 @@ impl Args {
         if self.fix && self.files.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("standard input cannot be fixed; help: name a file"));
         }
-        let mut output = self.output.open()?;
+        let mut read = self.files.clone();
+        read.extend(self.against.as_ref().map(PathBuf::from));
+        self.witness.as_ref().map_or(Ok(()), |to| keep_read(to, &read))?;
+        let mut output = self.output.open(&read)?;
         let mut reports = Vec::with_capacity(self.files.len());
         for path in &self.files {
             let mut found = self.look_at(path);

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Ended {
         let mut opened = self.common.open_with(&self.file, Order::Stream)?;
-        opened.write_lines(self.common.output.open()?, cnv::line)?;
+        opened.write_lines(self.common.output.open(&opened.inputs.paths())?, cnv::line)?;
         if !self.common.filter.chooses_registry() {
             let completeness = opened.events.completeness();
             let is_read = |known: &&KnownRegistry| {

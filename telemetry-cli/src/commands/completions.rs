@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Ended {
-        let mut output = self.output.open()?;
+        let mut output = self.output.open(&[])?;
         clap_complete::generate(self.shell, &mut Cli::command(), "telemetry", output.buffer());
         output.finish()?;
         Ok(Outcome::Clean)

@@ -47,7 +47,7 @@ impl Args {
             ));
         }
         let mut opened = self.common.open(Order::Time)?;
-        let mut output = self.common.output.open_stream()?;
+        let mut output = self.common.output.open_stream(&opened.inputs.paths())?;
         if output.is_terminal() {
             return Err(Failure::new(
                 "the output is not text, and would go to a terminal; help: name a file with -o FILE",

@@ -46,7 +46,7 @@ impl Args {
         match &self.directory {
             None => {
                 let mut table = Table::new(&choices);
-                let mut output = self.common.output.open()?;
+                let mut output = self.common.output.open(&opened.inputs.paths())?;
                 table.append_head(output.buffer());
                 opened.write_lines(output, |out, event| table.append_row(out, event))?;
             }
@@ -108,7 +108,7 @@ fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Resu
         let output = match output {
             Some(output) => output,
             None => {
-                let output = output.insert(Output::to(path)?);
+                let output = output.insert(Output::beside(path, &opened.inputs.paths())?);
                 table.append_head(output.buffer());
                 output
             }

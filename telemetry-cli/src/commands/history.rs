@@ -62,7 +62,9 @@ impl Args {
             reuse.released = was_released(&file, &revisions[reuse.revision], reuse)?;
         }
         let history = History::new(self, past, reports);
-        self.output.open()?.show(self.json, &history, |out| history.append_text(out))?;
+        self.output
+            .open(std::slice::from_ref(&self.file))?
+            .show(self.json, &history, |out| history.append_text(out))?;
         Ok(history.verdict(&self.event))
     }
 }

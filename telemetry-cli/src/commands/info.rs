@@ -52,12 +52,17 @@ impl Args {
         drop(step);
         let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs).of_headers();
         let info = Info::new(&index, &verdict);
-        self.show(&info, |out| info.append_text(out))?;
+        self.show(&inputs, &info, |out| info.append_text(out))?;
         Ok(verdict.report(self.input.strict))
     }
 
-    fn show(&self, info: &impl Serialize, append_text: impl FnOnce(&mut Vec<u8>)) -> Result<(), Failure> {
-        self.output.open()?.show(self.json, info, append_text)
+    fn show(
+        &self,
+        inputs: &Inputs,
+        info: &impl Serialize,
+        append_text: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Failure> {
+        self.output.open(&inputs.paths())?.show(self.json, info, append_text)
     }
 
     fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs) -> Ended {
@@ -67,7 +72,7 @@ impl Args {
         let verdict = Verdict::new(&events.completeness(), events.sessions(), inputs);
         let verdict = verdict.looked_through(all, events.log_bytes());
         let info = LogInfo::new(&events, &verdict);
-        self.show(&info, |out| info.append_text(out))?;
+        self.show(inputs, &info, |out| info.append_text(out))?;
         Ok(verdict.report(self.input.strict))
     }
 }

@@ -46,7 +46,7 @@ impl LogArgs {
             report(format_args!("{name} is empty, expected a log of the Mono profiler"));
             return Ok(Outcome::Problems);
         }
-        let mut output = self.output.open()?;
+        let mut output = self.output.open(std::slice::from_ref(&self.file))?;
         let damaged = output.write_with(|out| write(&mut bytes, out))?.map_err(named)?;
         output.finish()?;
         for Damage { range, cause, .. } in damaged.iter().take(LISTED) {

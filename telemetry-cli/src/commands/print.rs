@@ -79,7 +79,7 @@ impl Args {
             OrderArg::Stream => Order::Stream,
         };
         let mut opened = self.common.open(order)?;
-        let output = self.common.output.open()?;
+        let output = self.common.output.open(&opened.inputs.paths())?;
         let line = self.line(Some(&opened.events));
         opened.write_lines(output, line)?;
         opened.end()
@@ -96,7 +96,7 @@ impl Args {
             )));
         }
         let input = open_growing(path)?;
-        let (filter, output) = (self.common.filter.filter(), self.common.output.open()?);
+        let (filter, output) = (self.common.filter.filter(), self.common.output.open(&inputs.paths())?);
         let Seen { completeness, sessions } =
             live::write_lines(input, &inputs, filter, output, self.line(None))?;
         // It has grown meanwhile.

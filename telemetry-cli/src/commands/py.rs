@@ -49,7 +49,7 @@ impl Args {
         match self.output.path().filter(|_| self.check) {
             Some(path) => self.compare(path, &module),
             None => {
-                let mut output = self.output.open()?;
+                let mut output = self.output.open(std::slice::from_ref(&self.input))?;
                 output.buffer().extend_from_slice(module.as_bytes());
                 output.finish()?;
                 Ok(Outcome::Clean)

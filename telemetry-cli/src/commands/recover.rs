@@ -53,7 +53,8 @@ impl Args {
     pub(crate) fn run(&self) -> Ended {
         let inputs = Inputs::new(self.images.clone(), self.registries.load()?);
         let reader = inputs.reader()?;
-        let mut stream = if self.output.is_named() { Some(self.output.open_stream()?) } else { None };
+        let is_named = self.output.is_named();
+        let mut stream = if is_named { Some(self.output.open_stream(&inputs.paths())?) } else { None };
         let mut to = ToOutput { output: stream.as_mut(), failure: None };
         let step = Step::new("looking for blocks");
         let recovered = reader.recover(&mut to);
@@ -64,7 +65,7 @@ impl Args {
         let recovered = recovered.map_err(cannot_read)?;
         let shown = Shown::new(&recovered, &inputs);
         // Where the stream goes to standard output, nothing else does.
-        if !(self.output.is_named() && self.output.is_stdout()) {
+        if !(is_named && self.output.is_stdout()) {
             Output::stdout().show(self.json, &shown, |out| shown.append_text(out))?;
         }
         let is_written = match stream {

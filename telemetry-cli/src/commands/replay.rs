@@ -106,7 +106,7 @@ impl Args {
             None => inputs.reader()?,
         };
         let survey = Survey::of(reader.filter(self.filter.filter()), &inputs)?;
-        let output = self.output.open()?;
+        let output = self.output.open(&inputs.paths())?;
         let runs = if self.dry_run || survey.totals.allocs == 0 {
             Vec::new()
         } else {

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
-        let mut output = self.common.output.open()?;
+        let mut output = self.common.output.open(&opened.inputs.paths())?;
         let progress = Progress::new(&opened.inputs, &output);
         let (mut show, mut others) = (Show::default(), 0);
         loop {

@@ -59,7 +59,7 @@ impl Args {
     pub(crate) fn run(&self) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
         let unknown = self.unknown_names(&opened);
-        let mut output = self.common.output.open()?;
+        let mut output = self.common.output.open(&opened.inputs.paths())?;
         let progress = match self.csv {
             true => Progress::new(&opened.inputs, &output),
             false => Progress::of(&opened.inputs),

@@ -40,7 +40,10 @@ impl Args {
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);
-        self.common.output.open()?.show(self.json, &stats, |out| stats.append_text(out))?;
+        self.common
+            .output
+            .open(&opened.inputs.paths())?
+            .show(self.json, &stats, |out| stats.append_text(out))?;
         opened.end_with(&verdict)
     }
 }

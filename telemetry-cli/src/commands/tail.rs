@@ -69,7 +69,7 @@ impl Args {
         let mut printer = Printer::of_one_session(info.registries.len() > 1, is_coloured);
         let line = |out: &mut Vec<u8>, event: &Event<'_>| printer.line(out, event);
         let Seen { completeness, sessions } =
-            live::write_lines(Sent(stream), &inputs, Filter::default(), output.open()?, line)?;
+            live::write_lines(Sent(stream), &inputs, Filter::default(), output.open(&[])?, line)?;
         if completeness.blocks == 0 {
             report(format!("process {} recorded nothing of that", self.pid));
             return Ok(Outcome::Clean);

@@ -46,7 +46,7 @@ impl Args {
 
     fn run_on_streams(&self) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
-        opened.write_lines(self.common.output.open()?, txt::line)?;
+        opened.write_lines(self.common.output.open(&opened.inputs.paths())?, txt::line)?;
         opened.end()
     }
 
@@ -56,7 +56,8 @@ impl Args {
         }
         let registries = registries_of_text(self.common.input.registries.load()?);
         let mut lines = Lines::open(log)?;
-        let mut output = self.common.output.open()?;
+        let read = [&[log.to_path_buf()], self.common.input.registries.paths()].concat();
+        let mut output = self.common.output.open(&read)?;
         let progress = match output.is_terminal() {
             true => Progress::hidden(),
             false => Progress::of_bytes(lines.len()),

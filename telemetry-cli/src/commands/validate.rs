@@ -42,7 +42,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
-        let output = self.common.output.open()?;
+        let output = self.common.output.open(&opened.inputs.paths())?;
         let progress = Progress::of(&opened.inputs);
         let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0), 0);
         let each = |event: &Event<'_>| dropped += u64::from(is_dropped_message(event));

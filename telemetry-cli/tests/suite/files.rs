@@ -84,6 +84,51 @@ fn a_failed_run_leaves_the_old_file() {
     assert_eq!(left, ["gc.tel", "out.txt"]);
 }
 
+/// What is read is not replaced, by whatever name it goes, by any command; and stays as it was.
+#[test]
+#[cfg(unix)]
+fn an_output_that_is_an_input_is_refused() {
+    let folder = Folder::new().with("gc.tel", gc()).with("gc.toml", include_bytes!("../data/gc.toml"));
+    let cnv = folder.run("cnv gc.tel").stdout;
+    let folder = folder.with("gc.cnv", cnv).with("other.tel", gc());
+    std::os::unix::fs::symlink("gc.tel", folder.path("link.tel")).unwrap();
+    std::fs::hard_link(folder.path("gc.tel"), folder.path("hard.tel")).unwrap();
+    std::fs::create_dir(folder.path("dir")).unwrap();
+    std::os::unix::fs::symlink("../gc.toml", folder.path("dir/Heartbeat.csv")).unwrap();
+    let names = ["gc.tel", "gc.toml", "gc.cnv"];
+    let content = || names.map(|name| std::fs::read(folder.path(name)).unwrap());
+    let before = content();
+    let check = |args: &str, output: &str, input: &str| {
+        let stdin = std::fs::File::open(folder.path("gc.tel")).unwrap();
+        let run = folder.command(args).stdin(stdin).output().unwrap();
+        let stderr = String::from_utf8(run.stderr).unwrap();
+        let expected = format!(
+            "telemetry: cannot write `{output}`: is an input of this command, {input}; help: name another file\n"
+        );
+        assert_eq!((run.status.code(), &*stderr), (Some(2), &*expected), "{args}");
+        assert!(content() == before, "{args}");
+    };
+    check("recover gc.tel -o gc.tel", "gc.tel", "`gc.tel`");
+    check("recover other.tel gc.tel -o link.tel", "link.tel", "`gc.tel`");
+    check("recover link.tel -o gc.tel", "gc.tel", "`link.tel`");
+    check("recover hard.tel -o ./gc.tel", "./gc.tel", "`hard.tel`");
+    check("recover other.tel --registry gc.toml -o gc.toml", "gc.toml", "`gc.toml`");
+    check("convert --to telemetry gc.tel -o gc.tel", "gc.tel", "`gc.tel`");
+    check("convert --to telemetry - -o gc.tel", "gc.tel", "standard input");
+    check("txt -l gc.cnv --registry gc.toml -o gc.cnv", "gc.cnv", "`gc.cnv`");
+    check("csv -d dir --event Heartbeat gc.tel --registry gc.toml", "dir/Heartbeat.csv", "`gc.toml`");
+    for command in
+        ["print", "cnv", "txt", "csv", "show", "stats", "spans", "validate", "info", "replay --dry-run"]
+    {
+        check(&format!("{command} gc.tel --registry gc.toml -o gc.toml"), "gc.toml", "`gc.toml`");
+    }
+    check("py gc.toml -o gc.toml", "gc.toml", "`gc.toml`");
+    check("check gc.toml -o gc.toml", "gc.toml", "`gc.toml`");
+    check("check gc.toml --witness gc.toml", "gc.toml", "`gc.toml`");
+    assert_eq!(folder.run("recover gc.tel -o other.tel").code, Some(0), "another file is replaced");
+    assert_eq!(folder.run("recover /dev/null -o /dev/null").code, Some(1), "no file is lost there");
+}
+
 /// The file that a link points to is replaced, not the link; and it stays as private as it was.
 #[test]
 #[cfg(unix)]
