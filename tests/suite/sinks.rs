@@ -133,20 +133,23 @@ fn a_forked_child_has_a_file_of_its_own() {
 /// What is no address is said once, and everything else goes on.
 #[test]
 fn a_wrong_address_is_told() {
-    let run = child(
-        "sinks::a_wrong_address_is_told",
-        |process| process.env("TELEMETRY_FILENAME", "tcp:nowhere"),
-        || {
-            emit(10);
-            telemetry::flush();
-            emit(10);
-            telemetry::flush();
-            vec![("lost", telemetry::counters().lost())]
-        },
-    );
-    let said =
-        "cannot write `tcp:nowhere`: `tcp:nowhere` is no address of a sink: expected a host and a port";
-    assert_eq!(run.stderr.matches(said).count(), 1, "{}", run.stderr);
+    let check = |address: &str, why: &str| {
+        let run = child(
+            "sinks::a_wrong_address_is_told",
+            |process| process.env("TELEMETRY_FILENAME", address),
+            || {
+                emit(10);
+                telemetry::flush();
+                emit(10);
+                telemetry::flush();
+                vec![("lost", telemetry::counters().lost())]
+            },
+        );
+        let said = format!("cannot write `{address}`: `{address}` is no address of a sink: {why}");
+        assert_eq!(run.stderr.matches(&said).count(), 1, "{}", run.stderr);
+    };
+    check("tcp:nowhere", "expected a host and a port");
+    check("rotate:.", "`.` is a directory, expected the path of a file");
 }
 
 /// A reader that is slow: threads write no faster than it reads, if they shall wait.

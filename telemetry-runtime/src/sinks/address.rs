@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::time::Duration;
 
-use super::{Datagram, File, Rotating, Socket};
+use super::{Datagram, File, Rotating, Socket, place};
 use crate::sink::{Blocks, Sink};
 use crate::start;
 
@@ -24,7 +25,8 @@ const EXPECTED: &str = "a path, or `file:PATH`, `rotate:PATH?size=64M&age=3600&c
 /// A path with a word and a colon at its start is written `./WORD:...`, or with `file:` before it.
 ///
 /// # Errors
-/// If it is none of these. Nothing is opened yet, so nothing else can fail.
+/// If it is none of these, or if files shall rotate at the path of a device, a pipe or a directory. Nothing is opened
+/// yet, so nothing else can fail.
 pub fn open(address: impl AsRef<OsStr>) -> io::Result<Box<dyn Sink>> {
     let address = address.as_ref();
     // Only a path may be no text.
@@ -67,7 +69,10 @@ fn host_and_port<'a>(address: &str, peer: &'a str) -> io::Result<&'a str> {
 
 fn rotating(address: &str, rest: &str) -> io::Result<Rotating> {
     let (files, options) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut sink = Rotating::new(path(address, files)?);
+    let files = path(address, files)?;
+    place::expect_file(&place::expanded(Path::new(files)))
+        .map_err(|error| wrong(address, &error.to_string()))?;
+    let mut sink = Rotating::new(files);
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let set = match name {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, FileType, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -135,6 +135,33 @@ fn explained(error: io::Error, path: &Path) -> io::Error {
 #[cfg(not(unix))]
 fn explained(error: io::Error, _path: &Path) -> io::Error {
     error
+}
+
+/// Refuses a path for files beside it, if something else than a file is there: who names a device or a pipe wants that
+/// to be written, and not a file among the devices.
+pub(super) fn expect_file(path: &Path) -> io::Result<()> {
+    let Some(kind) =
+        std::fs::metadata(path).ok().map(|there| there.file_type()).filter(|kind| !kind.is_file())
+    else {
+        return Ok(());
+    };
+    let why = format!("`{}` is {}, expected the path of a file", path.display(), described(kind));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+/// What is no regular file, in words.
+fn described(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+    }
+    if kind.is_dir() { "a directory" } else { "a device" }
 }
 
 /// `name.NUMBER.ext`.

@@ -14,7 +14,7 @@ use crate::sys;
 ///
 /// The numbers go on from those that are there, and no file is ever renamed or written anew. When a new
 /// one begins, the oldest of that name beyond the count are removed, those of earlier runs too, but none that
-/// is being written. In the path `%p`, `%s` and `%%` stand for what they do for [`File`](super::File).
+/// is being written. What is at the path itself is left alone, and must be a file or nothing. In the path `%p`, `%s` and `%%` stand for what they do for [`File`](super::File).
 #[derive(Debug)]
 pub struct Rotating {
     /// As it was given.
@@ -64,6 +64,7 @@ impl Rotating {
     /// Begins the next file. What is written stays open if that fails.
     fn rotate(&mut self) -> io::Result<()> {
         let path = place::expanded(&self.path);
+        place::expect_file(&path)?;
         let mut there = numbers(&path)?;
         let mut number = there.last().map_or(Some(1), |last| last.checked_add(1));
         let segment = loop {

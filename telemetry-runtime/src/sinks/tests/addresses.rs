@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use super::{seqs, write};
 use crate::sink::Sink;
-use crate::sinks::{open, open_or_refuse};
+use crate::sinks::{Rotating, open, open_or_refuse};
 
 #[test]
 fn addresses() {
@@ -53,6 +53,40 @@ fn what_is_no_address_says_what_was_expected() {
         let expected = format!("found `{option}`, expected `size=` in bytes (64M), `age=` in seconds");
         check(&format!("rotate:a.tel?count=2&{option}"), &expected);
     }
+}
+
+/// Files do not rotate beside what is no file, by address or by type; nothing is made there.
+#[test]
+#[cfg(unix)]
+fn only_files_rotate() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir(at("directory")).expect("a directory");
+    std::os::unix::fs::symlink("/dev/null", at("null")).expect("a link");
+    std::os::unix::fs::symlink("directory", at("link")).expect("a link");
+    super::pipes::make_pipe(&at("pipe"));
+    let _socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("a socket");
+    let there = || std::fs::read_dir(dir.path()).expect("a directory").count();
+    let before = there();
+    for (name, what) in [
+        ("null", "a device"),
+        ("pipe", "a pipe"),
+        ("socket", "a socket"),
+        ("directory", "a directory"),
+        ("link", "a directory"),
+    ] {
+        let path = at(name).display().to_string();
+        let why = format!("`{path}` is {what}, expected the path of a file");
+        let address = format!("rotate:{path}?count=3");
+        let error = open(&address).err().unwrap_or_else(|| panic!("{address} is taken"));
+        assert_eq!(error.to_string(), format!("`{address}` is no address of a sink: {why}"));
+        let error = write(&mut Rotating::new(at(name)), [1]).expect_err("no file");
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::InvalidInput, why));
+    }
+    assert_eq!(there(), before);
+    std::fs::write(at("file.tel"), "a file").expect("a file");
+    write(&mut Rotating::new(at("file.tel")), [1]).expect("a file beside it");
+    assert!(at("file.1.tel").exists());
 }
 
 /// The program runs on, and hears why there is no stream whenever it would be written.

@@ -13,7 +13,8 @@ use super::{BLOCK, block, child, seqs, wait_for, write, write_blocks};
 use crate::sink::Sink;
 use crate::sinks::{File, Socket, Writer};
 
-fn make_pipe(path: &Path) {
+/// A pipe with a name.
+pub(super) fn make_pipe(path: &Path) {
     let status = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
     assert!(status.success());
 }
