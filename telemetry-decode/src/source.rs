@@ -36,6 +36,14 @@ impl Source<'_> {
         Ok(read)
     }
 
+    /// Where from a place on there are bytes that may be other than zeros: behind a hole of a file, or at the end of all.
+    pub(crate) fn data_from(&self, at: u64) -> u64 {
+        match self {
+            Source::Slice(_) => at,
+            Source::Files(files) => files.data_from(at),
+        }
+    }
+
     pub(crate) fn len(&self) -> u64 {
         match self {
             Source::Slice(bytes) => bytes.len() as u64,
@@ -74,6 +82,18 @@ impl Files {
         Files::new([file])
     }
 
+    fn data_from(&self, mut at: u64) -> u64 {
+        let mut index = self.files.partition_point(|(_, end)| *end <= at);
+        while let Some((file, end)) = self.files.get(index) {
+            let start = index.checked_sub(1).map_or(0, |before| self.files[before].1);
+            match data_of_file_from(file, at - start).map(|found| start.saturating_add(found)) {
+                Some(found) if found < *end => return found.max(at),
+                _ => (at, index) = (*end, index + 1),
+            }
+        }
+        at
+    }
+
     /// Reads what fits `to`; less only at the end of a file.
     pub(crate) fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
         let index = self.files.partition_point(|(_, end)| *end <= at);
@@ -94,6 +114,23 @@ fn read_file_at(mut file: &File, at: u64, to: &mut [u8]) -> io::Result<usize> {
     use std::io::{Seek, SeekFrom};
     file.seek(SeekFrom::Start(at))?;
     file.read(to)
+}
+
+/// Where a file has data from a place on; nothing if there is only a hole. Where the system does not know, all is data.
+/// The file's own place, which changes, is nobody's: files are read at places.
+#[cfg(target_os = "linux")]
+fn data_of_file_from(file: &File, at: u64) -> Option<u64> {
+    use rustix::{fs, io};
+    match fs::seek(file, fs::SeekFrom::Data(at)) {
+        Ok(found) => Some(found),
+        Err(io::Errno::NXIO) => None,
+        Err(_) => Some(at),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn data_of_file_from(_: &File, at: u64) -> Option<u64> {
+    Some(at)
 }
 
 fn retry(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {

@@ -56,7 +56,12 @@ pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Fou
     // Room for a whole header behind each place of a chunk.
     let mut buffer = vec![0; CHUNK + memory::HEADER_LEN];
     let mut start = 0;
-    while start < source.len() {
+    loop {
+        // No block begins in a hole: the magic number has no zero in it.
+        start = source.data_from(start);
+        if start >= source.len() {
+            break;
+        }
         let len = source.read_all_at(start, &mut buffer)?;
         let bytes = &buffer[..len];
         let mut page = 0;
