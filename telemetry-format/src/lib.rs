@@ -12,6 +12,7 @@ mod cursor;
 mod header;
 mod label;
 pub mod put;
+mod ring;
 
 pub use cursor::{Cursor, Malformed};
 pub use header::{
@@ -20,3 +21,4 @@ pub use header::{
 };
 pub use label::Label;
 pub use put::Put;
+pub use ring::{RING_MAGIC, RING_OLD, RING_START, RingHead};

@@ -8,17 +8,16 @@
 use core::ffi::CStr;
 use core::fmt::Write;
 use core::ptr::null_mut;
-use std::io::ErrorKind;
 
-use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, RING_START, RingHead, flags};
 
 use crate::block::PAGE;
 use crate::raw_file::RawFile;
 use crate::relation::Relation;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sys::RingFile;
+use crate::sys::{NoRing, RingFile};
 use crate::text::{Buffer, Shown};
-use crate::{facts, start, sys};
+use crate::{facts, socket, start, sys};
 
 /// The ring file, and how far it reaches.
 static FILE: RingFile = RingFile::new();
@@ -32,18 +31,19 @@ const MOST_NAMES: u32 = 16;
 /// Where another process has the file, or another copy of the runtime in this one, a shared library's, it is a
 /// file beside it.
 pub(crate) fn begin(path: Option<&CStr>) {
-    LEN.store(0, Ordering::Relaxed);
+    LEN.store(RING_START, Ordering::Relaxed);
     LEFT.store(0, Ordering::Relaxed);
     FULL.store(false, Ordering::Relaxed);
     let Some(path) = path else { return };
-    let mut opened = FILE.open(path);
+    let head = RingHead { pid: std::process::id(), session: start::session() };
+    let mut opened = FILE.open(path, head);
     for number in 1..=MOST_NAMES {
-        if !opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::ResourceBusy) {
+        if !matches!(opened, Err(NoRing::Busy)) {
             break;
         }
         let mut text = Buffer::new();
         let Some(beside) = beside(path, number, &mut text) else { break };
-        opened = FILE.open(beside);
+        opened = FILE.open(beside, head);
         if opened.is_ok() {
             sys::complain(format_args!(
                 "the ring file `{}` is somebody else's; this ring is `{}`",
@@ -120,8 +120,11 @@ pub(crate) fn map(len: usize) -> Option<*mut u8> {
 /// It was said that the file cannot have more.
 static FULL: AtomicBool = AtomicBool::new(false);
 
-/// Puts the session's block beside the pool.
+/// Puts the session's block beside the pool, and leaves a link for whoever looks for the file of a dead process.
 pub(crate) fn keep_session() {
+    if let Some(path) = FILE.path() {
+        socket::leave_link(path);
+    }
     let mut text = Buffer::<2048>::new();
     let _ = facts::session(&mut text, None);
     keep(&Header::new(BlockType::Session, start::session()), text.as_str());
@@ -177,7 +180,8 @@ fn keep(header: &Header, text: &str) {
 /// The path of the ring file, if there is one.
 #[cfg(all(unix, not(miri)))]
 pub(crate) fn ring() -> Option<std::path::PathBuf> {
-    FILE.path()
+    use std::os::unix::ffi::OsStrExt;
+    FILE.path().map(|path| std::ffi::OsStr::from_bytes(path.to_bytes()).into())
 }
 
 /// The end of the process: the file goes if nobody needs it any more. If somebody does, it tells that the session
@@ -187,7 +191,9 @@ pub(crate) fn end(is_needed: bool, lost: Loss) {
         let end = Header { flags: flags::END, lost, ..Header::new(BlockType::Sync, start::session()) };
         keep(&end, "");
     }
-    FILE.close(!is_needed);
+    if FILE.close(!is_needed) {
+        socket::remove_link();
+    }
 }
 
 /// In the child of a fork: file and memory are the parent's. The child keeps a copy, for the emission that

@@ -117,9 +117,9 @@ impl Config {
     ///
     /// Room for the pool, and 64 KiB for session and registries, is reserved in the file at the start. If there is none, standard error says so, and the
     /// process goes on without. If another process has the file, or another copy of the runtime (a shared
-    /// library's), this ring is `NAME.PID`, which is said, too. What the file holds from an earlier run that was
-    /// killed is kept under the name with `.old` behind. At the end of the process the file goes, unless events are
-    /// in it that no sink has.
+    /// library's), this ring is `NAME.PID`, which is said, too. The ring of an earlier run that was killed is kept
+    /// under the name with `.old` behind; a file that is no ring is left alone, and the process goes on without one.
+    /// At the end of the process the file goes, unless events are in it that no sink has.
     pub fn ring(mut self, path: impl Into<String>) -> Self {
         self.ring = Some(path.into());
         self
@@ -217,6 +217,8 @@ fn start() {
     debugger::keep();
     let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
     let buffer = setting(c"TELEMETRY_BUFFER", sizes, bytes);
+    // The ring's link is in the directory of sockets.
+    let wants_socket = socket::prepare(config.as_ref().and_then(|config| config.socket));
     begin_image(config.as_ref().and_then(|config| config.ring.as_deref()));
     // What cannot be had in full may be had in part; without any memory all events are counted lost.
     let mut buffer =
@@ -236,7 +238,9 @@ fn start() {
         sys::at_process_exit(at_exit);
         fork::begin();
     }
-    socket::prepare(words.and_then(|config| config.socket));
+    if wants_socket {
+        drain::begin();
+    }
 }
 
 /// What a variable of the environment says, if it is set to anything. What cannot be understood is reported, by

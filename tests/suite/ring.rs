@@ -68,6 +68,12 @@ fn run(pause: &str, millis: u64, setup: impl Fn(Process) -> Process) -> Outcome 
     setup(process).killed_after_that(has_told, Duration::from_millis(millis))
 }
 
+/// The ring of a process that was killed.
+fn killed() -> Vec<u8> {
+    let run = run("2000", 0, |process| process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all"));
+    std::fs::read(run.dir().join("app.ring")).expect("a ring")
+}
+
 /// Killed at many moments, with everything recorded and nothing output.
 #[test]
 fn killed_with_the_flight_recorder_on() {
@@ -103,13 +109,14 @@ fn killed_while_it_writes_a_stream() {
 #[test]
 fn a_path_that_is_no_text() {
     let name = OsStr::from_bytes(b"r\xff.ring");
+    let earlier = killed();
     let run = run("2000", 20, |process| {
-        std::fs::write(process.dir().join(name), "of an earlier run").expect("a file");
+        std::fs::write(process.dir().join(name), &earlier).expect("a file");
         process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all").env("TELEMETRY_RING", name)
     });
     assert!(check(&recovered(&run, &[name]), true) > 0);
     let old = run.dir().join(OsStr::from_bytes(b"r\xff.ring.old"));
-    assert_eq!(std::fs::read(old).expect("the file of before"), b"of an earlier run");
+    assert!(std::fs::read(old).expect("the ring of before") == earlier);
     assert_eq!(run.stderr, "");
     let beside = OsStr::from_bytes(b"/no/such/\xff%p");
     let run = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", beside).run();
@@ -125,25 +132,87 @@ fn killed_after_the_ring_went_round() {
     assert!(check(&recovered(&run, &["app.ring"]), false) > 1000);
 }
 
-/// What an earlier process has left is kept; a file that a running process has is not touched; a full disk and
-/// a path that cannot be are said, and the program goes on without.
+/// What was in the way, what is there afterwards, and what is said: of a process that is killed, or that ends in good
+/// order and takes its ring away.
 #[test]
 fn files_that_are_there_already() {
-    let said = |how: &str, ring: &str| {
-        let process = Process::new(program("debug", "ends")).arg(how).env("TELEMETRY_RING", ring);
-        let run = process.run();
-        let left: Vec<bool> =
-            ["app.ring", "app.ring.old"].iter().map(|name| run.dir().join(name).exists()).collect();
-        (run.stderr.clone(), left)
+    let (one, other) = (killed(), killed());
+    let notes = b"notes".to_vec();
+    let check = |before: [Option<&[u8]>; 2], after: [Option<&[u8]>; 2], complaint: &str| {
+        let process = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", "app.ring");
+        let paths = ["app.ring", "app.ring.old"].map(|name| process.dir().join(name));
+        for (path, bytes) in paths.iter().zip(before) {
+            bytes.iter().for_each(|bytes| std::fs::write(path, bytes).expect("a file"));
+        }
+        let run = process.run().succeeded();
+        let found = paths.map(|path| std::fs::read(path).ok());
+        assert!(found.iter().map(Option::as_deref).eq(after), "{complaint}");
+        let complaint = match complaint {
+            "" => String::new(),
+            why => {
+                format!("telemetry: no ring file `app.ring`: {why}; a killed process leaves nothing behind\n")
+            }
+        };
+        assert_eq!(run.stderr, complaint);
+        assert_eq!(run.stream().events.len(), 2000, "the program goes on");
     };
     // At the end in good order everything is in the stream, so the file goes.
-    assert_eq!(said("return", "app.ring"), (String::new(), vec![false, false]));
-    let (stderr, _) = said("return", "/no/such/app.ring");
+    check([None, None], [None, None], "");
+    check([Some(b""), None], [None, None], "");
+    // Rings are kept, one of them.
+    check([Some(&one), None], [None, Some(&one)], "");
+    check([Some(&one), Some(&other)], [None, Some(&one)], "");
+    check([None, Some(&other)], [None, Some(&other)], "");
+    // Anything else stays as it is and where it is.
+    let foreign = "found something else there, expected nothing or the ring of an earlier process";
+    check([Some(&notes), None], [Some(&notes), None], foreign);
+    check([Some(&notes), Some(&one)], [Some(&notes), Some(&one)], foreign);
+    let old = "found one of an earlier process, and behind `.old`, where that would go, something else, expected \
+               nothing or an older ring";
+    check([Some(&one), Some(&notes)], [Some(&one), Some(&notes)], old);
+
+    let said = |ring: &str| {
+        let process = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", ring);
+        process.run().stderr.clone()
+    };
     let complaint = "telemetry: no ring file `/no/such/app.ring`: No such file or directory (os error 2); \
                      a killed process leaves nothing behind\n";
-    assert_eq!(stderr, complaint);
-    let (stderr, _) = said("return", "/dev/full");
-    assert!(stderr.contains("no ring file `/dev/full`: Invalid argument"), "{stderr}");
+    assert_eq!(said("/no/such/app.ring"), complaint);
+    let complaint =
+        format!("telemetry: no ring file `/dev/full`: {foreign}; a killed process leaves nothing behind\n");
+    assert_eq!(said("/dev/full"), complaint);
+}
+
+/// A process that ends in good order leaves alone what has the name of its ring by then.
+#[test]
+fn a_path_that_is_another_file_at_the_end() {
+    let run = child(
+        "ring::a_path_that_is_another_file_at_the_end",
+        |process| process.env("TELEMETRY_RING", "app.ring"),
+        || {
+            crate::work::tick!();
+            std::fs::rename("app.ring", "moved.ring").expect("a ring");
+            std::fs::write("app.ring", "another's").expect("a file");
+            vec![]
+        },
+    );
+    assert_eq!(std::fs::read(run.dir().join("app.ring")).expect("a file"), b"another's");
+}
+
+/// A program that changes its directory takes its ring away all the same.
+#[test]
+fn a_directory_that_changes() {
+    let run = child(
+        "ring::a_directory_that_changes",
+        |process| process.env("TELEMETRY_RING", "app.ring"),
+        || {
+            crate::work::tick!();
+            assert!(Path::new("app.ring").exists());
+            std::env::set_current_dir("/").expect("a directory");
+            vec![]
+        },
+    );
+    assert!(!run.dir().join("app.ring").exists());
 }
 
 /// No room for a ring: that is said, and the program goes on without.

@@ -2,7 +2,13 @@
 
 pub(crate) fn begin() {}
 
-pub(crate) fn prepare(_configured: Option<bool>) {}
+pub(crate) fn prepare(_configured: Option<bool>) -> bool {
+    false
+}
+
+pub(crate) fn leave_link(_ring: &core::ffi::CStr) {}
+
+pub(crate) fn remove_link() {}
 
 pub(crate) fn end() {}
 

@@ -6,6 +6,7 @@
 //! the program never.
 
 mod actions;
+mod link;
 mod native;
 mod place;
 mod request;
@@ -18,7 +19,6 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use crate::sync::{AtomicBool, Ordering};
-use crate::{drain, image};
 use actions::{Actions, Process};
 use place::Place;
 use serve::Server;
@@ -44,9 +44,6 @@ pub(crate) fn begin() {
             Ok(both) => both,
             Err(why) => return complain(&why),
         };
-    if let Err(why) = image::ring().map_or(Ok(()), |ring| place.link(&ring)) {
-        complain(&why);
-    }
     let is_served = native::spawn((listener, Server::new(Process, place)), serve);
     if !is_served {
         complain("the system has no thread for it");
@@ -57,9 +54,9 @@ pub(crate) fn begin() {
     }
 }
 
-/// Takes what the program and whoever runs it say of the socket, and has it made if it shall not wait until
-/// something is recorded. Does not allocate.
-pub(crate) fn prepare(configured: Option<bool>) {
+/// Takes what the program and whoever runs it say of the socket. True if it shall not wait until something is
+/// recorded. Does not allocate.
+pub(crate) fn prepare(configured: Option<bool>) -> bool {
     let set = crate::sys::with_env(VARIABLE, |set| match set.trim_ascii() {
         b"off" => Some(false),
         b"on" => Some(true),
@@ -67,12 +64,22 @@ pub(crate) fn prepare(configured: Option<bool>) {
     });
     let wanted = set.flatten().or(configured);
     OFF.store(wanted == Some(false), Ordering::Relaxed);
-    if wanted == Some(true) {
-        drain::begin();
+    wanted == Some(true)
+}
+
+/// Leaves a link to the process's ring, unless there shall be nothing of this process. Does not allocate.
+pub(crate) fn leave_link(ring: &core::ffi::CStr) {
+    if !OFF.load(Ordering::Relaxed) {
+        link::leave(ring);
     }
 }
 
-/// Takes the socket away, and the link to the ring if that is gone. Called when the process ends.
+/// Takes that link away.
+pub(crate) fn remove_link() {
+    link::remove();
+}
+
+/// Takes the socket away. Called when the process ends.
 pub(crate) fn end() {
     ENDED.store(true, Ordering::SeqCst);
     place::leave();
@@ -82,6 +89,7 @@ pub(crate) fn end() {
 /// no lock and does not allocate.
 pub(crate) fn in_child() {
     native::forget();
+    link::forget();
     ENDED.store(false, Ordering::Relaxed);
     BEGUN.store(false, Ordering::Relaxed);
 }

@@ -1,18 +1,21 @@
 //! Where the socket is: in a directory that nobody else can change, under the process's number.
 
+use core::fmt::{self, Display, Formatter, Write};
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, set_permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::native;
 use crate::sys;
-use crate::text::Shown;
+use crate::text::{Buffer, Shown};
 
 /// Most copies of the runtime in a process that can be asked.
-const MOST_COPIES: u32 = 16;
+pub(crate) const MOST_COPIES: u32 = 16;
 
 /// A directory that is the user's own.
 pub(crate) struct Place {
@@ -23,29 +26,24 @@ impl Place {
     /// The directory that `TELEMETRY_SOCKET` names, or `/tmp/telemetry-<uid>`. Made if it is not there.
     #[inline(never)]
     pub(crate) fn of_process() -> Result<Place, String> {
+        let mut text = Buffer::new();
+        if let Some(dir) = dir(&mut text) {
+            return Place::at(dir.into());
+        }
         let set = std::env::var_os("TELEMETRY_SOCKET").unwrap_or_default();
-        let dir = match set.as_encoded_bytes().trim_ascii() {
-            b"" | b"on" => PathBuf::from(format!("/tmp/telemetry-{}", native::user())),
-            text if text.contains(&b'/') => PathBuf::from(set),
-            text => {
-                return Err(format!("TELEMETRY_SOCKET is `{}`, expected `on`, `off` or a path", Shown(text)));
-            }
-        };
-        // The program may change its directory.
-        Place::at(std::path::absolute(&dir).unwrap_or(dir))
+        if set.as_encoded_bytes().contains(&b'/') {
+            // One that is too long for a buffer is too long for sockets, which they say.
+            return Place::at(set.into());
+        }
+        let text = Shown(set.as_encoded_bytes().trim_ascii());
+        Err(format!("TELEMETRY_SOCKET is `{text}`, expected `on`, `off` or a path"))
     }
 
     pub(crate) fn at(dir: PathBuf) -> Result<Place, String> {
-        let failed = |error: io::Error| format!("cannot use `{}`: {error}", dir.display());
-        match DirBuilder::new().mode(0o700).create(&dir) {
-            // Whatever the program's umask is.
-            Ok(()) => set_permissions(&dir, Permissions::from_mode(0o700)).map_err(failed)?,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(error)),
-        }
-        match distrust(&dir).map_err(failed)? {
-            None => Ok(Place { dir }),
-            Some(why) => Err(format!("`{}` {why}", dir.display())),
+        match make(&dir) {
+            Ok(None) => Ok(Place { dir }),
+            Ok(Some(why)) => Err(format!("`{}` {why}", dir.display())),
+            Err(error) => Err(format!("cannot use `{}`: {error}", dir.display())),
         }
     }
 
@@ -54,7 +52,9 @@ impl Place {
     pub(crate) fn enter(&self) -> Result<UnixListener, String> {
         let _turn = self.turn();
         let own = std::process::id();
-        let path = (1..=MOST_COPIES).map(|copy| self.dir.join(name(own, copy))).find(|path| !is_served(path));
+        let path = (1..=MOST_COPIES)
+            .map(|copy| self.dir.join(Name { pid: own, copy }.to_string()))
+            .find(|path| !is_served(path));
         let Some(path) = path else {
             return Err(format!("{MOST_COPIES} copies of the runtime in this process have one already"));
         };
@@ -86,19 +86,6 @@ impl Place {
         is_ours.then_some(dir)
     }
 
-    /// Leaves a link to the process's ring, for whoever looks for it when the process is dead.
-    #[inline(never)]
-    pub(crate) fn link(&self, ring: &Path) -> Result<(), String> {
-        let Some(socket) = native::path() else { return Ok(()) };
-        let link = socket.with_extension("ring");
-        let unfinished = hidden(&link);
-        // The ring of an earlier process of our number has its name still.
-        std::path::absolute(ring)
-            .and_then(|ring| remove(&unfinished).and_then(|()| symlink(ring, &unfinished)))
-            .and_then(|()| std::fs::rename(&unfinished, &link))
-            .map_err(|error| format!("cannot make `{}`: {error}", link.display()))
-    }
-
     /// A file that has no name and goes when it is closed.
     pub(crate) fn spool(&self) -> io::Result<File> {
         let own = native::path().and_then(Path::file_name).unwrap_or_default();
@@ -111,8 +98,45 @@ impl Place {
 }
 
 /// The name of a process's socket, or that of another copy of the runtime in it, which a shared library has.
-fn name(pid: u32, copy: u32) -> String {
-    if copy == 1 { pid.to_string() } else { format!("{pid}-{copy}") }
+pub(crate) struct Name {
+    pub(crate) pid: u32,
+    /// From 1.
+    pub(crate) copy: u32,
+}
+
+impl Display for Name {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.copy {
+            1 => write!(f, "{}", self.pid),
+            copy => write!(f, "{}-{copy}", self.pid),
+        }
+    }
+}
+
+/// The directory of the process's sockets, if one is named that there is room for. Does not allocate.
+pub(crate) fn dir(into: &mut Buffer<1024>) -> Option<&Path> {
+    // The program may change its directory.
+    let named = sys::with_env(super::VARIABLE, |set| match set.trim_ascii() {
+        b"" | b"on" => None,
+        _ => Some(if set.contains(&b'/') { sys::absolute(set, into) } else { None }),
+    });
+    match named.flatten() {
+        Some(named) => named?,
+        None => write!(into, "/tmp/telemetry-{}", native::user()).ok()?,
+    }
+    Some(Path::new(OsStr::from_bytes(into.as_bytes())))
+}
+
+/// Makes a directory if it is not there, and says what is wrong with it. Does not allocate, unless its name is too
+/// long for sockets.
+pub(crate) fn make(dir: &Path) -> io::Result<Option<&'static str>> {
+    match DirBuilder::new().mode(0o700).create(dir) {
+        // Whatever the program's umask is.
+        Ok(()) => set_permissions(dir, Permissions::from_mode(0o700))?,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    distrust(dir)
 }
 
 /// Beside a path, until what is there is finished.
@@ -129,11 +153,6 @@ fn is_served(path: &Path) -> bool {
 pub(crate) fn leave() {
     if let Some(path) = native::take_path() {
         let _ = remove(path);
-        let link = path.with_extension("ring");
-        // False where it leads nowhere.
-        if !link.exists() {
-            let _ = remove(&link);
-        }
     }
 }
 

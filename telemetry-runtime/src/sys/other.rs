@@ -37,8 +37,16 @@ impl RingFile {
         RingFile
     }
 
-    pub(crate) fn open(&self, _: &core::ffi::CStr) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
+    pub(crate) fn open(
+        &self,
+        _: &core::ffi::CStr,
+        _: telemetry_format::RingHead,
+    ) -> Result<(), super::NoRing> {
+        Err(super::NoRing::System(std::io::ErrorKind::Unsupported.into()))
+    }
+
+    pub(crate) fn path(&self) -> Option<&core::ffi::CStr> {
+        None
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -51,7 +59,9 @@ impl RingFile {
 
     pub(crate) fn part(&self) {}
 
-    pub(crate) fn close(&self, _: bool) {}
+    pub(crate) fn close(&self, _: bool) -> bool {
+        false
+    }
 }
 
 pub(crate) fn program(into: &mut impl core::fmt::Write) {

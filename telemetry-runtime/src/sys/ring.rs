@@ -3,17 +3,25 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
+use core::fmt::Write;
 use core::ptr::null_mut;
-use std::ffi::OsStr;
+use core::time::Duration;
+use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
 
+use telemetry_format::{RING_OLD, RingHead};
+
+use super::NoRing;
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::text::Buffer;
 
 /// Most mappings of the file: the pool, some for registries, and all blocks of labels.
 const MOST_MAPPINGS: usize = 1 << 11;
+
+/// Most bytes of its path, with NUL.
+const MOST_PATH: usize = 1024;
 
 /// The file that is mapped for a post-mortem.
 pub(crate) struct RingFile {
@@ -39,7 +47,7 @@ impl Mapping {
 }
 
 /// Where it is. Written once, before the descriptor.
-struct RingPath(UnsafeCell<[u8; 1024]>);
+struct RingPath(UnsafeCell<[u8; MOST_PATH]>);
 
 // SAFETY: `open`, which one thread calls at the start, writes the path before it stores the descriptor.
 unsafe impl Sync for RingPath {}
@@ -49,64 +57,45 @@ impl RingFile {
     pub(crate) const fn new() -> RingFile {
         RingFile {
             fd: AtomicUsize::new(0),
-            path: RingPath(UnsafeCell::new([0; 1024])),
+            path: RingPath(UnsafeCell::new([0; MOST_PATH])),
             mapped: AtomicUsize::new(0),
             mappings: [const { Mapping::none() }; MOST_MAPPINGS],
         }
     }
 
-    /// Opens a file that no other process has open as its ring. What an earlier process has left in it is kept
-    /// under another name. Does not allocate.
-    pub(crate) fn open(&self, path: &CStr) -> io::Result<()> {
-        let mut old = Buffer::<1100>::new();
-        let _ = old.push(path.to_bytes());
-        let _ = old.push(b".old\0");
-        for _ in 0..4 {
-            let flags = libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-            // SAFETY: the path ends in NUL.
-            let fd = unsafe { libc::open(path.as_ptr(), flags, 0o600 as libc::c_uint) };
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            let give_up = |error| {
-                // SAFETY: the descriptor is ours.
-                unsafe { libc::close(fd) };
-                Err(error)
-            };
-            // SAFETY: as above.
-            if unsafe { libc::flock(fd, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-                // A running process has it.
-                return give_up(io::Error::from_raw_os_error(libc::EBUSY));
-            }
-            // SAFETY: the pointer is to a value of our own.
-            let (found, status) = unsafe {
-                let mut status: libc::stat = core::mem::zeroed();
-                (libc::fstat(fd, &mut status), status)
-            };
-            if found != 0 || status.st_mode & libc::S_IFMT != libc::S_IFREG {
-                return give_up(io::Error::from_raw_os_error(libc::EINVAL));
-            }
-            if status.st_size == 0 {
-                let bytes = path.to_bytes_with_nul();
-                // SAFETY: see `RingPath`.
-                unsafe {
-                    core::ptr::copy_nonoverlapping(
-                        bytes.as_ptr(),
-                        self.path.0.get().cast(),
-                        bytes.len().min(1024),
-                    );
-                }
-                self.fd.store(fd as usize + 1, Ordering::Release);
-                return Ok(());
-            }
-            // SAFETY: both paths end in NUL.
-            if unsafe { libc::rename(path.as_ptr(), old.as_bytes().as_ptr().cast()) } != 0 {
-                return give_up(io::Error::last_os_error());
-            }
-            // SAFETY: the descriptor is ours.
-            unsafe { libc::close(fd) };
+    /// Opens a file that no other process has open as its ring, and writes whose it is. The ring that an earlier
+    /// process has left there is kept under another name; what is no ring is left alone. Does not allocate.
+    pub(crate) fn open(&self, path: &CStr, head: RingHead) -> Result<(), NoRing> {
+        if path.to_bytes_with_nul().len() > MOST_PATH {
+            return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG).into());
         }
-        Err(io::Error::from_raw_os_error(libc::EBUSY))
+        for _ in 0..8 {
+            let file = open(path, libc::O_RDWR | libc::O_CREAT)?;
+            match found(&file)? {
+                Ring::Other => return Err(NoRing::Foreign),
+                Ring::Empty | Ring::Whose(_) => lock(&file)?,
+            }
+            // Whoever had the lock before may have moved the file aside, or removed it.
+            if !is_at(&file, path) {
+                continue;
+            }
+            match found(&file)? {
+                Ring::Other => return Err(NoRing::Foreign),
+                Ring::Whose(_) => set_aside(path)?,
+                Ring::Empty => {
+                    let head = head.encode(crc32c::crc32c);
+                    if let Err(error) = file.write_all_at(&head, 0) {
+                        // A part of it would be in the way of who comes next.
+                        let _ = file.set_len(0);
+                        return Err(error.into());
+                    }
+                    self.path.write(path);
+                    self.fd.store(file.into_raw_fd() as usize + 1, Ordering::Release);
+                    return Ok(());
+                }
+            }
+        }
+        Err(NoRing::Busy)
     }
 
     /// True between `open` and `close`.
@@ -164,10 +153,15 @@ impl RingFile {
     /// it may yet write is not the parent's. Safe wherever a signal handler is.
     pub(crate) fn part(&self) {
         let fd = self.fd.load(Ordering::Acquire) as libc::c_int - 1;
+        if fd < 0 {
+            return;
+        }
+        let again = reopened(fd);
+        let fd = again.as_ref().map_or(fd, File::as_raw_fd);
         for mapping in self.mappings.iter().take(self.mapped.load(Ordering::Relaxed)) {
             let at = mapping.at.load(Ordering::Acquire);
             let len = mapping.len.load(Ordering::Relaxed);
-            if at.is_null() || fd < 0 {
+            if at.is_null() {
                 continue;
             }
             let replace = |flags, fd, offset| {
@@ -185,28 +179,145 @@ impl RingFile {
     }
 
     /// The path, while the file is open.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        self.is_open().then(|| {
-            // SAFETY: the path was written before the descriptor was stored, and ends in NUL.
-            let path = unsafe { CStr::from_ptr(self.path.0.get().cast()) };
-            OsStr::from_bytes(path.to_bytes()).into()
-        })
+    pub(crate) fn path(&self) -> Option<&CStr> {
+        // SAFETY: the path was written before the descriptor was stored, and ends in NUL.
+        self.is_open().then(|| unsafe { CStr::from_ptr(self.path.0.get().cast()) })
     }
 
-    /// Lets the file go; mappings of it stay. With `remove` its name goes too.
-    pub(crate) fn close(&self, remove: bool) {
+    /// Lets the file go; mappings of it stay. With `remove` its name goes too, unless another file has it by now.
+    /// True if it is removed.
+    pub(crate) fn close(&self, remove: bool) -> bool {
         let fd = self.fd.swap(0, Ordering::AcqRel);
         if fd == 0 {
-            return;
+            return false;
         }
         let mapped = self.mapped.swap(0, Ordering::Relaxed);
         self.mappings.iter().take(mapped).for_each(|mapping| mapping.at.store(null_mut(), Ordering::Relaxed));
-        // SAFETY: the descriptor was ours, and the path ends in NUL.
+        // SAFETY: the descriptor was ours, and the path, which was written before it, ends in NUL. The lock is held
+        // until the file is closed: no other runtime takes the path before.
         unsafe {
-            if remove {
-                libc::unlink(self.path.0.get().cast());
-            }
-            libc::close(fd as libc::c_int - 1);
+            let file = File::from_raw_fd(fd as libc::c_int - 1);
+            let path = CStr::from_ptr(self.path.0.get().cast());
+            remove && is_at(&file, path) && libc::unlink(path.as_ptr()) == 0
         }
+    }
+}
+
+impl RingPath {
+    /// An absolute path: the program may change its directory. If that is too long, as it is.
+    fn write(&self, path: &CStr) {
+        let mut absolute = Buffer::<MOST_PATH>::new();
+        let is_absolute =
+            super::absolute(path.to_bytes(), &mut absolute).is_some() && absolute.push(b"\0").is_ok();
+        let bytes = if is_absolute { absolute.as_bytes() } else { path.to_bytes_with_nul() };
+        // SAFETY: see `RingPath`.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.get().cast(), bytes.len()) };
+    }
+}
+
+/// What a file is.
+enum Ring {
+    Empty,
+    Whose(RingHead),
+    Other,
+}
+
+fn found(file: &File) -> io::Result<Ring> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Ok(Ring::Other);
+    }
+    let mut head = [0; RingHead::LEN];
+    let read = file.read_at(&mut head, 0)?;
+    Ok(match RingHead::decode(&head[..read], crc32c::crc32c) {
+        Some(head) => Ring::Whose(head),
+        None if metadata.len() == 0 => Ring::Empty,
+        None => Ring::Other,
+    })
+}
+
+/// Opens a file, whatever it is. Does not allocate, as the standard library does for a long path.
+fn open(path: &CStr, flags: libc::c_int) -> io::Result<File> {
+    let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    // SAFETY: the path ends in NUL, and the descriptor is nobody else's.
+    unsafe {
+        match libc::open(path.as_ptr(), flags, 0o600 as libc::c_uint) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(File::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// The file of a descriptor, opened once more, where the system has such a way. Memory that is mapped of a file keeps it
+/// open, and with it the lock: what a child maps shall not keep that of its parent.
+fn reopened(fd: libc::c_int) -> Option<File> {
+    let mut path = Buffer::<32>::new();
+    write!(path, "/proc/self/fd/{fd}\0").ok()?;
+    // SAFETY: the path ends in NUL, and the descriptor is nobody else's.
+    unsafe {
+        let fd = libc::open(path.as_bytes().as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+        (fd >= 0).then(|| File::from_raw_fd(fd))
+    }
+}
+
+/// Takes a file for this process. Whoever only looks at it lets it go in a moment.
+fn lock(file: &File) -> Result<(), NoRing> {
+    let mut locked = Err(TryLockError::WouldBlock);
+    super::wait(Duration::from_millis(2), || {
+        locked = file.try_lock();
+        !matches!(locked, Err(TryLockError::WouldBlock))
+    });
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => NoRing::Busy,
+        TryLockError::Error(error) => error.into(),
+    })
+}
+
+/// True if a file has this name, still.
+// Systems have other types.
+#[allow(clippy::unnecessary_cast)]
+fn is_at(file: &File, path: &CStr) -> bool {
+    // SAFETY: the path ends in NUL, and the pointer is to a value of our own.
+    let (status, there) = unsafe {
+        let mut there: libc::stat = core::mem::zeroed();
+        (libc::lstat(path.as_ptr(), &mut there), there)
+    };
+    status == 0
+        && file
+            .metadata()
+            .is_ok_and(|own| (own.dev(), own.ino()) == (there.st_dev as u64, there.st_ino as u64))
+}
+
+/// Gives a ring that this process has locked the name that old ones have, in the place of an older one.
+fn set_aside(path: &CStr) -> Result<(), NoRing> {
+    let mut old = Buffer::<1100>::new();
+    let is_whole = old.push(path.to_bytes()).and_then(|()| write!(old, "{RING_OLD}\0")).is_ok();
+    let Some(old) = CStr::from_bytes_with_nul(old.as_bytes()).ok().filter(|_| is_whole) else {
+        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG).into());
+    };
+    // Open until it is replaced: a process that runs may not begin with it meanwhile.
+    let older = match open(old, libc::O_RDONLY) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // A link, say, which is not followed.
+        Err(_) => return Err(NoRing::Old),
+        Ok(older) => Some(older),
+    };
+    if let Some(older) = &older
+        && (matches!(found(older)?, Ring::Other) || lock(older).is_err())
+    {
+        return Err(NoRing::Old);
+    }
+    // SAFETY: both paths end in NUL.
+    match unsafe { libc::rename(path.as_ptr(), old.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error().into()),
+    }
+}
+
+/// Whose ring a path leads to. Does not allocate.
+pub(crate) fn ring_at(path: &CStr) -> Option<RingHead> {
+    match found(&open(path, libc::O_RDONLY).ok()?) {
+        Ok(Ring::Whose(head)) => Some(head),
+        _ => None,
     }
 }

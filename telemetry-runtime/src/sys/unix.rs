@@ -98,6 +98,20 @@ pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&[u8]) -> T) ->
     Some(f(value.to_bytes()))
 }
 
+/// A path from the root on, without allocating; nothing if there is no room for it.
+pub(crate) fn absolute<const N: usize>(path: &[u8], into: &mut crate::text::Buffer<N>) -> Option<()> {
+    if !path.starts_with(b"/") {
+        let mut dir = [0_u8; 1024];
+        // SAFETY: the buffer is of the given length.
+        if unsafe { libc::getcwd(dir.as_mut_ptr().cast(), dir.len()) }.is_null() {
+            return None;
+        }
+        into.push(core::ffi::CStr::from_bytes_until_nul(&dir).ok()?.to_bytes()).ok()?;
+        into.push(b"/").ok()?;
+    }
+    into.push(path.strip_prefix(b"./").unwrap_or(path)).ok()
+}
+
 /// The system's number for this thread.
 pub(crate) fn thread_id() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
