@@ -4,9 +4,9 @@
 mod answer;
 mod native;
 mod pid;
+mod ring;
 mod talk;
 
-use std::fs::read_link;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use crate::exit::Failure;
 pub(crate) use answer::{Counters, Info, KindCounters, Masks, SinkCounters, State, Unknown};
 pub(crate) use native::{die_of, exists, ignores, terminate, user};
 pub(crate) use pid::Pid;
+pub(crate) use ring::DeadRing;
 pub(crate) use talk::{NotTalking, silent};
 
 /// A directory of sockets that only its owner can change.
@@ -28,14 +29,6 @@ pub(crate) struct Place {
 pub(crate) struct Process {
     pub(crate) pid: Pid,
     path: PathBuf,
-    owner: u32,
-}
-
-/// A ring that its process left behind.
-pub(crate) struct DeadRing {
-    pub(crate) pid: Pid,
-    pub(crate) ring: PathBuf,
-    link: PathBuf,
     owner: u32,
 }
 
@@ -112,27 +105,37 @@ impl Place {
             if let Ok(pid) = name.parse() {
                 found.processes.push(Process { pid, path, owner: self.owner });
             } else if let Some(pid) = name.strip_suffix(".ring").and_then(|name| name.parse().ok()) {
-                found.rings.extend(self.dead_ring(pid));
+                found.rings.extend(self.dead_rings(pid));
+            } else if let Some(hidden) = name.strip_prefix('.') {
+                self.sweep(hidden, &path);
             }
         }
         found.processes.sort_by_key(|process| process.pid);
         found.rings.sort_by_key(|ring| ring.pid);
+        // Links of earlier processes of the same number may lead to the same.
+        let mut rings: Vec<DeadRing> = Vec::new();
+        for ring in found.rings.drain(..) {
+            if !rings.iter().any(|known| known.is(&ring)) {
+                rings.push(ring);
+            }
+        }
+        found.rings = rings;
         found
     }
 
-    /// The ring file of a process, if the process is dead. A link to nothing is removed.
-    fn dead_ring(&self, pid: Pid) -> Option<DeadRing> {
-        let link = self.dir.join(format!("{pid}.ring"));
-        let ring = self.dir.join(read_link(&link).ok()?);
-        match ring.symlink_metadata() {
-            Ok(metadata) if is_mapped(pid.number, metadata.ino()) => None,
-            Ok(_) => Some(DeadRing { pid, ring, link, owner: self.owner }),
-            Err(error) => {
-                if error.kind() == ErrorKind::NotFound && self.owner == native::user() {
-                    let _ = std::fs::remove_file(link);
-                }
-                None
-            }
+    /// The ring files of a process, if the process is dead.
+    fn dead_rings(&self, pid: Pid) -> Vec<DeadRing> {
+        ring::dead_rings(&self.dir, self.owner, pid)
+    }
+
+    /// Removes what a process that died amid its making left unfinished, if this is such a file.
+    fn sweep(&self, hidden: &str, path: &Path) {
+        let number = [".ring", ".snapshot"].iter().find_map(|end| hidden.strip_suffix(end)).unwrap_or(hidden);
+        let is_dead = |pid: Pid| {
+            native::exists(pid.number).is_err_and(|error| error.kind() != ErrorKind::PermissionDenied)
+        };
+        if self.owner == native::user() && number.parse().is_ok_and(is_dead) {
+            let _ = std::fs::remove_file(path);
         }
     }
 }
@@ -173,27 +176,9 @@ impl Process {
     }
 }
 
-impl DeadRing {
-    /// Removes the ring and what points to it. Only in a directory of ours: what is in those of others may
-    /// point anywhere.
-    pub(crate) fn remove(&self) -> Result<(), Failure> {
-        let failed = |why: String| Failure::new(format!("cannot remove `{}`: {why}", self.ring.display()));
-        if self.owner != native::user() {
-            return Err(failed(format!("it is for user {} to remove", self.owner)));
-        }
-        let metadata = self.ring.symlink_metadata().map_err(|error| failed(error.to_string()))?;
-        if !metadata.is_file() || metadata.uid() != self.owner {
-            return Err(failed("it is not a file of its process's user".into()));
-        }
-        std::fs::remove_file(&self.ring)
-            .and_then(|()| std::fs::remove_file(&self.link))
-            .map_err(|error| failed(error.to_string()))
-    }
-}
-
 /// Says why a process has no socket that listens.
 fn absent(pid: Pid, places: &[Place]) -> Failure {
-    let left = places.iter().find_map(|place| place.dead_ring(pid));
+    let left = places.iter().flat_map(|place| place.dead_rings(pid)).next();
     Failure::new(match (native::exists(pid.number), left) {
         (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => {
             format!("process {pid} belongs to another user; help: run this as that user, or as root")
@@ -214,17 +199,6 @@ fn absent(pid: Pid, places: &[Place]) -> Failure {
              or from its first call with TELEMETRY_SOCKET=on in its environment"
         ),
     })
-}
-
-/// True if a process has mapped the file, or nobody can tell: its number may belong to another by now.
-fn is_mapped(pid: u32, file: u64) -> bool {
-    if native::exists(pid).is_err_and(|error| error.kind() != ErrorKind::PermissionDenied) {
-        return false;
-    }
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
-    // Addresses, rights, offset, device, file.
-    let maps_it = |line: &str| line.split_ascii_whitespace().nth(4) == Some(&file.to_string());
-    maps.map_or(true, |maps| maps.lines().any(maps_it))
 }
 
 /// Why a process does not answer, where the system tells.

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::rings::write_ring;
 use super::{CHILD, NOBODY, Program, Sockets, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
@@ -213,18 +214,22 @@ fn root_reaches_all_users() {
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
     assert!(String::from_utf8(shown.stdout).unwrap().contains(&format!("process     {pid}")));
 
-    // Their link may point to anything.
-    std::fs::write(sockets.path("precious"), "").unwrap();
+    // Their link may point to anything: to a file of ours, and to one that even is a ring.
+    let precious = sockets.path("precious");
+    write_ring(&precious, 4_194_305);
     let link = dir.join("4194305.ring");
     let _ = std::fs::remove_file(&link);
-    symlink(sockets.path("precious"), &link).unwrap();
+    symlink(&precious, &link).unwrap();
+    let removing = ours("list --remove-dead");
+    assert!(!removing.stderr.contains("precious"), "{}", removing.stderr);
+    assert!(precious.exists());
+    chown(&precious, Some(NOBODY), Some(NOBODY)).unwrap();
     let removing = ours("list --remove-dead");
     std::fs::remove_file(&link).unwrap();
-    let theirs =
-        format!("cannot remove `{}`: it is for user {NOBODY} to remove", sockets.path("precious").display());
+    let theirs = format!("cannot remove `{}`: it is for user {NOBODY} to remove", precious.display());
     assert!(removing.stderr.contains(&theirs), "{}", removing.stderr);
     assert_eq!(removing.code, Some(1));
-    assert!(sockets.path("precious").exists());
+    assert!(precious.exists());
     program.kill();
     assert!(ours("list").code.is_some());
     assert!(socket.exists(), "theirs to remove");

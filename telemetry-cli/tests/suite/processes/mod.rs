@@ -3,6 +3,7 @@
 mod doctor;
 mod hostile;
 mod programs;
+mod rings;
 mod talk;
 
 use std::fs::Permissions;

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,12 +13,12 @@ use serde_json::Value;
 use super::{Program, Sockets, wait};
 use crate::gc_events;
 
-fn emit() {
+pub(super) fn emit() {
     gc_events::pool_init!(1_u64, 2_u64, 3_u64, 0);
     gc_events::ref_fix!(4_u64);
 }
 
-fn emitted(sockets: &Sockets, pid: u32) -> u64 {
+pub(super) fn emitted(sockets: &Sockets, pid: u32) -> u64 {
     let json = sockets.prints(&format!("control {pid} --counters --json"));
     let json: Value = serde_json::from_str(&json).unwrap();
     json["counters"]["emitted"].as_u64().unwrap()
@@ -269,66 +268,7 @@ fn forked_children_leave_the_socket_alone() {
     signal(long, libc::SIGKILL);
 }
 
-/// The ring of a killed process is shown until it is removed; those of others are left alone.
-#[test]
-fn rings_of_the_dead_are_found() {
-    let sockets = Sockets::new();
-    let pattern = sockets.path("%p.ring");
-    let setup = [("TELEMETRY_RING", pattern.to_str().unwrap()), ("TELEMETRY_CONTROL", "")];
-    let start = || {
-        let program =
-            Program::ready(&sockets, "processes::programs::rings_of_the_dead_are_found", &setup, emit);
-        sockets.prints(&format!("control {} --record all", program.pid));
-        wait("events", || emitted(&sockets, program.pid) > 100);
-        program
-    };
-    let (killed, ended, living) = (start(), start(), start());
-    let ring = |pid: u32| sockets.path(&format!("{pid}.ring"));
-    let link = |pid: u32| sockets.dir().join(format!("{pid}.ring"));
-    assert_eq!(link(killed.pid).read_link().unwrap(), ring(killed.pid));
-    let dead = killed.pid;
-    killed.kill();
-    // What it recorded for a flight recorder that nobody asked is still in its ring.
-    let other = ended.pid;
-    sockets.prints(&format!("control {other} --record --reset all"));
-    ended.end();
-    // Its number now belongs to another process, which has not mapped it.
-    std::fs::write(ring(1), "a ring").unwrap();
-    symlink(ring(1), link(std::process::id())).unwrap();
-    // One that somebody removed by hand.
-    symlink(sockets.path("nowhere"), link(dead - 1)).unwrap();
-
-    let printed = sockets.prints("list");
-    let gone = ring(dead).display().to_string();
-    assert!(
-        printed.contains(&format!(
-            "process {dead} is dead, its ring file is at `{gone}`: telemetry recover {gone}\n"
-        )),
-        "{printed}"
-    );
-    assert!(printed.contains(&format!("its ring file is at `{}`", ring(1).display())), "{printed}");
-    assert!(!printed.contains(&ring(living.pid).display().to_string()), "{printed}");
-    assert!(link(dead - 1).symlink_metadata().is_err(), "leads nowhere");
-    let help =
-        format!("telemetry: process {dead} is dead; help: `telemetry recover {gone}` reads what it left");
-    sockets.check(&format!("tail {dead}"), 2, &help);
-    let recovered = sockets.run(&format!("recover {gone} -o recovered.tel"));
-    assert_eq!(recovered.code, Some(0), "{}", recovered.stderr);
-    let printed = String::from_utf8(sockets.run("print recovered.tel").stdout).unwrap();
-    assert!(printed.lines().count() > 100, "{printed}");
-
-    let json: Value = serde_json::from_str(&sockets.prints("list --json --remove-dead")).unwrap();
-    let removed = json["dead"].as_array().unwrap().iter().filter(|dead| dead["removed"] == true);
-    assert!(removed.clone().count() >= 2, "{json}");
-    assert!(!ring(dead).exists() && !link(dead).exists() && !ring(1).exists());
-    assert!(ring(living.pid).exists() && link(living.pid).exists());
-    let living_pid = living.pid;
-    living.end();
-    assert!(!sockets.socket(living_pid).exists());
-    assert_eq!(link(living_pid).exists(), ring(living_pid).exists());
-}
-
-fn fork(body: impl FnOnce()) -> libc::pid_t {
+pub(super) fn fork(body: impl FnOnce()) -> libc::pid_t {
     // SAFETY: the child runs the body and exits, as programs do.
     unsafe {
         let child = libc::fork();
@@ -341,7 +281,7 @@ fn fork(body: impl FnOnce()) -> libc::pid_t {
     }
 }
 
-fn signal(pid: u32, signal: libc::c_int) {
+pub(super) fn signal(pid: u32, signal: libc::c_int) {
     // SAFETY: the process is a child of ours that was not waited for.
     assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
 }
