@@ -1,4 +1,4 @@
-//! What is not on the way of an event, in times of this machine: `cargo bench --bench around`.
+//! Times of operations beside the hot path, on this machine: `cargo bench --bench around`.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use common::{Goal, Row, fields, table, time};
-use telemetry::{Traceback, telemetry_event};
+use telemetry::{recorder::Traceback, telemetry_event};
 
 #[telemetry_event("tests/relations/work.toml")]
 pub mod events {}
@@ -21,7 +21,7 @@ const EVENTS: u64 = 4_000_000;
 fn main() -> std::io::Result<()> {
     let dir = tempfile::tempdir()?;
     let (stream, snapshot) = (dir.path().join("telemetry.tel"), dir.path().join("snapshot.tel"));
-    telemetry::Config::new().filename(stream).record("all").buffer(16 << 20).start();
+    telemetry::Config::new().output(stream).record("all").buffer(16 << 20).start().unwrap();
     for number in 0..EVENTS {
         let (pointer, address, size, level, _) = fields(number);
         events::alloc!(pointer, address, size, level);
@@ -31,7 +31,7 @@ fn main() -> std::io::Result<()> {
         Row::new("intern of a known string", "ns", Goal::Less),
         Row::new("intern of a new string", "ns", Goal::Less),
         Row::new("label of an address", "ns", Goal::Less),
-        Row::new("Traceback::of_all, pool of 16 MiB full", "ms", Goal::Less),
+        Row::new("Traceback::all_threads, pool of 16 MiB full", "ms", Goal::Less),
         Row::new("snapshot of the same", "ms", Goal::Less),
     ];
     let milliseconds = |since: Instant| since.elapsed().as_secs_f64() * 1e3;
@@ -39,16 +39,16 @@ fn main() -> std::io::Result<()> {
         let names: Vec<String> = (0..CALLS).map(|number| format!("name {round} {number}")).collect();
         let each = |work: &dyn Fn(usize)| time(CALLS, |n| (0..n as usize).for_each(work));
         rows[0].add(each(&|_| _ = black_box(telemetry::intern!("nursery"))), 1.0);
-        // New ones first: the second time they are known.
+        // New strings first: the second time they are known.
         rows[2].add(each(&|at| _ = black_box(telemetry::intern(&names[at]))), 1.0);
         rows[1].add(each(&|at| _ = black_box(telemetry::intern(&names[at]))), 1.0);
         let label = telemetry::intern!("nursery");
         rows[3].add(each(&|at| telemetry::label(0x1000 + 64 * at as u64, label)), 1.0);
         let since = Instant::now();
-        black_box(Traceback::of_all(20).to_string());
+        black_box(Traceback::all_threads(20).to_string());
         rows[4].add(milliseconds(since), 1.0);
         let since = Instant::now();
-        telemetry::snapshot(&snapshot)?;
+        telemetry::recorder::snapshot(&snapshot)?;
         rows[5].add(milliseconds(since), 1.0);
     }
     table(rows);

@@ -1,6 +1,6 @@
-//! What the framework costs at compile time: `cargo bench --bench compile`.
+//! The cost at compile time: `cargo bench --bench compile`.
 //!
-//! Builds real crates with the cargo that runs this, in a temporary directory.
+//! Builds real crates in a temporary directory, with the cargo that runs this benchmark.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -21,9 +21,9 @@ fn main() -> std::io::Result<()> {
         row("cold release build of runtime and derive", Goal::AtMost(30.0)),
         row("check of a crate with one event", Goal::Less),
         row("check of a crate with 1,000 events", Goal::Less),
-        row("what 1,000 events add", Goal::AtMost(2.0)),
-        row("the same crate with a lock", Goal::Less),
-        row("what the lock adds", Goal::AtMost(0.1)),
+        row("added by 1,000 events", Goal::AtMost(2.0)),
+        row("the same crate with a lock file", Goal::Less),
+        row("added by the lock file", Goal::AtMost(0.1)),
     ];
     for _ in 0..ROUNDS {
         let dir = tempfile::tempdir()?;
@@ -41,7 +41,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Seconds that a command takes; not a number if it fails.
+/// Seconds that a command takes; NaN if it fails.
 fn seconds(command: &mut Command) -> f64 {
     let start = Instant::now();
     let done = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -59,8 +59,8 @@ fn cold(dir: &Path) -> f64 {
     seconds(cargo(dir).args(["build", "--release", "--offline"]).args(packages))
 }
 
-/// A crate with so many events of four parameters, each emitted three times, checked after all else is;
-/// with the lock of its relation, if that is wanted.
+/// Seconds to check a crate whose dependencies are already checked. It has `events` events of four
+/// parameters, each emitted three times; if `locked`, with a lock file.
 fn check(dir: &Path, events: u32, locked: bool) -> std::io::Result<f64> {
     let package = dir.join(format!("events-{events}"));
     std::fs::create_dir_all(package.join("src"))?;
@@ -84,13 +84,13 @@ fn check(dir: &Path, events: u32, locked: bool) -> std::io::Result<f64> {
     source += "}\n";
     let manifest = format!(
         "[package]\nname = \"events-{events}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
-         [dependencies]\ntelemetry = {{ path = {:?} }}\n[workspace]\n",
+         [dependencies]\ntelemetry-events = {{ path = {:?} }}\n[workspace]\n",
         env!("CARGO_MANIFEST_DIR")
     );
     std::fs::write(package.join("Cargo.toml"), manifest)?;
     let lock = package.join("events.lock");
     if locked {
-        let registry = telemetry_schema::parse(&relation).expect("a valid relation");
+        let registry = telemetry_schema::parse(&relation).expect("a valid registry");
         std::fs::write(lock, telemetry_schema::version::Lock::of(&registry, None).to_text())?;
     } else if lock.exists() {
         std::fs::remove_file(lock)?;
@@ -100,7 +100,7 @@ fn check(dir: &Path, events: u32, locked: bool) -> std::io::Result<f64> {
     std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"), package.join("Cargo.lock"))?;
     let run = || seconds(cargo(dir).args(["check", "--offline"]).current_dir(&package));
     run();
-    // Everything else is built now; only this crate is checked again.
+    // All dependencies are checked now; the next run checks only this crate.
     std::fs::write(package.join("src/main.rs"), source + "// again\n")?;
     Ok(run())
 }

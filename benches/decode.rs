@@ -1,7 +1,7 @@
-//! How fast a stream is read, and in how much memory: `cargo bench --bench decode`.
+//! Speed and memory of reading a stream: `cargo bench --bench decode`.
 //!
-//! The stream is made by the runtime in a process of its own, of work W. The command is built by the
-//! cargo that runs this and measured as a whole process.
+//! The runtime writes the stream of events W in a process of its own. The cargo that runs this
+//! benchmark builds the command, which is measured as a whole process.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -13,18 +13,18 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use common::{Goal, Row, fields, table};
-use telemetry::decode::{Order, Reader, Value};
+use telemetry::decode::{Order, Reader, Result, Value};
 use telemetry::telemetry_event;
 
 #[telemetry_event("tests/relations/work.toml", decode)]
 pub mod events {}
 
 const EVENTS: u64 = 10_000_000;
-/// Events of a stream of a gigabyte.
+/// Number of events in a stream of a gigabyte.
 const MANY: u64 = 120_000_000;
 const ROUNDS: usize = 5;
 
-fn main() -> io::Result<()> {
+fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().collect();
     if let Some(at) = args.iter().position(|arg| arg == "--emit") {
         emit(&args[at + 1], args[at + 2].parse().unwrap_or(EVENTS));
@@ -38,8 +38,8 @@ fn main() -> io::Result<()> {
     let mut rows = vec![
         row("typed decoding of W", Goal::AtLeast(80.0)),
         row("generic decoding of W", Goal::AtLeast(40.0)),
-        row("generic decoding of W, every value looked at", Goal::More),
-        row("the same, by time", Goal::More),
+        row("generic decoding of W, every value read", Goal::More),
+        row("the same, in time order", Goal::More),
     ];
     rows.extend(COMMANDS.map(|(args, goal)| row(args, goal)));
     let bytes = std::fs::read(&file)?;
@@ -61,11 +61,11 @@ fn main() -> io::Result<()> {
     row.add(peak(&command, &big)?, 1.0);
     rows.push(row);
     table(rows);
-    println!("\nthe last stream has {len} bytes");
+    println!("\nThe last stream has {len} bytes.");
     Ok(())
 }
 
-/// The command as a whole process: arguments, and events a second.
+/// Arguments of the command, and the goal in millions of events per second.
 const COMMANDS: [(&str, Goal); 6] = [
     ("cnv", Goal::AtLeast(8.0)),
     ("txt", Goal::AtLeast(4.0)),
@@ -75,12 +75,12 @@ const COMMANDS: [(&str, Goal); 6] = [
     ("stats", Goal::More),
 ];
 
-/// Millions a second.
+/// Millions of events per second.
 fn rate(start: Instant, events: u64) -> f64 {
     events as f64 / start.elapsed().as_secs_f64() / 1e6
 }
 
-fn typed(bytes: &[u8]) -> io::Result<f64> {
+fn typed(bytes: &[u8]) -> Result<f64> {
     let start = Instant::now();
     let (mut count, mut sum) = (0, 0_u64);
     let mut events = Reader::from_slice(bytes).order(Order::Stream).typed::<events::Decoder>()?;
@@ -94,7 +94,7 @@ fn typed(bytes: &[u8]) -> io::Result<f64> {
     Ok(rate(start, count))
 }
 
-fn generic(bytes: &[u8], order: Order, values: bool) -> io::Result<f64> {
+fn generic(bytes: &[u8], order: Order, values: bool) -> Result<f64> {
     let start = Instant::now();
     let (mut count, mut sum, mut ticks) = (0, 0_u64, 0_u64);
     let mut events = Reader::from_slice(bytes).order(order).events()?;
@@ -114,7 +114,7 @@ fn generic(bytes: &[u8], order: Order, values: bool) -> io::Result<f64> {
     Ok(rate(start, count))
 }
 
-/// What the decoders must find.
+/// The checksum that the decoders must compute.
 fn checksum() -> u64 {
     static SUM: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     *SUM.get_or_init(|| {
@@ -125,7 +125,7 @@ fn checksum() -> u64 {
     })
 }
 
-/// A whole process of the command, its output thrown away.
+/// Runs the command as a process, and discards its output.
 fn run(command: &Path, args: &str, file: &Path) -> io::Result<f64> {
     let start = Instant::now();
     let status = Command::new(command)
@@ -138,7 +138,7 @@ fn run(command: &Path, args: &str, file: &Path) -> io::Result<f64> {
     Ok(rate(start, EVENTS))
 }
 
-/// Peak resident memory of `print`, in megabytes, as the shell's parent sees it.
+/// Peak resident memory of `print` in megabytes, polled from `/proc`.
 fn peak(command: &Path, file: &Path) -> io::Result<f64> {
     let status =
         Command::new(command).arg("print").arg(file).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -173,17 +173,17 @@ fn build_command() -> io::Result<PathBuf> {
     executables.next_back().map(PathBuf::from).ok_or_else(|| io::Error::other("cargo built no command"))
 }
 
-/// A stream of so many events of work W.
+/// Writes a stream of `events` events W.
 fn make(file: &Path, events: u64) -> io::Result<()> {
     let this = std::env::current_exe()?;
     let status = Command::new(this).arg("--emit").arg(file).arg(events.to_string()).status()?;
-    assert!(status.success(), "the stream could not be made");
+    assert!(status.success(), "the stream could not be written");
     Ok(())
 }
 
-/// The child of `make`. Waits for the drain now and then, so that nothing is lost.
+/// The child process of `make`. Flushes now and then, so that nothing is lost.
 fn emit(file: &str, events: u64) {
-    telemetry::Config::new().filename(file).control("all").buffer(64 << 20).start();
+    telemetry::Config::new().output(file).control("all").buffer(64 << 20).start().unwrap();
     for i in 0..events {
         let (pointer, address, size, level, _) = fields(i);
         events::alloc!(pointer, address, size, level);
@@ -192,5 +192,5 @@ fn emit(file: &str, events: u64) {
         }
     }
     telemetry::flush();
-    assert_eq!(telemetry::counters().written, events, "events were lost");
+    assert_eq!(telemetry::counters::total().written, events, "events were lost");
 }

@@ -1,7 +1,7 @@
-//! What messages cost: `cargo bench --bench messages`.
+//! The cost of messages: `cargo bench --bench messages`.
 //!
-//! Ratios to the floor F, all in one run, as in `record`. A pair is two events and two messages; what is told of it is
-//! what the messages cost over the same events without.
+//! Ratios to the floor F, taken within one run, as in `record`. A pair is two events and two
+//! messages. Its figures are the cost beyond the same events without messages.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -10,7 +10,10 @@ mod common;
 use std::hint::black_box;
 
 use common::{Goal, Row, fields, floor, table, time};
-use telemetry::{Posted, message_memory, telemetry_event};
+use telemetry::{
+    messages::{Posted, memory_used},
+    telemetry_event,
+};
 
 #[telemetry_event("tests/relations/heard.toml")]
 pub mod heard {}
@@ -24,10 +27,10 @@ const ROUNDS: usize = 9;
 
 fn main() {
     let null = if cfg!(unix) { "/dev/null" } else { "NUL" };
-    telemetry::Config::new().filename(null).buffer(1 << 20).start();
+    telemetry::Config::new().output(null).buffer(1 << 20).start().unwrap();
     let mut rows = [
         ("F", "ns", Goal::Less),
-        ("a pair posted, over its events recorded", "F", Goal::AtMost(13.6)),
+        ("a pair posted, beyond its events recorded", "F", Goal::AtMost(13.6)),
         ("a pair posted, its events off", "F", Goal::AtMost(13.6)),
         ("a pair neither posted nor recorded", "F", Goal::Less),
         ("a message fetched", "F", Goal::AtMost(4.5)),
@@ -64,7 +67,10 @@ fn main() {
     }
     let sizes = [size_of::<Posted<begin::Gc>>(), size_of::<Posted<end::Gc>>()];
     table(rows.into());
-    println!("\nA begin has {} bytes, an end {}: what both events say, and a time.", sizes[0], sizes[1]);
+    println!(
+        "\nA begin has {} bytes, an end {}: the values of their events, and a time.",
+        sizes[0], sizes[1]
+    );
     assert_eq!(Gc::dropped(), 0);
 }
 
@@ -81,20 +87,20 @@ fn post(pairs: u64) {
     }
 }
 
-/// Bytes of many queued messages, of their own size: what is mapped for them, and what is resident.
+/// Memory of queued messages relative to their own size: mapped and resident.
 fn memory() -> (f64, f64) {
     let before = resident();
     Gc::enable();
     post(QUEUED / 2);
     assert_eq!(Gc::queued(), QUEUED);
     let own = QUEUED / 2 * (size_of::<Posted<begin::Gc>>() + size_of::<Posted<end::Gc>>()) as u64;
-    let (held, grown) = (message_memory(), resident().saturating_sub(before));
+    let (held, grown) = (memory_used(), resident().saturating_sub(before));
     Gc::disable();
-    assert_eq!(message_memory(), 0);
+    assert_eq!(memory_used(), 0);
     (held as f64 / own as f64, grown as f64 / own as f64)
 }
 
-/// Bytes of this process in memory; 0 where nobody tells.
+/// Resident bytes of this process; 0 where the system does not report them.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

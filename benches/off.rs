@@ -1,19 +1,19 @@
-//! What events that are off cost a real program: `cargo bench --bench off`.
+//! The cost of events that are off, in a real program: `cargo bench --bench off`.
 //!
-//! Each build of a program has its loops at other places in memory, and that alone changes its time by more than the
-//! test of a bit does. So `gcbench` is linked several times with its functions in random orders, with everything
-//! compiled out and with everything off, and the means are compared.
+//! Every build places loops at other addresses, and that alone changes the time of a program by
+//! more than the test of a bit. So `gcbench` is linked several times with its functions in random
+//! order, both with all events compiled out and with all events off. The means are compared.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Orders of the functions, and runs of each.
+/// Number of function orders, and number of runs of each.
 const LAYOUTS: usize = 16;
 const ROUNDS: usize = 11;
 
-/// What is compared with what is compiled out.
+/// The varieties that are compared; `rash` is the base.
 const VARIETIES: [&str; 3] = ["rash", "hot", "cool"];
 
 fn main() {
@@ -22,14 +22,15 @@ fn main() {
     for variety in VARIETIES {
         match build(&target, variety) {
             Ok(layouts) => programs.extend(layouts),
-            Err(why) => return println!("SKIPPED: cannot link functions in another order: {why}"),
+            Err(why) => return println!("SKIPPED: cannot link functions in random order: {why}"),
         }
     }
-    // The least of several: what else the machine does only adds.
+    // The minimum of several runs: other load on the machine only adds time.
     let mut best = vec![f64::INFINITY; programs.len()];
     for round in 0..ROUNDS {
         for at in 0..programs.len() {
-            // Layout by layout all varieties, so that slow moments are everybody's; in turn from either end.
+            // Run all varieties of a layout in turn, so that slow phases affect all of them;
+            // alternate the order.
             let (layout, variety) = (at / VARIETIES.len(), at % VARIETIES.len());
             let variety = if round % 2 == 0 { variety } else { VARIETIES.len() - 1 - variety };
             let at = variety * LAYOUTS + layout;
@@ -44,45 +45,47 @@ fn main() {
             (spread(times).powi(2) + spread(&best[..LAYOUTS]).powi(2)).sqrt() / (LAYOUTS as f64).sqrt();
         println!("{variety:<12} {:>7.4} s {:>9.3}   {}", mean(times), mean(times) / base, ratios.join(" "));
         if *variety != "rash" {
-            println!("{:<12} {:>9} {:>9.3}   the standard error of that", "", "+-", error / base);
+            println!("{:<12} {:>9} {:>9.3}   standard error of the ratio", "", "+-", error / base);
         }
     }
-    println!("one layout to another, of rash: +-{:.1} %", 100.0 * spread(&best[..LAYOUTS]) / base);
+    println!("layouts of rash differ by +-{:.1} %", 100.0 * spread(&best[..LAYOUTS]) / base);
 }
 
-/// The directory of what is built.
+/// The target directory of the builds.
 fn target() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     std::path::absolute(target.join("off")).unwrap_or(target)
 }
 
-/// Builds `gcbench`, and links it several times, each with its functions in another order.
+/// Builds `gcbench`, and links it several times, each time with its functions in another order.
 fn build(target: &Path, variety: &str) -> Result<Vec<PathBuf>, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "--release", "--example", "gcbench", "--target-dir"]);
     cargo.arg(target.join(variety)).current_dir(env!("CARGO_MANIFEST_DIR")).env("TELEMETRY_VARIETY", variety);
-    // What is linked stays, and the command that links it is told. Cargo tells it once for the same options.
+    // Keep the object files and print the link command. Cargo prints it only if the options are
+    // new.
     let once = format!("run_{}", std::process::id());
-    let told = said(cargo.args(["--", "-C", "save-temps", "--print", "link-args", "--cfg", &once]))?;
-    let link = told.lines().find(|line| line.contains("-o")).ok_or("the compiler tells no command")?;
+    let printed = stdout_of(cargo.args(["--", "-C", "save-temps", "--print", "link-args", "--cfg", &once]))?;
+    let link =
+        printed.lines().find(|line| line.contains("-o")).ok_or("the compiler printed no link command")?;
     let layouts = (1..=LAYOUTS).map(|layout| {
         let program = target.join(format!("gcbench-{variety}-{layout}"));
         let order = format!("-Wl,--shuffle-sections=.text*={layout}");
         let command = format!("{link} '{order}' -o '{}'", program.display());
-        said(Command::new("sh").args(["-c", &command])).map(|_| program)
+        stdout_of(Command::new("sh").args(["-c", &command])).map(|_| program)
     });
     layouts.collect()
 }
 
-/// What a command that succeeds prints.
-fn said(command: &mut Command) -> Result<String, String> {
+/// Standard output of a command that succeeds.
+fn stdout_of(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let [stdout, stderr] =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     if output.status.success() { Ok(stdout) } else { Err(stderr) }
 }
 
-/// Seconds of processor time that a run takes, with everything off.
+/// Seconds of processor time of a run with all events off.
 fn run(program: &Path) -> f64 {
     let before = children();
     let ran = Command::new(program)
@@ -104,7 +107,7 @@ fn spread(times: &[f64]) -> f64 {
     (squares / (times.len() - 1) as f64).sqrt()
 }
 
-/// User time of all processes that have ended, in seconds.
+/// User time of all ended child processes, in seconds.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 fn children() -> f64 {

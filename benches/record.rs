@@ -1,7 +1,7 @@
-//! What an event costs, as a ratio to the floor F, all in one run: `cargo bench --bench record`.
+//! The cost of an event as a ratio to the floor F: `cargo bench --bench record`.
 //!
-//! Absolute times differ from machine to machine and from hour to hour. Every round measures the
-//! floor and each work once, and a ratio is taken inside its round.
+//! Absolute times differ between machines and between hours. So every round measures the floor and
+//! each workload once, and takes the ratios within the round.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -32,8 +32,8 @@ fn main() {
         return resident_child();
     }
     let null = if cfg!(unix) { "/dev/null" } else { "NUL" };
-    // Small enough for its blocks to stay in the cache, as the floor's buffer does.
-    telemetry::Config::new().filename(null).buffer(1 << 20).start();
+    // Small enough that its blocks stay in the cache, like the floor's buffer.
+    telemetry::Config::new().output(null).buffer(1 << 20).start().unwrap();
     let mut rows = rows();
     for _ in 0..ROUNDS {
         let base = time(EVENTS, floor());
@@ -68,7 +68,7 @@ fn rows() -> Vec<Row> {
     vec![
         Row::new("floor F", "ns", Goal::Less),
         Row::new("W recorded", "F", Goal::AtMost(1.25)),
-        Row::new("W recorded, and output to nothing", "F", Goal::Less),
+        Row::new("W recorded, and output to /dev/null", "F", Goal::Less),
         Row::new("W recorded, inherited clock", "F", Goal::AtMost(0.7)),
         Row::new("W and a 16-byte string, recorded", "F", Goal::AtMost(1.6)),
         Row::new("W off at run time", "F", Goal::Less),
@@ -82,12 +82,12 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// W recorded, into memory.
+/// W recorded in memory.
 fn recorded() -> f64 {
     recording(emit)
 }
 
-/// W recorded and output, for which a thread of the runtime takes the blocks at the same time.
+/// W recorded and output: a thread of the runtime takes the blocks at the same time.
 fn output() -> f64 {
     telemetry::set("all");
     let each = recorded();
@@ -95,10 +95,11 @@ fn output() -> f64 {
     each
 }
 
-/// Events of each thread that is compared with others: few enough that the threads are as undisturbed as each other.
+/// Events of a thread in a comparison of threads: few enough that all are equally undisturbed.
 const SHARE: u64 = 300_000;
 
-/// How many times as long each of two threads takes as one alone. What the floor does beside it is the machine's.
+/// Time of each of two threads as a multiple of that of one thread. The same for the floor shows
+/// the share of the machine.
 fn two_threads(work: impl Fn(u64) + Sync) -> f64 {
     telemetry::set("all");
     let ratio = of_another(EVENTS / SHARE, || on_threads(1, &work), || on_threads(2, &work));
@@ -106,7 +107,7 @@ fn two_threads(work: impl Fn(u64) + Sync) -> f64 {
     ratio
 }
 
-/// Some threads at once: the mean of their times, of all events, as both run only then.
+/// Mean time of threads that run at once.
 fn on_threads(threads: u64, work: &(impl Fn(u64) + Sync)) -> f64 {
     let times = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(|| time(SHARE, work))).collect();
@@ -115,7 +116,7 @@ fn on_threads(threads: u64, work: &(impl Fn(u64) + Sync)) -> f64 {
     times / threads as f64
 }
 
-/// So many W.
+/// Emits `n` events W.
 fn emit(n: u64) {
     for i in 0..n {
         let (pointer, address, size, level, _) = fields(i);
@@ -141,11 +142,11 @@ fn named() -> f64 {
     })
 }
 
-/// What an event takes, of the floor, while all are recorded.
+/// The time of an event while all are recorded, as a multiple of the floor.
 fn recording(work: impl Fn(u64)) -> f64 {
-    telemetry::set_record("all");
+    telemetry::recorder::set("all");
     let each = of_floor(EVENTS, work);
-    telemetry::reset_record("all");
+    telemetry::recorder::reset("all");
     each
 }
 
@@ -153,7 +154,7 @@ fn off() -> f64 {
     of_floor(EVENTS, emit)
 }
 
-/// W in a process of its own, to a file: bytes an event, CPU nanoseconds an event, percent lost.
+/// W in a process of its own, to a file: bytes per event, CPU nanoseconds per event, percent lost.
 fn disk() -> (f64, f64, f64) {
     let file = std::env::temp_dir().join(format!("telemetry-bench-{}.tel", std::process::id()));
     let Ok(this) = std::env::current_exe() else { return (f64::NAN, f64::NAN, f64::NAN) };
@@ -165,19 +166,19 @@ fn disk() -> (f64, f64, f64) {
     (next(), next(), next())
 }
 
-/// The child of `disk`.
+/// The child process of `disk`.
 fn to_file(path: &str, n: u64) {
-    telemetry::Config::new().filename(path).control("all").start();
+    telemetry::Config::new().output(path).control("all").start().unwrap();
     let before = cpu_ns();
     emit(n);
     telemetry::flush();
     let cpu = cpu_ns() - before;
-    let written = telemetry::counters().written as f64;
+    let written = telemetry::counters::total().written as f64;
     let bytes = std::fs::metadata(path).map_or(f64::NAN, |metadata| metadata.len() as f64);
     println!("{} {} {}", bytes / written, cpu / n as f64, 100.0 * (n as f64 - written) / n as f64);
 }
 
-/// The median time of a thread's first event, of 100 threads.
+/// Median time of the first event of a thread, over 100 threads.
 fn first_event() -> f64 {
     telemetry::set("all");
     let first = || {
@@ -192,8 +193,8 @@ fn first_event() -> f64 {
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// KiB that a process with its whole pool in use takes beyond the pool, where the kernel says: the more of
-/// what it takes if the flight recorder has the pool, and if blocks wait for a sink.
+/// Memory beyond the pool, in KiB, of a process that uses its whole pool, as the kernel reports it.
+/// The maximum of two cases: the flight recorder has the pool, or blocks wait for a sink.
 fn resident() -> f64 {
     let Ok(this) = std::env::current_exe() else { return f64::NAN };
     let measure = |mask| {
@@ -207,13 +208,13 @@ fn resident() -> f64 {
     ["TELEMETRY_RECORD", "TELEMETRY_CONTROL"].into_iter().map(measure).fold(f64::NAN, f64::max)
 }
 
-/// A sink that takes nothing before the pool is dry, and then everything.
+/// A sink that takes nothing until the pool is full, and then everything.
 struct Late;
 
 static DRY: AtomicBool = AtomicBool::new(false);
 
-impl telemetry::Sink for Late {
-    fn write(&mut self, _: &telemetry::Blocks<'_>) -> std::io::Result<()> {
+impl telemetry::sinks::Sink for Late {
+    fn write(&mut self, _: &telemetry::sinks::Batch<'_>) -> std::io::Result<()> {
         while !DRY.load(Ordering::Relaxed) {
             std::thread::yield_now();
         }
@@ -221,17 +222,17 @@ impl telemetry::Sink for Late {
     }
 }
 
-/// The child of `resident`.
+/// The child process of `resident`.
 fn resident_child() {
     let anonymous = || -> Option<f64> {
         let text = std::fs::read_to_string("/proc/self/smaps_rollup").ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:"))?;
         line.trim().trim_end_matches(" kB").parse().ok()
     };
-    // What the measurement itself needs is there already.
+    // The first call touches the memory that the measurement itself needs.
     anonymous();
     let before = anonymous();
-    telemetry::Config::new().sink(Late).start();
+    telemetry::Config::new().sink(Late).start().unwrap();
     emit(EVENTS);
     DRY.store(true, Ordering::Relaxed);
     telemetry::flush();
@@ -258,7 +259,7 @@ fn cpu_ns() -> f64 {
     f64::NAN
 }
 
-/// Counts instructions by running this program again under callgrind.
+/// Counts instructions: runs this program again under callgrind.
 fn instructions() {
     let Ok(this) = std::env::current_exe() else { return };
     let count = |work: &str, n: u64| -> Option<f64> {
@@ -278,7 +279,7 @@ fn instructions() {
     };
     println!();
     for (work, what) in [
-        ("loop", "the loop alone"),
+        ("loop", "loop alone"),
         ("floor", "floor F"),
         ("off", "W off at run time"),
         ("w", "W recorded"),
@@ -289,21 +290,21 @@ fn instructions() {
             (Some(few), Some(many)) => {
                 println!("{what:<44} {:>9.1} instructions", (many - few) / 200_000.0);
             }
-            _ => return println!("instructions are not counted: valgrind is not installed"),
+            _ => return println!("instructions are not counted: valgrind failed or is not installed"),
         }
     }
 }
 
-/// The child of `instructions`.
+/// The child process of `instructions`.
 fn counted(work: &str, n: u64) {
-    telemetry::Config::new().filename("/dev/null").start();
+    telemetry::Config::new().output("/dev/null").start().unwrap();
     if work != "off" {
         telemetry::set("all");
     }
     telemetry_hot_loop(work, n);
 }
 
-/// Not inlined: instructions are counted inside of it.
+/// Not inlined: callgrind counts the instructions inside this function.
 #[inline(never)]
 fn telemetry_hot_loop(work: &str, n: u64) {
     match work {

@@ -1,7 +1,7 @@
-//! A program that watches its own heap: the allocator posts messages, whatever thread it is in, and a thread that
-//! listens has the workers give back what they can do without.
+//! A program that watches its own heap. The allocator posts messages on any thread; a listening
+//! thread then makes the workers free memory that they do not need.
 //!
-//! The allocator emits with its counters half changed, in the middle of any code. Nothing that it posts allocates.
+//! The allocator may be called in the middle of any code, so posting must not allocate.
 
 #![allow(unsafe_code, clippy::print_stdout)]
 
@@ -16,7 +16,7 @@ pub mod events {}
 
 use events::messages::{Trim, Watermark};
 
-/// The system's allocator, which says when what is in use comes to another MiB.
+/// The system's allocator. Posts a message when the bytes in use cross a multiple of [`STEP`].
 struct Watched;
 
 #[global_allocator]
@@ -25,13 +25,13 @@ static HEAP: Watched = Watched;
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of a step.
+/// Bytes between two watermarks.
 const STEP: usize = 1 << 20;
-/// Where the listener has the workers trim.
+/// Bytes in use at which the listener makes the workers trim.
 const LIMIT: usize = 24 << 20;
 const WORKERS: u32 = 3;
 
-// SAFETY: what the system's allocator gives and takes is passed on.
+// SAFETY: every call is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let before = LIVE.fetch_add(layout.size(), Ordering::Relaxed);
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Watched {
         if before / STEP != live / STEP {
             events::watermark!(live, true);
         }
-        // SAFETY: the caller's promises are those that the system's allocator wants.
+        // SAFETY: the caller keeps the contract, which is that of the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
@@ -56,12 +56,12 @@ unsafe impl GlobalAlloc for Watched {
 }
 
 fn main() {
-    // Messages need no stream; whoever wants one sets TELEMETRY_CONTROL.
+    // Messages need no stream. Set TELEMETRY_CONTROL to write one.
     let alone = run(false);
     let watched = run(true);
     println!("peak without a listener {:>4} MiB, with one {:>4} MiB", alone.peak >> 20, watched.peak >> 20);
     println!(
-        "heard {} watermarks, and {} trims of {} MiB",
+        "received {} watermarks, and {} trims of {} MiB",
         watched.marks,
         watched.trims,
         watched.freed >> 20
@@ -69,7 +69,7 @@ fn main() {
     println!("dropped {} and {}", Watermark::dropped(), Trim::dropped());
 }
 
-/// What was heard of a run.
+/// What the listener received during a run.
 #[derive(Default)]
 struct Heard {
     peak: usize,
@@ -78,7 +78,7 @@ struct Heard {
     freed: u64,
 }
 
-/// Has the workers fill their caches, perhaps with somebody who listens.
+/// Lets the workers fill their caches, with or without a listener.
 fn run(listens: bool) -> Heard {
     let (over, trim) = (AtomicBool::new(false), [const { AtomicBool::new(false) }; WORKERS as usize]);
     let mut heard = Heard::default();
@@ -111,15 +111,15 @@ fn work(number: u32, trim: &[AtomicBool]) {
             let freed: usize = cache.drain(..).map(|block| block.capacity()).sum();
             events::trim_end!(number, freed);
         }
-        // What a worker would do meanwhile.
+        // Stands for the worker's real work.
         std::thread::sleep(Duration::from_micros(20));
     }
 }
 
-/// Hears the messages of both sorts, as they come.
+/// Receives both messages as they come.
 fn listen(over: &AtomicBool, trim: &[AtomicBool], heard: &mut Heard) {
     loop {
-        // Before the queues are found empty.
+        // Read before the queues are checked: nothing is posted after both are found empty.
         let was_over = over.load(Ordering::Acquire);
         let mark = Watermark::wait(if was_over { Duration::ZERO } else { Duration::from_millis(10) });
         if let Some(mark) = &mark {

@@ -1,12 +1,12 @@
-//! Every allocation of a program, recorded by its global allocator, for `telemetry replay`.
+//! Records every allocation of a program in its global allocator, for `telemetry replay`.
 //!
 //! ```sh
 //! TELEMETRY_CONTROL=all TELEMETRY_FILENAME=alloc.tel cargo run --release --example alloc_trace
 //! telemetry replay --compare alloc.tel
 //! ```
 //!
-//! With `TELEMETRY_CONTROL` in its environment a program is recorded from its first allocation on, which is
-//! before `main`.
+//! With `TELEMETRY_CONTROL` in its environment, a program records from its first allocation on,
+//! which happens before `main`.
 
 #[path = "alloc_trace/tracing.rs"]
 mod tracing;
@@ -26,18 +26,18 @@ static ALLOCATOR: Tracing = Tracing::new();
 
 fn main() {
     let words = work::work(2, 2_000);
-    // What comes behind is not recorded: so the account is exact.
+    // Allocations after this are not recorded, so that the counts are exact.
     telemetry::reset("all");
     telemetry::flush();
-    let counters = telemetry::counters();
-    let lost = counters.lost_pool + counters.lost_nested + counters.lost_sink;
+    let counters = telemetry::counters::total();
+    let lost = counters.lost_pool + counters.lost_reentrant + counters.lost_sink;
     let _ = writeln!(
         std::io::stdout(),
-        "{words} words; {} events written, {lost} lost; {} bytes asked for",
+        "{words} words; {} events written, {lost} lost; {} bytes requested",
         counters.written,
         ALLOCATOR.asked_bytes()
     );
     if counters.emitted() == 0 {
-        eprintln!("alloc_trace: nothing is on; help: TELEMETRY_CONTROL=all records every allocation");
+        eprintln!("alloc_trace: no event is on; help: TELEMETRY_CONTROL=all records every allocation");
     }
 }

@@ -1,7 +1,7 @@
-//! GCBench on a small generational collector that tells what it does.
+//! GCBench on a small generational collector that emits events.
 //!
 //! The collector (`gcbench/gc`) and the benchmark (`gcbench/workload.rs`) emit the events of
-//! `events.toml`; the stream they leave is then read again, and summed up on one screen.
+//! `events.toml`. The program then reads its own stream and summarizes it on one screen.
 
 #[path = "gcbench/counts.rs"]
 mod counts;
@@ -27,6 +27,7 @@ use history::History;
 use listen::Heard;
 use options::Command;
 use report::{grouped, mega};
+use telemetry::decode::{self, Error};
 use telemetry::{Config, VARIETY, Variety, telemetry_event};
 use workload::{Outcome, Settings};
 
@@ -37,15 +38,17 @@ fn main() -> ExitCode {
     let (settings, draws) = match options::parse(std::env::args().skip(1)) {
         Ok(Command::Run(settings)) => (settings, false),
         Ok(Command::RunWithProgress(settings)) => (settings, true),
-        Ok(Command::Help) => return exit(io::stdout().write_all(options::HELP.as_bytes())),
+        Ok(Command::Help) => {
+            return exit(io::stdout().write_all(options::HELP.as_bytes()).map_err(Into::into));
+        }
         Err(wrong) => {
             eprintln!("gcbench: {wrong}\nhelp: `--help` lists the options");
             return ExitCode::from(2);
         }
     };
-    // Whoever runs the program has the last word: this is for what the environment does not say. The
-    // buffer is for the moments when the threads keep the drain from the processors.
-    Config::new().filename("gcbench.tel").control("all").buffer(64 << 20).start();
+    // Defaults: the environment overrides them. The buffer is large enough for the times when the
+    // benchmark's threads take all processors from the drain.
+    Config::new().output("gcbench.tel").control("all").buffer(64 << 20).start().unwrap();
     let (result, heard) = listen::during(&settings, draws, || workload::run(&settings));
     let outcome = match result {
         Ok(outcome) => outcome,
@@ -59,21 +62,22 @@ fn main() -> ExitCode {
         Some(heard) => print_heard(&mut out, heard),
         None => Ok(()),
     });
-    exit(run.and_then(|()| print_stream(&mut out, &outcome)))
+    exit(run.map_err(Into::into).and_then(|()| print_stream(&mut out, &outcome)))
 }
 
-/// The end. That nobody reads what is printed is no error.
-fn exit(result: io::Result<()>) -> ExitCode {
+/// Maps the result to an exit code. A closed pipe is not an error.
+fn exit(result: decode::Result<()>) -> ExitCode {
     match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Error::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
             eprintln!("gcbench: {error}");
             ExitCode::FAILURE
         }
-        _ => ExitCode::SUCCESS,
     }
 }
 
-/// What the benchmark itself can tell.
+/// The benchmark's own results.
 fn print_run(out: &mut impl Write, settings: &Settings, outcome: &Outcome) -> io::Result<()> {
     let Settings { threads, depth, scale, nursery, .. } = settings;
     let nursery = nursery >> 10;
@@ -89,30 +93,30 @@ fn print_run(out: &mut impl Write, settings: &Settings, outcome: &Outcome) -> io
     )
 }
 
-/// What the program heard of its collector, and what came of it.
+/// The messages received from the collector, and their effect.
 fn print_heard(out: &mut impl Write, heard: &Heard) -> io::Result<()> {
     let Heard { messages, dropped, nursery, survived } = heard;
-    writeln!(out, "heard    {} messages of the collector, {dropped} dropped", grouped(*messages))?;
+    writeln!(out, "received {} messages of the collector, {dropped} dropped", grouped(*messages))?;
     let [first, last] = [0, 1].map(|at| format!("{} KiB, {:.1} %", nursery[at] >> 10, 100.0 * survived[at]));
-    writeln!(out, "nursery  and what survives in it: {first} at first, {last} in the end")
+    writeln!(out, "nursery  and what survives in it: first {first}, last {last}")
 }
 
-/// What the stream tells.
-fn print_stream(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+/// A summary of the stream.
+fn print_stream(out: &mut impl Write, outcome: &Outcome) -> decode::Result<()> {
     telemetry::flush();
-    let (path, counters) = (telemetry::filename(), telemetry::counters());
-    let lost = counters.lost_pool + counters.lost_nested + counters.lost_sink;
+    let (path, counters) = (telemetry::sinks::output(), telemetry::counters::total());
+    let lost = counters.lost_pool + counters.lost_reentrant + counters.lost_sink;
     if counters.written + lost == 0 {
         let why = match VARIETY {
             Variety::Cool => "no event is on; TELEMETRY_CONTROL=all switches all of them on",
-            Variety::Hot | Variety::Rash => "no event is on, or all that are on are compiled out",
+            _ => "no event is on, or all that are on are compiled out",
         };
-        return writeln!(out, "stream   none: {why}");
+        return Ok(writeln!(out, "stream   none: {why}")?);
     }
-    // A pipe, a device and what a socket took cannot be read again.
+    // A pipe, a device or a socket cannot be read again.
     if !path.is_file() {
         let written = grouped(counters.written);
-        return writeln!(out, "stream   {}: {written} events; {} lost", path.display(), grouped(lost));
+        return Ok(writeln!(out, "stream   {}: {written} events; {} lost", path.display(), grouped(lost))?);
     }
     let start = Instant::now();
     let (counts, history) = (Counts::read(&path)?, History::read(&path)?);
@@ -127,15 +131,15 @@ fn print_stream(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     )?;
     let verdict = verdict(&counts, counters.written);
     writeln!(out, "decoded  in {:.3} s: {verdict}\n", start.elapsed().as_secs_f64())?;
-    out.write_all(report::render(&counts, &history).as_bytes())
+    Ok(out.write_all(report::render(&counts, &history).as_bytes())?)
 }
 
-/// Whether all that was written was read, and nothing was lost before.
+/// Whether all written events were read, and none was lost.
 fn verdict(counts: &Counts, written: u64) -> String {
     let read = &counts.completeness;
     let absent = read.lost().events() + written.saturating_sub(read.events);
     let damaged = read.damaged_ranges + read.undecodable_parts + read.unreadable.len() as u64;
-    // The session goes on, so `is_complete` cannot be asked.
+    // The session is still running, so `is_complete` does not apply.
     if absent + damaged > 0 {
         return format!("incomplete: {} events absent, {} places damaged", grouped(absent), grouped(damaged));
     }

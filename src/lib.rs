@@ -23,12 +23,19 @@
 //!
 //! The guide to all that stands below is `docs/runtime.md` in the repository.
 //!
+//! # Features
+//!
+//! None is on by default, and features only add.
+//!
+//! - `decode`: the crate `telemetry-decode` as `decode`, and typed events from
+//!   `#[telemetry_event("events.toml", decode)]`.
+//! - `async`: wait for messages in tasks of any executor.
+//!
 //! # Control
 //!
 //! Nothing is on until [`set`], [`Config`] or the environment says so. An event is *output*, to a file or
-//! any other sink ([`set`], [`reset`], [`get`]), or only *recorded*, for the flight recorder
-//! ([`set_record`], [`reset_record`], [`get_record`]). All take the same words, and the environment has
-//! the last one:
+//! any other sink ([`control`]), or only *recorded*, for the flight recorder ([`recorder`]). All take the
+//! same words. The environment overrides the program:
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
@@ -38,36 +45,35 @@
 //! | `TELEMETRY_BUFFER` | bytes of memory for blocks (`64k`, `16M`) | `16M` |
 //! | `TELEMETRY_RING` | a file that this memory is a mapping of, for `telemetry recover` | none |
 //!
-//! and when the program is *built*, `TELEMETRY_VARIETY`: `cool` has all events, `hot` only those
-//! with `always = true`, `rash` none. [`Config`] has the variables that are not in this table.
+//! When the program is *built*, `TELEMETRY_VARIETY` selects its events: `cool` all, `hot` those with
+//! `always = true`, `rash` none. [`Config`] lists the other variables.
 //!
-//! A process that has recorded anything can be asked and switched by `telemetry list`, `control` and
-//! `tail`.
+//! `telemetry list`, `control` and `tail` find a process that has recorded anything, and switch its events.
 //!
-//! # The flight recorder, and what is left of a program
+//! # Flight recorder and post-mortem
 //!
-//! Events that are recorded and not output stay in memory until the room is needed, those of rare kinds
-//! longest. [`snapshot`] writes them, and all else that is in memory, as a stream; [`Traceback`] shows the
-//! last ones as text, on request ([`Config::traceback`]) whenever a thread panics. With [`Config::ring`]
-//! they outlive even a `SIGKILL`. Debuggers and C have functions of their own: `include/telemetry.h` of
-//! the crate `telemetry-runtime`.
+//! Recorded events that no sink takes stay in memory until the space is needed, those of rare kinds
+//! longest. [`recorder::snapshot`] writes them, and everything else in memory, as a stream.
+//! [`recorder::Traceback`] shows the last ones as text, also whenever a thread panics
+//! ([`Config::traceback`]). With [`Config::ring`] they survive even a `SIGKILL`. Debuggers and C have
+//! functions of their own: `include/telemetry.h` of the crate `telemetry-runtime`.
 //!
 //! # Sinks
 //!
-//! [`sinks`] has files, rotating files, pipes, sockets and memory; [`add_sink`] adds further ones, each with
-//! its own kinds. Your own is a type with one method, see [`Sink`].
+//! [`sinks`] has files, rotating files, pipes, sockets and memory. [`sinks::add`] adds further ones, each
+//! with its own kinds. A sink of your own implements one method, see [`sinks::Sink`].
 //!
 //! # Loss
 //!
-//! Nothing is lost silently: of all events that were on when their emitters were called,
-//! `emitted = written + held + recycled + lost`, in [`counters`], by kind in [`kind_counters`], and in the
-//! stream, with thread, kind and time. [`Policy`] says what becomes of an event when there is no memory.
+//! Every lost event is counted. Of all events that were on when their emitters were called,
+//! `emitted = written + held + recycled + lost`: in total and by kind in [`counters`], and in the stream
+//! with thread, kind and time. [`Policy`] selects what happens to an event if there is no memory.
 //!
 //! # Labels
 //!
-//! A parameter of sort `label` takes the number of a string in place of the string, which is in the stream
-//! once: [`intern`](fn@intern) and [`intern!`] give it. [`label`] names an address. Both may be called at any
-//! time, whether or not anything is on: every stream begins with all labels so far.
+//! A parameter of sort `label` takes the number of a string instead of the string, which is in the stream
+//! once. [`intern`](fn@intern) and [`intern!`] return it. [`label`] names an address. Both may be called at
+//! any time, whether or not anything is on: every stream begins with all labels so far.
 //!
 //! ```
 //! let nursery = telemetry::intern!("nursery");
@@ -76,7 +82,54 @@
 //! ```
 
 pub use telemetry_derive::telemetry_event;
-pub use telemetry_runtime::*;
+pub use telemetry_runtime::{
+    Address, AlreadyStarted, Config, Label, Policy, VARIETY, Variety, Word, flush, get, intern, label, reset,
+    set,
+};
+
+/// What is output: switched on and off while the program runs.
+pub mod control {
+    pub use telemetry_runtime::{enabled, get, reset, set};
+}
+
+/// The flight recorder: what is recorded whether or not it is output, and ways to see it.
+pub mod recorder {
+    pub use telemetry_runtime::{
+        Traceback, enabled_record as enabled, flush_on_panic, get_record as get, reset_record as reset,
+        set_record as set, snapshot, snapshot_to,
+    };
+}
+
+/// Where blocks go.
+pub mod sinks {
+    pub use telemetry_runtime::sinks::{Datagram, File, Memory, Rotating, Socket, Writer, open};
+    pub use telemetry_runtime::{
+        Batch, Sink, SinkId, Start, add_sink as add, add_sink_for as add_for, output, remove_sink as remove,
+    };
+}
+
+/// Where events went.
+pub mod counters {
+    pub use telemetry_runtime::{
+        Counters, KindCounters, SinkCounters, counters as total, kind_counters as by_kind,
+        sink_counters as by_sink,
+    };
+}
+
+/// Strings that events carry by number, and names of addresses.
+pub mod labels {
+    pub use telemetry_runtime::{Label, intern, label};
+}
+
+/// Events that the program itself waits for.
+pub mod messages {
+    pub use telemetry_runtime::{Posted, message_memory as memory_used};
+}
+
+/// The registries of the program.
+pub mod registry {
+    pub use telemetry_runtime::Registry;
+}
 
 /// Streams to events.
 #[cfg(feature = "decode")]
@@ -94,6 +147,8 @@ pub mod __private {
 mod texts {
     #[doc = include_str!("../README.md")]
     struct Readme;
+    #[doc = include_str!("../docs/tutorial.md")]
+    struct Tutorial;
     #[doc = include_str!("../docs/runtime.md")]
     struct Runtime;
 }

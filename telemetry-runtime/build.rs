@@ -1,7 +1,7 @@
-//! Hands the variety that the final program's build chose to the compiler.
+//! Passes the variety of the final program's build to the compiler.
 //!
-//! An environment variable, not a cargo feature: features of all users of a library add up, and a
-//! library has no business to decide this for a program.
+//! It comes from an environment variable and not from a cargo feature. The features of all users of
+//! a library add up, and a library must not decide this for a program.
 
 fn main() {
     println!("cargo::rerun-if-env-changed=TELEMETRY_VARIETY");

@@ -1,5 +1,5 @@
-//! The example's collector and its stream: every event of its relation is told of, and the sums of
-//! what is told are what the collector counted itself.
+//! The example's collector and its stream: every event of its registry occurs, and the sums over
+//! the events are those that the collector counted.
 
 #[path = "../examples/gcbench/counts.rs"]
 mod counts;
@@ -29,7 +29,7 @@ use workload::{Failure, Settings};
 #[telemetry_event("events.toml", decode)]
 pub mod events {}
 
-/// Small, but with a nursery that is smaller still, so that every cause of a trace occurs.
+/// Small, with an even smaller nursery, so that every cause of a trace occurs.
 const SETTINGS: Settings = Settings {
     threads: 3,
     depth: 11,
@@ -40,11 +40,11 @@ const SETTINGS: Settings = Settings {
     check: true,
 };
 
-/// One test for all that is about the stream, since a process has one.
+/// One test for everything about the stream, because a process has one stream.
 #[test]
 fn the_stream_tells_what_the_collector_did() {
     let directory = tempfile::tempdir().unwrap();
-    Config::new().filename(directory.path().join("gcbench.tel")).buffer(64 << 20).start();
+    Config::new().output(directory.path().join("gcbench.tel")).buffer(64 << 20).start().unwrap();
     telemetry::set("all");
     let outcome = workload::run(&SETTINGS).unwrap();
     let (counts, history) = read();
@@ -62,7 +62,7 @@ fn the_stream_tells_what_the_collector_did() {
     let (begin, end) = history.bench.unwrap();
     assert!((end - begin) as f64 >= 0.95 * outcome.elapsed.as_nanos() as f64, "the stream's clock is slow");
 
-    // With little memory there are emergencies, and with less there is an end.
+    // With little memory there are emergencies, and with less the program ends.
     let tight = Settings { memory: Some(4 << 20), nursery: 16 << 20, ..SETTINGS };
     workload::run(&tight).unwrap();
     let too_tight = Settings { depth: 14, ..tight };
@@ -76,7 +76,7 @@ fn the_stream_tells_what_the_collector_did() {
     let relation = events::REGISTRY.relation().events.iter().map(|event| event.name);
     assert_eq!(told.collect::<BTreeSet<_>>(), relation.collect(), "every event of the relation occurs");
 
-    // Of its collector the program hears whatever is output, and may do something about it.
+    // The program receives messages about its collector whatever is output, and can react.
     telemetry::reset("all");
     let adapts = Settings { adapt: true, threads: 2, depth: 12, scale: 1.0, check: false, ..SETTINGS };
     let (outcome, heard) = listen::during(&adapts, false, || workload::run(&adapts));
@@ -85,21 +85,24 @@ fn the_stream_tells_what_the_collector_did() {
     assert_eq!((heard.messages, heard.dropped), (2 * traces, 0), "{heard:?}");
     assert!(heard.nursery[0] < heard.nursery[1], "{heard:?}");
     assert!(heard.survived[1] < heard.survived[0], "{heard:?}");
-    assert_eq!(telemetry::message_memory(), 0);
+    assert_eq!(telemetry::messages::memory_used(), 0);
 
     let screen = report::render(&counts, &history);
     assert!(screen.lines().count() <= 35, "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
 }
 
-/// The stream so far: all of what was emitted, with an end for every beginning.
+/// The stream so far: complete, with an end for every begin.
 fn read() -> (Counts, History) {
     telemetry::flush();
-    let (counters, path) = (telemetry::counters(), telemetry::filename());
+    let (counters, path) = (telemetry::counters::total(), telemetry::sinks::output());
     let (counts, history) = (Counts::read(&path).unwrap(), History::read(&path).unwrap());
     let completeness = &counts.completeness;
     assert_eq!(completeness.events, counters.written, "{completeness}");
-    assert_eq!(counters.lost_pool + counters.lost_nested + counters.lost_sink, completeness.lost().events());
+    assert_eq!(
+        counters.lost_pool + counters.lost_reentrant + counters.lost_sink,
+        completeness.lost().events()
+    );
     assert_eq!(completeness.lost().events() + completeness.missing() + completeness.damaged_ranges, 0);
     assert_eq!(counts.unpaired, 0, "{:?}", counts.spans.keys());
     let counted = counts.kinds.iter().flat_map(|kind| &kind.events).map(|(_, count)| count).sum::<u64>();
@@ -107,10 +110,11 @@ fn read() -> (Counts, History) {
     (counts, history)
 }
 
-/// Bytes that the program allocated, in objects and in tables, and that traces moved: one by one.
+/// Bytes that the program allocated in objects and in tables, and bytes that traces moved, summed
+/// event by event.
 fn sizes() -> [u64; 3] {
     let (mut objects, mut tables, mut forwarded) = (0, 0, 0);
-    let mut events = Reader::open(telemetry::filename()).unwrap().typed::<events::Decoder>().unwrap();
+    let mut events = Reader::open(telemetry::sinks::output()).unwrap().typed::<events::Decoder>().unwrap();
     while let Some(at) = events.next().unwrap() {
         match at.event {
             Event::ObjectAlloc(alloc) => objects += alloc.size,
@@ -119,11 +123,7 @@ fn sizes() -> [u64; 3] {
             _ => {}
         }
     }
-    assert_eq!(
-        events.passed_over().total(),
-        1,
-        "an event that is not of the relation: the change of control"
-    );
+    assert_eq!(events.skipped().total(), 1, "an event that is not of the relation: the change of control");
     [objects, tables, forwarded]
 }
 

@@ -3,9 +3,11 @@
 
 #![allow(missing_docs)]
 
+use telemetry::decode::blocks::{Blocks, Piece};
+use telemetry::decode::writer::{Lane, Writer};
 use telemetry::decode::{
-    Array, Blocks, Facts, Filter, Lane, Name, Named, Order, OtherVersion, PassedOver, Piece, Reader, Typed,
-    TypedEvents, Value, Writer,
+    Array, EnumValue, Error, Facts, Filter, Order, Reader, Skipped, Typed, TypedEvents, Value,
+    VersionMismatch,
 };
 use telemetry::telemetry_event;
 use telemetry_format::BlockType;
@@ -54,7 +56,7 @@ fn one(registry: &Registry, sort: Sort, pick: usize) -> Value<'static> {
             let value = ty.values[pick % ty.values.len()].number;
             // Every third number is not one of an enum's.
             let number = if pick.is_multiple_of(3) { (*range.end() - 1) / 2 } else { value };
-            Value::Named(Named::new(number))
+            Value::Named(EnumValue::new(number))
         }
     }
 }
@@ -77,7 +79,7 @@ fn debug(registry: &Registry, sort: Sort, value: &Value<'_>) -> String {
         (Value::Label(number), _) => format!("Label({number})"),
         (Value::F32(number), _) => format!("{number:?}"),
         (Value::Bool(truth), _) => format!("{truth}"),
-        (value, _) => match value.number() {
+        (value, _) => match value.as_i128() {
             Some(number) => number.to_string(),
             None => format!("{:?}", float.unwrap_or_default()),
         },
@@ -156,7 +158,7 @@ where
             assert_eq!(events.completeness().events, expected.len() as u64);
             let of_lanes = events.completeness().lanes.iter().map(|lane| lane.read).sum::<u64>();
             assert_eq!(of_lanes, expected.len() as u64, "{one_by_one} one by one");
-            assert_eq!(events.passed_over().total(), 0);
+            assert_eq!(events.skipped().total(), 0);
             // One lane of a kind after the other; by time they are as they were written.
             all.sort_by_key(|(time, _)| *time);
             assert_eq!(all.iter().map(|(_, event)| event.as_str()).collect::<Vec<_>>(), expected);
@@ -182,11 +184,11 @@ fn check(relation: &str, expected: &str) {
     let (bytes, all) = stream(&registry, 9);
     let reader = |order| Reader::from_slice(&bytes).order(order).typed::<work::Decoder>().unwrap();
     let said = |read: u64, events: &TypedEvents<'_, work::Decoder>| {
-        let passed = events.passed_over();
+        let passed = events.skipped();
         assert_eq!(read + passed.total(), all.len() as u64);
         let of_forms = events.other_forms().iter().map(|form| form.events).sum::<u64>();
         assert_eq!(of_forms, passed.other_form);
-        let PassedOver { foreign, unknown, other_form, not_utf8: 0 } = passed else { panic!("{passed:?}") };
+        let Skipped { foreign, unknown, other_form, not_utf8: 0, .. } = passed else { panic!("{passed:?}") };
         let forms = events.other_forms().iter().map(|form| format!("\n{form}"));
         format!("{read} read, {foreign} foreign, {unknown} unknown, {other_form} of other form")
             + &forms.collect::<String>()
@@ -199,18 +201,23 @@ fn check(relation: &str, expected: &str) {
             assert!(all.iter().any(|event| event.starts_with(at.event.name())));
             count += 1;
         }
-        Ok::<_, std::io::Error>(said(count, &events))
+        Ok::<_, Error>(said(count, &events))
     };
     for found in [at_once, one_by_one(Order::Stream), one_by_one(Order::Time)] {
         assert_eq!(found.unwrap_or_else(|error| error.to_string()), expected);
     }
     // What is refused strictly has an event of another form, or is refused anyway.
     let strict = reader(Order::Stream).strict().and_then(|mut events| events.for_each(|_| ()));
-    let strict = strict.err().map(|error| error.downcast::<OtherVersion>().expect("why it is refused"));
+    let strict = strict.err().map(mismatch);
     assert_eq!(strict.is_some(), expected.contains('`'), "{strict:?}");
-    let piped = Reader::from_read(&bytes[..]).order(Order::Stream).typed::<work::Decoder>().unwrap();
+    let piped = Reader::from_reader(&bytes[..]).order(Order::Stream).typed::<work::Decoder>().unwrap();
     let piped = piped.strict().expect("nothing was read yet").for_each(|_| ());
-    assert_eq!(piped.err().map(|error| error.downcast::<OtherVersion>().expect("the same")), strict);
+    assert_eq!(piped.err().map(mismatch), strict);
+}
+
+fn mismatch(error: Error) -> VersionMismatch {
+    let Error::Version(mismatch) = error else { panic!("{error}") };
+    *mismatch
 }
 
 /// `work.toml` with one piece replaced.
@@ -275,12 +282,11 @@ fn strictness_is_about_wanted_events() {
     let relation = edit("sort = \"U\"", "sort = \"u16\"");
     let (bytes, _) = stream(&parse(&relation).unwrap(), 9);
     let strict = |events: &[&str]| {
-        let events = events.iter().copied().map(Name::from).collect();
-        let filter = Filter { events, ..Filter::default() };
+        let filter = Filter::default().events(events.iter().copied());
         let mut read = 0;
         let reader = Reader::from_slice(&bytes).filter(filter).typed::<work::Decoder>().unwrap();
         reader.strict()?.for_each(|_| read += 1)?;
-        Ok::<_, std::io::Error>(read)
+        Ok::<_, Error>(read)
     };
     assert_eq!(strict(&["Named"]).unwrap(), 9);
     assert_eq!(

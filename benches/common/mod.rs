@@ -1,10 +1,10 @@
-//! What the benchmarks share: the work, the floor that everything is a ratio to, and the table.
+//! Shared by the benchmarks: the workload, the floor as the unit of time, and the table of results.
 
 #![allow(dead_code, missing_docs, clippy::print_stdout)]
 
 use std::time::Instant;
 
-/// Number of an event, whose parameters follow from it. The optimizer cannot.
+/// The parameters of event `i`. The optimizer cannot compute them in advance.
 #[inline(always)]
 pub(crate) fn fields(i: u64) -> (u64, u64, u64, u32, &'static str) {
     const NAMES: [&str; 4] = ["page-fault-00000", "page-fault-00001", "alloc-slab-00002", "free-block-00003"];
@@ -29,27 +29,28 @@ pub(crate) fn opaque(x: u64) -> u64 {
     std::hint::black_box(x)
 }
 
-/// Nanoseconds an event, of `n` events.
+/// Nanoseconds per event, for `n` events.
 pub(crate) fn time(n: u64, work: impl FnOnce(u64)) -> f64 {
     let start = Instant::now();
     work(n);
     start.elapsed().as_nanos() as f64 / n as f64
 }
 
-/// Events of a slice: some two milliseconds, and a dozen blocks with all that they cost.
+/// Events per slice: about two milliseconds, and a dozen blocks with all their costs.
 const SLICE: u64 = 100_000;
 
-/// How many times as long as the floor some work takes, both of `n` events in slices, in turn.
+/// Time of `work` as a multiple of the floor, for `n` events each, in alternating slices.
 ///
-/// From one second to the next the clock of the processor changes, and a neighbour on the same core comes and goes, which
-/// the floor, that waits for its counter, does not feel as other code does. So a slice is compared with the one beside
-/// it, and of all such pairs the quarter counts that was quickest.
+/// The processor's frequency changes from second to second, and another program on the same core
+/// comes and goes. The floor waits for its counter and is less affected than other code. So each
+/// slice is compared with the adjacent one, and only the fastest quarter of the pairs counts.
 pub(crate) fn of_floor(n: u64, mut work: impl FnMut(u64)) -> f64 {
     let mut floor = floor();
     of_another(n / SLICE, || time(SLICE, &mut floor), || time(SLICE, &mut work))
 }
 
-/// How many times as long one thing takes as another, each done so many times, in turn; of slices, as above.
+/// Time of `work` as a multiple of `base`, run in turn `slices` times each. As above, the fastest
+/// quarter counts.
 pub(crate) fn of_another(slices: u64, mut base: impl FnMut() -> f64, mut work: impl FnMut() -> f64) -> f64 {
     let mut pairs: Vec<[f64; 2]> = (0..slices).map(|_| [base(), work()]).collect();
     pairs.sort_by(|a, b| a.iter().sum::<f64>().total_cmp(&b.iter().sum()));
@@ -58,8 +59,8 @@ pub(crate) fn of_another(slices: u64, mut base: impl FnMut() -> f64, mut work: i
     sum(1) / sum(0)
 }
 
-/// The floor F: the cycle counter and 36 bytes of plain stores into a buffer that stays in cache. Does that so many times
-/// when it is called.
+/// The floor F: one read of the cycle counter and 36 bytes of plain stores into a buffer that stays
+/// in cache. The returned closure repeats it `n` times.
 pub(crate) fn floor() -> impl FnMut(u64) {
     #[repr(C)]
     struct Record {
@@ -102,7 +103,7 @@ pub(crate) fn counter() -> u64 {
     }
 }
 
-/// One row: a figure of every round, over what it is a ratio to, and what it shall be.
+/// One row: the figures of all rounds, their bases, and the goal.
 pub(crate) struct Row {
     name: &'static str,
     unit: &'static str,
@@ -113,10 +114,10 @@ pub(crate) struct Row {
 
 pub(crate) enum Goal {
     AtMost(f64),
-    /// Of a ratio near 1, whose best says nothing: the median is to be at most so much.
+    /// For a ratio near 1, whose best value says little: a limit for the median.
     MedianAtMost(f64),
     AtLeast(f64),
-    /// Only to be seen: the less, or the more, the better.
+    /// No limit: less is better, or more is better.
     Less,
     More,
 }
@@ -126,17 +127,16 @@ impl Row {
         Row { name, unit, goal, figures: Vec::new(), bases: Vec::new() }
     }
 
-    /// Adds the figure of a round, and what it is a ratio to.
+    /// Adds the figure of a round, and its base.
     pub(crate) fn add(&mut self, figure: f64, base: f64) {
         self.figures.push(figure);
         self.bases.push(base);
     }
 }
 
-/// Prints the rows: the best and the median, and whether the best reaches its goal.
+/// Prints the best and the median of each row, and whether the best reaches its goal.
 ///
-/// The best is the best figure over the best base, so that neither a disturbed figure nor a disturbed
-/// base shows.
+/// The best is the best figure divided by the best base, so that disturbed rounds do not count.
 pub(crate) fn table(rows: Vec<Row>) {
     println!("{:<44} {:>9} {:>9}  {:<14} goal", "", "best", "median", "");
     for Row { name, unit, goal, mut figures, mut bases } in rows {

@@ -51,7 +51,7 @@ def measure(name, work, events, goal):
 def main():
     events = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     with tempfile.TemporaryDirectory() as directory:
-        command = ["cargo", "run", "--release", "-q", "-p", "codegen-python", "--example", "work", "--"]
+        command = ["cargo", "run", "--release", "-q", "-p", "telemetry-codegen-python", "--example", "work", "--"]
         subprocess.run([*command, directory, str(events)], cwd=ROOT, check=True)
         sys.path.insert(0, directory)
         import work_events

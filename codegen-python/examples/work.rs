@@ -1,10 +1,11 @@
 //! Writes a stream of work W, and the module of its relation, for measurements of the Python reader:
-//! `cargo run --release -p codegen-python --example work -- DIRECTORY EVENTS [THREADS]`.
+//! `cargo run --release -p telemetry-codegen-python --example work -- DIRECTORY EVENTS [THREADS]`.
 
 use std::error::Error;
 use std::path::Path;
 
-use telemetry_decode::{Facts, Lane, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Facts, Value};
 
 const RELATION: &str = include_str!("../../tests/relations/work.toml");
 
@@ -17,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let registry =
         telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("work.toml", RELATION))?;
     let directory = Path::new(directory);
-    std::fs::write(directory.join("work_events.py"), codegen_python::module(&registry))?;
+    std::fs::write(directory.join("work_events.py"), telemetry_codegen_python::module(&registry))?;
     let mut facts = Facts::default();
     facts.set("clock", "tsc");
     facts.set("ticks_per_second", 2_500_000_000_i64);

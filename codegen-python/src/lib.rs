@@ -1,19 +1,30 @@
 //! A Python module for a relation: descriptions of its events, classes of them, and a reader of
 //! streams that gives their objects.
 //!
-//! The reader is [`SUPPORT`], a file of its own that every module begins with. What is generated
-//! behind it says only what the relation says.
+//! The reader is [`SUPPORT`], with which every module begins. It is written by hand, in `support/`: one file
+//! for each section, joined in their order. The generated text behind it has the facts of the registry.
 
-mod classes;
-mod descriptions;
-mod python;
+mod output;
+mod text;
 
 use telemetry_schema::Registry;
 
-use crate::python::{comment, docstring, quoted_block};
+use crate::text::python::{comment, docstring, quoted_block};
 
-/// What every module has: the reader, written by hand.
-pub const SUPPORT: &str = include_str!("support.py");
+/// The reader, which every module has.
+pub const SUPPORT: &str = concat!(
+    include_str!("support/base.py"),
+    include_str!("support/descriptions.py"),
+    include_str!("support/relations.py"),
+    include_str!("support/versions.py"),
+    include_str!("support/events.py"),
+    include_str!("support/blocks.py"),
+    include_str!("support/accounts.py"),
+    include_str!("support/sessions.py"),
+    include_str!("support/reader.py"),
+    include_str!("support/columns.py"),
+    include_str!("support/command.py"),
+);
 
 /// The source of the module, for Python 3.9 and later. The same for the same registry always.
 pub fn module(registry: &Registry) -> String {
@@ -38,11 +49,11 @@ fn generated(registry: &Registry) -> String {
     );
     let doc = "The relation in its canonical form, as streams carry it.";
     out += &format!("#: {doc}\nREGISTRY_TOML = {}\n", quoted_block(&registry.to_toml()));
-    out += &descriptions::kinds(registry);
-    out += &classes::types(registry);
-    out += &descriptions::events(registry);
-    out += &classes::events(registry);
-    out += &classes::module(registry);
+    out += &output::descriptions::kinds(registry);
+    out += &output::classes::types(registry);
+    out += &output::descriptions::events(registry);
+    out += &output::classes::events(registry);
+    out += &output::classes::module(registry);
     out
 }
 
@@ -68,6 +79,34 @@ mod tests {
         insta::assert_snapshot!(name, format!("{before}... support.py ...{behind}"));
     }
 
+    /// The support reads registries that are in streams, so it has the list of parameter types, too.
+    #[test]
+    fn the_support_has_every_encoding() {
+        use telemetry_schema::{Encoding, Sort};
+        let mut table = String::from("_PACKED = {\n");
+        for sort in Sort::ALL {
+            let encoding = match sort.encoding().expect("only named types have none") {
+                Encoding::Delta => "delta",
+                Encoding::Byte => "u8",
+                Encoding::SignedByte => "i8",
+                Encoding::Bool => "bool",
+                Encoding::Unsigned16 => "u16",
+                Encoding::Unsigned32 => "u32",
+                Encoding::Unsigned64 => "u64",
+                Encoding::Signed16 => "i16",
+                Encoding::Signed32 => "i32",
+                Encoding::Signed64 => "i64",
+                Encoding::F32 => "f32",
+                Encoding::F64 => "f64",
+                // A string is checked for UTF-8.
+                Encoding::Run => sort.name().expect("only named types have none"),
+            };
+            table +=
+                &format!("    \"{}\": \"{encoding}\",\n", sort.name().expect("only named types have none"));
+        }
+        assert!(super::SUPPORT.contains(&(table + "}\n")));
+    }
+
     #[test]
     fn module_of_a_small_registry() {
         check("small", include_str!("../tests/small.toml"));
@@ -75,7 +114,7 @@ mod tests {
 
     #[test]
     fn module_of_every_sort() {
-        check("every_sort", include_str!("../../telemetry-decode/tests/relation.toml"));
+        check("every_sort", telemetry_testing::made::RELATION);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! An allocator that tells of everything that is asked of it.
+//! An allocator that emits an event for each call.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::events;
 
-/// The system's allocator, with an event for each call. An event takes no memory of it, and nothing is
+/// The system's allocator, with an event for each call. Emitting does not allocate, and nothing is
 /// counted or computed while events are off.
 ///
-/// That a block is free is told before it is, that it is taken after it is: so two threads that have it one
-/// after the other are told of in that order.
+/// A free is emitted before it happens and an allocation after it happened. So a block that passes
+/// from one thread to another is recorded in that order.
 pub(crate) struct Tracing {
     asked_bytes: AtomicU64,
 }
@@ -21,12 +21,12 @@ impl Tracing {
         Tracing { asked_bytes: AtomicU64::new(0) }
     }
 
-    /// Bytes that were asked for while somebody wanted to know.
+    /// Bytes that were requested while events were on.
     pub(crate) fn asked_bytes(&self) -> u64 {
         self.asked_bytes.load(Ordering::Relaxed)
     }
 
-    /// Counts what an event is about to tell of memory that there is.
+    /// Counts the bytes of a successful allocation, and returns them for its event.
     fn asked(&self, block: *mut u8, size: usize) -> usize {
         if !block.is_null() {
             self.asked_bytes.fetch_add(size as u64, Ordering::Relaxed);
@@ -35,10 +35,10 @@ impl Tracing {
     }
 }
 
-// SAFETY: the system's allocator, whose results are passed on.
+// SAFETY: every call is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Tracing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are the system allocator's, here and below.
+        // SAFETY: the caller keeps the contract, which is that of the system's allocator.
         let block = unsafe { System.alloc(layout) };
         events::allocated!(block, self.asked(block, layout.size()), layout.align() as u32);
         block
@@ -60,7 +60,7 @@ unsafe impl GlobalAlloc for Tracing {
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
         let block = unsafe { System.realloc(old, layout, size) };
-        // The old address is no pointer any more.
+        // The old address is no longer a valid pointer.
         events::resized!(old as usize, block, self.asked(block, size), layout.align() as u32);
         block
     }

@@ -1,4 +1,4 @@
-//! A program with a use for memory: threads that index words, and hand what they have to each other.
+//! A program that allocates: threads that make pages of text, and threads that index their words.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -6,14 +6,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// Some lines of text.
 type Page = Vec<String>;
 
-/// Indexes so many pages with so many threads, and gives the number of words.
+/// Indexes `pages` pages with `threads` pairs of threads, and returns the number of words.
 pub(crate) fn work(threads: usize, pages: usize) -> usize {
     std::thread::scope(|scope| {
         let (done, indexes) = channel();
         for number in 0..threads {
             let (send, receive) = channel();
             let done = done.clone();
-            // One thread makes what the other one frees.
+            // One thread allocates what another thread frees.
             scope.spawn(move || write(number as u64, pages, &send));
             scope.spawn(move || drop(done.send(index(&receive))));
         }

@@ -1,5 +1,5 @@
-//! How many events of which sort a stream has, and what it is that began and ended: all that can be
-//! told of any stream by the relation that travels in it, without knowing more of that than its name.
+//! Counts events by type and pairs spans. This works for any stream: it uses the registry in the
+//! stream, and knows only the registry's name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -9,16 +9,16 @@ use telemetry::decode::{Completeness, Event, Filter, Order, Reader};
 /// The name of the collector's registry.
 const NAME: &str = "gc";
 
-/// What a stream has.
+/// Counts of a stream.
 #[derive(Debug)]
 pub(crate) struct Counts {
     /// In the order of their bits.
     pub(crate) kinds: Vec<Kind>,
-    /// Durations in ns of what the relation pairs, by the name of the span.
+    /// Durations in ns of the registry's spans, by name.
     pub(crate) spans: BTreeMap<String, Vec<i64>>,
     /// Begins without an end, and ends without a begin.
     pub(crate) unpaired: u64,
-    /// What of the stream was read, and what was lost.
+    /// What was read of the stream, and what was lost.
     pub(crate) completeness: Completeness,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Counts {
 #[derive(Debug, Default)]
 pub(crate) struct Kind {
     pub(crate) name: String,
-    /// Bytes of the blocks that its events came in, headers included.
+    /// Bytes of its blocks, including headers.
     pub(crate) bytes: u64,
     /// By name, the most frequent first.
     pub(crate) events: Vec<(String, u64)>,
@@ -37,12 +37,12 @@ impl Counts {
     ///
     /// # Errors
     /// If the file cannot be read; damage in it is in `completeness`.
-    pub(crate) fn read(path: &Path) -> std::io::Result<Counts> {
+    pub(crate) fn read(path: &Path) -> telemetry::decode::Result<Counts> {
         let mut counting = Counting::default();
-        // Not what the runtime has to say, which has a registry of its own.
-        let filter = Filter { registries: vec![NAME.into()], ..Filter::default() };
-        // What begins and ends something is of one thread and kind, whose order the stream keeps:
-        // that of all threads together would take longer.
+        // The runtime's own events have a registry of their own.
+        let filter = Filter::default().registries([NAME]);
+        // Both ends of a span are of one thread and kind, whose order the stream keeps. Merging all
+        // threads by time would take longer.
         let mut events = Reader::open(path)?.order(Order::Stream).filter(filter).events()?;
         while let Some(event) = events.next()? {
             counting.take(&event);
@@ -76,19 +76,19 @@ impl Counts {
     }
 }
 
-/// A stream half read.
+/// The state while a stream is read.
 #[derive(Default)]
 struct Counting {
     /// By code.
     rows: Vec<Option<Row>>,
-    /// The relation's spans: name and durations.
+    /// The registry's spans: name and durations.
     spans: Vec<(String, Vec<i64>)>,
-    /// When what began that has not ended, by thread, span and key.
+    /// Begin times of open spans, by thread, span and key.
     open: HashMap<(u32, usize, u64), Vec<i64>>,
     unpaired: u64,
 }
 
-/// What is known of an event.
+/// An event type.
 struct Row {
     /// Bit and name.
     kind: (u8, String),
@@ -98,12 +98,12 @@ struct Row {
     ends: Vec<End>,
 }
 
-/// An end of a span: the span, and which of the event's parameters is the key.
+/// One end of a span: the span's index, and the index of the parameter that is the key.
 type End = (usize, Option<usize>);
 
 impl Row {
     fn new(event: &Event<'_>) -> Row {
-        let registry = &event.registry.registry;
+        let registry = event.registry();
         let mut row = Row {
             kind: (event.kind().bit, event.kind().name.clone()),
             name: event.name().to_string(),
@@ -129,7 +129,7 @@ impl Counting {
             self.rows.resize_with(code + 1, || None);
         }
         let row = self.rows[code].get_or_insert_with(|| {
-            let spans = &event.registry.registry.spans;
+            let spans = &event.registry().spans;
             self.spans.extend(spans[self.spans.len()..].iter().map(|span| (span.name.clone(), Vec::new())));
             Row::new(event)
         });

@@ -1,22 +1,22 @@
-//! What happened in a run, told by the structs that the relation's macro has made of its events.
+//! Reads a run's events as the structs that the macro generated from the registry.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::path::Path;
 
-use telemetry::decode::{At, Filter, Reader};
+use telemetry::decode::{Filter, Reader, Timed};
 
 use crate::events::{Decoder, Event, PhaseBegin, TraceStart};
 
-/// What happened.
+/// The history of a run.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) traces: Vec<Trace>,
     pub(crate) phases: Vec<Phase>,
     /// By name, those of all arenas together.
     pub(crate) pools: BTreeMap<String, Pools>,
-    /// Bytes that the program allocated in buffers: when the buffer was given up, in ns since the
-    /// session's start, and how many.
+    /// Bytes that the program allocated in buffers: the time when the buffer was emptied, in ns
+    /// since the session's start, and the bytes.
     pub(crate) allocated: Vec<(i64, u64)>,
     /// When the benchmark began and ended, in ns since the session's start.
     pub(crate) bench: Option<(i64, i64)>,
@@ -45,9 +45,9 @@ pub(crate) struct Phase {
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
     pub(crate) count: u64,
-    /// Bytes of their segments together, of each at its largest.
+    /// Sum of the pools' peak sizes, in bytes of segments.
     pub(crate) peak: u64,
-    /// Bytes of all segments that they ever had.
+    /// Bytes of all segments that they ever had, together.
     pub(crate) total: u64,
 }
 
@@ -55,11 +55,10 @@ impl History {
     /// Reads a stream.
     ///
     /// # Errors
-    /// If the file cannot be read, or is of another major version of the relation.
-    pub(crate) fn read(path: &Path) -> std::io::Result<History> {
-        // Most blocks are of other kinds. They are passed over by their headers.
-        let kinds = ["Pool", "Trace", "Seg", "User"].map(Into::into).to_vec();
-        let filter = Filter { kinds, ..Filter::default() };
+    /// If the file cannot be read, or has another major version of the registry.
+    pub(crate) fn read(path: &Path) -> telemetry::decode::Result<History> {
+        // Most blocks are of other kinds. They are skipped by their headers.
+        let filter = Filter::default().kinds(["Pool", "Trace", "Seg", "User"]);
         let mut events = Reader::open(path)?.filter(filter).typed::<Decoder>()?;
         let mut reading = Reading::default();
         while let Some(at) = events.next()? {
@@ -69,13 +68,14 @@ impl History {
     }
 }
 
-/// A stream half read. What has begun is kept by thread, pools and buffers also by address.
+/// The state while a stream is read. Open traces and phases by thread; pools and buffers by thread
+/// and address.
 #[derive(Default)]
 struct Reading {
-    traces: HashMap<u32, (i64, TraceStart)>,
-    phases: HashMap<u32, (i64, PhaseBegin)>,
+    traces: HashMap<u32, (i64, TraceStart<'static>)>,
+    phases: HashMap<u32, (i64, PhaseBegin<'static>)>,
     pools: HashMap<(u32, u64), Pool>,
-    /// Those that the program allocates in.
+    /// Buffers that the program allocates in.
     buffers: HashSet<(u32, u64)>,
     history: History,
 }
@@ -84,21 +84,21 @@ struct Reading {
 #[derive(Default)]
 struct Pool {
     name: String,
-    /// Bytes of its segments now, at most, and of all that it ever had.
+    /// Bytes of its segments: now, at the peak, and of all that it ever had.
     now: u64,
     peak: u64,
     total: u64,
 }
 
 impl Reading {
-    fn take(&mut self, at: &At<'_, Event<'_>>) {
+    fn take(&mut self, at: &Timed<'_, Event<'_>>) {
         let (thread, now) = (at.thread, at.time_ns());
         let history = &mut self.history;
         match at.event {
             Event::BenchBegin(_) => history.bench = Some((now, now)),
             Event::BenchEnd(_) => history.bench = history.bench.map(|(begin, _)| (begin, now)),
             Event::PhaseBegin(begin) => {
-                self.phases.insert(thread, (now, begin));
+                self.phases.insert(thread, (now, begin.into_owned()));
             }
             Event::PhaseEnd(end) => {
                 history.phases.extend(self.phases.remove(&thread).map(|(began, begin)| Phase {
@@ -110,7 +110,7 @@ impl Reading {
                 }));
             }
             Event::TraceStart(start) => {
-                self.traces.insert(thread, (now, start));
+                self.traces.insert(thread, (now, start.into_owned()));
             }
             Event::TraceEnd(end) => {
                 history.traces.extend(self.traces.remove(&thread).map(|(began, start)| Trace {
@@ -156,7 +156,7 @@ impl Reading {
     }
 }
 
-/// The name of an enum's value; the number of one that is from another version of the relation.
+/// The name of an enum's value, or its number if another version of the registry defines it.
 fn name<T: Debug, N: Debug>(value: Result<T, N>) -> String {
     value.map_or_else(|number| format!("{number:?}"), |value| format!("{value:?}"))
 }

@@ -1,7 +1,8 @@
-//! What the program hears of its own collector: it draws what goes on, and fits the nursery to what survives.
+//! Receives messages from the program's own collector: draws its progress, and adapts the nursery
+//! to the share of its objects that survives.
 //!
-//! The messages are those of `events.toml`; they come whether or not anything is output, and in a program that
-//! has no events compiled in.
+//! The messages are those of `events.toml`. They come whether or not anything is output, and even
+//! if all events are compiled out.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,33 +12,34 @@ use crate::events::TraceWhy;
 use crate::events::messages::{Gc, end};
 use crate::workload::Settings;
 
-/// Bytes that heaps shall give their nurseries from now on; 0 for those that they have.
+/// The nursery size that heaps use from now on; 0 to keep the current one.
 static NURSERY: AtomicUsize = AtomicUsize::new(0);
 
-/// Where more than this part of a nursery survives, its objects are given twice the time to die.
-const MOST_SURVIVE: f64 = 0.05;
-/// How many nurseries in a row are looked at together.
-const AT_ONCE: u32 = 8;
+/// If more than this share of the nursery survives, its size is doubled: objects get more time to
+/// die.
+const MAX_SURVIVAL: f64 = 0.05;
+/// Number of consecutive collections of the nursery that are evaluated together.
+const GROUP: u32 = 8;
 /// How often a line is drawn.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// What was heard of a run.
+/// What the listener received during a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Heard {
-    /// Messages, and those that were dropped.
+    /// Messages received, and messages dropped.
     pub(crate) messages: u64,
     pub(crate) dropped: u64,
-    /// The nursery in bytes, and which part of it survived a collection: at first, and in the end.
+    /// The nursery's size in bytes, and the share of it that survived: first and last.
     pub(crate) nursery: [usize; 2],
     pub(crate) survived: [f64; 2],
 }
 
-/// What heaps shall give their nurseries, unless it is what they have.
+/// The nursery size that heaps must change to, if any.
 pub(crate) fn nursery() -> Option<usize> {
     Some(NURSERY.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
 }
 
-/// Does something and listens meanwhile, if the settings want it.
+/// Runs `work`, and listens meanwhile if the settings ask for it.
 pub(crate) fn during<T>(settings: &Settings, draws: bool, work: impl FnOnce() -> T) -> (T, Option<Heard>) {
     NURSERY.store(0, Ordering::Relaxed);
     if !settings.adapt && !draws {
@@ -67,10 +69,10 @@ struct Listener<'s> {
     draws: bool,
     drawn: Instant,
     heard: Heard,
-    /// Of the nurseries since the last decision: how many, and bytes condemned and survived.
+    /// Collections of the nursery since the last decision, with their bytes condemned and survived.
     nurseries: u32,
     bytes: [u64; 2],
-    /// Traces that run, that have ended, and what lived after the last one.
+    /// Traces in progress, traces ended, and live bytes after the last one.
     running: u64,
     ended: u64,
     live: u64,
@@ -94,10 +96,10 @@ impl<'s> Listener<'s> {
         }
     }
 
-    /// Hears all messages, until nothing is left to come.
+    /// Receives all messages until the work is over and the queue is empty.
     fn listen(&mut self, is_over: &AtomicBool) {
         loop {
-            // Before the queue is found empty.
+            // Read before the queue is checked: nothing is posted after it is found empty.
             let was_over = is_over.load(Ordering::Acquire);
             match Gc::wait(if was_over { Duration::ZERO } else { REDRAW / 2 }) {
                 Some(message) => self.hear(&message),
@@ -126,7 +128,8 @@ impl<'s> Listener<'s> {
         }
     }
 
-    /// Looks at which part of the nurseries survives: what the begin said was condemned, and what the end says of it.
+    /// Evaluates the share of the nursery that survives: bytes that the begin condemned, and bytes
+    /// that survived at the end.
     fn weigh(&mut self, end: &end::Gc) {
         if end.why() != TraceWhy::NurseryFull {
             return;
@@ -134,7 +137,7 @@ impl<'s> Listener<'s> {
         self.nurseries += 1;
         self.bytes[0] += end.condemned();
         self.bytes[1] += end.survived();
-        if self.nurseries < AT_ONCE {
+        if self.nurseries < GROUP {
             return;
         }
         let survived = self.bytes[1] as f64 / self.bytes[0].max(1) as f64;
@@ -144,13 +147,13 @@ impl<'s> Listener<'s> {
         }
         self.heard.survived[1] = survived;
         let nursery = self.heard.nursery[1];
-        if self.settings.adapt && survived > MOST_SURVIVE && 2 * nursery <= self.settings.most_nursery() {
+        if self.settings.adapt && survived > MAX_SURVIVAL && 2 * nursery <= self.settings.max_nursery() {
             self.heard.nursery[1] = 2 * nursery;
             NURSERY.store(2 * nursery, Ordering::Relaxed);
         }
     }
 
-    /// A line for people, over the one before.
+    /// Draws a line over the previous one.
     fn draw(&mut self, end: &str) {
         const WIDTH: u64 = 24;
         self.drawn = Instant::now();
@@ -159,7 +162,7 @@ impl<'s> Listener<'s> {
         let (ended, live, nursery) = (self.ended, self.live >> 10, self.heard.nursery[1] >> 10);
         let mut out = std::io::stderr();
         let (start, end) = if out.is_terminal() { ("\r", end) } else { ("", "\n") };
-        // That nobody looks is no error.
+        // Progress is best effort: a closed standard error is not a failure.
         let _ = write!(
             out,
             "{start}collecting [{bar}]  {ended:>6} traces, {live:>7} KiB live, nursery {nursery} KiB{end}"

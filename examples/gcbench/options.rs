@@ -3,37 +3,37 @@
 use crate::workload::{MAX_DEPTH, MIN_DEPTH, Settings};
 
 pub(crate) const HELP: &str = "\
-GCBench on a small generational collector that tells what it does.
+GCBench on a small generational collector that emits events.
 
 usage: gcbench [options]
 
   --threads N      threads, each with a heap of its own; 1 to 64 (default 2)
-  --depth N        depth of the deepest trees, 4 to 20 (default 16, as ever)
+  --depth N        depth of the deepest trees, 4 to 20 (default 16, as in GCBench)
   --iterations X   times the usual number of trees (default 1.5)
   --memory MIB     size of each heap's arena, 1 to 16384 (default: ample)
   --nursery KIB    bytes between collections, 64 to 1048576 (default 4096)
-  --adapt          fit the nursery to what survives, as the collector's messages tell
+  --adapt          fit the nursery to what survives, from the collector's messages
   --progress       draw what the collector does, from its messages
   --check          check every object and reference after each phase (slow)
   --help           print this
 
-What is told is up to the environment, as for every program with telemetry:
+The environment selects what is recorded, as for every program with telemetry:
 
   TELEMETRY_CONTROL    kinds and events (default here: all). For instance
                        \"Trace User\", \"all -Object -Ref\", 0 for nothing
-  TELEMETRY_FILENAME   where to (default here: gcbench.tel)
+  TELEMETRY_FILENAME   file of the stream (default here: gcbench.tel)
 ";
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Run(Settings),
-    /// With what the collector does drawn meanwhile.
+    /// Draws the collector's progress meanwhile.
     RunWithProgress(Settings),
     Help,
 }
 
-/// Reads the arguments behind the program's name.
+/// Parses the arguments after the program's name.
 ///
 /// # Errors
 /// The first argument that is wrong, and what was expected.
@@ -76,7 +76,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
     Ok(if progress { Command::RunWithProgress(settings) } else { Command::Run(settings) })
 }
 
-/// A number, which is in the range of its option, without a fraction.
+/// Converts a number, already in its option's range, if it has no fraction.
 fn whole(name: &str, number: f64) -> Result<u32, String> {
     if number.fract() == 0.0 {
         Ok(number as u32)

@@ -1,11 +1,11 @@
-//! What a stream tells, on one screen of 80 columns.
+//! A summary of a stream, on one screen of 80 columns.
 
 use std::collections::BTreeMap;
 
 use crate::counts::{Counts, Kind};
 use crate::history::History;
 
-/// A stream as text: nothing for what it does not tell of.
+/// The summary as text. Parts without events are left out.
 pub(crate) fn render(counts: &Counts, history: &History) -> String {
     let parts = [kinds(counts), phases(history), traces(history) + &pauses(counts), memory(history)];
     let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
@@ -34,7 +34,7 @@ fn kinds(counts: &Counts) -> String {
     rows.render()
 }
 
-/// The benchmark's own figures: trees by depth, on average of the threads.
+/// The benchmark's own figures: trees by depth, averaged over the threads.
 fn phases(history: &History) -> String {
     // Trees, then ms, MB and number of phases, top-down and bottom-up.
     let mut depths: BTreeMap<u8, (u64, [[f64; 3]; 2])> = BTreeMap::new();
@@ -81,7 +81,7 @@ fn traces(history: &History) -> String {
     rows.render()
 }
 
-/// How long the program stood still, and for what.
+/// The pauses of the program, and what they were spent on.
 fn pauses(counts: &Counts) -> String {
     let durations = |span: &str| counts.spans.get(span).cloned().unwrap_or_default();
     let total = |span: &str| durations(span).iter().sum::<i64>() as f64;
@@ -91,7 +91,7 @@ fn pauses(counts: &Counts) -> String {
     let at = |part: f64| ms(pauses[((pauses.len() - 1) as f64 * part).round() as usize]);
     let [middle, most, nearly_all] = [0.5, 0.9, 0.99].map(at);
     let all = total("Trace");
-    // With the kind User off, nothing tells how long the threads ran.
+    // With the kind User off, the time of the threads is unknown.
     let threads = Some(total("Thread")).filter(|ns| *ns > 0.0);
     let share = threads.map_or(String::new(), |ns| format!(", together {} of the time", percent(all, ns)));
     let [flip, scan, reclaim] = ["Flip", "Scan", "Reclaim"].map(|span| percent(total(span), all));
@@ -127,7 +127,7 @@ fn allocation(history: &History) -> Option<String> {
     (all > 0).then(|| format!("allocation: {rate:.0} MB/s; over time {}\n", sparkline(&slices)))
 }
 
-/// Columns: the first of words, the others aligned to the right, as wide as they need to be.
+/// A table: the first column is left-aligned, the others right-aligned, each as wide as needed.
 struct Rows(Vec<Vec<String>>);
 
 impl Rows {
@@ -141,7 +141,7 @@ impl Rows {
         self.0.push(std::iter::once(first.to_string()).chain(cells).collect());
     }
 
-    /// Nothing but a head is nothing.
+    /// Empty if there is only the header.
     fn render(&self) -> String {
         if self.0.len() < 2 {
             return String::new();
@@ -158,7 +158,7 @@ impl Rows {
     }
 }
 
-/// Heights of bars, the highest a full one.
+/// Bars; the highest value gets a full one.
 fn sparkline(values: &[u64]) -> String {
     let highest = values.iter().copied().max().unwrap_or_default().max(1);
     let bar = |value: &u64| char::from_u32(0x2581 + (value * 7 / highest) as u32).unwrap_or(' ');

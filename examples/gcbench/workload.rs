@@ -1,9 +1,10 @@
-//! GCBench, by John Ellis and Pete Kovac, changed by Hans Boehm: binary trees of many sizes and ages.
+//! GCBench, by John Ellis and Pete Kovac, modified by Hans Boehm: binary trees of many sizes and
+//! ages.
 //!
-//! A large tree is made and dropped, to stretch the heap. Then a tree and an array are made that stay
-//! to the end, and under their weight trees of growing depth come and go, about as many nodes of each
-//! depth. Here every thread does all of it in a heap of its own, and every tree is walked and its
-//! nodes are counted.
+//! The benchmark makes and drops a large tree, to stretch the heap. Then it makes a tree and an
+//! array that live to the end. Meanwhile it makes and drops temporary trees of increasing depth,
+//! with about the same number of nodes for each depth. Every thread does all of this in a heap of
+//! its own. Every tree is walked and its nodes are counted.
 
 use std::time::{Duration, Instant};
 
@@ -16,11 +17,11 @@ use crate::listen;
 pub(crate) struct Settings {
     /// Number of threads.
     pub(crate) threads: u32,
-    /// Depth of the long-lived tree and of the deepest temporary ones; usually 16.
+    /// Depth of the long-lived tree and of the deepest temporary trees; usually 16.
     pub(crate) depth: u8,
-    /// Times the usual number of iterations.
+    /// Factor on the usual number of iterations.
     pub(crate) scale: f64,
-    /// Bytes of each thread's arena; by default more than is ever needed.
+    /// Bytes of each thread's arena; by default more than the benchmark needs.
     pub(crate) memory: Option<usize>,
     /// Bytes of the youngest generation.
     pub(crate) nursery: usize,
@@ -30,9 +31,9 @@ pub(crate) struct Settings {
     pub(crate) check: bool,
 }
 
-/// Depth of the shallowest temporary trees. The depths in between go by two.
+/// Depth of the shallowest temporary trees. Depths increase in steps of two.
 pub(crate) const MIN_DEPTH: u8 = 4;
-/// Depth of the deepest tree that anyone may ask for.
+/// The largest depth that `--depth` accepts.
 pub(crate) const MAX_DEPTH: u8 = 20;
 
 impl Settings {
@@ -51,20 +52,21 @@ impl Settings {
         (MIN_DEPTH..=self.depth).step_by(2)
     }
 
-    /// Number of trees of a depth, each of both makes: about as many nodes of every depth.
+    /// Number of trees of a depth, top-down and bottom-up each: about as many nodes for every
+    /// depth.
     pub(crate) fn trees(&self, depth: u8) -> usize {
         let usual = 2 * tree_size(self.stretch_depth()) / tree_size(depth);
         ((usual as f64 * self.scale).round() as usize).max(1)
     }
 
-    /// Bytes that the nursery may come to have.
-    pub(crate) fn most_nursery(&self) -> usize {
+    /// The largest size in bytes that the nursery may get.
+    pub(crate) fn max_nursery(&self) -> usize {
         if self.adapt { 16 * self.nursery } else { self.nursery }
     }
 
     fn memory(&self) -> usize {
         let stretch = tree_size(self.stretch_depth()) * NODE.bytes();
-        self.memory.unwrap_or((64 << 20) + 8 * self.most_nursery() + 4 * stretch)
+        self.memory.unwrap_or((64 << 20) + 8 * self.max_nursery() + 4 * stretch)
     }
 }
 
@@ -73,20 +75,20 @@ pub(crate) fn tree_size(depth: u8) -> usize {
     (2 << depth) - 1
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// From the first thread's start to the last one's end.
     pub(crate) elapsed: Duration,
-    /// What the heaps counted, of each thread.
+    /// The counters of each thread's heap.
     pub(crate) heaps: Vec<Counters>,
 }
 
-/// Why a run came to nothing.
+/// Why a run failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Memory(OutOfMemory),
-    /// The collector made a mistake.
+    /// A check found an error in the heap.
     Wrong(String),
     Thread(std::io::Error),
 }
@@ -110,7 +112,7 @@ impl From<OutOfMemory> for Failure {
 /// Runs the benchmark on all threads at once.
 ///
 /// # Errors
-/// The first thread's that failed.
+/// That of the first thread that failed.
 pub(crate) fn run(settings: &Settings) -> Result<Outcome, Failure> {
     let Settings { threads, depth, scale, .. } = *settings;
     events::bench_begin!(threads, settings.stretch_depth(), depth, settings.array_len(), scale);
@@ -125,7 +127,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Outcome, Failure> {
             Ok(heap) => heap,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        // All of them are waited for, also behind one that failed.
+        // Join all threads, even after one has failed.
         ended.collect::<Vec<_>>().into_iter().collect()
     });
     let elapsed = start.elapsed();
@@ -146,7 +148,7 @@ fn thread(settings: &Settings, number: u32) -> Result<Counters, Failure> {
 const NODE: Shape = Shape { refs: 2, data: 1 };
 const CHILDREN: std::ops::Range<usize> = 0..NODE.refs;
 
-/// The global that the long-lived tree is in.
+/// Index of the global that holds the long-lived tree.
 const LONG_LIVED: usize = 0;
 
 /// The benchmark on one thread.
@@ -174,7 +176,7 @@ impl Bench<'_> {
         Ok(self.heap.counters())
     }
 
-    /// A tree and an array that stay.
+    /// Makes the tree and the array that live to the end.
     fn long_lived(&mut self, depth: u8) -> Result<Table, Failure> {
         let root = self.node(depth)?;
         self.heap.set_global(LONG_LIVED, root);
@@ -188,7 +190,7 @@ impl Bench<'_> {
         Ok(array)
     }
 
-    /// Trees that go, of both makes; each must have the checksum of its twin.
+    /// Makes temporary trees, top-down and bottom-up. Each must have the checksum of its twin.
     fn temporary(&mut self, depth: u8) -> Result<(), Failure> {
         let trees = self.settings.trees(depth);
         let sums = self.heap.alloc_table(trees)?;
@@ -219,14 +221,14 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Gives the nursery the size that what was heard of the collector asks for.
+    /// Resizes the nursery as the listener asks.
     fn adapt(&mut self) {
         if let Some(bytes) = listen::nursery() {
             self.heap.set_nursery(bytes);
         }
     }
 
-    /// Looks whether what stays is still what it was.
+    /// Checks that the long-lived tree and array are unchanged.
     fn check(&mut self, array: &Table) -> Result<(), Failure> {
         let depth = self.settings.depth;
         self.phase(Phase::Check, depth, 1, |bench| {
@@ -239,7 +241,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Does something between the events that begin and end a phase.
+    /// Runs `work` between the events that begin and end a phase.
     fn phase<T>(
         &mut self,
         phase: Phase,
@@ -254,7 +256,7 @@ impl Bench<'_> {
         result
     }
 
-    /// Hangs children under the node on top of the stack, down to the leaves.
+    /// Adds children to the node on top of the stack, down to the leaves.
     fn top_down(&mut self, depth: u8) -> Result<(), OutOfMemory> {
         if depth == 0 {
             return Ok(());
@@ -273,7 +275,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A tree, whose nodes are made after their children.
+    /// Makes a tree whose nodes are allocated after their children.
     fn bottom_up(&mut self, depth: u8) -> Result<Ref, OutOfMemory> {
         if depth == 0 {
             return self.node(0);
@@ -297,7 +299,7 @@ impl Bench<'_> {
         Ok(node)
     }
 
-    /// Counts a tree's nodes, and gives the sum of their heights, once both are right.
+    /// Checks the number of a tree's nodes and the sum of their heights, and returns the sum.
     fn walk(&self, tree: Ref, depth: u8) -> Result<u64, Failure> {
         let (nodes, sum) = self.sums(tree);
         // One node of the greatest height, two of the next, and so on.

@@ -37,7 +37,7 @@ fn is_new(fingerprint: u64) -> bool {
 fn read(log: &[u8]) {
     let mut of_both = Vec::new();
     for order in [Order::Time, Order::Stream] {
-        let mut events = Reader::of_log(log, GhcLog::new()).order(order).events().unwrap();
+        let mut events = Reader::from_log(log, GhcLog::new()).order(order).events().unwrap();
         let (mut show, mut text, mut number) = (Show::default(), Vec::new(), 0_u64);
         while let Some(event) = events.next().unwrap() {
             assert_eq!(event.values().len(), event.schema.params.len());
@@ -55,10 +55,10 @@ fn read(log: &[u8]) {
         of_both.push(number);
     }
     assert_eq!(of_both[0], of_both[1]);
-    let mut events = Reader::of_log(log, GhcLog::new()).events().unwrap();
+    let mut events = Reader::from_log(log, GhcLog::new()).events().unwrap();
     let mut again = Vec::new();
     write(&mut events, &mut again).unwrap();
-    let mut events = Reader::of_log(&again, GhcLog::new()).events().unwrap();
+    let mut events = Reader::from_log(&again, GhcLog::new()).events().unwrap();
     while events.next().unwrap().is_some() {}
     assert_eq!(events.completeness().bytes.total(), again.len() as u64);
 }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use telemetry_schema::Relation;
+use telemetry_schema::RegistryFile;
 use telemetry_schema::version::{Lock, Report, Side, fixed, judge};
 
 fuzz_target!(|text: &str| {
@@ -21,14 +21,14 @@ fuzz_target!(|text: &str| {
             }
         };
         assert_eq!(lock.to_text(), text.replace("\r\n", "\n"));
-        let Ok(relation) = Relation::parse(relation) else { continue };
+        let Ok(relation) = RegistryFile::parse(relation) else { continue };
         let judgement = judge(&lock, &relation.registry, &relation.allows);
         let old = Side::lock("events.lock", &lock, &text);
         let report = Report::new(&judgement, old, Side::relation("events.toml", &relation.text)).render();
         assert_eq!(report.is_empty(), judgement.is_met(), "{report}");
         if let Some(text) = fixed(&relation, &judgement) {
             // Where one appended parameter has no `since`, those behind it may break a rule.
-            if let Ok(again) = Relation::parse(text) {
+            if let Ok(again) = RegistryFile::parse(text) {
                 assert!(judge(&lock, &again.registry, &again.allows).is_met());
             }
         }

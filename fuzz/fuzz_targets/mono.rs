@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use telemetry_decode::{LogBytes, Order, Reader};
+use telemetry_decode::foreign::LogBytes;
+use telemetry_decode::{Order, Reader};
 use telemetry_foreign::mono::{MonoLog, ReportOptions, debug, report, write};
 
 /// The headers of a file and of a buffer of data version 1, of which the first byte of the input makes version 17.
@@ -21,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     for order in [Order::Stream, Order::Time] {
-        let mut events = Reader::of_log(&log, MonoLog::new()).order(order).events().unwrap();
+        let mut events = Reader::from_log(&log, MonoLog::new()).order(order).events().unwrap();
         while let Some(event) = events.next().unwrap() {
             for param in event.params() {
                 let _ = param.value.to_string();
@@ -29,12 +30,12 @@ fuzz_target!(|data: &[u8]| {
         }
         assert_eq!(events.completeness().bytes.total(), log.len() as u64);
     }
-    let damaged = debug(&mut LogBytes::of_slice(&log), &mut std::io::sink()).unwrap();
+    let damaged = debug(&mut LogBytes::from_slice(&log), &mut std::io::sink()).unwrap();
     let options = ReportOptions { traces: mode & 4 != 0, verbose: true };
-    assert_eq!(report(&mut LogBytes::of_slice(&log), options, &mut std::io::sink()).unwrap(), damaged);
+    assert_eq!(report(&mut LogBytes::from_slice(&log), options, &mut std::io::sink()).unwrap(), damaged);
     let mut again = Vec::new();
-    write(&mut Reader::of_log(&log, MonoLog::new()).events().unwrap(), &mut again).unwrap();
+    write(&mut Reader::from_log(&log, MonoLog::new()).events().unwrap(), &mut again).unwrap();
     if !again.is_empty() {
-        let _ = debug(&mut LogBytes::of_slice(&again), &mut std::io::sink()).unwrap();
+        let _ = debug(&mut LogBytes::from_slice(&again), &mut std::io::sink()).unwrap();
     }
 });

@@ -11,17 +11,15 @@ fuzz_target!(|data: &[u8]| {
     if mode & 1 != 0 {
         make_checksums_right(&mut bytes);
     }
-    let filter = Filter {
-        kinds: if mode & 2 != 0 { vec!["Cell".into(), "7".into()] } else { Vec::new() },
-        from_ns: (mode & 4 != 0).then_some(1_000),
-        until_ns: (mode & 8 != 0).then_some(1_000_000),
-        ..Filter::default()
-    };
+    let filter = Filter::default()
+        .kinds(if mode & 2 != 0 { &["Cell", "7"][..] } else { &[] }.iter().copied())
+        .from_ns((mode & 4 != 0).then_some(1_000))
+        .until_ns((mode & 8 != 0).then_some(1_000_000));
     for order in [Order::Stream, Order::Time] {
         let reader = Reader::from_slice(&bytes).order(order).filter(filter.clone());
         check(&read(reader.events().unwrap()), &bytes);
     }
-    let reader = Reader::from_read(&bytes[..]).order(Order::Stream).filter(filter);
+    let reader = Reader::from_reader(&bytes[..]).order(Order::Stream).filter(filter);
     check(&read(reader.events().unwrap()), &bytes);
     check(&Reader::from_slice(&bytes).index().unwrap().completeness, &bytes);
 });

@@ -6,17 +6,15 @@
 
 #![allow(missing_docs, clippy::print_stdout)]
 
-#[path = "../../telemetry-decode/examples/made/mod.rs"]
-mod made;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use telemetry_decode::{Facts, Order, Reader, Writer};
+use telemetry_decode::writer::Writer;
+use telemetry_decode::{Facts, Order, Reader};
 
-use made::Made;
+use telemetry_testing::work::{self, Made};
 
 const EVENTS: u64 = 1_000_000;
 const ROUNDS: usize = 5;
@@ -60,7 +58,7 @@ fn make() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     facts.set("program", "work");
     facts.set("clock", "os");
     let writer = Writer::new(Vec::new()).block_size(64 << 10);
-    made::write(writer, &facts, EVENTS, 1, |i| Made {
+    work::write(writer, &facts, EVENTS, 1, |i| Made {
         ticks: i * 23,
         values: [
             0x7f00_0000_0000 + i * 7919 % 1_000_003 * 64,

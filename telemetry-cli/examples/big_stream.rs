@@ -3,15 +3,13 @@
 //! Events of a pointer, an address, a word and a `u32`, on four threads that take turns. Measure with,
 //! for instance, `time telemetry cnv FILE > /dev/null`.
 
-#[path = "../../telemetry-decode/examples/made/mod.rs"]
-mod made;
-
 use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
 
-use made::Made;
-use telemetry_decode::{Facts, Writer};
+use telemetry_decode::Facts;
+use telemetry_decode::writer::Writer;
+use telemetry_testing::work::{self, Made};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1);
@@ -23,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     facts.set("clock", "os");
     let mut seed = 1_u64;
     let writer = Writer::new(BufWriter::new(File::create(path)?));
-    made::write(writer, &facts, millions * 1_000_000, 50, |number| {
+    work::write(writer, &facts, millions * 1_000_000, 50, |number| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         Made {
             ticks: number * 25,

@@ -26,8 +26,8 @@ fn program() {
     work::work(2, 100);
     telemetry::reset("all");
     telemetry::flush();
-    let counters = telemetry::counters();
-    assert_eq!(counters.lost_pool + counters.lost_nested + counters.lost_sink, 0);
+    let counters = telemetry::counters::total();
+    assert_eq!(counters.lost_pool + counters.lost_reentrant + counters.lost_sink, 0);
     eprintln!("told {} {}", counters.written, ALLOCATOR.asked_bytes());
 }
 

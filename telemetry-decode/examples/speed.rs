@@ -4,12 +4,11 @@
 //! four threads. Prints nanoseconds per event of the fastest of five rounds.
 #![allow(clippy::print_stdout)]
 
-mod made;
-
 use std::time::Instant;
 
-use made::Made;
-use telemetry_decode::{Events, Facts, Order, Reader, Writer};
+use telemetry_decode::writer::Writer;
+use telemetry_decode::{Events, Facts, Order, Reader};
+use telemetry_testing::work::{self, Made};
 
 const EVENTS: u64 = 4_000_000;
 
@@ -25,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("memory, stream order, time alone", stream_order, false)?;
     measure("memory, stream order", stream_order, true)?;
     measure("memory, by time", || Reader::from_slice(&stream).events(), true)?;
-    measure("pipe, stream order", || Reader::from_read(&stream[..]).order(Order::Stream).events(), true)?;
+    measure("pipe, stream order", || Reader::from_reader(&stream[..]).order(Order::Stream).events(), true)?;
     measure("file, stream order", || Reader::open(file.path())?.order(Order::Stream).events(), true)?;
     measure("file, by time", || Reader::open(file.path())?.events(), true)?;
     Ok(())
@@ -33,9 +32,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn measure<'s>(
     what: &str,
-    open: impl Fn() -> std::io::Result<Events<'s>>,
+    open: impl Fn() -> telemetry_decode::Result<Events<'s>>,
     values: bool,
-) -> std::io::Result<()> {
+) -> telemetry_decode::Result<()> {
     let mut best = f64::MAX;
     let mut count = 0;
     for _ in 0..5 {
@@ -63,7 +62,7 @@ fn stream() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut facts = Facts::default();
     facts.set("clock", "tsc");
     facts.set("ticks_per_second", 3_000_000_000_i64);
-    made::write(Writer::new(Vec::new()), &facts, EVENTS, 100, |i| Made {
+    work::write(Writer::new(Vec::new()), &facts, EVENTS, 100, |i| Made {
         ticks: i * 40 + i % 13,
         values: [
             0x7f3a_0000_0000 + i * 64,

@@ -11,78 +11,86 @@
 //!     }
 //! }
 //! eprintln!("{}", events.completeness());
-//! # std::io::Result::Ok(())
+//! # Ok::<(), telemetry_decode::Error>(())
 //! ```
 
-mod batch;
-mod blocks;
-mod clock;
-mod completeness;
-mod compression;
-mod coverage;
-mod decoder;
-mod difference;
-mod event;
-mod events;
-mod filter;
-mod forms;
-mod index;
-mod inflate;
-mod known;
-mod labels;
-mod lane;
-mod load;
-mod log;
-mod marks;
-mod merge;
-mod namings;
-mod other_version;
-mod packing;
-mod part;
-mod plan;
-mod read_lane;
-mod reader;
-mod recover;
-mod registries;
+mod bytes;
+mod decode;
+mod lanes;
+mod logs;
+mod order;
+mod read;
+pub mod recover;
+mod registry;
 pub mod replay;
 mod report;
-mod session;
-mod source;
-mod texts;
+mod sessions;
 mod typed;
-mod typed_events;
-mod value;
-mod verdict;
-mod writer;
+mod values;
+mod write;
 
-pub use blocks::{Block, Blocks, Piece};
-pub use clock::Clock;
-pub use completeness::{
-    Bytes, Cause, Completeness, Damage, Gap, Hole, LaneReport, MAX_LISTED, Reason, Undecodable,
-};
-pub use event::{Event, Param};
-pub use events::{Events, LogCount};
-pub use filter::{Filter, Name};
-pub use index::{Index, IndexedBlock, IndexedLane};
-pub use labels::{Called, Labels, Numbers};
-pub use log::{Extent, Log, LogBytes, LogFile, LogLane, Page, PageEvent, Survey};
-pub use marks::{RUNTIME_REGISTRY, Relations, take_names};
-pub use namings::{Mark, Namings, Said};
-pub use other_version::{OtherForm, OtherVersion};
-pub use read_lane::ReadLane;
-pub use reader::{Input, Order, Reader};
-pub use recover::{OpenBlock, Recovered, Refusal, Refused, ThreadInFlight};
-pub use registries::KnownRegistry;
-pub use session::{Facts, Session};
-pub use typed::{List, ListIter, Typed};
-pub use typed_events::{At, PassedOver, TypedEvents};
-pub use value::{Array, ArrayIter, Named, Text, Value};
-pub use writer::{Compress, Lane, WriteError, Writer};
+pub use telemetry_schema::Registry;
+
+pub use lanes::position::Position;
+pub use order::events::Events;
+pub use read::reader::{Input, Order, Reader};
+pub use registry::event::{Event, Param};
+pub use registry::filter::{Filter, Selector};
+pub use registry::known_registry::KnownRegistry;
+pub use report::completeness::Completeness;
+pub use report::error::{Error, NotAStream, Result};
+pub use report::mismatch::{FormMismatch, VersionMismatch};
+pub use sessions::clock::Clock;
+pub use sessions::labels::{AddressName, Labels};
+pub use sessions::session::{Facts, Session};
+pub use typed::forms::Skipped;
+pub use typed::generated::{List, ListIter, Typed};
+pub use typed::typed_events::{Timed, TypedEvents};
+pub use values::value::{Array, ArrayIter, EnumValue, RawStr, Value};
+
+/// What [`Completeness`] consists of.
+pub mod completeness {
+    pub use telemetry_format::{HeaderError, Loss, Malformed};
+
+    pub use crate::report::completeness::{
+        Bytes, Cause, Damage, Gap, Hole, LaneReport, MAX_LISTED, Reason, Undecodable,
+    };
+}
+
+/// Blocks of a stream without their events: one after the other, or as an index.
+pub mod blocks {
+    pub use telemetry_format::Header;
+
+    pub use crate::bytes::blocks::{Block, Blocks, Piece};
+    pub use crate::order::index::{Index, IndexedBlock, IndexedLane};
+}
+
+/// How the logs of another system become events: implement [`Log`](foreign::Log).
+pub mod foreign {
+    pub use crate::logs::bytes::LogBytes;
+    pub use crate::logs::log::{Extent, Log, LogFile, LogLane, Survey};
+    pub use crate::logs::page::{Page, PageEvent};
+    pub use crate::order::events::LogCount;
+}
+
+/// The reference writer of streams.
+pub mod writer {
+    pub use crate::write::error::WriteError;
+    pub use crate::write::writer::{Compress, Lane, Writer};
+}
+
+/// What the command knows of events that name things. Not public API.
+#[doc(hidden)]
+pub mod names {
+    pub use crate::registry::namings::{Mark, Namings, Said};
+    pub use crate::sessions::labels::Numbers;
+    pub use crate::sessions::marks::{RUNTIME_REGISTRY, Relations, runtime_registry, take_names};
+}
 
 /// For generated code. Not public API.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::reader::Reader;
+    pub use crate::read::reader::Reader;
     pub use crate::replay::{Pace, Place, ReplayError, Replayed, replay};
-    pub use crate::typed::*;
+    pub use crate::typed::generated::*;
 }

@@ -4,7 +4,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use telemetry_decode::{Compress, Facts, Lane, Reader, Value, Writer};
+use telemetry_decode::writer::{Compress, Lane, Writer};
+use telemetry_decode::{Facts, Reader, Value};
 use telemetry_format::{BlockType, HEADER_LEN, Header};
 
 struct Counting;

@@ -1,6 +1,6 @@
 //! What users see when something is wrong: the compiler's errors, as they stand in `tests/ui`.
 //!
-//! After a change, `TRYBUILD=overwrite cargo test -p telemetry-derive --test ui` writes them anew; read them.
+//! After a change, `TRYBUILD=overwrite cargo test -p telemetry-derive --test ui` writes them again; read them.
 
 use std::path::Path;
 

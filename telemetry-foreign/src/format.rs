@@ -1,16 +1,17 @@
-//! The formats that are known: what each is called, how it is recognised, read and written.
+//! The known formats: their names, and how each is recognized, read and written.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
-use telemetry_decode::{Events, Log};
+use telemetry_decode::Events;
+use telemetry_decode::foreign::Log;
 use telemetry_schema::Registry;
 
 use crate::gzip::{gunzip, is_gzip};
 use crate::written::Written;
 use crate::{ghc, mono, mps};
 
-/// Bytes that are enough to recognise a log.
+/// Bytes that are enough to recognize a log.
 pub const RECOGNIZED_BY: usize = 4096;
 
 /// The format of another system's logs, each compressed with gzip as a whole or not.
@@ -28,7 +29,7 @@ impl Format {
     /// Every format.
     pub const ALL: &[Format] = &[Format::Mps, Format::GhcEventlog, Format::Mono];
 
-    /// What it is called in options and messages.
+    /// Its name in options and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Format::Mps => "mps",
@@ -37,16 +38,16 @@ impl Format {
         }
     }
 
-    /// The format of that name.
+    /// The format with a name.
     pub fn from_text(text: &str) -> Option<Format> {
         Format::ALL.iter().copied().find(|format| format.name() == text)
     }
 
-    /// The format of a log, by its first [`RECOGNIZED_BY`] bytes, or all that it has.
+    /// The format of a log, from its first [`RECOGNIZED_BY`] bytes, or all bytes of a shorter one.
     pub fn recognize(first: &[u8]) -> Option<Format> {
         if is_gzip(first) {
             let mut plain = Vec::new();
-            // Of what is cut in the middle, the beginning is enough.
+            // The beginning of a log that is cut off is enough.
             let _ = gunzip(first).take(RECOGNIZED_BY as u64).read_to_end(&mut plain);
             return Format::recognize_plain(&plain);
         }
@@ -63,7 +64,8 @@ impl Format {
         }
     }
 
-    /// Who understands its logs. A lenient one reads versions that it should refuse, as the system's own tools do.
+    /// The reader of its logs. A lenient one reads versions that it should refuse, as the system's
+    /// own tools do.
     pub fn log(self, is_lenient: bool) -> Box<dyn Log> {
         match self {
             Format::Mps => Box::new(mps::MpsLog::new().lenient(is_lenient)),
@@ -72,8 +74,18 @@ impl Format {
         }
     }
 
-    /// The file that a log can be read from at any place: a temporary one, if it is compressed as a whole. And what is
-    /// wrong with the compression, if anything is: then the file has what could be unpacked.
+    /// The same, with each event at the time when it was written, also if it tells of another moment: to write the log
+    /// again, or to show it as the system's own tools do.
+    pub fn log_as_recorded(self, is_lenient: bool) -> Box<dyn Log> {
+        match self {
+            Format::GhcEventlog => Box::new(ghc::GhcLog::new().as_recorded(true)),
+            Format::Mps | Format::Mono => self.log(is_lenient),
+        }
+    }
+
+    /// The file that a log can be read from at any offset: a temporary one, if the whole log is
+    /// compressed. Also returns what is wrong with the compression, if anything: then the file has
+    /// what could be decompressed.
     ///
     /// # Errors
     /// Those of the file, and of the temporary one.
@@ -95,7 +107,7 @@ impl Format {
     ///
     /// # Errors
     /// Those of the input and of the output.
-    pub fn write(self, events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
+    pub fn write(self, events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::Result<Written> {
         match self {
             Format::Mps => mps::write(events, out),
             Format::GhcEventlog => ghc::write(events, out),
@@ -104,18 +116,20 @@ impl Format {
     }
 }
 
-/// The relation of the events of logs that give names, by its name: `mps` or `mono`. Streams may have been made of
-/// logs when it had no marks of that: [`telemetry_decode::Reader::relations`].
+/// The registry of the log events that give names, by its name: `mps`, `mono` or `ghc`. Streams may
+/// have been made of logs before it had such marks: [`telemetry_decode::Reader::relations`].
 pub fn relation(name: &str) -> Option<Registry> {
     let known: fn() -> Registry = match name {
         mps::NAME => mps::registry,
         mono::NAME => mono::registry,
+        ghc::NAME => ghc::registry,
         _ => return None,
     };
     Some(known())
 }
 
-/// Copies all that can be unpacked: what comes before broken compression is not lost. Gives how it is broken.
+/// Copies everything that can be decompressed, so data before broken compression is not lost.
+/// Returns how it is broken.
 fn copy_until_broken(from: &mut impl Read, to: &mut impl Write) -> io::Result<Option<io::Error>> {
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -129,7 +143,7 @@ fn copy_until_broken(from: &mut impl Read, to: &mut impl Write) -> io::Result<Op
     }
 }
 
-/// True if an error is of the compression, not of the file.
+/// True if an error is in the compression, not in the file.
 fn is_broken(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)

@@ -1,30 +1,30 @@
-//! Logs that are compressed with gzip as a whole.
+//! Logs that are compressed as a whole with gzip.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// Bytes that may come out of anything.
+/// Output that any input may have.
 const FREE: u64 = 64 << 20;
 
-/// Beyond them, as many may come out for one that went in. Logs of events shrink to a third or a tenth.
+/// Beyond that, the output may be this many times the input. Logs of events shrink to a third or a
+/// tenth.
 const RATIO: u64 = 256;
 
-/// True if bytes begin as gzip does (RFC 1952).
+/// True if bytes begin like a gzip file (RFC 1952).
 pub fn is_gzip(first: &[u8]) -> bool {
     first.starts_with(&[0x1f, 0x8b])
 }
 
-/// What was compressed, a piece at a time.
-///
-/// Reading fails, after what could be unpacked, where the compression is broken or cut, where something stands behind
-/// it, and where far more comes out of it than any log shrinks by.
+/// The decompressed data, a piece at a time. Reading fails, after what could be decompressed, if
+/// the compression is broken or cut, if something follows it, or if the output is far larger than a
+/// log can be.
 pub(crate) fn gunzip(input: impl BufRead) -> impl Read {
     let counted = BufReader::new(Counted { input, read: 0 });
     Bounded { decoder: MultiGzDecoder::new(counted), given: 0 }
 }
 
-/// Counts the bytes that are taken.
+/// Counts the bytes that are read.
 struct Counted<R> {
     input: R,
     read: u64,
@@ -38,7 +38,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Gives no more than what was taken can reasonably hold.
+/// Returns no more than the input can reasonably contain.
 struct Bounded<R> {
     decoder: MultiGzDecoder<BufReader<Counted<R>>>,
     given: u64,
@@ -72,7 +72,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// What comes out, and what is said then.
+    /// The output, and the error at its end.
     fn read(packed: &[u8]) -> (Vec<u8>, Option<String>) {
         let (mut plain, mut from) = (Vec::new(), gunzip(packed));
         let mut buffer = [0; 4096];

@@ -1,7 +1,7 @@
-//! Logs of other systems, read as the same events as our own streams, and written again.
+//! Logs of other systems, read as the same events as our own streams, and written.
 //!
-//! Each system has a module with the layout of its bytes, its [`telemetry_decode::Log`], and its writer. What its events
-//! are is in `registries/`, as a relation like any other.
+//! Each system has a module with the layout of its bytes, its [`telemetry_decode::foreign::Log`],
+//! and its writer. Its events are described in `registries/`, by a registry like any other.
 
 mod format;
 pub mod ghc;

@@ -1,11 +1,12 @@
-//! What became of the events that a log was to be written of.
+//! The result of writing events to a log.
 
-/// What became of the events that a log was to be written of.
+/// The result of writing events to a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     /// Events written.
     pub events: u64,
-    /// Events that the format has no room for: why, in words that follow a number of events, and how many.
+    /// Events that the format cannot represent: the reason, in words that follow a number of
+    /// events, and the number.
     pub left_out: std::collections::BTreeMap<String, u64>,
 }
 

@@ -1,8 +1,9 @@
-//! Reading values back: the mirror of [`crate::put`].
+//! Reads values, as the counterpart of [`crate::put`].
 
 use crate::put::unzigzag;
 
-/// A place in packed bytes. Every read either succeeds and moves on, or fails and stays.
+/// A position in packed bytes. Every read either succeeds and advances, or fails and leaves the
+/// position as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -13,9 +14,9 @@ pub struct Cursor<'a> {
 pub enum Malformed {
     /// The bytes end inside the value.
     Truncated,
-    /// A length or a count that is larger than what is left of the bytes.
+    /// A length or a count that exceeds the remaining bytes.
     Length(u64),
-    /// A value that its sort does not allow, such as 2 for a bool.
+    /// A value that its type does not allow, such as 2 for a bool.
     Value(u64),
     /// A string that is not UTF-8.
     Utf8,
@@ -37,25 +38,25 @@ impl core::error::Error for Malformed {}
 type Result<T> = core::result::Result<T, Malformed>;
 
 impl<'a> Cursor<'a> {
-    /// Starts at the first of `bytes`.
+    /// Creates a cursor at the first of `bytes`.
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Cursor { rest: bytes }
     }
 
-    /// The bytes not yet read.
+    /// Returns the bytes that are not read yet.
     #[inline]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// True at the end.
+    /// Returns true at the end.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Reads what [`crate::put::unsigned`] wrote.
+    /// Reads a value that [`crate::put::unsigned`] wrote.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -63,8 +64,8 @@ impl<'a> Cursor<'a> {
     pub fn unsigned(&mut self) -> Result<u64> {
         if let Some(bytes) = self.rest.first_chunk::<8>() {
             let word = u64::from_le_bytes(*bytes);
-            // Branches on the length, which are foreseen, rather than arithmetic with it, so that the
-            // next value can be read before this one's length is known.
+            // The processor can predict branches on the length, but not arithmetic with it. So it
+            // can read the next value before the length of this one is known.
             if word & 1 != 0 {
                 self.rest = &self.rest[1..];
                 return Ok(word >> 1 & 0x7f);
@@ -81,19 +82,19 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// Reads what [`crate::put::signed`] wrote.
+    /// Reads a value that [`crate::put::signed`] wrote.
     ///
     /// # Errors
-    /// As [`Cursor::unsigned`].
+    /// The same as for [`Cursor::unsigned`].
     #[inline(always)]
     pub fn signed(&mut self) -> Result<i64> {
         Ok(unzigzag(self.unsigned()?))
     }
 
-    /// Reads what [`crate::put::delta`] wrote, and leaves the value in the slot.
+    /// Reads a value that [`crate::put::delta`] wrote, and stores it in the slot.
     ///
     /// # Errors
-    /// As [`Cursor::unsigned`]; the slot is then unchanged.
+    /// The same as for [`Cursor::unsigned`]; the slot is then unchanged.
     #[inline(always)]
     pub fn delta(&mut self, slot: &mut u64) -> Result<u64> {
         *slot = slot.wrapping_add(self.signed()? as u64);
@@ -103,7 +104,7 @@ impl<'a> Cursor<'a> {
     /// Reads an unsigned number into a narrower type.
     ///
     /// # Errors
-    /// As [`Cursor::unsigned`], and [`Malformed::Value`] if the number does not fit.
+    /// The same as for [`Cursor::unsigned`], and [`Malformed::Value`] if the number does not fit.
     #[inline(always)]
     pub fn unsigned_as<T: TryFrom<u64>>(&mut self) -> Result<T> {
         let mut ahead = *self;
@@ -116,7 +117,8 @@ impl<'a> Cursor<'a> {
     /// Reads a signed number into a narrower type.
     ///
     /// # Errors
-    /// As [`Cursor::unsigned`], and [`Malformed::Value`] (its zigzag form) if the number does not fit.
+    /// The same as for [`Cursor::unsigned`], and [`Malformed::Value`] with its zigzag form if the
+    /// number does not fit.
     #[inline(always)]
     pub fn signed_as<T: TryFrom<i64>>(&mut self) -> Result<T> {
         let mut ahead = *self;
@@ -129,8 +131,8 @@ impl<'a> Cursor<'a> {
     /// Reads the number of elements of an array whose elements take at least `size` bytes each.
     ///
     /// # Errors
-    /// As [`Cursor::unsigned`], and [`Malformed::Length`] for more than the rest can hold, so that
-    /// nobody allocates by an untrusted count.
+    /// The same as for [`Cursor::unsigned`], and [`Malformed::Length`] for more elements than fit
+    /// into the rest. So no reader allocates memory for an untrusted count.
     #[inline(always)]
     pub fn count(&mut self, size: usize) -> Result<usize> {
         let mut ahead = *self;
@@ -170,7 +172,7 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// Reads what [`crate::put::f32`] wrote.
+    /// Reads a value that [`crate::put::f32`] wrote.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -179,7 +181,7 @@ impl<'a> Cursor<'a> {
         Ok(f32::from_le_bytes(self.array()?))
     }
 
-    /// Reads what [`crate::put::f64`] wrote.
+    /// Reads a value that [`crate::put::f64`] wrote.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -199,10 +201,10 @@ impl<'a> Cursor<'a> {
         Ok(*bytes)
     }
 
-    /// Reads what [`crate::put::bytes`] wrote, borrowed.
+    /// Reads a value that [`crate::put::bytes`] wrote, and borrows it.
     ///
     /// # Errors
-    /// As [`Cursor::unsigned`], and [`Malformed::Length`] for a length beyond the end.
+    /// The same as for [`Cursor::unsigned`], and [`Malformed::Length`] for a length beyond the end.
     #[inline(always)]
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
         let mut ahead = *self;
@@ -215,10 +217,10 @@ impl<'a> Cursor<'a> {
         Ok(bytes.0)
     }
 
-    /// Reads a string, borrowed.
+    /// Reads a string, and borrows it.
     ///
     /// # Errors
-    /// As [`Cursor::bytes`], and [`Malformed::Utf8`].
+    /// The same as for [`Cursor::bytes`], and [`Malformed::Utf8`].
     #[inline(always)]
     pub fn str(&mut self) -> Result<&'a str> {
         let mut ahead = *self;
@@ -228,14 +230,14 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Four bytes and more, or near the end. Takes and gives the place by value, so that a [`Cursor`] can
-/// stay in registers.
+/// Reads a value of at least four bytes, or one near the end. Takes and returns the position by
+/// value, so that a [`Cursor`] can stay in registers.
 #[inline(never)]
 fn long_unsigned(rest: &[u8]) -> Result<(u64, &[u8])> {
     let first = *rest.first().ok_or(Malformed::Truncated)?;
     let len = first.trailing_zeros() as usize + 1;
     if len > 8 {
-        // Nine bytes: the number is the last eight.
+        // Nine bytes: the last eight are the number.
         let (bytes, rest) = rest[1..].split_first_chunk().ok_or(Malformed::Truncated)?;
         return Ok((u64::from_le_bytes(*bytes), rest));
     }

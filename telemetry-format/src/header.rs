@@ -14,7 +14,7 @@
 //!  72  end_ticks
 //!  80  before
 //!  88  lost: pool
-//!  96  lost: nested
+//!  96  lost: reentrant
 //! 104  lost: sink
 //! 112  lost: cut
 //! 120  withheld
@@ -23,27 +23,31 @@
 //! 144  payload ...
 //! ```
 //!
-//! If you change this structure, raise [`FORMAT_VERSION`], keep a reader for the old one, and draw
-//! it anew in `docs/format.md`.
+//! If you change this structure, raise [`FORMAT_VERSION`], keep a reader for the old one, and
+//! update the drawing in `docs/format.md`.
 
-/// The first bytes of every block. As in PNG, the first is no text, and the line ends show a
-/// transfer that translated them.
+use crate::loss::Loss;
+
+/// The first bytes of every block. As in PNG, the first byte is not text, and the line endings show
+/// whether a transfer has translated them.
 pub const MAGIC: [u8; 8] = *b"\x89TEL\r\n\x1a\n";
 
-/// Version of the block layout, of the block types and of how values are packed.
+/// The version of the block layout, of the block types, and of the encodings.
 pub const FORMAT_VERSION: u8 = 1;
 
-/// Bytes of a version 1 header.
+/// Length of a version 1 header.
 pub const HEADER_LEN: usize = 144;
 
-/// Most payload bytes of one block. A reader refuses more before it makes room for them.
+/// Maximum payload length of one block. A reader refuses a longer one before it allocates memory
+/// for it.
 pub const MAX_PAYLOAD: u32 = 16 << 20;
 
-/// How a payload is compressed. What a program writes is not; who converts or keeps streams may.
+/// The compression of a payload. Programs do not compress their payloads; tools that convert or
+/// archive streams may.
 pub mod codec {
-    /// Not at all.
+    /// Not compressed.
     pub const NONE: u8 = 0;
-    /// As one deflate stream without a frame (RFC 1951).
+    /// One deflate stream without a frame (RFC 1951).
     pub const DEFLATE: u8 = 1;
 }
 
@@ -51,61 +55,61 @@ pub mod codec {
 pub mod flags {
     /// The last part of its block: the lane's next events are in another block.
     pub const LAST: u8 = 1 << 0;
-    /// The session ended in good order: nothing follows from it.
+    /// The session ended normally, and no later block belongs to it.
     pub const END: u8 = 1 << 1;
 }
 
-/// Offsets that a live block in memory is written and searched by.
+/// The state word of an open block in memory.
 pub mod state {
-    /// Offset of the word that publishes a live block: payload length in the low half, number of
-    /// events in the high half. One store makes both visible together.
+    /// The offset of the state word: payload length in the low half, number of events in the high
+    /// half. One store publishes both.
     pub const OFFSET: usize = 16;
 
-    /// Makes the word.
+    /// Returns the state word.
     #[inline(always)]
     pub const fn pack(payload_len: u32, events: u32) -> u64 {
         (events as u64) << 32 | payload_len as u64
     }
 
-    /// Payload length and number of events of the word.
+    /// Returns the payload length and the number of events in the state word.
     #[inline(always)]
     pub const fn unpack(word: u64) -> (u32, u32) {
         (word as u32, (word >> 32) as u32)
     }
 }
 
-/// A live block in memory: the header of the stream, with `header_len` reaching over further fields.
-/// Its checksum is that of the header with a state word of 0, and its `payload_crc` is 0.
+/// An open block in memory: the header of the stream, with a `header_len` that covers further
+/// fields. Its checksum is that of the header with a state word of 0, and its `payload_crc` is 0.
 pub mod memory {
-    /// Bytes before the payload, and what tells such a header.
+    /// Number of bytes before the payload. The value marks the header of such a block.
     pub const HEADER_LEN: usize = 256;
-    /// Offset of the system's number of the thread, 8 bytes.
+    /// The offset of the system's number of the thread, 8 bytes.
     pub const THREAD_ID: usize = 144;
-    /// Offset of the system's name of the thread, 16 bytes, NUL-padded.
+    /// The offset of the system's name of the thread, 16 bytes, padded with NUL.
     pub const THREAD_NAME: usize = 152;
-    /// Offset of the clock reading when the block was sealed, 8 bytes; 0 while it is open.
+    /// The offset of the clock reading when the block was sealed, 8 bytes; 0 while it is open.
     pub const END_TICKS: usize = 168;
 }
 
-/// What a block holds.
+/// The type of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BlockType {
     /// Facts about the run as TOML text: program, host, clock.
     Session,
-    /// A registry in its canonical TOML form.
+    /// A registry in its canonical form, as TOML text.
     Registry,
-    /// Facts about one thread as TOML text: its name and the system's number for it.
+    /// Facts about one thread as TOML text: its name and the system's number.
     Thread,
     /// Events of one lane.
     Events,
-    /// No payload: all that was recorded before `end_ticks` precedes this block in its stream.
+    /// No payload: everything recorded before `end_ticks` precedes this block in its stream.
     Sync,
     /// A type that this version does not know. Readers skip it by its length.
     Unknown(u8),
 }
 
 impl BlockType {
-    /// The number in the header.
+    /// Returns the number in the header.
     pub const fn code(self) -> u8 {
         match self {
             BlockType::Session => 1,
@@ -117,7 +121,7 @@ impl BlockType {
         }
     }
 
-    /// The type of a number in a header.
+    /// Returns the type with this number in a header.
     pub const fn from_code(code: u8) -> Self {
         match code {
             1 => BlockType::Session,
@@ -130,104 +134,84 @@ impl BlockType {
     }
 }
 
-/// What a lane has lost since it began, by cause. All four only grow, so that the loss of any
-/// stretch is the difference between two headers, also when blocks between them are missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Loss {
-    /// Events dropped because no memory was free.
-    pub pool: u64,
-    /// Events dropped because they interrupted an emission of their own thread.
-    pub nested: u64,
-    /// Events recorded that no sink took.
-    pub sink: u64,
-    /// Strings, byte strings and arrays cut to their limit. Their events are not lost.
-    pub cut: u64,
-}
-
-impl Loss {
-    /// Events lost, for whichever cause.
-    pub const fn events(&self) -> u64 {
-        self.pool.wrapping_add(self.nested).wrapping_add(self.sink)
-    }
-}
-
-/// Everything that a block says about itself. Numbers are little-endian in the stream.
+/// The fields of a block's header. Numbers are little-endian in the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// What the block holds.
+    /// The type of the block.
     pub block_type: BlockType,
-    /// Bytes of the header, at least [`HEADER_LEN`]; a later writer, or a block in memory, may have
-    /// more fields behind these.
+    /// Length of the header, at least [`HEADER_LEN`]. A later writer, or a block in memory, may
+    /// have more fields after these.
     pub header_len: u16,
-    /// Bit number of the kind of the block's events.
+    /// The bit of the kind of the block's events.
     pub kind: u8,
     /// See [`flags`].
     pub flags: u8,
-    /// How the payload is compressed: one of [`codec`].
+    /// The compression of the payload: one of [`codec`].
     pub codec: u8,
-    /// Bytes between this header and the next block.
+    /// Number of bytes between this header and the next block.
     pub payload_len: u32,
-    /// Events in this part.
+    /// Number of events in this part.
     pub events: u32,
     /// A number that no other run has.
     pub session: u64,
-    /// Fingerprint of the registry that the block's events belong to; 0 where there is none.
+    /// The fingerprint of the registry of the block's events; 0 for none.
     pub registry: u64,
-    /// The session's number for the thread, from 1; 0 where there is none.
+    /// The session's number of the thread, from 1; 0 for none.
     pub thread: u32,
-    /// Number of the block in its lane (thread, registry and kind), from 0. The parts of a block share it.
+    /// The number of the block in its lane (thread, registry and kind), from 0. The parts of a
+    /// block share it.
     pub seq: u32,
-    /// Where this part begins in the (unpacked) payload of its block; 0 for a first or only part.
+    /// The offset of this part in the uncompressed payload of its block; 0 for the first part.
     pub offset: u32,
-    /// Payload bytes before compression; `payload_len` without.
+    /// Payload length before compression; the same as `payload_len` without compression.
     pub unpacked_len: u32,
-    /// Clock reading when the block was opened: the time that its first event counts from.
+    /// Clock reading when the block was opened. The time of its first event is relative to it.
     pub base_ticks: u64,
-    /// The same moment as nanoseconds since 1970-01-01 UTC.
+    /// The same moment in nanoseconds since 1970-01-01 UTC.
     pub base_wall: u64,
-    /// No event of this part is later.
+    /// A clock reading that no event of this part is later than.
     pub end_ticks: u64,
-    /// Events recorded in this lane before this part, whether or not they reached a stream. Of a sync block:
-    /// events that its sink has been given in its session.
+    /// Number of events that were recorded in this lane before this part, whether or not they
+    /// reached a stream. In a sync block: number of events that its sink was given in its session.
     pub before: u64,
-    /// What the lane had lost when this part was written.
+    /// The losses of the lane when this part was written.
     pub lost: Loss,
-    /// Events recorded in this lane before this part that this stream was never meant to have: their
-    /// kind was not output at the time. Only grows.
+    /// Number of events of this lane before this part that were withheld from this stream, because
+    /// their kind was not output at the time. Only grows.
     pub withheld: u64,
-    /// CRC-32C of the payload as it stands in the stream.
+    /// CRC-32C of the payload as in the stream.
     pub payload_crc: u32,
 }
 
-/// The CRC-32C (Castagnoli) of some bytes. Passed in, so that this crate stays without dependencies
-/// while its users choose a hardware implementation.
+/// A function that returns the CRC-32C (Castagnoli) of bytes. The caller passes it in. So this
+/// crate has no dependencies, and its users choose a hardware implementation.
 pub type Checksum = fn(&[u8]) -> u32;
 
 /// Why bytes are not the header of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderError {
-    /// Fewer bytes than a header has.
+    /// There are fewer bytes than a header has.
     Truncated,
-    /// No [`MAGIC`].
+    /// The bytes do not begin with [`MAGIC`].
     Magic,
-    /// A format version that this reader does not know.
+    /// The format version is one that this reader does not know.
     Version(u8),
-    /// A header length below [`HEADER_LEN`] or beyond what is read.
+    /// The header length is below [`HEADER_LEN`] or beyond what is read.
     HeaderLen(u16),
-    /// A payload above [`MAX_PAYLOAD`].
+    /// The payload length is above [`MAX_PAYLOAD`].
     PayloadLen(u32),
-    /// More events than can be counted: those before, and those of the block.
+    /// The sum of the event counts overflows.
     Events {
-        /// Those of its lane before it.
+        /// The events of the lane before the block.
         before: u64,
-        /// Its own.
+        /// The events of the block.
         events: u32,
     },
-    /// The header's checksum differs: what it says, and what its bytes give.
+    /// The header's checksum differs from that of its bytes.
     Checksum {
-        /// As stored.
+        /// The stored checksum.
         found: u32,
-        /// As computed.
+        /// The computed checksum.
         expected: u32,
     },
 }
@@ -261,7 +245,7 @@ impl core::fmt::Display for HeaderError {
 impl core::error::Error for HeaderError {}
 
 impl Header {
-    /// A header with nothing in it but its type and session.
+    /// Creates a header with only a type and a session.
     pub const fn new(block_type: BlockType, session: u64) -> Self {
         Header {
             block_type,
@@ -281,19 +265,19 @@ impl Header {
             base_wall: 0,
             end_ticks: 0,
             before: 0,
-            lost: Loss { pool: 0, nested: 0, sink: 0, cut: 0 },
+            lost: Loss { pool: 0, reentrant: 0, sink: 0, cut: 0 },
             withheld: 0,
             payload_crc: 0,
         }
     }
 
-    /// Bytes of the whole block in the stream.
+    /// Returns the length of the whole block in the stream.
     pub const fn block_len(&self) -> u64 {
         self.header_len as u64 + self.payload_len as u64
     }
 
-    /// The header's first [`HEADER_LEN`] bytes, its checksum last. With a larger `header_len` the
-    /// caller puts what else belongs to the header between them and the payload.
+    /// Returns the header's first [`HEADER_LEN`] bytes, with its checksum last. If `header_len` is
+    /// larger, the caller writes the further fields between them and the payload.
     pub fn encode(&self, checksum: Checksum) -> [u8; HEADER_LEN] {
         let mut out = [0; HEADER_LEN];
         out[..8].copy_from_slice(&MAGIC);
@@ -314,7 +298,7 @@ impl Header {
         word(72, self.end_ticks);
         word(80, self.before);
         word(88, self.lost.pool);
-        word(96, self.lost.nested);
+        word(96, self.lost.reentrant);
         word(104, self.lost.sink);
         word(112, self.lost.cut);
         word(120, self.withheld);
@@ -324,13 +308,13 @@ impl Header {
         out
     }
 
-    /// Reads the header at the start of `bytes`, which must hold at least [`HEADER_LEN`] bytes.
+    /// Decodes the header at the start of `bytes`, which must have at least [`HEADER_LEN`] bytes.
     ///
-    /// A later writer's longer header is accepted: its `header_crc` covers the first 140 bytes as
-    /// ever, and its further fields, between this header and the payload, are skipped.
+    /// Accepts a later writer's longer header. The `header_crc` of that header also covers the
+    /// first 140 bytes. Its further fields, between this header and the payload, are skipped.
     ///
     /// # Errors
-    /// The first thing wrong, in the order in which the fields are trusted: magic, version,
+    /// Returns the first error, in the order in which the fields are checked: magic, version,
     /// checksum, lengths, counts.
     pub fn decode(bytes: &[u8], checksum: Checksum) -> Result<Self, HeaderError> {
         let Some(bytes) = bytes.first_chunk::<HEADER_LEN>() else {
@@ -379,7 +363,7 @@ impl Header {
             base_wall: word(64),
             end_ticks: word(72),
             before,
-            lost: Loss { pool: word(88), nested: word(96), sink: word(104), cut: word(112) },
+            lost: Loss { pool: word(88), reentrant: word(96), sink: word(104), cut: word(112) },
             withheld: word(120),
             payload_crc: half(136),
         })

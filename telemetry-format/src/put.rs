@@ -1,20 +1,20 @@
-//! Writing values: the one description of how a value becomes bytes.
+//! Writes values. This is the one description of how a value becomes bytes.
 //!
-//! Everything is generic over [`Put`], so that the runtime's hot path (raw stores into a block)
-//! and the safe writers (a `&mut Vec<u8>`) share it. The functions are small and always inlined, and
-//! hand the place to write to on by value, so that it stays in a register also where the rare cases
-//! are out of line: on the hot path all this hides behind the latency of the clock.
+//! Everything is generic over [`Put`], so that the runtime's hot path (raw stores into a block) and
+//! the safe writers (a `&mut Vec<u8>`) share it. The functions are small and always inlined. They
+//! pass the destination on by value, so that it stays in a register even if the rare cases are out
+//! of line. On the hot path the latency of the clock hides all of this.
 
 use alloc::vec::Vec;
 
-/// Most bytes that one unsigned or zigzag value takes.
+/// Maximum length of an unsigned or zigzag value.
 pub const MAX_VARINT: usize = 9;
 
-/// Where packed bytes go.
+/// A destination of packed bytes.
 ///
-/// The caller has made sure that there is room; neither method can fail.
+/// The caller makes sure that there is room, so no method fails.
 pub trait Put: Sized {
-    /// Appends a few bytes whose number is known at compile time.
+    /// Appends some bytes whose number is known at compile time.
     fn array<const N: usize>(self, bytes: [u8; N]) -> Self;
     /// Appends a run of bytes.
     fn run(self, bytes: &[u8]) -> Self;
@@ -23,7 +23,7 @@ pub trait Put: Sized {
     fn low<const N: usize>(self, word: u32) -> Self {
         self.run(&word.to_le_bytes()[..N])
     }
-    /// Appends a run of bytes if that takes no call to a copying routine.
+    /// Appends a run of bytes if that needs no call to a copying routine.
     #[inline(always)]
     fn short_run(self, bytes: &[u8]) -> Option<Self> {
         Some(self.run(bytes))
@@ -42,8 +42,9 @@ impl Put for &mut Vec<u8> {
     }
 }
 
-/// An unsigned number as a prefix varint: the zeros below the lowest set bit of the first byte say
-/// how many bytes follow, the bits above it and the further bytes are the number, little-endian.
+/// Writes an unsigned number as a prefix varint. The zeros below the lowest set bit of the first
+/// byte say how many bytes follow. The bits above it and the further bytes are the number,
+/// little-endian.
 ///
 /// | bytes | first byte | number |
 /// |---|---|---|
@@ -53,7 +54,8 @@ impl Put for &mut Vec<u8> {
 /// | 8 | `10000000` | below 2^56 |
 /// | 9 | `00000000` | any |
 ///
-/// As short as LEB128, but made by one shift and read by one, without a loop over its bytes.
+/// The result is as short as that of LEB128, but is written and read with one shift each, without a
+/// loop.
 #[inline]
 pub fn unsigned<P: Put>(out: P, value: u64) -> P {
     if value >> 56 != 0 {
@@ -64,15 +66,20 @@ pub fn unsigned<P: Put>(out: P, value: u64) -> P {
     out.run(&word.to_le_bytes()[..len as usize])
 }
 
-/// An unsigned number that [`unsigned`] writes in one to four bytes, or nothing. Nearly every value
-/// of a delta-coded event is one of them.
+/// Returns the number of bytes that [`unsigned`] writes.
+pub const fn unsigned_len(value: u64) -> usize {
+    if value >> 56 != 0 { MAX_VARINT } else { (value | 1).ilog2() as usize / 7 + 1 }
+}
+
+/// Writes an unsigned number as [`unsigned`] does, if that takes one to four bytes. Nearly every
+/// value of a delta-coded event does.
 #[inline(always)]
 pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
     let v = value as u32;
     if value < 1 << 7 {
         return Some(out.low::<1>(v << 1 | 1));
     }
-    // Out of line but for the shortest form, which then takes no jump.
+    // Out of line, except for the shortest form, which then takes no jump.
     core::hint::cold_path();
     Some(if value < 1 << 14 {
         out.low::<2>(v << 2 | 1 << 1)
@@ -85,8 +92,8 @@ pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
     })
 }
 
-/// Two unsigned numbers, the second in one to four bytes, or nothing. In one piece where it is one byte and the first,
-/// which is known at compile time as a rule, one or two.
+/// Writes two unsigned numbers, the second in one to four bytes, or returns `None`. One store
+/// suffices if the second takes one byte, and the first, usually a constant, takes one or two.
 #[inline(always)]
 pub fn short_pair<P: Put>(out: P, first: u16, second: u64) -> Option<P> {
     let (a, b) = (u32::from(first), second as u32);
@@ -100,56 +107,58 @@ pub fn short_pair<P: Put>(out: P, first: u16, second: u64) -> Option<P> {
     short_unsigned(unsigned(out, first.into()), second)
 }
 
-/// A signed number: zigzag, then [`unsigned`], so that small magnitudes of either sign stay short.
+/// Writes a signed number: zigzag, then [`unsigned`]. So numbers near zero are short, whatever
+/// their sign.
 #[inline]
 pub fn signed<P: Put>(out: P, value: i64) -> P {
     unsigned(out, zigzag(value))
 }
 
-/// A pointer, address or word: the signed distance from the last value of the same parameter of
-/// the same event in this lane, which `slot` holds. Wraps, so every 64-bit value has a distance.
+/// Writes a pointer, address or word as its signed distance from `slot`. That is the last value of
+/// the same parameter of the same event in this lane. The distance wraps, so every 64-bit value has
+/// one.
 #[inline]
 pub fn delta<P: Put>(out: P, slot: u64, value: u64) -> P {
     signed(out, value.wrapping_sub(slot) as i64)
 }
 
-/// As [`short_unsigned`] for [`signed`].
+/// Does the same as [`short_unsigned`], for [`signed`].
 #[inline(always)]
 pub fn short_signed<P: Put>(out: P, value: i64) -> Option<P> {
     short_unsigned(out, zigzag(value))
 }
 
-/// As [`short_unsigned`] for [`delta`].
+/// Does the same as [`short_unsigned`], for [`delta`].
 #[inline(always)]
 pub fn short_delta<P: Put>(out: P, slot: u64, value: u64) -> Option<P> {
     short_signed(out, value.wrapping_sub(slot) as i64)
 }
 
-/// As [`short_unsigned`] for [`bytes`].
+/// Does the same as [`short_unsigned`], for [`bytes`].
 #[inline(always)]
 pub fn short_bytes<P: Put>(out: P, value: &[u8]) -> Option<P> {
     short_unsigned(out, value.len() as u64)?.short_run(value)
 }
 
-/// A byte as it is: `bool`, `u8`, `i8`.
+/// Writes a byte, unchanged: `bool`, `u8`, `i8`.
 #[inline(always)]
 pub fn byte<P: Put>(out: P, value: u8) -> P {
     out.array([value])
 }
 
-/// A 32-bit float: its bits, little-endian.
+/// Writes the bits of a 32-bit float, little-endian.
 #[inline(always)]
 pub fn f32<P: Put>(out: P, value: f32) -> P {
     out.array(value.to_le_bytes())
 }
 
-/// A 64-bit float: its bits, little-endian.
+/// Writes the bits of a 64-bit float, little-endian.
 #[inline(always)]
 pub fn f64<P: Put>(out: P, value: f64) -> P {
     out.array(value.to_le_bytes())
 }
 
-/// A string or byte string: its length as an unsigned number, then the bytes.
+/// Writes a string or byte string: its length as an unsigned number, then the bytes.
 #[inline]
 pub fn bytes<P: Put>(out: P, value: &[u8]) -> P {
     unsigned(out, value.len() as u64).run(value)
@@ -167,9 +176,9 @@ pub const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// Cuts a string at the last character border at or below `max` bytes.
+/// Truncates a string at the last character boundary at or below `max` bytes.
 ///
-/// A string that fits is returned whole at the price of one comparison.
+/// Returns a string that fits after one comparison.
 #[inline(always)]
 pub fn cut(value: &str, max: usize) -> &str {
     if value.len() <= max { value } else { cut_at_border(value, max) }

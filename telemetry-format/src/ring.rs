@@ -1,32 +1,33 @@
-//! How a ring file begins: with whose it is, so that it can be told from other files, and from the rings of
-//! other processes that had the same path. Blocks follow anywhere behind it, as in any memory image.
+//! The head of a ring file, which names the process. It tells a ring file from other files, and
+//! from ring files of other processes with the same path. Blocks follow anywhere after it, as in
+//! any memory image.
 
 use crate::header::Checksum;
 
 /// The first bytes of a ring file.
 pub const RING_MAGIC: [u8; 8] = *b"\x89TELRING";
 
-/// Bytes at the beginning of a ring file that [`RingHead`] has to itself, whatever the size of the system's pages:
-/// memory is mapped from here on.
+/// Number of bytes at the start of a ring file that only [`RingHead`] uses. Memory is mapped from
+/// here on, whatever the page size of the system.
 pub const RING_START: u64 = 1 << 16;
 
-/// Behind the name of a ring file: the ring of an earlier process that had the same path.
+/// The suffix of an old ring file, of an earlier process with the same path.
 pub const RING_OLD: &str = ".old";
 
-/// Whose a ring file is.
+/// Identifies the process of a ring file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingHead {
-    /// The number that the process has for itself.
+    /// The number of the process, in its own view.
     pub pid: u32,
     /// A number that no other run has.
     pub session: u64,
 }
 
 impl RingHead {
-    /// Bytes of it.
+    /// Length of the encoded head.
     pub const LEN: usize = 24;
 
-    /// The first bytes of the file: magic, session, process, checksum.
+    /// Returns the first bytes of the file: magic, session, process, checksum.
     pub fn encode(&self, checksum: Checksum) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
         out[..8].copy_from_slice(&RING_MAGIC);
@@ -37,7 +38,7 @@ impl RingHead {
         out
     }
 
-    /// Reads the first bytes of a file; nothing if it is no ring file.
+    /// Decodes the first bytes of a file. Returns `None` if it is not a ring file.
     pub fn decode(bytes: &[u8], checksum: Checksum) -> Option<Self> {
         let bytes = bytes.first_chunk::<{ Self::LEN }>()?;
         let half = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

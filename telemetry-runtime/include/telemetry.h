@@ -1,20 +1,23 @@
 /* The runtime of telemetry for C and for debuggers.
  *
- * Every program that links the Rust crate `telemetry` has these functions, once its runtime can start,
- * whether or not anything calls them; a stripped one has no names for a debugger to find them by. In gdb:
+ * Every program that links the Rust crate `telemetry` contains these functions, once its runtime
+ * can start, whether or not anything calls them. A debugger cannot find them by name in a stripped
+ * program. `telemetry gdb` and `telemetry gdb --lldb` print commands for gdb and lldb that call
+ * them in any frame:
  *
- *     (gdb) call (void) telemetry_describe_last(20)
- *     (gdb) call (int) telemetry_dump("/tmp/what-happened.tel")
- *     (gdb) call (int) telemetry_set("Trace Seg")
+ *     (gdb) telemetry last 20
+ *     (gdb) telemetry dump /tmp/what-happened.tel
+ *     (gdb) telemetry set Trace Seg
  *
- * telemetry_describe_last and telemetry_dump read memory: they allocate nothing, take no lock and change
- * nothing, so they may be called wherever the process stands, in any thread, and in a signal handler.
- * The others are the Rust functions of the same names. They take locks and allocate: call them where the
- * program could, with all threads running (gdb's default: `set scheduler-locking off` or `replay`).
+ * telemetry_describe_last and telemetry_dump only read memory: they allocate nothing, take no lock
+ * and change nothing. So they may be called wherever the process has stopped, in any thread, and
+ * in a signal handler. The others are the Rust functions of the same names. They take locks and
+ * allocate: call them where the program could, with all threads running (gdb's default: `set
+ * scheduler-locking off` or `replay`).
  *
- * A shared library that was built with a runtime of its own has its own functions for its own events. A
- * debugger calls the program's unless told otherwise: `call 'libplugin.so'::telemetry_flush()`. Two
- * runtimes in one image do not link.
+ * A shared library that was built with its own runtime has its own functions for its own events. A
+ * debugger calls the program's functions by default, and those of a library by its name: `call
+ * 'libplugin.so'::telemetry_flush()`. Two runtimes in one image do not link.
  */
 #ifndef TELEMETRY_H
 #define TELEMETRY_H
@@ -26,60 +29,71 @@
 extern "C" {
 #endif
 
-/* Switches on what the words name: kinds, events, `registry:word`, `all`, a number that is a bitmap of
- * kinds; a leading `-` switches off. At most 4095 bytes of UTF-8. Returns 0, or EINVAL for what is no such
- * text or null; words that name nothing are no error. */
+/* Switches on what the words name: kinds, events, `registry:word`, `all`, or a number that is a
+ * bitmap of kinds. A leading `-` switches off. The words are at most 4095 bytes of UTF-8. Returns
+ * 0 on success, also for words that name nothing. Returns EINVAL for null and for any other text.
+ * Returns EBUSY if it interrupts a thread that changes switches, or if telemetry has ended. */
 int telemetry_set(const char *words);
 
-/* Switches off what the words name; `all` is silence. Otherwise as telemetry_set. */
+/* Switches off what the words name; `all` switches everything off. Otherwise as telemetry_set. */
 int telemetry_reset(const char *words);
 
-/* Writes what all threads have recorded to where it is output. Waits up to 10 s for another thread that
- * is at it. */
+/* Writes the words that say what is output, in a form that telemetry_set accepts, and a NUL.
+ * Writes as much as fits into size bytes, and nothing if size is 0. Returns the length of the
+ * words. */
+size_t telemetry_get(char *words, size_t size);
+
+/* Writes what all threads have recorded to the sinks. Waits up to 10 s for another thread that is
+ * writing. */
 void telemetry_flush(void);
 
-/* Writes everything that is in memory to a file, made anew, as a stream of its own: facts about the
- * process, the registries, and all blocks, output or not, up to the last event. Reading it, expect what
- * is no longer in memory to be reported as missing. Returns 0 or the number of an error: EINVAL for a
- * path that is null or longer than 4095 bytes, EBUSY while another thread makes a dump or a traceback,
- * ENOMEM if there is no memory for blocks, and those of open(2) and write(2), when the file may be
- * incomplete but is readable as far as it goes. */
+/* Writes everything in memory to a new file, as a stream of its own: facts about the process, the
+ * registries, and all blocks up to the last event, whether they are output or not. A reader of the
+ * stream reports what is not in memory any more as missing. Returns 0 or an error number: EINVAL
+ * for a path that is null or longer than 4095 bytes; EBUSY while another thread makes a dump or a
+ * traceback; ENOMEM if there is no memory for blocks; and those of open(2) and write(2). After an
+ * error the file may be incomplete, but it is readable as far as it goes. */
 int telemetry_dump(const char *path);
 
 /* Prints the last events of all threads, at most 256, to standard error, the newest last. */
 void telemetry_describe_last(int events);
 
-/* Messages: what the program itself may hear, for those who embed it. A message is named as in the relation, `Gc`
- * or `registry:Gc`, once an event of the relation was on or asked for; its parameters are named as there. An end
- * has the parameters of its begin, too. Errors are numbers: EINVAL for a null or what is no text, ENOENT for a name
- * that nothing has, or a value that is of another sort. */
+/* Messages: events that the program itself receives, for code that embeds the program. The name of
+ * a message is that in the registry, `Gc` or `registry:Gc`, once an event of the registry was on
+ * or asked for. Its parameters have their names in the registry. An end also has the parameters of
+ * its begin. Errors are numbers: EINVAL for null and for what is not text; ENOENT for a name that
+ * does not exist, or for a value of another type. */
 typedef struct telemetry_message telemetry_message;
 
-/* From now on the message is posted; returns 0, ENOMEM if not all that may run at once could be allocated ahead
- * (the rest is tried again with every message that is fetched), or an error. */
+/* Enables the message, so that it is posted from now on. Returns 0 or an error. The error is
+ * ENOMEM if there is no memory for all pairs that may run at once; each fetched message then tries
+ * to allocate the rest. */
 int telemetry_message_enable(const char *message);
 
-/* Nobody wants to hear of it any more: what is queued is gone. */
+/* Disables the message. Queued messages are dropped. */
 int telemetry_message_disable(const char *message);
 
-/* Messages that may be fetched, and that could not be posted so far. */
+/* The number of messages that can be fetched, and the number that could not be posted so far. */
 uint64_t telemetry_message_queued(const char *message);
 uint64_t telemetry_message_dropped(const char *message);
 
-/* The oldest message, or null; the second waits for one, so long at most. It is the caller's until freed. */
+/* The oldest message, or null. The second function waits for one, for the given time at most. The
+ * caller owns the message until it frees it. */
 telemetry_message *telemetry_message_get(const char *message);
 telemetry_message *telemetry_message_wait(const char *message, double seconds);
 void telemetry_message_free(telemetry_message *message);
 
-/* Whether it ends a pair; when it was posted, in ticks of the stream's clock. */
+/* Whether the message ends a pair, and when it was posted, in ticks of the stream's clock. */
 int telemetry_message_is_end(const telemetry_message *message);
 uint64_t telemetry_message_ticks(const telemetry_message *message);
 
-/* Values of a parameter: of an array its elements, else one; 0 if there is no such parameter. */
+/* The number of values of a parameter: the length of an array, else one; 0 if there is no such
+ * parameter. */
 size_t telemetry_message_count(const telemetry_message *message, const char *parameter);
 
-/* A value: numbers, addresses, labels, enums, flags and bool as integers, signed ones in two's complement; floats
- * as reals; strings and bytes, which end in no NUL and stay until the message is freed. */
+/* Read a value. Numbers, addresses, labels, enums, flags and bool are integers, signed ones in
+ * two's complement. Floats are reals. Strings and bytes do not end in NUL, and stay until the
+ * message is freed. */
 int telemetry_message_integer(const telemetry_message *message, const char *parameter, size_t index, uint64_t *value);
 int telemetry_message_real(const telemetry_message *message, const char *parameter, size_t index, double *value);
 int telemetry_message_text(const telemetry_message *message, const char *parameter, const char **bytes, size_t *length);

@@ -1,4 +1,4 @@
-//! Says to the runtime's files that they are part of a model.
+//! Tells the runtime's files that they are part of a model.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(loom)");

@@ -1,76 +1,47 @@
-//! The hot path of telemetry, and what carries events from it to a stream.
+//! The hot path of telemetry, and the drain that writes its events to a stream.
 //!
-//! Programs use this crate through the facade `telemetry` and the macros that
-//! `#[telemetry_event]` makes. An emitter tests one bit; if it is set, [`__private::record`] packs
-//! the event into the thread's block for the event's kind. Full blocks go to the drain, whose
-//! thread writes them to the sink.
+//! Programs use this crate through the facade `telemetry` and the macros that `#[telemetry_event]`
+//! makes. An emitter tests one bit. If the bit is set, [`__private::record`] packs the event into
+//! the thread's block for the event's kind. Full blocks go to the drain, whose thread writes them
+//! to the sinks.
 
-mod bell;
-mod block;
-mod clock;
 mod control;
-mod counters;
-mod debugger;
 mod drain;
-mod facts;
-mod fields;
-mod fork;
-mod image;
-mod labels;
-mod lane;
-mod list;
+mod emit;
+mod memory;
 mod messages;
-mod open;
-mod output;
-mod outputs;
+mod model;
 mod own;
-mod pages;
-mod panic;
-mod pool;
-mod progress;
-mod publish;
-mod raw;
-mod raw_file;
-mod record;
-mod refill;
-mod registry;
-mod relation;
-mod sink;
+mod postmortem;
+mod process;
+mod run;
 pub mod sinks;
 #[cfg_attr(any(not(unix), miri), path = "socket/absent.rs")]
 mod socket;
-mod sorter;
-mod source;
-mod spin;
-mod start;
-mod status;
 mod store;
 mod sync;
 mod sys;
-mod text;
-mod thread;
-mod told;
-mod traceback;
-mod values;
-mod variety;
-mod words;
 
-pub use control::{get, get_record, reset, reset_record, set, set_record};
-pub use counters::{Counters, KindCounters, SinkCounters, counters, kind_counters};
-pub use drain::{SinkId, add_sink, flush, remove_sink, sink_counters, snapshot, snapshot_to};
-pub use labels::{intern, label};
-pub use messages::{Posted, message_memory};
-pub use panic::flush_on_panic;
-pub use registry::Registry;
-pub use relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
-pub use sink::{Blocks, Sink};
-pub use start::{Config, Policy, filename};
+pub use drain::config::{Config, output};
+pub use drain::passes::{
+    SinkId, add_sink, add_sink_for, flush, remove_sink, sink_counters, snapshot, snapshot_to,
+};
+pub use memory::registry::Registry;
+pub use messages::message_memory;
+pub use model::posted::Posted;
+pub use model::values::{Address, Word};
+pub use model::variety::{VARIETY, Variety};
+pub use own::labels::{intern, label};
+pub use own::switches::{enabled, enabled_record, get, get_record, reset, reset_record, set, set_record};
+pub use postmortem::panic::flush_on_panic;
+pub use postmortem::traceback::Traceback;
+pub use process::start::AlreadyStarted;
+pub use run::state::Policy;
+pub use sinks::sink::{Batch, Sink, Start};
+pub use store::counters::{Counters, KindCounters, SinkCounters, counters, kind_counters};
 pub use telemetry_format::Label;
-pub use traceback::Traceback;
-pub use values::{Address, Word};
-pub use variety::{VARIETY, Variety};
 
-/// What there is with the feature `async` only.
+/// Compiles items only with the feature `async`.
 #[cfg(feature = "async")]
 #[doc(hidden)]
 #[macro_export]
@@ -78,7 +49,7 @@ macro_rules! with_async {
     ($($items:tt)*) => { $($items)* };
 }
 
-/// What there is with the feature `async` only.
+/// Compiles items only with the feature `async`.
 #[cfg(not(feature = "async"))]
 #[doc(hidden)]
 #[macro_export]
@@ -89,26 +60,28 @@ macro_rules! with_async {
 /// For generated code. Not public API.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::fields::{
+    pub use crate::emit::lane::{Lanes, Site};
+    pub use crate::emit::record::{record, record_long};
+    pub use crate::memory::registry::Registry;
+    pub use crate::model::fields::{
         Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed16, Signed32, Signed64, Text,
         Unsigned16, Unsigned32, Unsigned64,
     };
-    pub use crate::labels::interned;
-    pub use crate::lane::{Lanes, Site, record, record_long};
-    pub use crate::registry::Registry;
-    pub use crate::relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
-    pub use crate::values::{Address, Word};
-    pub use crate::variety::{is_at, is_compiled, is_on};
+    pub use crate::model::relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
+    pub use crate::model::values::{Address, Word};
+    pub use crate::model::variety::{is_compiled, is_on, is_same};
+    pub use crate::own::labels::interned;
     pub use crate::with_async;
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;
-    pub use telemetry_format::Label;
+    pub use telemetry_format::{Encoding, Label};
 
-    /// What messages are made of.
+    /// The parts of messages.
     pub mod messages {
-        pub use crate::messages::{
-            AnyChannel, Bytes, Channel, Either, Form, List, Posted, Text, Value, Valued, Values,
-        };
+        pub use crate::messages::{Channel, Either};
+        pub use crate::model::channel::{AnyChannel, Form};
+        pub use crate::model::message_values::{Bytes, List, Text, Value, Valued, Values};
+        pub use crate::model::posted::Posted;
     }
 }

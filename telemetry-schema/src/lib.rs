@@ -1,9 +1,8 @@
-//! The meaning of a telemetry relation.
+//! The meaning of a telemetry registry.
 //!
-//! [`parse`] turns the text of an `events.toml` into a checked [`Registry`], or into everything
-//! that is wrong with it. The macro, the generators, the decoders and the tools all call it.
-//! [`version`] compares it with what was released. There is no I/O but [`load`] and [`load_lock`], and
-//! nothing here knows a target language.
+//! [`parse`] turns the text of an `events.toml` into a checked [`Registry`], or into a list of all its
+//! mistakes. The macro, the generators, the decoders and the tools all call it. [`version`] compares it
+//! with its release. Only [`load`] and [`load_lock`] do I/O. Nothing here knows a target language.
 //!
 //! # events.toml
 //!
@@ -38,7 +37,7 @@
 //! doc = "A trace began"
 //! params = [                                     # up to 64, in wire order
 //!   { name = "trace", sort = "P", doc = "the trace" },
-//!   { name = "why", sort = "TraceWhy" },
+//!   { name = "why", type = "TraceWhy" },                    # `type` is another name of `sort`
 //!   { name = "condemned", sort = "word", unit = "bytes" },
 //!   { name = "object", sort = "pointer", align = 16 },    # its values are multiples of that: fewer bytes
 //!   { name = "comment", sort = "string", max = 80 },        # bytes; default 1024
@@ -47,7 +46,7 @@
 //!   { name = "pause", sort = "u64", unit = "ns", since = "1.0.1" },   # appended in that version
 //! ]
 //!
-//! [[event]]                                      # a replayer does such an event again
+//! [[event]]                                      # a replayer repeats such an event
 //! name = "Resized"
 //! code = 0x0020
 //! kind = "Trace"
@@ -66,7 +65,7 @@
 //! doc = "A pool is called so"
 //! params = [
 //!   { name = "pool", sort = "P" },
-//!   { name = "called", sort = "string", names = "pool" },   # what `pool` holds is called so
+//!   { name = "called", sort = "string", names = "pool" },   # names the value of `pool`
 //! ]
 //!
 //! [[event]]
@@ -83,15 +82,15 @@
 //! key = "trace"                                  # without one, spans nest per thread
 //! doc = "One trace from start to end"
 //!
-//! [[message]]                                     # what the program itself may hear
+//! [[message]]                                     # a message to the program itself
 //! name = "Gc"
 //! begin = "TraceStart"
-//! end = "TraceEnd"                               # without one it stands alone
-//! key = "trace"                                  # without one, a pair at a time, in one thread
+//! end = "TraceEnd"                               # optional
+//! key = "trace"                                  # without one, one pair at a time, in one thread
 //! limit = 4                                      # how many may run at once, with a key; default 8
 //! doc = "The collector at work"
 //!
-//! [[allow]]                                      # excuses one change since the last release
+//! [[allow]]                                      # allows one change since the last release
 //! change = "param-retyped"                       # its rule: [`version::Rule`]
 //! event = "TraceStart"                           # what changes: event, param of an event, kind,
 //! param = "condemned"                            # type, value of a type, span, or message
@@ -101,67 +100,70 @@
 //! # assert_eq!(registry.events.len(), 4);
 //! ```
 //!
-//! A message is of the kind that [`Message`] describes: no event is in two of them.
+//! No event is in two messages. See [`Message`].
 //!
-//! Left out, `clock` is `precise`, `flags` false, `always` and `used` true, `params` empty; `unit`,
-//! `max`, `align`, `since` and the docs of types, values and parameters may be left out too. Sorts ([`Sort`]) have
-//! long names and, some of them, the letters of the MPS. Arrays are of any sort but strings and
-//! bytes. An event's parameters take at most 32 KiB ([`limits`]).
+//! Defaults: `clock` is `precise`, `flags` false, `always` and `used` true, and `params` empty. `unit`,
+//! `max`, `align`, `since` and the docs of types, values and parameters are optional. Types of
+//! parameters ([`Sort`]) have long names, and some have the letter of the MPS. Arrays have elements of
+//! any type except strings and bytes. An event's parameters take at most 32 KiB ([`limits`]).
 //!
-//! A parameter that is appended to an event that streams in the world already have says `since` which
-//! version, so that decoders know that older streams are without it; so do all parameters behind
-//! it. Once the major rises no stream is older, and `since` is left out.
+//! A parameter that is appended to a released event needs `since`, the version in which it was
+//! appended. So decoders know that older streams lack it. All parameters after it need `since` too. Once
+//! the major version rises, no stream is older, and `since` is left out.
 //!
-//! What `replay` says is for replayers ([`Replay`]): the action is `alloc`, `free`, `realloc` or
-//! `custom`, and the other keys name the parameters that say with what. `alloc` needs `pointer` and
-//! `size`, `free` `pointer`, `realloc` `old`, `pointer` and `size`; the first and the last may have
-//! `align`, and `free` `size`. Pointers are of sort `pointer` or `addr`, the others `word` or unsigned
-//! integers, in bytes.
+//! `replay` is a mark for replayers ([`Replay`]). The action is `alloc`, `free`, `realloc` or `custom`;
+//! the other keys name parameters. `alloc` needs `pointer` and `size`, `free` needs `pointer`, and
+//! `realloc` needs `old`, `pointer` and `size`. `alloc` and `realloc` may have `align`, and `free` may
+//! have `size`. Pointers have the type `pointer` or `addr`. The others have the type `word` or an
+//! unsigned integer, in bytes.
 //!
-//! What `names` says is for whatever shows pointers, addresses and labels: the value of the parameter is the name of
-//! what the other parameter of the event holds. The name is a `string`, a number that another event says the
-//! string of, or a pointer or address that is called so. A `label` stands for its string everywhere in the session, a
-//! `word` or an unsigned integer only where marks of the same relation have parameters of its name. What is a string, or is called as something
-//! else, is called so from the beginning on, what is a number from its event on; each until it gets another name.
-//! Where a relation names pointers and addresses, they have names apart, else what the one is called, the other
-//! is called ([`Registry::names_apart`]).
+//! `names` is a mark for tools that show pointers, addresses and labels. The value of the parameter is
+//! the name of the value of the other parameter. The name is a `string`, a number whose string another
+//! event gives, or a pointer or address that has the name.
 //!
-//! Kinds, types and events share one namespace, whatever the case of their letters. Names are no
-//! keywords of Rust or Python, since they stand in generated code as they are.
+//! - A `label` stands for its string everywhere in the session. A `word` or an unsigned integer does so
+//!   only where marks of the same registry have parameters of its name.
+//! - A name that is a string, or the name of something else, holds from the beginning of the session. A
+//!   name that is a number holds from its event on. Each holds until the next name.
+//! - If a registry names both pointers and addresses, they have separate names
+//!   ([`Registry::names_apart`]). Otherwise they share their names.
 //!
-//! The first line above makes editors with Taplo (such as VS Code's Even Better TOML) complete keys
-//! and show mistakes of form while typing; the path is relative to the file. [`JSON_SCHEMA`] is that
-//! file's text.
+//! `numbers` says which numbers a parameter's values are, if they are to be shown with their strings and
+//! are not those of all parameters of its name ([`Param::number_space`]). `time` names the parameter
+//! with the clock reading of the time that the event tells of. In order of time, the event has that
+//! place.
+//!
+//! Kinds, types and events share one namespace, without regard to case. Names are not keywords of Rust
+//! or Python, because generated code uses them unchanged.
+//!
+//! The first line above makes editors with Taplo, such as VS Code's Even Better TOML, complete keys and
+//! show mistakes while you type. Its path is relative to the file. [`JSON_SCHEMA`] is the text of that
+//! schema.
 
-mod canonical;
 mod check;
-mod diagnostic;
-mod emitters;
-pub mod keys;
-pub mod limits;
 mod load;
 mod model;
-mod naming;
-mod replay;
-mod size;
-mod slots;
-mod snippet;
-mod sort;
-mod syntax;
+mod text;
 pub mod version;
-mod words;
 
-pub use diagnostic::{Diagnostic, Invalid, Label};
-pub use load::{LoadCause, LoadError, Relation, load, load_from, load_lock, lock_path};
-pub use model::*;
-pub use naming::{NameBy, Named, Naming};
-pub use replay::{Replay, ReplayAction, ReplayRole};
-pub use slots::Slots;
-pub use sort::Sort;
-pub use words::{RESERVED, is_python_keyword, snake_case};
+pub use telemetry_format::Encoding;
 
-/// The JSON Schema (2020-12) of an `events.toml`: its form and what its keys mean. What compares one
-/// part of the file with another is for [`parse`] alone.
+pub use load::error::{LoadCause, LoadError};
+pub use load::file::{load, load_from, load_lock, lock_path};
+pub use model::naming::{NameBy, Named, Naming};
+pub use model::registry::{
+    Clock, Count, Event, Kind, Message, Param, Registry, Span, Type, TypeForm, TypeValue, Version,
+};
+pub use model::replay::{Replay, ReplayAction, ReplayRole};
+pub use model::slots::Slots;
+pub use model::sort::Sort;
+pub use text::diagnostic::{Diagnostic, Invalid, Label};
+pub use text::words::{RESERVED, is_python_keyword, nearest, snake_case};
+pub use text::{keys, limits};
+pub use version::registry_file::RegistryFile;
+
+/// The JSON Schema (2020-12) of an `events.toml`: its form, and the meaning of its keys. Only [`parse`]
+/// compares one part of the file with another.
 pub const JSON_SCHEMA: &str = include_str!("../events.schema.json");
 
 /// Reads and checks an `events.toml`.
@@ -169,20 +171,20 @@ pub const JSON_SCHEMA: &str = include_str!("../events.schema.json");
 /// Never panics, whatever the text.
 ///
 /// # Errors
-/// Everything that is wrong with it, at once.
+/// All mistakes in it, at once.
 pub fn parse(text: &str) -> Result<Registry, Invalid> {
-    check::check(text, check::Origin::File).map(|(registry, _)| registry)
+    check::registry::check(text, check::context::Origin::File).map(|(registry, _)| registry)
 }
 
-/// Reads a registry that was accepted before: one that comes out of a stream, or the framework's own.
+/// Reads a registry that was accepted before: one from a stream, or the runtime's own.
 ///
-/// As [`parse`], except that what a later version may have added or come to refuse does no harm:
-/// unknown keys are passed over, names may be keywords or reserved or differ only in case, spans may
-/// be of retired events, messages, `replay`, `names` and `since` any version or anything else. So a stream can be read whose registry is older or newer than the
-/// reader.
+/// As [`parse`], except that additions and restrictions of later versions do no harm. Unknown keys are
+/// skipped. Names may be keywords, reserved, or differ only in case. Spans may refer to retired events.
+/// Messages, `replay`, `names` and `since` may be invalid. So a reader can read a stream whose registry
+/// is older or newer.
 ///
 /// # Errors
 /// As [`parse`].
 pub fn parse_embedded(text: &str) -> Result<Registry, Invalid> {
-    check::check(text, check::Origin::Embedded).map(|(registry, _)| registry)
+    check::registry::check(text, check::context::Origin::Embedded).map(|(registry, _)| registry)
 }

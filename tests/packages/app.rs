@@ -1,9 +1,9 @@
-//! A program with events of its own, and of a library.
+//! A program with its own events and those of a library.
 
 mod outer {
     #[telemetry::telemetry_event("relations/app.toml", at = "outer::events")]
     pub mod events {
-        /// What the module has of its own stays in it.
+        /// Other items of the module stay in it.
         pub const LIBRARY: &str = "cache";
     }
 }

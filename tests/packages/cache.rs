@@ -1,17 +1,24 @@
-//! A library that tells what it does, in modules of its own.
+//! A library that emits events in modules of its own.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, unreachable_pub)]
 
 use telemetry::telemetry_event;
 
-/// What it tells.
+/// The library's events.
 #[telemetry_event("events.toml")]
 pub mod events {}
 
-pub mod inner {
-    //! Where it works.
+mod private {
+    /// The store's events. Other crates reach them only through the re-export.
+    #[telemetry::telemetry_event("store.toml", at = "store")]
+    pub mod store {}
+}
+pub use private::store;
 
-    /// Looks up a key that was never there.
+pub mod inner {
+    //! The code that emits.
+
+    /// Looks up a key that is not there.
     pub fn look_up(key: u64) {
         use crate::events::Why;
         crate::events::miss!(key, Why::Never);

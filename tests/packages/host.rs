@@ -1,5 +1,6 @@
-//! A program that loads a shared library and uses it beside what it tells itself: `host LIBRARY ROUNDS`, and a
-//! third argument has it wait to be killed (`wait`) or close the library (`close`).
+//! A program with events that loads a shared library and uses it: `host LIBRARY ROUNDS`. A third
+//! argument makes it wait to be killed (`wait`), close the library (`close`), or repeatedly load,
+//! use and close it (`again`).
 
 use std::ffi::CString;
 use std::thread;
@@ -9,14 +10,18 @@ use telemetry::telemetry_event;
 #[telemetry_event("events.toml")]
 pub mod events {}
 
-/// So many threads use both.
+/// The number of threads that use both.
 const THREADS: u64 = 4;
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let library = args.next().expect("a library");
     let rounds: u64 = args.next().expect("a number of rounds").parse().expect("a number of rounds");
+    let mode = args.next();
     events::started!("before the library");
+    if mode.as_deref() == Some("again") {
+        return again(&library);
+    }
     let (library, look_up) = load(&library, "plugin_look_up");
     let threads: Vec<_> = (0..THREADS)
         .map(|number| {
@@ -29,7 +34,7 @@ fn main() {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().expect("a thread that ends"));
-    match args.next().as_deref() {
+    match mode.as_deref() {
         Some("wait") => {
             println!("done");
             loop {
@@ -37,13 +42,59 @@ fn main() {
             }
         }
         Some("close") => {
-            // Its drain's thread has begun by now, which keeps what it needs.
+            // The thread of the library's drain has started by now, and keeps the library loaded.
             thread::sleep(std::time::Duration::from_millis(200));
-            // SAFETY: the handle is the library's, and nobody calls its function any more.
+            // SAFETY: the handle is the library's, and no thread calls its function any longer.
             assert_eq!(unsafe { libc::dlclose(library as *mut libc::c_void) }, 0);
             thread::sleep(std::time::Duration::from_millis(200));
         }
         _ => {}
+    }
+}
+
+/// Loads, uses and closes the library right after its first event. The library's threads have not
+/// run yet, because this thread keeps the only processor. A thread that used it ends later, and the
+/// process forks.
+fn again(path: &str) {
+    // SAFETY: the set is of the given size.
+    unsafe {
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(usize::try_from(libc::sched_getcpu()).expect("a processor"), &mut one);
+        libc::sched_setaffinity(0, size_of_val(&one), &one);
+    }
+    for round in 0..3 {
+        let (library, look_up) = load(path, "plugin_look_up");
+        // At first no other thread uses it: its thread-locals may keep the library loaded.
+        let (used, is_used) = std::sync::mpsc::channel();
+        let (close, is_closed) = std::sync::mpsc::channel::<()>();
+        let other = (round > 0).then(|| {
+            let other = thread::spawn(move || {
+                look_up(2 * round);
+                used.send(()).expect("a thread that waits");
+                is_closed.recv().expect_err("a thread that closes");
+            });
+            is_used.recv().expect("a thread that uses the library");
+            other
+        });
+        look_up(2 * round + 1);
+        // SAFETY: the handle is the library's, and no thread calls its function any longer.
+        assert_eq!(unsafe { libc::dlclose(library as *mut libc::c_void) }, 0);
+        drop(close);
+        if let Some(other) = other {
+            other.join().expect("a thread that ends");
+        }
+        // SAFETY: the child does nothing but end.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            libc::waitpid(child, &mut status, 0);
+            assert_eq!(status, 0, "the child ends well");
+        }
+        // Code that would run without the library has run by now.
+        thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Emits and decodes events whose names other things have.
+//! Emits and decodes events that have the names of other items.
 
 use telemetry::decode::Reader;
 
@@ -40,7 +40,7 @@ fn main() {
     names::iterator!(&[1, 2, 3]);
     tel::flush();
 
-    let mut events = Reader::open(tel::filename()).unwrap().typed::<names::Decoder>().unwrap();
+    let mut events = Reader::open(tel::sinks::output()).unwrap().typed::<names::Decoder>().unwrap();
     while let Some(event) = events.next().unwrap() {
         println!("{:?}", event.event);
     }

@@ -1,11 +1,11 @@
-//! A shared library with a relation and a runtime of its own.
+//! A shared library with its own registry and runtime.
 
 use telemetry::telemetry_event;
 
 #[telemetry_event("events.toml")]
 pub mod events {}
 
-/// Tells that a key was found.
+/// Emits that a key was found.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_look_up(key: u64) {
     events::hit!(key);

@@ -1,4 +1,4 @@
-//! A program that allows nothing, and uses next to nothing of its relations.
+//! A program that denies all lints, and uses almost nothing of its registries.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, unused, unreachable_pub, nonstandard_style, future_incompatible)]
 #![deny(rust_2018_idioms, let_underscore, missing_debug_implementations, missing_copy_implementations)]
@@ -11,7 +11,7 @@
 #[telemetry::telemetry_event("relations/cache.toml")]
 mod events {}
 
-/// Decoders that nobody calls.
+/// Decoders that are never called.
 #[telemetry::telemetry_event("relations/names.toml", decode)]
 mod names {}
 

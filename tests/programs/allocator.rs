@@ -1,4 +1,4 @@
-//! An allocator that emits an event for every allocation, inside of its lock.
+//! An allocator that emits an event for each allocation, inside its lock.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -64,8 +64,8 @@ fn main() {
     threads.into_iter().for_each(|thread| thread.join().expect("a thread that only allocates"));
     TELLS.store(false, Ordering::Relaxed);
     telemetry::flush();
-    let counters = telemetry::counters();
-    let lost = counters.lost_pool + counters.lost_nested + counters.lost_sink;
+    let counters = telemetry::counters::total();
+    let lost = counters.lost_pool + counters.lost_reentrant + counters.lost_sink;
     println!(
         "\nnumber emitted={}\n\nnumber written={}\n\nnumber lost={lost}",
         EMITTED.load(Ordering::Relaxed),

@@ -1,5 +1,5 @@
-//! Emits while thread-locals are destroyed: those that are older than the thread's first event, and
-//! those that are younger.
+//! Emits while thread-locals are destroyed, from older and younger ones than the thread's first
+//! event.
 
 use telemetry::telemetry_event;
 

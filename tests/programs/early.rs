@@ -1,4 +1,4 @@
-//! Emits before `main`, and from handlers of the exit that are older and younger than the runtime.
+//! Emits before `main`, and from exit handlers that are older and younger than the runtime.
 
 use telemetry::telemetry_event;
 

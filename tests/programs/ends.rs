@@ -1,4 +1,4 @@
-//! Ends in the way that its argument names, with events that nobody has flushed.
+//! Ends in the way that its argument names, without flushing its events.
 
 use telemetry::telemetry_event;
 
@@ -31,15 +31,15 @@ fn main() {
         "panic in a thread" => {
             std::thread::spawn(|| panic!("in a thread")).join().expect_err("a panic");
         }
-        // What a thread that panics has recorded, and all others, is written there and then.
+        // The events of a panicking thread, and all others, are written at once.
         "panic and abort" => {
-            // Once the runtime's own thread runs, which is a matter of microseconds.
+            // After the runtime's own thread has started, which takes microseconds.
             std::thread::sleep(std::time::Duration::from_millis(200));
             emit();
             std::panic::catch_unwind(|| panic!("before an abort")).expect_err("a panic");
             std::process::abort();
         }
-        // Built to abort where it panics.
+        // The build aborts at a panic.
         "abort by panic" => {
             std::thread::sleep(std::time::Duration::from_millis(200));
             emit();

@@ -1,4 +1,5 @@
-//! Hears of its own events, whatever is compiled in: some of them are of critical paths.
+//! Receives messages about its own events in each variety; some of the events are on critical
+//! paths.
 
 use telemetry::telemetry_event;
 
@@ -27,6 +28,6 @@ fn main() {
         assert_eq!(low.0.get(), 4);
         heard += 1;
     }
-    let (dropped, recorded) = (Gc::dropped() + Step::dropped() + Low::dropped(), telemetry::counters().emitted());
+    let (dropped, recorded) = (Gc::dropped() + Step::dropped() + Low::dropped(), telemetry::counters::total().emitted());
     println!("\nnumber heard={heard}\n\nnumber dropped={dropped}\n\nnumber recorded={recorded}");
 }

@@ -1,4 +1,4 @@
-//! An allocator that interns and labels, inside of its lock, and code before `main` that does.
+//! An allocator that interns and labels inside its lock, and code before `main` that does.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,16 +1,16 @@
-//! Tells its last events in the way that its argument names, and reports whether anything was allocated.
+//! Prints its last events in the way that its argument names, and reports whether it allocated.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use telemetry::{Blocks, Config, Sink, Traceback, telemetry_event};
+use telemetry::{Config, recorder::Traceback, sinks::{Batch, Sink}, telemetry_event};
 
 #[telemetry_event("work.toml")]
 mod work {}
 
-/// Counts the allocations of a thread, where they count.
+/// Counts the allocations of threads on which counting is on.
 struct Counting;
 
 #[global_allocator]
@@ -55,11 +55,11 @@ impl Write for Fixed {
     }
 }
 
-/// Takes nothing and does not return.
+/// A sink that takes nothing and does not return.
 struct Stuck;
 
 impl Sink for Stuck {
-    fn write(&mut self, _: &Blocks<'_>) -> std::io::Result<()> {
+    fn write(&mut self, _: &Batch<'_>) -> std::io::Result<()> {
         loop {
             std::thread::park();
         }
@@ -75,14 +75,14 @@ fn emit() {
 }
 
 extern "C" fn on_signal(_: libc::c_int) {
-    Traceback::of_thread(4).to_stderr();
+    Traceback::current_thread(4).write_to_stderr();
 }
 
-/// Signals come on a stack that is as small as they get.
+/// Signals arrive on the smallest possible stack.
 fn get_signals() {
     static STACK: [AtomicU64; 2048] = [const { AtomicU64::new(0) }; 2048];
-    // SAFETY: the stack is static memory that nothing else uses, and may be written; the handler is
-    // what this is about.
+    // SAFETY: the stack is static, writable memory that nothing else uses. The handler is the
+    // subject of this test.
     unsafe {
         let stack = libc::stack_t {
             ss_sp: STACK.as_ptr().cast_mut().cast(),
@@ -95,12 +95,12 @@ fn get_signals() {
         action.sa_flags = libc::SA_ONSTACK;
         assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
     }
-    // Between two events, and while a traceback is being made.
+    // Between two events, and during a traceback.
     raise();
-    write!(Raising(Fixed([0; 4096], 0)), "{}", Traceback::of_thread(1)).expect("room");
+    write!(Raising(Fixed([0; 4096], 0)), "{}", Traceback::current_thread(1)).expect("room");
 }
 
-/// Gets a signal while it is written to.
+/// Receives a signal during each write.
 struct Raising(Fixed);
 
 impl Write for Raising {
@@ -120,30 +120,30 @@ fn raise() {
 fn main() {
     let how = std::env::args().nth(1).expect("how");
     match how.as_str() {
-        "panic at once" => telemetry::flush_on_panic(),
-        "panic while the drain waits" => assert!(Config::new().sink(Stuck).start()),
+        "panic at once" => telemetry::recorder::flush_on_panic(),
+        "panic while the drain waits" => Config::new().sink(Stuck).start().unwrap(),
         _ => {}
     }
     emit();
     match how.as_str() {
         "display" => {
             let mut text = Fixed([0; 4096], 0);
-            counted(|| write!(text, "{}", Traceback::of_all(6)).expect("room"));
+            counted(|| write!(text, "{}", Traceback::all_threads(6)).expect("room"));
             println!("{}", std::str::from_utf8(&text.0[..text.1]).expect("text"));
         }
-        "stderr" => counted(|| Traceback::of_all(256).to_stderr()),
+        "stderr" => counted(|| Traceback::all_threads(256).write_to_stderr()),
         "signal" => counted(get_signals),
         "panic" => {
-            // Once the runtime's own thread runs.
+            // After the runtime's own thread has started.
             std::thread::sleep(std::time::Duration::from_millis(300));
             panic!("in main")
         }
-        // The program ends before its other threads have run, perhaps.
+        // The program may end before its other threads have run.
         "panic at once" => {
             let _ = std::panic::catch_unwind(|| panic!("at once"));
             std::process::abort();
         }
-        // For its sink, with its lock.
+        // For its sink, which needs its lock.
         "panic while the drain waits" => {
             std::thread::sleep(std::time::Duration::from_millis(300));
             let _ = std::panic::catch_unwind(|| panic!("in vain"));
@@ -151,8 +151,8 @@ fn main() {
         }
         "panic with a hook" => {
             std::panic::set_hook(Box::new(|_| eprintln!("the program's hook")));
-            telemetry::flush_on_panic();
-            telemetry::flush_on_panic();
+            telemetry::recorder::flush_on_panic();
+            telemetry::recorder::flush_on_panic();
             let _ = std::panic::catch_unwind(|| panic!("unseen"));
             std::process::abort();
         }

@@ -1,5 +1,5 @@
-//! Emits on several threads until it is killed, and tells after each event how many its thread has emitted, in
-//! a file that is mapped as the ring is.
+//! Emits on several threads until it is killed. After each event it writes the number of the
+//! thread's events to a file that is mapped like the ring file.
 
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ fn told() -> &'static [AtomicU64] {
     let file = std::fs::File::options().read(true).write(true).create(true).truncate(true).open("told");
     let file = file.expect("a file");
     file.set_len(4096).expect("room in the file");
-    // SAFETY: a new mapping of a file that nobody makes shorter.
+    // SAFETY: a new mapping of a file that never becomes shorter.
     unsafe {
         let at = libc::mmap(
             std::ptr::null_mut(),
@@ -33,7 +33,7 @@ fn told() -> &'static [AtomicU64] {
 }
 
 fn main() {
-    // Nanoseconds between events, so that the pool holds all of them; 0 for as fast as can be.
+    // Nanoseconds between events, so that the pool holds all of them; 0 for no pause.
     let pause: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
     let told = told();
     std::thread::scope(|scope| {

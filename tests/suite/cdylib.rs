@@ -1,5 +1,5 @@
-//! A shared library with a relation and a runtime of its own, loaded by a program that has both too. Neither
-//! knows of the other, and both may find the same settings.
+//! A shared library with its own registry and runtime, loaded by a program that has both too.
+//! Neither knows the other, and both may find the same settings.
 
 use std::sync::OnceLock;
 
@@ -14,17 +14,21 @@ const ROUNDS: u64 = 20_000;
 
 fn build() -> Workspace {
     let workspace = Workspace::new("cdylib", &["host", "plugin"]);
-    workspace.package("host", "2024", "telemetry.workspace = true\nlibc.workspace = true");
+    workspace.package("host", "2024", "telemetry-events.workspace = true\nlibc.workspace = true");
     workspace.write("host/events.toml", include_str!("../packages/app.toml"));
     workspace.write("host/src/main.rs", include_str!("../packages/host.rs"));
-    workspace.package("plugin", "2024", "telemetry.workspace = true\n\n[lib]\ncrate-type = [\"cdylib\"]");
+    workspace.package(
+        "plugin",
+        "2024",
+        "telemetry-events.workspace = true\n\n[lib]\ncrate-type = [\"cdylib\"]",
+    );
     workspace.write("plugin/events.toml", include_str!("../packages/cache.toml"));
     workspace.write("plugin/src/lib.rs", include_str!("../packages/plugin.rs"));
     workspace.build(&[]);
     workspace
 }
 
-/// The program, with the library and the number of rounds for arguments.
+/// The program, with the library and the number of rounds as arguments.
 fn host() -> Process {
     static BUILT: OnceLock<Workspace> = OnceLock::new();
     let workspace = BUILT.get_or_init(build);
@@ -34,7 +38,8 @@ fn host() -> Process {
         .arg(&ROUNDS.to_string())
 }
 
-/// One of the streams is the program's and one the library's, each whole and with nothing of the other's.
+/// One stream is the program's and one the library's. Each is complete, without events of the
+/// other.
 fn check(mut streams: [Stream; 2]) {
     streams.sort_by(|a, b| a.versions.cmp(&b.versions));
     let [program, library] = streams;
@@ -54,19 +59,32 @@ fn check(mut streams: [Stream; 2]) {
 fn is_used_beside_the_program() {
     let run = host().env("TELEMETRY_BUFFER", "64M").run().succeeded();
     check([run.stream(), Stream::read(run.path_of_child())]);
-    // Who came second says once where its stream is.
+    // The second runtime says once where its stream is.
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-    assert!(run.stderr.contains("is somebody else's; this stream goes to"), "{}", run.stderr);
+    assert!(run.stderr.contains("telemetry: [file-in-use] "), "{}", run.stderr);
 }
 
-/// Its runtime goes on when the program has closed it.
+/// The library's runtime continues after the program has closed the library.
 #[test]
 fn is_closed_before_the_end() {
     let run = host().arg("close").env("TELEMETRY_BUFFER", "64M").run().succeeded();
     check([run.stream(), Stream::read(run.path_of_child())]);
 }
 
-/// Each is at the socket of its own, and has a ring of its own.
+/// The library is closed right after its first events, loaded again, and closed again, with events
+/// on and off. Threads that used it end later, and the process forks.
+#[test]
+fn is_closed_at_once() {
+    let run = host().arg("again").env("TELEMETRY_FILENAME", "%s.tel").run().succeeded();
+    let files = std::fs::read_dir(run.dir()).expect("a directory").map(|entry| entry.expect("a file").path());
+    let streams = files.filter(|path| path.extension().is_some_and(|end| end == "tel")).map(Stream::read);
+    let counts: Vec<_> = streams.filter_map(|stream| stream.by_name().get("Hit").copied()).collect();
+    assert_eq!(counts, [5], "all that the library told, in one stream");
+    let run = host().arg("again").without("TELEMETRY_CONTROL").run().succeeded();
+    assert_eq!(run.stderr, "");
+}
+
+/// Each runtime has a control socket and a ring file of its own.
 #[test]
 fn is_found_beside_the_program() {
     let process = host().arg("wait").env("TELEMETRY_RING", "app.ring");
@@ -81,11 +99,13 @@ fn is_found_beside_the_program() {
     assert_eq!(found, [pid.clone(), format!("{pid}-2"), format!("{pid}-2.ring"), format!("{pid}.ring")]);
     let beside = format!("app.ring.{pid}");
     assert!(
-        run.stderr.contains(&format!("`app.ring` is somebody else's; this ring is `{beside}`")),
+        run.stderr.contains(&format!(
+            "telemetry: [ring-in-use] the ring file `app.ring` is in use; this ring is `{beside}`"
+        )),
         "{}",
         run.stderr
     );
-    // What the drains had not written when they were killed is in the rings.
+    // The ring files have what the drains had not written when they were killed.
     let images = ["app.ring", &beside].map(|name| run.dir().join(name));
     let files = std::fs::read_dir(run.dir()).expect("a directory").map(|entry| entry.expect("a file").path());
     let streams: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "tel")).collect();

@@ -1,7 +1,9 @@
-//! What is on: the words of the environment, of the configuration and of the program.
+//! Switches: the words of the environment, of the configuration and of the program.
 
 use std::ffi::OsStr;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,7 +15,7 @@ use crate::{second, work};
 
 const ALL: &str = "second:Precise second:Lone work:Precise work:Inherit work:Other";
 
-/// Words, and what is on after them where nothing was.
+/// Words, and the events that are on afterwards if none were on before.
 const STATES: &[(&str, &str)] = &[
     ("", ""),
     ("all", ALL),
@@ -45,17 +47,17 @@ const STATES: &[(&str, &str)] = &[
     ("all -all", ""),
     ("Precise -Precise Precise", "second:Precise work:Precise"),
     ("Tick\t -Tick\n  Fix", "work:Inherit"),
-    ("Nobody nobody:all work:Nobody : -", ""),
+    ("Absent absent:all work:Absent : -", ""),
     ("third:Precise", ""),
 ];
 
-/// Has both registries listed, and nothing on.
+/// Makes both registries known, with nothing on.
 fn list() {
     telemetry::set("all");
     work::tick!();
     second::lonely!();
     telemetry::reset("all");
-    assert_eq!(telemetry::get(), "");
+    assert_eq!(telemetry::control::enabled(), "");
 }
 
 #[test]
@@ -68,11 +70,15 @@ fn words_of_the_program() {
             for (words, expected) in STATES {
                 telemetry::reset("all");
                 telemetry::set(words);
-                let state = telemetry::get();
+                let state = telemetry::control::enabled();
                 assert_eq!(&state, expected, "after `{words}`");
-                telemetry::reset("all");
-                telemetry::set(&state);
-                assert_eq!(telemetry::get(), state, "`{words}` again");
+                let said = telemetry::get();
+                for form in [&state, &said] {
+                    telemetry::reset("all");
+                    telemetry::set(form);
+                    assert_eq!(telemetry::control::enabled(), state, "`{words}` again, as `{form}`");
+                }
+                assert_eq!(telemetry::get(), said, "`{words}` as they were");
             }
             vec![]
         },
@@ -89,7 +95,7 @@ fn reset_takes_away_what_set_gives() {
             let check = |words: &str, expected: &str| {
                 telemetry::set("all");
                 telemetry::reset(words);
-                assert_eq!(telemetry::get(), expected, "without `{words}`");
+                assert_eq!(telemetry::control::enabled(), expected, "without `{words}`");
             };
             check("", ALL);
             check("all", "");
@@ -104,7 +110,41 @@ fn reset_takes_away_what_set_gives() {
     );
 }
 
-/// The words so far, those of the environment first, reach registries that come into use later.
+/// Words can be read, changed and restored before any registry is in use. They then also apply to
+/// later registries.
+#[test]
+fn what_is_set_comes_back() {
+    child(
+        "control::what_is_set_comes_back",
+        |process| process.env("TELEMETRY_CONTROL", "Inherit").env("TELEMETRY_RECORD", "all -Other"),
+        || {
+            let said = || (telemetry::get(), telemetry::recorder::get());
+            assert_eq!(said(), ("Inherit".into(), "all -Other".into()));
+            telemetry::set("Precise -work:Named 0x80");
+            telemetry::recorder::reset("work:Tick 0x1");
+            let before = said();
+            assert_eq!(
+                before,
+                ("Inherit Precise -work:Named 0x80".into(), "all -Other -work:Tick -*:0x1".into())
+            );
+            telemetry::set("all");
+            telemetry::reset("all");
+            telemetry::recorder::reset("all");
+            assert_eq!(said(), (String::new(), String::new()));
+            telemetry::set(&before.0);
+            telemetry::recorder::set(&before.1);
+            assert_eq!(said(), before);
+            work::tick!();
+            second::lonely!();
+            assert_eq!(said(), before, "as it was, though registries are in use");
+            assert_eq!(telemetry::control::enabled(), "second:Precise second:Lone work:Alloc work:Inherit");
+            assert_eq!(telemetry::recorder::enabled(), "second:Lone work:Inherit");
+            vec![]
+        },
+    );
+}
+
+/// Earlier words, those of the environment first, apply to registries that come into use later.
 #[test]
 fn words_reach_registries_that_come_later() {
     child(
@@ -113,18 +153,20 @@ fn words_reach_registries_that_come_later() {
         || {
             telemetry::reset("1");
             telemetry::set("Alloc");
-            assert_eq!(telemetry::get(), "", "no registry is in use yet");
+            assert_eq!(telemetry::control::enabled(), "", "no registry is in use yet");
+            assert_eq!(telemetry::get(), "all -Named -*:1 Alloc");
             work::tick!();
-            assert_eq!(telemetry::get(), "work:Alloc work:Inherit work:Other");
+            assert_eq!(telemetry::control::enabled(), "work:Alloc work:Inherit work:Other");
             telemetry::reset("Precise");
             second::lonely!();
-            assert_eq!(telemetry::get(), "second:Lone work:Inherit work:Other");
+            assert_eq!(telemetry::control::enabled(), "second:Lone work:Inherit work:Other");
             vec![]
         },
     );
 }
 
-/// What is on at the first event, by the words of the environment and of the program's configuration.
+/// The events that are on at the first event, by the words of the environment and of the
+/// configuration.
 fn check_first_event(environment: Option<&str>, configured: Option<&str>, expected: &str) {
     let run = child(
         "control::the_environment_wins",
@@ -140,14 +182,14 @@ fn check_first_event(environment: Option<&str>, configured: Option<&str>, expect
         },
         || {
             if let Ok(words) = std::env::var("CONFIGURED") {
-                assert!(Config::new().control(words).start());
-                assert!(!Config::new().control("all").start(), "it runs already");
+                Config::new().control(words).start().unwrap();
+                assert!(Config::new().control("all").start().is_err(), "it runs already");
             }
             for number in 0..3_u64 {
                 work::alloc!(number, 0_u64, 0_u64, 0);
                 work::named!(number, 0_u64, 0_u64, 0, "");
             }
-            assert_eq!(telemetry::get(), std::env::var("EXPECTED").expect("what is on"));
+            assert_eq!(telemetry::control::enabled(), std::env::var("EXPECTED").expect("what is on"));
             vec![]
         },
     );
@@ -167,8 +209,8 @@ fn the_environment_wins() {
     check_first_event(Some("1 -Named"), None, "work:Alloc");
 }
 
-/// The file of the environment, else that of the configuration, else one in the working directory; what
-/// was flushed before the configuration came does not matter.
+/// The file of the environment wins, then that of the configuration, then the default in the
+/// working directory. A flush before the configuration changes nothing.
 fn check_filename(environment: Option<&str>, configured: Option<&str>, expected: &str) {
     let run = child(
         "control::the_stream_goes_where_it_is_told",
@@ -181,7 +223,7 @@ fn check_filename(environment: Option<&str>, configured: Option<&str>, expected:
         || {
             telemetry::flush();
             if let Ok(name) = std::env::var("CONFIGURED") {
-                assert!(Config::new().filename(name).start());
+                Config::new().output(name).start().unwrap();
             }
             work::tick!();
             vec![]
@@ -221,7 +263,7 @@ fn kinds_as_a_bitmap() {
     );
 }
 
-/// Arguments are evaluated where the event is on, once and in order, and not at all where it is off.
+/// Arguments are evaluated once and in order if the event is on, and not at all if it is off.
 #[test]
 fn arguments_are_evaluated_only_when_on() {
     let run = child(
@@ -255,7 +297,7 @@ fn arguments_are_evaluated_only_when_on() {
     assert_eq!(values, expected.map(|(name, values)| (name.to_owned(), values)));
 }
 
-/// An event is an expression of type `()` wherever one may stand.
+/// An event is an expression of type `()`, wherever one is allowed.
 #[test]
 fn events_stand_where_expressions_do() {
     fn nothing(on: bool) {
@@ -282,8 +324,8 @@ fn events_stand_where_expressions_do() {
     assert_eq!(run.stream().events.len(), 7);
 }
 
-/// Variables with values that none of them can have, which are no text in one of two runs, how those are shown, and
-/// what is expected, in the order in which they are read.
+/// Invalid values for each variable, in one of two runs not UTF-8; how those are shown; and the
+/// expected notices, in the order in which the variables are read.
 type Setting = (&'static str, &'static [u8], &'static str, &'static str);
 const SETTINGS: [&[Setting]; 2] = [
     &[
@@ -304,8 +346,8 @@ const SETTINGS: [&[Setting]; 2] = [
     ],
 ];
 
-/// What cannot be understood counts as none, and is said once; the program's own settings hold. The latency of a
-/// configuration, like all of it, counts only where the environment has none.
+/// An invalid value counts as absent and is reported once; the program's settings apply. The
+/// latency of a configuration, like all of it, applies only if the environment has none.
 #[test]
 fn settings_that_cannot_be_understood() {
     for (number, settings) in SETTINGS.iter().enumerate() {
@@ -318,67 +360,105 @@ fn settings_that_cannot_be_understood() {
             },
             || {
                 let config = Config::new().latency(Duration::ZERO).buffer(0).control("all").record("Precise");
-                assert!(config.start());
+                config.start().unwrap();
                 for number in 0..100_u64 {
                     work::alloc!(number, number, number, 1);
                 }
-                assert_eq!(telemetry::get_record(), "work:Precise");
+                assert_eq!(telemetry::recorder::enabled(), "work:Precise");
                 vec![]
             },
         );
         let said: Vec<&str> = run.stderr.lines().collect();
         let expected: Vec<String> = settings
             .iter()
-            .map(|(name, _, shown, expected)| format!("telemetry: {name} is `{shown}`, expected {expected}"))
+            .map(|(name, _, shown, expected)| {
+                format!("telemetry: [invalid-setting] {name} is `{shown}`, expected {expected}")
+            })
             .collect();
         assert_eq!(said, expected, "run {number}");
         assert_eq!(run.stream().events.len(), 100, "run {number}");
     }
 }
 
-/// Space around what `TELEMETRY_SOCKET` says does not matter, and a directory may have any name: it is there from the
-/// start.
+/// Space around the value of `TELEMETRY_SOCKET` is ignored, and a directory may have any name. The
+/// socket is there from the start.
 #[test]
 fn what_is_said_of_the_socket() {
-    let check = |set: &[u8], directory: Option<&[u8]>, complaint: &str| {
+    let check = |set: &[u8], directory: Option<&[u8]>, emits: bool, complaint: &str| {
         let run = child(
             "control::what_is_said_of_the_socket",
             |process| {
-                let process =
-                    process.without("TELEMETRY_CONTROL").env("TELEMETRY_SOCKET", OsStr::from_bytes(set));
+                let process = process.env("TELEMETRY_CONTROL", if emits { "all" } else { "" });
+                let process = process.env("TELEMETRY_SOCKET", OsStr::from_bytes(set));
                 directory
                     .into_iter()
                     .fold(process, |process, name| process.env("DIRECTORY", OsStr::from_bytes(name)))
             },
             || {
-                assert!(Config::new().start());
-                let Some(directory) = std::env::var_os("DIRECTORY") else {
-                    telemetry::set("all");
-                    work::tick!();
-                    telemetry::flush();
-                    return vec![];
-                };
-                let socket = Path::new(&directory).join(std::process::id().to_string());
-                let since = Instant::now();
-                while !socket.exists() {
-                    assert!(since.elapsed() < Duration::from_secs(20), "no socket `{}`", socket.display());
-                    std::thread::sleep(Duration::from_millis(2));
+                Config::new().start().unwrap();
+                // The invalid setting has been reported by now, whatever other threads do.
+                work::tick!();
+                if let Some(directory) = std::env::var_os("DIRECTORY") {
+                    drop(connect(Path::new(&directory)));
                 }
                 vec![]
             },
         );
         assert_eq!(run.stderr, complaint, "{}", set.escape_ascii());
     };
-    check(b" ", None, "");
-    check(b" off\t", None, "");
-    check(b"./s\xff", Some(b"s\xff"), "");
-    let complaint = "telemetry: no control socket: TELEMETRY_SOCKET is `so\\xff`, expected `on`, `off` or a path; \
+    check(b" ", None, true, "");
+    check(b" off\t", None, true, "");
+    check(b"./s\xff", Some(b"s\xff"), false, "");
+    let complaint = "telemetry: [socket-failed] no control socket: TELEMETRY_SOCKET is `so\\xff`, expected `on`, `off` or a path; \
                      help: set TELEMETRY_SOCKET=off to do without it\n";
-    check(b"so\xff", None, complaint);
+    check(b"so\xff", None, false, complaint);
+    check(b"so\xff", None, true, complaint);
 }
 
-/// Words that name nothing are complained of once, with what they may have been meant for, as soon as the
-/// registries are known.
+/// Connects to this process's socket in a directory. The drain creates the socket.
+fn connect(directory: &Path) -> UnixStream {
+    let socket = directory.join(std::process::id().to_string());
+    let since = Instant::now();
+    loop {
+        match UnixStream::connect(&socket) {
+            Ok(stream) => return stream,
+            Err(error) => assert!(since.elapsed() < Duration::from_secs(20), "{}: {error}", socket.display()),
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Clients see words before any registry is in use, and afterwards what the words match.
+#[test]
+fn words_are_shown_to_others() {
+    child(
+        "control::words_are_shown_to_others",
+        |process| {
+            process.env("TELEMETRY_CONTROL", "Precise -Named second:all").env("TELEMETRY_SOCKET", "./sockets")
+        },
+        || {
+            Config::new().start().unwrap();
+            let check = |expected: &str| {
+                let mut stream = connect(Path::new("sockets"));
+                let mut answer = String::new();
+                stream
+                    .write_all(b"get\n")
+                    .and_then(|()| stream.read_to_string(&mut answer))
+                    .expect("an answer");
+                assert_eq!(answer, format!("ok\noutput = \"{expected}\"\nrecord = \"\"\n"));
+            };
+            check("Precise -Named second:all");
+            work::tick!();
+            check("work:Alloc");
+            second::lonely!();
+            check("second:Precise second:Lone work:Alloc");
+            vec![]
+        },
+    );
+}
+
+/// Words that match nothing are reported once, with the kinds in use, as soon as the registries
+/// are known.
 #[test]
 fn words_that_name_nothing() {
     let check = |control: &str, record: &str, complaints: &[&str]| {
@@ -391,26 +471,35 @@ fn words_that_name_nothing() {
                 vec![]
             },
         );
-        let said: Vec<_> = run.stderr.lines().map(|line| line.trim_start_matches("telemetry: ")).collect();
+        let said: Vec<_> =
+            run.stderr.lines().map(|line| line.trim_start_matches("telemetry: [unknown-name] ")).collect();
         assert_eq!(said, complaints, "`{control}` `{record}`");
     };
     check("all work:Tick -Inherit 0x7 work:all", "telemetry:all", &[]);
-    check("Tik Other", "", &["`Tik`, to be output, names no kind and no event; help: did you mean `Tick`?"]);
+    check(
+        "Tik Other",
+        "",
+        &[
+            "`Tik`, to be output, matches no kind or event; help: the kinds in use are Precise, Inherit, Other",
+        ],
+    );
     check(
         "all",
         "-worc:Presise",
-        &["`worc:Presise`, to be recorded, names no kind and no event; help: did you mean `Precise`?"],
+        &[
+            "`worc:Presise`, to be recorded, matches no kind or event; help: the kinds in use are Precise, Inherit, Other",
+        ],
     );
     check(
         "Quasar",
         "",
         &[
-            "`Quasar`, to be output, names no kind and no event; help: the kinds in use are Precise, Inherit, Other",
+            "`Quasar`, to be output, matches no kind or event; help: the kinds in use are Precise, Inherit, Other",
         ],
     );
 }
 
-/// Words for more than there is room to remember them.
+/// More words than can be stored.
 #[test]
 fn words_without_end() {
     let run = child(
@@ -423,5 +512,9 @@ fn words_without_end() {
         },
     );
     assert_eq!(run.stream().events.len(), 1);
-    assert!(run.stderr.contains("more than 4 kB of words of control"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("telemetry: [too-many-words] more than 4 kB of words of control"),
+        "{}",
+        run.stderr
+    );
 }

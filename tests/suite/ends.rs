@@ -1,4 +1,4 @@
-//! How programs begin and end: whatever happens, the stream has all that they told.
+//! Starts and ends of programs: in each case, the stream has all events.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -7,27 +7,29 @@ use crate::support::package::Workspace;
 use crate::support::process::{Outcome, Process};
 use crate::support::stream::{Counts, Owned};
 
-/// The programs, and which file each is.
+/// The programs, and their files.
 const PROGRAMS: &[(&str, &str)] = &[
     ("ends", include_str!("../programs/ends.rs")),
     ("destructors", include_str!("../programs/destructors.rs")),
     ("early", include_str!("../programs/early.rs")),
     ("allocator", include_str!("../programs/allocator.rs")),
     ("ring", include_str!("../programs/ring.rs")),
+    ("privileged", include_str!("../programs/privileged.rs")),
 ];
 
-/// The path of a program, built by a profile.
+/// The path of a program built with a profile.
 pub(crate) fn program(profile: &str, name: &str) -> PathBuf {
     static BUILT: OnceLock<Workspace> = OnceLock::new();
     let workspace = BUILT.get_or_init(|| {
         let workspace = Workspace::new("programs", &["programs"]);
-        workspace.package("programs", "2024", "telemetry.workspace = true\nlibc.workspace = true");
+        workspace.package("programs", "2024", "telemetry-events.workspace = true\nlibc.workspace = true");
         workspace.write("programs/work.toml", include_str!("../relations/work.toml"));
         for (name, text) in PROGRAMS {
             workspace.write(&format!("programs/src/bin/{name}.rs"), text);
         }
         workspace.build(&[]);
         workspace.build(&["--profile", "abort", "--bin", "ends"]);
+        workspace.build(&["--release", "--bin", "ring"]);
         workspace
     });
     workspace.program(profile, name)
@@ -57,7 +59,7 @@ fn by_returning_from_main() {
     check_complete(&ends("debug", "return").succeeded(), 2000);
 }
 
-/// The stream is whole, whatever the others were about to say.
+/// The stream is complete, whatever other threads were about to emit.
 #[test]
 fn by_returning_while_others_emit() {
     for _ in 0..5 {
@@ -99,7 +101,7 @@ fn with_destructors_of_thread_locals() {
     let of_level = |level: i128| {
         stream.events.iter().filter(|event| event.values.last() == Some(&Owned::Number(level))).count()
     };
-    // Those of the main thread may be destroyed before or after the runtime's end.
+    // Thread-locals of the main thread may be destroyed before or after the runtime's end.
     assert!(
         (100..=101).contains(&of_level(1)) && (100..=101).contains(&of_level(2)),
         "{:?}",

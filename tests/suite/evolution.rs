@@ -1,18 +1,18 @@
-//! The README's walk through versions, as it stands there: in a package outside of this workspace, with real
-//! cargo, real programs, and the command. Then on, where the README ends.
+//! The tutorial's walk through versions, exactly as in the document: in a package outside of this
+//! workspace, with real cargo, real programs and the command. Then further steps.
 
 use std::path::Path;
 use std::process::Output;
 
 use crate::support::package::Workspace;
 
-/// Where the walk is.
-const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+/// The path of the tutorial.
+const TUTORIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tutorial.md");
 
-/// Parts of a document in fences, and what is between them.
+/// Fenced parts of a document, and the text between them.
 enum Part<'a> {
     Text(&'a str),
-    /// What stands behind the fence's backticks, and in the fence.
+    /// The language of the fence, and its content.
     Fence(&'a str, &'a str),
 }
 
@@ -27,7 +27,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// A package that is taken from version to version.
+/// A package that goes through several versions.
 struct Walk {
     package: Workspace,
     relation: String,
@@ -35,8 +35,8 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(relation: &str) -> Walk {
-        let package = Workspace::alone("cache");
+    fn new(name: &str, relation: &str) -> Walk {
+        let package = Workspace::alone(name);
         for left in ["events.lock", "cache-1.0.0", "1.0.0.tel", "1.0.1.tel", "1.1.0.tel"] {
             package.remove(left);
         }
@@ -45,13 +45,13 @@ impl Walk {
         Walk { package, relation: relation.to_string(), program: String::new() }
     }
 
-    /// Adds to the relation.
+    /// Appends to the registry file.
     fn append(&mut self, text: &str) {
         self.relation = self.package.read("events.toml") + "\n" + text;
         self.package.write("events.toml", &self.relation);
     }
 
-    /// Writes the program, or puts a line before its `return`.
+    /// Writes the program, or inserts a line before its `return`.
     fn program(&mut self, text: &str) {
         self.program = match text.contains("fn main") {
             true => text.to_string(),
@@ -63,14 +63,14 @@ impl Walk {
         self.package.write("src/main.rs", &self.program);
     }
 
-    /// What a command line prints.
+    /// Returns the output of a command line, and whether it succeeded.
     fn run(&self, line: &str) -> (String, bool) {
         let Output { stdout, stderr, status } = self.package.shell(line);
         let text = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
         (text, status.success())
     }
 
-    /// What a command line prints, which must succeed, or must not.
+    /// Returns the output of a command line, which must succeed or fail as given.
     #[track_caller]
     fn says(&self, line: &str, succeeds: bool) -> String {
         let (text, success) = self.run(line);
@@ -79,17 +79,17 @@ impl Walk {
     }
 }
 
-/// Every command and every line that it prints.
+/// Checks every command and every line of its output.
 #[test]
-fn the_walk_of_the_readme() {
-    let readme = std::fs::read_to_string(README).unwrap();
-    let (before, section) = readme.split_once("## Versions\n").unwrap();
+fn the_walk_of_the_tutorial() {
+    let tutorial = std::fs::read_to_string(TUTORIAL).unwrap();
+    let (before, section) = tutorial.split_once("## Versions\n").unwrap();
     let (section, behind) = section.split_once("\n## ").unwrap();
     let relation = parts(before).into_iter().find_map(|part| match part {
         Part::Fence("toml", text) if text.starts_with("[registry]") => Some(text),
         _ => None,
     });
-    let mut walk = Walk::new(relation.unwrap());
+    let mut walk = Walk::new("cache", relation.unwrap());
 
     let mut fresh = format!("{before}## Versions\n");
     let mut lines = 0;
@@ -121,34 +121,60 @@ fn the_walk_of_the_readme() {
     }
     fresh += &format!("\n## {behind}");
     assert!(lines >= 10, "{lines} lines of commands");
-    if readme != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(Path::new(README), &fresh).unwrap();
+    if tutorial != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(Path::new(TUTORIAL), &fresh).unwrap();
     } else {
-        let differs = readme.lines().zip(fresh.lines()).find(|(old, new)| old != new);
-        assert!(readme == fresh, "README.md is out of date: run the test with UPDATE_DOCS=1; {differs:#?}");
+        let differs = tutorial.lines().zip(fresh.lines()).find(|(old, new)| old != new);
+        assert!(
+            tutorial == fresh,
+            "docs/tutorial.md is out of date: run the test with UPDATE_DOCS=1; {differs:#?}"
+        );
     }
     assert!(walk.package.read("events.lock").contains("registry cache 1.0.1"));
     further(&mut walk);
 }
 
-/// A line as the document has it, if nothing is another but what differs from run to run.
+/// The README's first program, pasted into a new project.
+#[test]
+fn the_first_program_of_the_readme() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let (_, section) = readme.split_once("## A first program\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let fence = |wanted: &str| {
+        let found = parts(section).into_iter().find_map(|part| match part {
+            Part::Fence(language, content) if language == wanted => Some(content),
+            Part::Fence(..) | Part::Text(_) => None,
+        });
+        found.unwrap_or_else(|| panic!("no {wanted} in the README's first program"))
+    };
+    let mut walk = Walk::new("first", fence("toml"));
+    walk.program(fence("rust,ignore"));
+    let said: Vec<String> = fence("sh").lines().map(|line| walk.says(line, true)).collect();
+    let [_, printed, counted] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(printed.matches("Evicted").count(), 1000, "{printed}");
+    assert!(printed.contains("size:999 bytes") && printed.contains("complete: 1,000 events"), "{printed}");
+    assert!(counted.contains("Evicted"), "{counted}");
+}
+
+/// The document's form of a line, if the two differ only in what changes between runs.
 fn as_in(content: &str, line: &str) -> String {
     let lasting = lasting(line);
     let same = |known: &&str| self::lasting(known) == lasting;
     content.lines().find(same).unwrap_or(line).to_string()
 }
 
-/// A line without the time of an event, and without the number of blocks, into which time parts events.
+/// A line without the time of an event and without the number of blocks, which depends on time.
 fn lasting(line: &str) -> &str {
-    let is_time = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let is_time = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
     match line.trim_start().split_once(' ') {
         Some((time, rest)) if line.starts_with("   ") && is_time(time) => rest,
-        Some(("telemetry:", verdict)) => verdict.split(';').next().unwrap_or_default(),
+        Some(("complete:", verdict)) => verdict.split(';').next().unwrap_or_default(),
         _ => line,
     }
 }
 
-/// Where the README ends: an appended parameter, a median change, and what is refused whatever the version.
+/// Steps after the tutorial: an appended parameter, a median change, and changes that are refused
+/// whatever the version.
 fn further(walk: &mut Walk) {
     let released = walk.package.read("events.lock");
     let edit = |walk: &Walk, old: &str, new: &str| {
@@ -164,7 +190,11 @@ fn further(walk: &mut Walk) {
         "doc = \"hash of the key\" }",
         "doc = \"hash of the key\" }, { name = \"depth\", sort = \"u8\" }",
     );
-    edit(walk, "unit = \"bytes\", doc = \"what it frees\"", "unit = \"pages\", doc = \"what it frees\"");
+    edit(
+        walk,
+        "unit = \"bytes\", doc = \"bytes that it frees\"",
+        "unit = \"pages\", doc = \"bytes that it frees\"",
+    );
     walk.program = walk.program.replace("miss!(17)", "miss!(17, 3)");
     walk.package.write("src/main.rs", &walk.program);
     let refused = walk.says("cargo build -q", false);
@@ -191,19 +221,19 @@ fn further(walk: &mut Walk) {
     assert!(new_on_new.contains("depth: Some(3)") && new_on_new.contains("Evicted("), "{new_on_new}");
     for stream in ["1.0.0", "1.0.1", "1.1.0"] {
         let text = walk.says(&format!("telemetry print {stream}.tel"), true);
-        assert!(text.contains("Evicted") && text.contains("telemetry: complete"), "{text}");
+        assert!(text.contains("Evicted") && text.contains("complete"), "{text}");
     }
-    // The reviewer of the median change sees what would break.
+    // The reviewer of the median change sees what it breaks.
     let witness = walk.says("telemetry check --witness witness.tel", true);
     assert!(witness.contains("written now") && witness.contains("read by 1.0.1"), "{witness}");
     let decoded = walk.says("./cache-1.0.1 witness.tel", true);
     assert!(decoded.contains("other_form: 2"), "{decoded}");
 
-    // A code that another event had: no version makes up for it, here and in the command.
+    // The code of another event: refused for every version, by the macro and by the command.
     edit(walk, "name = \"Refused\"", "name = \"Grown\"");
     edit(
         walk,
-        "{ name = \"size\", sort = \"W\", unit = \"bytes\", doc = \"how much was wanted\" }",
+        "{ name = \"size\", sort = \"W\", unit = \"bytes\", doc = \"its size\" }",
         "{ name = \"by\", sort = \"u64\" }",
     );
     walk.program = walk.program.replace("refused!(4096_u64)", "grown!(1)");

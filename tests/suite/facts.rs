@@ -1,15 +1,19 @@
-//! What a stream says of its run: program, clock, threads, and when everything was.
+//! Facts that a stream has about its run: program, clock, threads and times.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use telemetry_decode::Reader;
+use telemetry_decode::{Events, Reader};
 
-use crate::support::process::child;
+use crate::ends::program;
+use crate::support::process::{Outcome, Process, child};
 use crate::work;
 
 #[test]
 fn of_the_program_and_its_threads() {
-    // A system keeps 15 bytes of a thread's name, which may end inside a character.
+    // The system keeps 15 bytes of a thread's name, which may end inside a character.
     const NAMES: &[(&str, &str)] = &[
         ("plain", "plain"),
         ("\"quoted\" \\ line\n", "\"quoted\" \\ line"),
@@ -52,14 +56,164 @@ fn of_the_program_and_its_threads() {
     }
 }
 
-/// The system's number of the calling thread.
+/// The machine and the build, as the system reports them. Facts that may be secret are absent.
+#[test]
+fn of_the_machine_and_the_build() {
+    let run = child(
+        "facts::of_the_machine_and_the_build",
+        |process| process,
+        || {
+            work::tick!();
+            vec![]
+        },
+    );
+    let events = read(&run);
+    let facts = &events.sessions()[0].facts;
+    let program = std::env::current_exe().expect("this program");
+    assert_eq!(facts.text("executable"), program.to_str());
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("the kernel's release");
+    assert_eq!(facts.text("kernel"), Some(&*format!("Linux {}", release.trim())));
+    assert_eq!(facts.number("page_size"), Some(4096));
+    let processors = std::fs::read_to_string("/proc/cpuinfo").expect("what the kernel says of processors");
+    if let Some(model) = processors.lines().find_map(|line| line.strip_prefix("model name\t: ")) {
+        assert_eq!(facts.text("cpu"), Some(model.trim()));
+    }
+    for secret in ["args", "cwd", "env"] {
+        assert_eq!(facts.get(secret), None);
+    }
+    // The list has no number that only a broken measurement would give.
+    let emission = facts.number("emission_ps").expect("what an emission costs");
+    assert!((100..1_000_000_000).contains(&emission), "{emission} ps");
+    match Command::new("readelf").arg("-n").arg(program).output() {
+        Err(error) => eprintln!("SKIPPED: no readelf: {error}"),
+        Ok(notes) => {
+            let notes = String::from_utf8_lossy(&notes.stdout).into_owned();
+            let id = notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).map(str::to_owned);
+            assert_eq!(facts.text("build_id"), id.as_deref(), "{notes}");
+        }
+    }
+}
+
+/// Facts that may be secret are included on request, whatever they contain.
+#[test]
+fn of_what_is_asked_for() {
+    let run = child(
+        "facts::of_what_is_asked_for",
+        |process| {
+            let process =
+                process.env("TELEMETRY_FACTS", "args, cwd env:ODD,env:NONE\nenv:TELEMETRY_TEST env:ODD");
+            process.env("ODD", "a \"b\"\n\\ ü").env("TELEMETRY_TEST", OsStr::from_bytes(b"\xff"))
+        },
+        || {
+            work::tick!();
+            telemetry::flush();
+            // Every stream has the facts as they were at the start.
+            std::env::set_current_dir("/").expect("a directory");
+            let later = telemetry::sinks::Memory::new(1 << 20);
+            let id = telemetry::sinks::add(later.clone());
+            work::tick!();
+            telemetry::flush();
+            let events =
+                Reader::from_slice(&later.to_vec()).events().expect("a stream").sessions()[0].facts.clone();
+            let dir = events.text("cwd").expect("a directory").to_owned();
+            id.map(telemetry::sinks::remove).expect("it was added");
+            vec![("same", u64::from(dir != "/"))]
+        },
+    );
+    assert_eq!(run.number("same"), 1);
+    let events = read(&run);
+    let facts = &events.sessions()[0].facts;
+    let dir = run.dir().canonicalize().expect("a directory");
+    assert_eq!(facts.text("cwd"), dir.to_str());
+    let env = facts.get("env").and_then(|env| env.as_table()).expect("variables");
+    let env: Vec<_> =
+        env.iter().map(|(name, value)| (name.as_str(), value.as_str().expect("text"))).collect();
+    assert_eq!(env, [("ODD", "a \"b\"\n\\ ü"), ("TELEMETRY_TEST", "\u{fffd}")]);
+    let program = std::env::current_exe().expect("this program");
+    let args = facts.get("args").and_then(|args| args.as_array()).expect("arguments");
+    let args: Vec<_> = args.iter().map(|arg| arg.as_str().expect("text")).collect();
+    let test = "facts::of_what_is_asked_for";
+    let expected = [program.to_str().expect("text"), test, "--exact", "--nocapture", "--test-threads=1"];
+    assert_eq!(args, expected);
+    assert_eq!(run.stderr, "");
+}
+
+/// Of many arguments, the first are included with the number of the others. A variable that is too
+/// long is left out.
+#[test]
+fn of_more_than_there_is_room_for() {
+    let process = Process::new(program("debug", "ends")).arg("return").env("LONG", "x".repeat(20_000));
+    let process = process.env("TELEMETRY_FACTS", "args env:LONG env:SHORT").env("SHORT", "text");
+    let process = (0..3000).fold(process, |process, number| process.arg(&format!("argument{number:04}")));
+    let run = process.run().succeeded();
+    let events = read(&run);
+    let facts = &events.sessions()[0].facts;
+    let args = facts.get("args").and_then(|args| args.as_array()).expect("arguments");
+    assert!(args.len() > 100, "{} arguments", args.len());
+    assert_eq!(args.last().and_then(|arg| arg.as_str()), Some(&*format!("argument{:04}", args.len() - 3)));
+    assert_eq!(facts.number("args_left_out"), Some(3002 - args.len() as u64));
+    assert_eq!(facts.get("env").expect("variables").to_string(), "{ SHORT = \"text\" }");
+    assert_eq!(run.stderr, "");
+}
+
+/// The environment overrides the program, also with an empty value. Unknown names are reported.
+#[test]
+fn of_what_the_program_asks_for() {
+    let check = |variable: Option<&str>, has: [bool; 2], stderr: &str| {
+        let run = child(
+            "facts::of_what_the_program_asks_for",
+            |process| match variable {
+                Some(words) => process.env("TELEMETRY_FACTS", words),
+                None => process,
+            },
+            || {
+                telemetry::Config::new().facts("cwd").start().unwrap();
+                work::tick!();
+                vec![]
+            },
+        );
+        let events = read(&run);
+        let facts = &events.sessions()[0].facts;
+        assert_eq!(["cwd", "args"].map(|key| facts.get(key).is_some()), has, "{variable:?}");
+        assert_eq!(run.stderr, stderr);
+    };
+    check(None, [true, false], "");
+    check(Some(""), [false, false], "");
+    check(Some("args"), [false, true], "");
+    let expected = "expected `args`, `cwd` or `env:NAME`, with spaces or commas between them";
+    check(
+        Some("args env:"),
+        [false, true],
+        &format!("telemetry: [invalid-setting] TELEMETRY_FACTS is `args env:`, {expected}\n"),
+    );
+}
+
+/// A process that is killed leaves the same facts in its ring file.
+#[test]
+fn of_a_ring() {
+    let ring = crate::ring::killed();
+    let found = Reader::from_slice(&ring).recover(&mut Vec::new()).expect("what is left");
+    let [session] = &found.sessions[..] else { panic!("{} sessions", found.sessions.len()) };
+    assert!(session.facts.text("executable").is_some_and(|path| path.ends_with("/ring")));
+    assert!(session.facts.text("kernel").is_some());
+}
+
+fn read(run: &Outcome) -> Events<'static> {
+    let mut events = Reader::open(run.path()).expect("a stream").events().expect("a stream");
+    while events.next().expect("a readable stream").is_some() {}
+    assert!(events.completeness().is_complete(), "{}", events.completeness());
+    events
+}
+
+/// The system's number for the calling thread.
 fn system_thread() -> u64 {
     let link = std::fs::read_link("/proc/thread-self").expect("a link to ourselves");
     let number = link.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
     number.expect("a number")
 }
 
-/// Events are when they were, by the clock of the environment. What the session says of the clock.
+/// Events have the times of the clock that the environment chooses. Returns the session's facts
+/// about the clock.
 fn check_time(test: &str, clock: &str) -> (String, u64) {
     let run = child(
         test,
@@ -76,7 +230,7 @@ fn check_time(test: &str, clock: &str) -> (String, u64) {
     let mut times = vec![];
     while let Some(event) = events.next().expect("a readable stream") {
         let emitted = event.value(0).and_then(|value| value.as_u64()).expect("a time") as i64;
-        // The clock is read behind the argument; a thread may lose its processor in between.
+        // The clock is read after the argument, and a thread may lose its processor in between.
         let late = event.wall_ns() - emitted;
         assert!((-1_000_000..50_000_000).contains(&late), "{late} ns late");
         times.push(event.time_ns);
@@ -105,7 +259,7 @@ fn of_the_time_by_the_clock_of_the_system() {
     assert!((900_000_000..1_100_000_000).contains(&rate), "{rate} nanoseconds a second");
 }
 
-/// Every event takes the long way, since the short one reads the cycle counter.
+/// Every event takes the slow path, because the fast path reads the cycle counter.
 #[test]
 fn of_threads_by_the_clock_of_the_system() {
     const ROUNDS: u64 = 20_000;
@@ -138,8 +292,8 @@ fn of_threads_by_the_clock_of_the_system() {
             assert!(pair[0].ticks <= pair[1].ticks);
             same += u64::from(pair[0].ticks == pair[1].ticks);
         }
-        // Of a kind that inherits its clock an event has the time of the one before it, but where it opens
-        // a block.
+        // In a kind that inherits its clock, an event has the time of the one before it, except at
+        // the start of a block.
         assert!(same > ROUNDS * 9 / 10, "{same} of {ROUNDS}");
     }
 }

@@ -1,38 +1,38 @@
-//! The flight recorder: what is recorded and not output stays in memory, the latest of it, and of rare kinds
-//! longer than of frequent ones.
+//! The flight recorder: the latest events that are recorded and not output stay in memory, those of
+//! rare kinds longer than those of frequent ones.
 
 use std::path::Path;
 use std::sync::mpsc;
 
-use telemetry::Counters;
+use telemetry::counters::Counters;
 
 use crate::support::ledger::Ledger;
 use crate::support::process::{Numbers, Process, child};
 use crate::support::stream::{Owned, Stream};
 use crate::work;
 
-/// Records `count` events of a frequent kind, each with its number.
+/// Records `count` numbered events of a frequent kind.
 fn frequent(count: u64) {
     for number in 0..count {
         work::alloc!(number, number, number, 7);
     }
 }
 
-/// Nothing is lost, and what was emitted is written, held or given up.
+/// Nothing is lost: each emitted event is written, retained or evicted.
 fn numbers(emitted: u64) -> Numbers {
-    let counters = telemetry::counters();
+    let counters = telemetry::counters::total();
     assert_eq!(counters.emitted(), emitted, "{counters:?}");
     assert_eq!(counters.lost(), 0, "{counters:?}");
     let Counters { written, held, recycled, .. } = counters;
     vec![("written", written), ("held", held), ("recycled", recycled)]
 }
 
-/// Everything recorded, nothing output, in a small pool.
+/// Everything is recorded and nothing is output, in a small pool.
 fn recorded(process: Process) -> Process {
     process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all").env("TELEMETRY_BUFFER", "1M")
 }
 
-/// The numbers of a stream's frequent events, which must be without a gap.
+/// The numbers of a stream's frequent events, which must have no gap.
 fn allocs(stream: &Stream) -> std::ops::Range<i128> {
     let numbers: Vec<i128> = stream.events.iter().filter(|event| event.name == "Alloc").map(first).collect();
     let (Some(&start), Some(&last)) = (numbers.first(), numbers.last()) else { return 0..0 };
@@ -52,9 +52,9 @@ fn the_latest_is_kept_and_the_rare_longer() {
     let run = child("flight::the_latest_is_kept_and_the_rare_longer", recorded, || {
         work::tick!();
         frequent(500_000);
-        telemetry::snapshot("one.tel").expect("a snapshot");
+        telemetry::recorder::snapshot("one.tel").expect("a snapshot");
         frequent(10);
-        telemetry::snapshot("two.tel").expect("another");
+        telemetry::recorder::snapshot("two.tel").expect("another");
         numbers(500_011)
     });
     assert!(!run.path().exists(), "nothing is output");
@@ -65,22 +65,22 @@ fn the_latest_is_kept_and_the_rare_longer() {
     let kept = allocs(&one);
     assert_eq!(kept.end, 500_000, "up to the last event");
     assert!(kept.start > 0, "the first ones are given up");
-    // What was given up is no loss, and not missing: it was not to be output.
+    // Evicted events are neither lost nor missing: they were not to be output.
     assert_eq!(one.completeness.lost().events(), 0);
     let last = two.events.iter().rev().filter(|event| event.name == "Alloc").map(first).take(11);
     assert_eq!(last.collect::<Vec<_>>(), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 499_999]);
 }
 
-/// A sink that has events emitted, and waits for them, once it has taken half of the pool.
+/// A sink that emits events and waits for them, once it has taken half of the pool.
 struct Slow {
     taken: usize,
     emit: mpsc::SyncSender<()>,
     emitted: mpsc::Receiver<()>,
 }
 
-impl telemetry::Sink for Slow {
-    fn write(&mut self, blocks: &telemetry::Blocks<'_>) -> std::io::Result<()> {
-        self.taken += blocks.bytes();
+impl telemetry::sinks::Sink for Slow {
+    fn write(&mut self, blocks: &telemetry::sinks::Batch<'_>) -> std::io::Result<()> {
+        self.taken += blocks.byte_len();
         if self.taken > 600 << 10 {
             self.emit.send(()).expect("a thread that emits");
             self.emitted.recv().expect("a thread that emits");
@@ -89,7 +89,7 @@ impl telemetry::Sink for Slow {
     }
 }
 
-/// What a snapshot has written it holds no longer: while it takes its time, later events have that memory.
+/// A snapshot releases what it has written: while it is slow, later events get that memory.
 #[test]
 fn a_slow_snapshot_costs_no_events() {
     child("flight::a_slow_snapshot_costs_no_events", recorded, || {
@@ -103,16 +103,16 @@ fn a_slow_snapshot_costs_no_events() {
                     done.send(()).expect("a snapshot that waits");
                 }
             });
-            telemetry::snapshot_to(Slow { taken: 0, emit, emitted }).expect("a snapshot");
+            telemetry::recorder::snapshot_to(Slow { taken: 0, emit, emitted }).expect("a snapshot");
         });
-        let counters = telemetry::counters();
+        let counters = telemetry::counters::total();
         assert!(counters.emitted() > 500_000, "the snapshot was too small: {counters:?}");
         assert_eq!(counters.lost(), 0, "{counters:?}");
         vec![]
     });
 }
 
-/// Several threads overwrite the flight recorder's memory as fast as they can, while snapshots are taken.
+/// Several threads overwrite the flight recorder's memory as fast as they can, during snapshots.
 #[test]
 fn snapshots_of_busy_threads() {
     let run = child("flight::snapshots_of_busy_threads", recorded, || {
@@ -121,10 +121,10 @@ fn snapshots_of_busy_threads() {
                 scope.spawn(|| frequent(300_000));
             }
             for number in 0..10 {
-                telemetry::snapshot(format!("{number}.tel")).expect("a snapshot");
+                telemetry::recorder::snapshot(format!("{number}.tel")).expect("a snapshot");
             }
         });
-        let counters = telemetry::counters();
+        let counters = telemetry::counters::total();
         assert_eq!(counters.emitted(), 900_000, "{counters:?}");
         vec![]
     });
@@ -142,8 +142,8 @@ fn snapshots_of_busy_threads() {
     }
 }
 
-/// A kind that is switched on goes out from then on, with the block that was open; what was recorded before
-/// that is no loss.
+/// A kind that is switched on is output from then on, starting with the open block. Events that
+/// were recorded before are not lost.
 #[test]
 fn a_kind_is_output_for_a_while() {
     let run = child("flight::a_kind_is_output_for_a_while", recorded, || {
@@ -152,7 +152,7 @@ fn a_kind_is_output_for_a_while() {
         frequent(1_000);
         telemetry::reset("Alloc");
         telemetry::flush();
-        // The kind is output for some milliseconds still.
+        // The kind is still output for some milliseconds.
         std::thread::sleep(std::time::Duration::from_millis(100));
         frequent(200_000);
         numbers(301_000)
@@ -166,13 +166,13 @@ fn a_kind_is_output_for_a_while() {
     assert_eq!(run.number("written"), allocs.len() as u64);
 }
 
-/// What the runtime has to say is in a snapshot, too, though it begins no stream of a sink.
+/// A snapshot includes the runtime's own events, although they do not start a sink's stream.
 #[test]
 fn changes_of_control_are_in_snapshots() {
     let run = child("flight::changes_of_control_are_in_snapshots", recorded, || {
-        telemetry::set_record("Other");
+        telemetry::recorder::set("Other");
         frequent(10);
-        telemetry::snapshot("one.tel").expect("a snapshot");
+        telemetry::recorder::snapshot("one.tel").expect("a snapshot");
         numbers(10)
     });
     assert!(!run.path().exists(), "nothing is output");
@@ -181,7 +181,7 @@ fn changes_of_control_are_in_snapshots() {
     assert_eq!(stream.own[0].name, "ControlChange");
 }
 
-/// The masks of record and output are apart.
+/// The masks for recording and output are independent.
 #[test]
 fn recorded_or_output() {
     child(
@@ -190,10 +190,13 @@ fn recorded_or_output() {
         || {
             work::tick!();
             let check = |output: &str, record: &str| {
-                assert_eq!((telemetry::get().as_str(), telemetry::get_record().as_str()), (output, record));
+                assert_eq!(
+                    (telemetry::control::enabled().as_str(), telemetry::recorder::enabled().as_str()),
+                    (output, record)
+                );
             };
             check("", "work:Alloc");
-            telemetry::set_record("Other");
+            telemetry::recorder::set("Other");
             telemetry::set("Inherit");
             check("work:Inherit", "work:Alloc work:Other");
             telemetry::reset("all");
@@ -205,7 +208,7 @@ fn recorded_or_output() {
             };
             work::alloc!(count(), 0_u64, 0_u64, 0);
             work::fix!(count(), 0_u64, 0_u64, 0);
-            telemetry::reset_record("all");
+            telemetry::recorder::reset("all");
             check("", "");
             work::alloc!(count(), 0_u64, 0_u64, 0);
             assert_eq!(evaluated, 1, "what is neither recorded nor output is off");
@@ -219,9 +222,9 @@ fn a_snapshot_that_cannot_be_written() {
     child("flight::a_snapshot_that_cannot_be_written", recorded, || {
         frequent(10);
         for path in ["/no/such/snapshot.tel", "/dev/full"] {
-            telemetry::snapshot(Path::new(path)).expect_err(path);
+            telemetry::recorder::snapshot(Path::new(path)).expect_err(path);
         }
-        telemetry::snapshot("after.tel").expect("a snapshot");
+        telemetry::recorder::snapshot("after.tel").expect("a snapshot");
         numbers(10)
     });
 }
@@ -230,7 +233,7 @@ fn a_snapshot_that_cannot_be_written() {
 #[test]
 fn a_snapshot_in_a_panic() {
     let run = child("flight::a_snapshot_in_a_panic", recorded, || {
-        std::panic::set_hook(Box::new(|_| telemetry::snapshot("panic.tel").expect("a snapshot")));
+        std::panic::set_hook(Box::new(|_| telemetry::recorder::snapshot("panic.tel").expect("a snapshot")));
         let panics = std::thread::spawn(|| {
             frequent(1_000);
             panic!("as is meant");

@@ -1,5 +1,5 @@
-//! A forked child has the parent's memory, and must not write what is the parent's to write: it is a session
-//! of its own, with a stream of its own.
+//! A forked child has the parent's memory, and must not write the parent's events. It is a session
+//! with its own stream.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::support::stream::{Owned, Stream};
 use crate::support::system::{self, Alarm};
 use crate::{second, work};
 
-/// What a child emits and does.
+/// A child's events and actions.
 fn live() {
     for number in 0..1000_u64 {
         work::alloc!(number, number, number, 7);
@@ -25,16 +25,16 @@ fn live() {
     work::tick!();
     telemetry::set("all");
     second::lonely!();
-    assert_eq!(telemetry::counters().emitted(), 1002, "{:?}", telemetry::counters());
+    assert_eq!(telemetry::counters::total().emitted(), 1002, "{:?}", telemetry::counters::total());
 }
 
-/// The streams of children beside the parent's.
+/// The children's streams, beside the parent's.
 fn children(run: &Outcome) -> Vec<PathBuf> {
     let files = std::fs::read_dir(run.dir()).expect("a directory").map(|entry| entry.expect("a file").path());
     files.filter(|path| path != &run.path() && path.extension().is_some_and(|end| end == "tel")).collect()
 }
 
-/// Forks while other threads emit, flush and switch, so that any lock may be held just then.
+/// Forks while other threads emit, flush and switch, so that any lock may be held.
 #[test]
 fn children_are_sessions_of_their_own() {
     const CHILDREN: usize = 30;
@@ -51,7 +51,7 @@ fn children_are_sessions_of_their_own() {
             };
             let mut slowest = Duration::ZERO;
             std::thread::scope(|scope| {
-                scope.spawn(|| repeat(&telemetry::flush));
+                scope.spawn(|| repeat(&|| _ = telemetry::flush()));
                 scope.spawn(|| repeat(&|| telemetry::set("all")));
                 scope.spawn(|| {
                     repeat(&|| {
@@ -93,7 +93,7 @@ fn children_are_sessions_of_their_own() {
     assert_eq!(sessions.len(), CHILDREN + 1, "every process is a session");
 }
 
-/// A child that records nothing leaves nothing, and one that forks again has a child as any.
+/// A child that records nothing leaves no file. A child of a child is like any other.
 #[test]
 fn children_of_children() {
     let run = child(
@@ -115,7 +115,7 @@ fn children_of_children() {
     assert_eq!(Stream::read(&children[0]).by_name()["Alloc"], 1000);
 }
 
-/// Forks before the parent has any event.
+/// Forks before the parent's first event.
 #[test]
 fn a_child_of_a_parent_without_events() {
     let run = child(
@@ -130,12 +130,12 @@ fn a_child_of_a_parent_without_events() {
             vec![]
         },
     );
-    // The runtime had not begun: to it the child is a process like any other.
+    // The runtime had not started, so the child is like any other process.
     assert_eq!(run.stream().events.len(), 1);
 }
 
-/// Children forked by a signal handler, most of them amid an emission, which they then end: into the ring that was
-/// their parent's, who has gone on meanwhile.
+/// A signal handler forks children, most of them during an emission. The child then ends that
+/// emission in the ring file of its parent, which has continued meanwhile.
 #[test]
 fn children_leave_their_parents_ring_alone() {
     const CHILDREN: u64 = 60;
@@ -172,7 +172,7 @@ fn children_leave_their_parents_ring_alone() {
             }
             drop(alarm);
             assert!(std::path::Path::new("app.ring").exists(), "the ring is the parent's to remove");
-            let counters = telemetry::counters();
+            let counters = telemetry::counters::total();
             assert_eq!((counters.emitted(), counters.lost()), (emitted + 1, 0), "{counters:?}");
             vec![("emitted", emitted), ("forked", FORKED.load(Ordering::Relaxed))]
         },

@@ -1,5 +1,4 @@
-//! Labels on their whole way: interned anywhere, at any time, and known to whoever reads any part of a
-//! stream.
+//! Labels from end to end: interned anywhere, at any time, and known to a reader of any part of a stream.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,7 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use telemetry::{Blocks, Label, Sink};
+use telemetry::{
+    Label,
+    sinks::{Batch, Sink, Start},
+};
 use telemetry_decode::{Reader, Value};
 use telemetry_schema::LoadCause;
 
@@ -18,7 +20,7 @@ use crate::support::process::{Process, child};
 use crate::support::stream::{Owned, Stream};
 use crate::support::system::{self, Alarm};
 
-/// What a stream says of labels and with them.
+/// Labels in a stream, and their uses.
 struct Told {
     strings: BTreeMap<i128, String>,
     addresses: Vec<(i128, i128)>,
@@ -47,8 +49,8 @@ impl Told {
         told
     }
 
-    /// All labels that are used stand for the string of their number, and no string has two. How many uses
-    /// there are.
+    /// Checks that each label that is used stands for the string of its number, and that no string
+    /// has two labels. Returns the number of uses.
     fn check(&self, string: impl Fn(i128) -> String) -> usize {
         for (label, number) in &self.used {
             assert_eq!(self.strings[label], string(*number));
@@ -100,7 +102,7 @@ fn are_in_the_stream_of_all_threads() {
     assert!(told.stream.completeness.is_complete(), "{}", told.stream.completeness);
 }
 
-/// Interned while nothing is on, used when something is.
+/// Labels interned while nothing is on, and used later.
 #[test]
 fn are_known_of_before_anything_was_on() {
     let run = child(
@@ -119,8 +121,8 @@ fn are_known_of_before_anything_was_on() {
     assert_eq!((told.check(string), told.addresses.len()), (1, 1));
 }
 
-/// A program that interns names for a day on which somebody switches an event on, should leave no file
-/// on all others.
+/// A program that interns names for a day on which an event is switched on, leaves no file on all
+/// others.
 #[test]
 fn alone_make_no_stream() {
     let run = child(
@@ -168,18 +170,18 @@ fn are_cut_at_a_border_and_counted() {
     assert_eq!(told.stream.completeness.lost().cut, 1);
 }
 
-/// A sink whose every few blocks are a stream of their own, kept in memory.
+/// A sink that starts a new stream after every few blocks and keeps all of them in memory.
 #[derive(Clone, Default)]
 struct Segments(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Sink for Segments {
-    fn begin(&mut self, _: usize) -> io::Result<bool> {
-        self.0.lock().expect("nobody panics").push(vec![]);
-        Ok(true)
+    fn begin(&mut self, _: usize) -> io::Result<Start> {
+        self.0.lock().expect("no thread panics").push(vec![]);
+        Ok(Start::New)
     }
 
-    fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
-        let mut segments = self.0.lock().expect("nobody panics");
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
+        let mut segments = self.0.lock().expect("no thread panics");
         let last = segments.last_mut().expect("a segment has begun");
         blocks.iter().flatten().for_each(|bytes| last.extend_from_slice(bytes));
         Ok(())
@@ -193,14 +195,15 @@ fn begin_every_segment() {
         |process| process.env("TELEMETRY_LATENCY", "3600"),
         || {
             let segments = Segments::default();
-            telemetry::add_sink(None, segments.clone());
+            telemetry::sinks::add(segments.clone()).unwrap();
             for number in 0..20 {
-                // A thread and so a block of its own: what continues a block of another segment nobody could read.
+                // A thread, and so a block, of its own: a reader could not read what continues a block of another
+                // segment.
                 let thread = std::thread::spawn(move || use_string(number));
                 thread.join().expect("a thread that only emits");
                 telemetry::flush();
             }
-            let segments = segments.0.lock().expect("nobody panics");
+            let segments = segments.0.lock().expect("no thread panics");
             for (number, segment) in segments.iter().enumerate() {
                 std::fs::write(format!("segment{number}"), segment).expect("a writable directory");
             }
@@ -231,7 +234,7 @@ fn begin_every_segment() {
         }
     }
     assert!(used.into_iter().eq(0..20));
-    // What every segment says again a reader of them all takes once.
+    // A reader of all segments drops the labels that each segment repeats.
     let mut events = Reader::open(run.dir().join("joined")).expect("a stream").events().expect("a stream");
     let mut counts = BTreeMap::new();
     while let Some(event) = events.next().expect("a readable stream") {
@@ -243,8 +246,8 @@ fn begin_every_segment() {
     assert_eq!(completeness.missing(), 0, "{completeness}");
 }
 
-/// A child has the labels of its parent, and both go on with their own. With a ring file, too, which is the
-/// parent's memory.
+/// A child has the labels of its parent, and both add their own. This is also so with a ring file,
+/// which is the parent's memory.
 #[test]
 fn are_those_of_the_parent_in_a_child() {
     for ring in [None, Some("ring")] {
@@ -269,11 +272,11 @@ fn are_those_of_the_parent_in_a_child() {
     }
 }
 
-/// Labels that a handler got, and those that it did not get.
+/// Labels that a handler got, and calls that got none.
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 
-/// Interns a string that is new more often than not, without allocating.
+/// Interns a string that is usually new, without allocating.
 extern "C" fn handler(_: std::ffi::c_int) {
     let number = HANDLED.fetch_add(1, Ordering::Relaxed) / 2;
     let mut text = *b"string 1000000";
@@ -298,7 +301,7 @@ fn are_interned_in_signal_handlers() {
             system::on_signal(libc::SIGALRM, handler);
             let (alarm, since) = (Alarm::every(Duration::from_micros(50)), Instant::now());
             let mut number = 0;
-            // Nearly all that is done is done under the lock.
+            // Nearly all of this work happens under the lock.
             while HANDLED.load(Ordering::Relaxed) < 10_000 && since.elapsed() < Duration::from_secs(5) {
                 number += 1;
                 let _ = telemetry::intern(&string(number % 500_000));
@@ -316,16 +319,17 @@ fn are_interned_in_signal_handlers() {
     assert!(handled > 100, "{handled} signals are no storm");
     told.check(string);
     assert!(told.strings.len() as u64 >= run.number("strings"));
-    // Events of the handler are lost, too, where it interrupts the drain's first use of a lane: never here.
+    // Handler events are also lost if they interrupt the drain's first use of a lane, which never
+    // happens here.
     assert_eq!(told.used.len() as u64, 1 + handled - refused);
-    assert_eq!(told.stream.completeness.lost().nested, refused);
+    assert_eq!(told.stream.completeness.lost().reentrant, refused);
 }
 
-/// Inside of the program's allocator, and before `main`.
+/// Inside the program's allocator, and before `main`.
 #[test]
 fn are_interned_where_nothing_can_be_allocated() {
     let workspace = Workspace::new("interning", &["interning"]);
-    workspace.package("interning", "2024", "telemetry.workspace = true");
+    workspace.package("interning", "2024", "telemetry-events.workspace = true");
     workspace.write("interning/labels.toml", include_str!("../relations/labels.toml"));
     workspace.write("interning/src/main.rs", include_str!("../programs/interning.rs"));
     workspace.build(&[]);
@@ -342,7 +346,8 @@ fn are_interned_where_nothing_can_be_allocated() {
     assert_eq!(strings, ["early", "inside", "marked", "unmarked"]);
 }
 
-/// The macro takes the runtime's own relation in spite of its name; anything else wrong with it shows here.
+/// The macro accepts the runtime's own registry despite its reserved name; any other mistake shows
+/// here.
 #[test]
 fn of_the_runtimes_relation_only_the_name_is_reserved() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("telemetry-runtime/telemetry.toml");

@@ -1,22 +1,23 @@
-//! How long an event of a thread that has nothing more to say stays in memory.
+//! The time that an event of a quiet thread stays in memory.
 
 use std::time::{Duration, Instant};
 
-use telemetry_decode::{Block, Blocks, Piece, Reader};
+use telemetry_decode::Reader;
+use telemetry_decode::blocks::{Block, Blocks, IndexedBlock, Piece};
 use telemetry_format::{BlockType, Cursor, flags};
 
-use crate::support::process::child;
+use crate::support::process::{Outcome, child};
 use crate::support::stream::{Owned, Stream};
 use crate::work;
 
-/// Far more than any latency here; a loaded machine may be late.
+/// Far longer than any latency here: a loaded machine may be late.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Waits until the stream has so many events, without a call into the runtime.
+/// Waits until the stream has this number of events, without a call into the runtime.
 fn wait_for(events: usize) -> Duration {
     let since = Instant::now();
     loop {
-        let path = telemetry::filename();
+        let path = telemetry::sinks::output();
         // Between two writes, or before the first, there may be nothing to read.
         let found = if path.exists() { Stream::read(&path).events.len() } else { 0 };
         if found == events {
@@ -27,12 +28,13 @@ fn wait_for(events: usize) -> Duration {
     }
 }
 
-#[test]
-fn an_idle_thread_is_written_within_the_latency() {
-    let run = child(
-        "latency::an_idle_thread_is_written_within_the_latency",
+/// The stream of a thread that emits an event, and waits until it is written, five times.
+fn five_events(test: &str, begin: impl Fn()) -> Outcome {
+    child(
+        test,
         |process| process.env("TELEMETRY_LATENCY", "0.05"),
         || {
+            begin();
             let mut quickest = Duration::MAX;
             for number in 0..5_u64 {
                 work::alloc!(number, 1_u64 << 40, 3_u64 << number, 0);
@@ -41,21 +43,63 @@ fn an_idle_thread_is_written_within_the_latency() {
             assert!(quickest < Duration::from_millis(500), "the quickest of five took {quickest:?}");
             vec![]
         },
-    );
-    // One block that was never full, in as many parts as there were events: each goes on where the one
-    // before it ended.
+    )
+}
+
+/// The block number, offset and block flags of each of five events.
+fn check(run: &Outcome, expected: impl Fn(u32, &IndexedBlock) -> (u32, u32, u8)) {
     let index = Reader::open(run.path()).expect("a stream").index().expect("a stream");
-    let mut offset = 0;
-    for (number, block) in index.blocks.iter().enumerate() {
-        assert_eq!((block.seq, block.offset, block.events, block.before), (0, offset, 1, number as u64));
-        assert_eq!(block.flags & flags::LAST, 0);
-        offset += block.len - telemetry_format::HEADER_LEN as u32;
+    assert_eq!(index.blocks.len(), 5);
+    for (number, block) in (0..).zip(&index.blocks) {
+        assert_eq!((block.events, block.before), (1, u64::from(number)));
+        assert_eq!((block.seq, block.offset, block.flags & flags::LAST), expected(number, block));
     }
     let stream = run.stream();
     let values: Vec<&[Owned]> = stream.events.iter().map(|event| &event.values[..3]).collect();
     let expected: Vec<_> = (0..5_u32).map(|n| [n.into(), 1 << 40, 3 << n].map(Owned::Number)).collect();
     assert_eq!(values, expected);
     assert!(stream.completeness.is_complete());
+}
+
+/// Each event is written in its own block, so damage costs no other event, and its memory is free
+/// again.
+#[test]
+fn an_idle_thread_is_written_within_the_latency() {
+    let run = five_events("latency::an_idle_thread_is_written_within_the_latency", || ());
+    check(&run, |number, _| (number, 0, flags::LAST));
+    // One changed bit anywhere in a block costs the event in it.
+    let bytes = std::fs::read(run.path()).expect("a stream");
+    let index = Reader::open(run.path()).expect("a stream").index().expect("a stream");
+    for block in &index.blocks {
+        for at in block.at..block.at + u64::from(block.len) {
+            let mut damaged = bytes.clone();
+            damaged[at as usize] ^= 1 << (at % 8);
+            let mut events = Reader::from_slice(&damaged).events().expect("a stream");
+            let mut found = 0;
+            while events.next().expect("a readable stream").is_some() {
+                found += 1;
+            }
+            let completeness = events.completeness();
+            assert_eq!(found, 4, "a bit at byte {at}: {completeness}");
+            assert_eq!(completeness.missing(), 1, "a bit at byte {at}: {completeness}");
+        }
+    }
+}
+
+/// If the drain cannot stop a thread, one block is written in as many parts as it has events. Each
+/// part continues the one before.
+#[test]
+fn an_idle_thread_without_barriers_is_written_in_parts() {
+    let run = five_events(
+        "latency::an_idle_thread_without_barriers_is_written_in_parts",
+        crate::support::system::refuse_barriers,
+    );
+    let offset = std::cell::Cell::new(0);
+    check(&run, |_, block| {
+        let at = offset.get();
+        offset.set(at + block.len - telemetry_format::HEADER_LEN as u32);
+        (0, at, 0)
+    });
 }
 
 #[test]
@@ -72,9 +116,9 @@ fn a_flush_covers_idle_threads() {
                     done.wait();
                 });
                 emitted.wait();
-                assert!(!telemetry::filename().exists(), "nothing was to be written yet");
+                assert!(!telemetry::sinks::output().exists(), "nothing was to be written yet");
                 telemetry::flush();
-                assert_eq!(Stream::read(telemetry::filename()).events.len(), 1);
+                assert_eq!(Stream::read(telemetry::sinks::output()).events.len(), 1);
                 done.wait();
             });
             vec![]
@@ -83,8 +127,8 @@ fn a_flush_covers_idle_threads() {
     assert!(run.stream().completeness.is_complete());
 }
 
-/// Parts of a block that is being written are as late as their last event at least, and no event of a lane is
-/// earlier than the one before, whatever the processor does out of order.
+/// A part of an open block is at least as late as its last event. No event of a lane is earlier
+/// than the one before, whatever the processor reorders.
 #[test]
 fn no_event_is_later_than_its_part() {
     let run = child(

@@ -1,5 +1,5 @@
-//! A lock beside a relation, in packages that real cargo builds: what no longer compiles, and when cargo
-//! looks again.
+//! A lock file beside a registry file, in packages that real cargo builds: which changes fail to
+//! compile, and when cargo looks again.
 
 use telemetry_schema::version::Lock;
 
@@ -8,12 +8,12 @@ use crate::support::process::Process;
 
 const CACHE: &str = include_str!("../packages/cache.toml");
 
-/// The text of the lock of a relation that is released.
+/// The text of the lock file for a registry.
 fn released(relation: &str) -> String {
     Lock::of(&telemetry_schema::parse(relation).expect("a valid relation"), None).to_text()
 }
 
-/// A package with two relations in one directory, and a program that emits an event of each.
+/// A package with two registry files in one directory, and a program that emits an event of each.
 struct Package {
     workspace: Workspace,
 }
@@ -21,7 +21,7 @@ struct Package {
 impl Package {
     fn new() -> Package {
         let workspace = Workspace::new("locks", &["locked"]);
-        workspace.package("locked", "2024", "telemetry.workspace = true");
+        workspace.package("locked", "2024", "telemetry-events.workspace = true");
         let main = "use telemetry::telemetry_event;\n\n\
                     #[telemetry_event(\"relations/cache.toml\")]\npub mod cache {}\n\n\
                     #[telemetry_event(\"relations/other.toml\")]\npub mod other {}\n\n\
@@ -47,7 +47,7 @@ impl Package {
         self.workspace.build(&[]).contains("Compiling locked")
     }
 
-    /// Builds, which must fail: what cargo says.
+    /// Builds, which must fail. Returns the output of cargo.
     fn refused(&self) -> String {
         let output = self.workspace.cargo("build", "target").output().expect("cargo runs");
         let text = said(&output);
@@ -67,8 +67,8 @@ fn has(text: &str, parts: &[&str]) {
 fn a_wrong_bump_does_not_compile() {
     let package = Package::new();
     package.is_compiled();
-    // A lock that appears is that of the relation as it is, so that nothing is missed if cargo does not
-    // look. It does once the relation changes.
+    // A new lock file matches the registry as it is, so nothing is missed until cargo compiles the
+    // crate again. A change of the registry makes it do that.
     package.write("cache.lock", &released(CACHE));
     assert!(!package.is_compiled());
 
@@ -95,7 +95,7 @@ fn a_wrong_bump_does_not_compile() {
     let stream = Process::new(package.workspace.program("debug", "locked")).run().succeeded().stream();
     assert_eq!(stream.versions, ["cache 1.0.1", "other 1.0.0"]);
 
-    // A lock that changes is looked at.
+    // A changed lock file is read.
     package.write("cache.lock", &released(&raised));
     assert!(package.is_compiled());
     package.write("cache.lock", &released(&raised.replace("minor = 1", "minor = 2")));
@@ -103,7 +103,7 @@ fn a_wrong_bump_does_not_compile() {
     package.write("cache.lock", &released(&raised).replace("docs=", "docs =0"));
     has(&package.refused(), &["the lock was edited or damaged", "--> locked/relations/cache.lock:"]);
 
-    // A code that was another event's is refused whatever the version, and whatever is allowed.
+    // The code of another event is refused, whatever the version and whatever is allowed.
     package.write("cache.lock", &released(&raised));
     let reused = raised
         .replace("name = \"Full\"\ncode = 3", "name = \"Empty\"\ncode = 3\nparams = [{ name = \"a\", sort = \"u8\" }, { name = \"b\", sort = \"u8\" }]")
@@ -111,7 +111,7 @@ fn a_wrong_bump_does_not_compile() {
     package.write("cache.toml", &reused);
     has(&package.refused(), &["event `Empty` has the code `0x0003`, which is `Full`'s for ever"]);
 
-    // What is allowed, with a reason, compiles.
+    // An allowed change, with a reason, compiles.
     let retyped = raised.replacen("\"u64\"", "\"i64\"", 1);
     package.write("cache.toml", &retyped);
     has(
@@ -124,7 +124,7 @@ fn a_wrong_bump_does_not_compile() {
     package.write("cache.toml", &(raised + allow));
     has(&package.refused(), &["this allow of `param-retyped` excuses no change since 1.0.1"]);
 
-    // Without a lock nothing is compared.
+    // Without a lock file nothing is compared.
     package.remove("cache.lock");
     package.write("cache.toml", &reused);
     assert!(package.is_compiled());

@@ -1,11 +1,11 @@
-//! What was emitted is in the stream, or the stream says that it was lost: exactly.
+//! Every emitted event is in the stream, or the stream says exactly that it was lost.
 
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 
-use telemetry::Counters;
+use telemetry::counters::Counters;
 
 use crate::support::ledger::Ledger;
 use crate::support::process::{Numbers, Outcome, Process, child};
@@ -13,7 +13,7 @@ use crate::support::stream::Counts;
 use crate::support::system;
 use crate::{second, work};
 
-/// Emits events of all lanes; `emitted` counts those that were on when their emitters were called.
+/// Emits events in all lanes. `emitted` counts those that were on when their emitters were called.
 fn emit(rounds: u64, emitted: &Cell<u64>) {
     let count = |value: u64| {
         emitted.set(emitted.get() + 1);
@@ -46,29 +46,29 @@ fn emit_on_threads(threads: u64, rounds: u64) -> u64 {
     threads.into_iter().map(|thread| thread.join().expect("a thread that only emits")).sum()
 }
 
-/// The counters after a flush, beside what was emitted.
+/// The counters after a flush, compared with the number of emitted events.
 fn numbers(emitted: u64) -> Numbers {
     telemetry::flush();
-    let counters = telemetry::counters();
-    let Counters { written, held, lost_pool, lost_nested, lost_sink, .. } = counters;
+    let counters = telemetry::counters::total();
+    let Counters { written, held, lost_pool, lost_reentrant, lost_sink, .. } = counters;
     assert_eq!(counters.emitted(), emitted, "{counters:?}");
     vec![
         ("emitted", emitted),
         ("written", written),
         ("held", held),
         ("pool", lost_pool),
-        ("nested", lost_nested),
+        ("reentrant", lost_reentrant),
         ("sink", lost_sink),
     ]
 }
 
-/// The stream has what was emitted, or says how much of it was lost, and the counters agree.
+/// The stream has each emitted event or counts it as lost, and the counters agree.
 fn check(run: &Outcome) -> Counts {
     let counts = Counts::of(run.path());
     assert_eq!(counts.emitted(), run.number("emitted"), "{counts:?}\n{}", run.stdout);
     assert_eq!(counts.decoded, run.number("written"));
     assert_eq!(counts.lost.pool, run.number("pool"));
-    assert_eq!(counts.lost.nested, run.number("nested"));
+    assert_eq!(counts.lost.reentrant, run.number("reentrant"));
     assert_eq!(counts.lost.sink, run.number("sink"));
     let ledger = Ledger::of(run.path());
     let given = ledger.given - ledger.own;
@@ -87,13 +87,13 @@ fn four_threads_and_a_pool_far_too_small() {
     assert!(check(&run).lost.pool > 0, "a pool that is too small loses something");
 }
 
-/// Later events take the place of earlier ones, which are counted; the latest are always there.
+/// Later events replace earlier ones, which are counted. The latest are always there.
 #[test]
 fn the_oldest_are_overwritten() {
-    /// Takes nothing before it is told to, and holds up who gives it something.
+    /// A sink that takes nothing until it is told to, and holds up its caller.
     struct Stuck(Arc<AtomicBool>, telemetry::sinks::File);
-    impl telemetry::Sink for Stuck {
-        fn write(&mut self, blocks: &telemetry::Blocks<'_>) -> std::io::Result<()> {
+    impl telemetry::sinks::Sink for Stuck {
+        fn write(&mut self, blocks: &telemetry::sinks::Batch<'_>) -> std::io::Result<()> {
             while !self.0.load(Ordering::Relaxed) {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
@@ -107,9 +107,9 @@ fn the_oldest_are_overwritten() {
             let moves = Arc::new(AtomicBool::new(false));
             let sink = Stuck(moves.clone(), telemetry::sinks::File::new("stream.tel"));
             let policy = telemetry::Policy::OverwriteOldest;
-            assert!(telemetry::Config::new().sink(sink).policy(policy).start());
+            telemetry::Config::new().sink(sink).policy(policy).start().unwrap();
             let emitted = emit_on_threads(2, 100_000);
-            let lost = telemetry::counters();
+            let lost = telemetry::counters::total();
             assert!(lost.lost_sink > 100_000 && lost.lost_pool < 1_000, "{lost:?}");
             moves.store(true, Ordering::Relaxed);
             numbers(emitted)
@@ -130,7 +130,7 @@ fn threads_wait_for_memory() {
     assert_eq!(check(&run).lost.events(), 0);
 }
 
-/// The wait has a bound.
+/// The wait has a limit.
 #[test]
 fn threads_wait_no_longer_than_they_may() {
     let run = child(
@@ -138,20 +138,20 @@ fn threads_wait_no_longer_than_they_may() {
         |process| process.env("TELEMETRY_BUFFER", "64k"),
         || {
             struct Slow;
-            impl telemetry::Sink for Slow {
-                fn write(&mut self, _: &telemetry::Blocks<'_>) -> std::io::Result<()> {
+            impl telemetry::sinks::Sink for Slow {
+                fn write(&mut self, _: &telemetry::sinks::Batch<'_>) -> std::io::Result<()> {
                     std::thread::sleep(std::time::Duration::from_secs(2));
                     Ok(())
                 }
             }
             let policy = telemetry::Policy::Wait(std::time::Duration::from_millis(20));
-            assert!(telemetry::Config::new().policy(policy).start());
-            telemetry::add_sink(None, Slow);
+            telemetry::Config::new().policy(policy).start().unwrap();
+            telemetry::sinks::add(Slow).unwrap();
             let since = std::time::Instant::now();
             emit(3_000, &Cell::new(0));
             let took = since.elapsed();
             assert!(took > std::time::Duration::from_millis(20), "{took:?}");
-            assert!(telemetry::counters().lost_pool > 0);
+            assert!(telemetry::counters::total().lost_pool > 0);
             vec![]
         },
     );
@@ -165,7 +165,7 @@ fn a_policy_that_is_none() {
         |process| process.env("TELEMETRY_POLICY", "waits"),
         || numbers(emit_on_threads(1, 10)),
     );
-    let complaint = "telemetry: TELEMETRY_POLICY is `waits`, expected `drop`, `overwrite` or `wait:SECONDS`";
+    let complaint = "telemetry: [invalid-setting] TELEMETRY_POLICY is `waits`, expected `drop`, `overwrite` or `wait:SECONDS`";
     assert_eq!(run.stderr.trim(), complaint);
 }
 
@@ -181,14 +181,15 @@ fn threads_that_come_and_go() {
                 emitted += emit_on_threads(5, 100);
             }
             let grown = resident().saturating_sub(before);
-            // What all those threads had is given back: there is room for as many lanes as there ever was.
+            // The memory of all those threads is free: there is room for as many lanes as there
+            // ever were.
             telemetry::flush();
-            let lost = telemetry::counters().lost_pool;
+            let lost = telemetry::counters::total().lost_pool;
             for _ in 0..30 {
                 emitted += emit_on_threads(5, 100);
                 telemetry::flush();
             }
-            let lost = telemetry::counters().lost_pool - lost;
+            let lost = telemetry::counters::total().lost_pool - lost;
             [numbers(emitted), vec![("grown", grown), ("lost at last", lost)]].concat()
         },
     );
@@ -221,18 +222,18 @@ fn several_registries_in_one_process() {
     assert_eq!(check(&run).lost.events(), 0);
     let stream = run.stream();
     let lonely = stream.events.iter().filter(|event| event.name == "Lonely").count();
-    // The name of both is told apart by the parameters.
+    // The two have the same name and different parameters.
     let alloc = stream.events.iter().filter(|event| event.name == "Alloc" && event.values.len() == 1).count();
     assert_eq!((lonely, alloc), (5000, 5000));
 }
 
-/// Several threads have their first events while the first of them puts the registries into use.
+/// Several threads emit their first events while the first of them registers the registries.
 #[test]
 fn first_events_of_several_threads() {
     for _ in 0..5 {
         let run = child(
             "loss::first_events_of_several_threads",
-            |process| process.env("TELEMETRY_CONTROL", "work second:Nobody all"),
+            |process| process.env("TELEMETRY_CONTROL", "work second:Absent all"),
             || {
                 let start = Barrier::new(4);
                 std::thread::scope(|scope| {
@@ -253,10 +254,10 @@ fn first_events_of_several_threads() {
     }
 }
 
-/// Flushes meet blocks in every state: open, just sealed, on their way to the drain, given back.
+/// Flushes meet blocks in every state: open, just sealed, on their way to the drain, freed.
 #[test]
 fn flush_from_other_threads() {
-    // A small pool has small blocks, of which every moment one is full.
+    // In a small pool blocks are small, and one is always full.
     for buffer in ["64k", "16M"] {
         let run = child(
             "loss::flush_from_other_threads",
@@ -291,8 +292,8 @@ fn switched_on_and_off_while_emitting() {
             let (over, ready) = (AtomicBool::new(false), Barrier::new(3));
             let emitter = || {
                 let emitted = Cell::new(0);
-                // An event that is the first of its lane may go unrecorded where it is switched off
-                // on its way; of all others it counts what their emitters saw.
+                // The first event of a lane may be unrecorded if it is switched off meanwhile. For
+                // all others, the mask that their emitters saw counts.
                 emit(1, &emitted);
                 ready.wait();
                 emit(100_000, &emitted);
@@ -320,7 +321,7 @@ fn switched_on_and_off_while_emitting() {
     check(&run);
 }
 
-/// Nothing can be written: all is counted, the program goes on, and says so once.
+/// Nothing can be written: all events are counted, and the program continues and reports it once.
 fn check_unwritable(run: &Outcome, why: &str) {
     assert_eq!(run.number("written"), 0);
     assert_eq!(run.number("sink") + run.number("pool"), run.number("emitted"), "{}", run.stdout);
@@ -328,7 +329,7 @@ fn check_unwritable(run: &Outcome, why: &str) {
     assert!(run.stderr.contains(why), "{}", run.stderr);
 }
 
-/// On threads that end, so that no event is in a block that waits for better times.
+/// On threads that end, so that no event waits in an open block.
 fn emit_for_a_while() -> Numbers {
     let mut emitted = 0;
     for _ in 0..5 {
@@ -345,7 +346,7 @@ fn a_full_device() {
         |process| process.env("TELEMETRY_FILENAME", "/dev/full"),
         emit_for_a_while,
     );
-    check_unwritable(&run, "cannot write `/dev/full`: No space left on device");
+    check_unwritable(&run, "telemetry: [sink-failed 28] cannot write `/dev/full`: No space left on device");
 }
 
 #[test]
@@ -355,11 +356,14 @@ fn a_path_that_cannot_be_made() {
         |process| process.env("TELEMETRY_FILENAME", "/no/such/stream.tel"),
         emit_for_a_while,
     );
-    check_unwritable(&run, "cannot write `/no/such/stream.tel`: No such file or directory");
+    check_unwritable(
+        &run,
+        "telemetry: [sink-failed 2] cannot write `/no/such/stream.tel`: No such file or directory",
+    );
 }
 
-/// A sink fails for a while: what is sealed meanwhile is lost and counted; the stream goes on whole, and
-/// an open block keeps what it has.
+/// A sink fails for a while: blocks that are sealed meanwhile are lost and counted. The stream
+/// continues, and an open block keeps its events.
 fn fail_for_a_while(fail: impl Fn(), recover: impl Fn()) -> Numbers {
     work::tick!();
     let mut emitted = 3 + emit_on_threads(2, 1000);
@@ -368,7 +372,7 @@ fn fail_for_a_while(fail: impl Fn(), recover: impl Fn()) -> Numbers {
     work::tick!();
     emitted += emit_on_threads(2, 20_000);
     telemetry::flush();
-    assert!(telemetry::counters().lost_sink > 0);
+    assert!(telemetry::counters::total().lost_sink > 0);
     recover();
     work::tick!();
     emitted += emit_on_threads(2, 1000);
@@ -378,16 +382,18 @@ fn fail_for_a_while(fail: impl Fn(), recover: impl Fn()) -> Numbers {
 fn check_recovered(run: &Outcome) {
     check(run);
     assert_eq!(run.stream().by_name()["Tick"], 3);
-    assert_eq!(run.stderr.matches("telemetry: cannot write").count(), 1, "{}", run.stderr);
+    assert_eq!(run.stderr.matches("telemetry: [sink-failed").count(), 1, "{}", run.stderr);
 }
 
 #[test]
 fn a_file_that_may_not_grow_for_a_while() {
     let run = child(
         "loss::a_file_that_may_not_grow_for_a_while",
-        |process| process,
+        // The drain makes no sweep of its own: the first one to meet the failure would have sealed
+        // the open block.
+        |process| process.env("TELEMETRY_LATENCY", "3600"),
         || {
-            let len = || std::fs::metadata(telemetry::filename()).expect("a stream").len();
+            let len = || std::fs::metadata(telemetry::sinks::output()).expect("a stream").len();
             system::ignore_file_size_signal();
             // In the middle of a block, so that half of it is written.
             fail_for_a_while(|| system::limit_file_size(len() + 10_000), || system::limit_file_size(u64::MAX))
@@ -402,7 +408,7 @@ fn a_disk_that_is_full_for_a_while() {
         "loss::a_disk_that_is_full_for_a_while",
         |process| {
             let disk = process.dir().join("disk");
-            process.env("TELEMETRY_FILENAME", disk.join("stream.tel"))
+            process.env("TELEMETRY_FILENAME", disk.join("stream.tel")).env("TELEMETRY_LATENCY", "3600")
         },
         || {
             let disk = Path::new("disk");
@@ -417,7 +423,7 @@ fn a_disk_that_is_full_for_a_while() {
             };
             let numbers = fail_for_a_while(fill, || std::fs::remove_file(&filler).expect("a file to remove"));
             // The disk ends with the process.
-            std::fs::copy(telemetry::filename(), "stream.tel").expect("a copy of the stream");
+            std::fs::copy(telemetry::sinks::output(), "stream.tel").expect("a copy of the stream");
             numbers
         },
     );
@@ -429,12 +435,12 @@ fn a_disk_that_is_full_for_a_while() {
 }
 
 #[test]
-fn nobody_reads_the_complaint() {
+fn the_complaint_has_no_reader() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let writer = std::cell::Cell::new(Some(writer));
     let run = child(
-        "loss::nobody_reads_the_complaint",
+        "loss::the_complaint_has_no_reader",
         |process| {
             let process = process.env("TELEMETRY_FILENAME", "/no/such/stream.tel");
             writer.take().into_iter().fold(process, Process::stderr)
@@ -451,7 +457,7 @@ fn no_memory_for_a_pool() {
         "loss::no_memory_for_a_pool",
         |process| process,
         || {
-            // What the drain needs later is there already.
+            // The memory that the drain needs later is already allocated.
             drop(vec![1_u8; 1 << 20]);
             system::limit_memory(32 << 10);
             for number in 0..1000_u64 {

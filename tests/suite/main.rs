@@ -1,11 +1,13 @@
-//! The macro and the runtime, proven by real programs: their streams are decoded, their assembly is
-//! read. Nothing is a mock, so they run where the system has what they ask of it.
+//! The macro and the runtime, tested by real programs: their streams are decoded, and their
+//! assembly is read. Nothing is a mock, so the tests run where the system has what they need.
 #![cfg(target_os = "linux")]
 
 mod support;
 
 mod cdylib;
+mod clients;
 mod control;
+mod datagrams;
 mod debugger;
 mod ends;
 #[cfg(unix)]
@@ -14,6 +16,7 @@ mod facts;
 mod flight;
 mod footprint;
 mod fork;
+mod idle;
 mod labels;
 mod latency;
 mod locks;
@@ -22,6 +25,8 @@ mod messages;
 mod outputs;
 mod own;
 mod packages;
+mod planted;
+mod privileged;
 mod ring;
 mod signals;
 mod sinks;
@@ -29,24 +34,29 @@ mod soak;
 mod traceback;
 mod values;
 mod varieties;
+mod wall_clock;
 
 use telemetry::telemetry_event;
 
-/// The relation of everything that is counted.
+/// The registry of all events that are counted.
 #[telemetry_event("tests/relations/work.toml")]
 pub mod work {}
 
-/// Another one in the same process.
+/// Another registry in the same process.
 #[telemetry_event("tests/relations/second.toml")]
 pub mod second {}
 
-/// Every sort.
+/// Every parameter type.
 #[telemetry_event("tests/relations/sorts.toml", decode)]
 pub mod sorts {}
 
 /// Events with labels.
 #[telemetry_event("tests/relations/labels.toml")]
 pub mod labeled {}
+
+/// Many kinds, so each thread has many lanes.
+#[telemetry_event("tests/relations/kinds.toml")]
+pub mod kinds {}
 
 /// Events with messages.
 #[telemetry_event("tests/relations/heard.toml")]

@@ -1,15 +1,18 @@
-//! Several sinks, each with kinds of its own, of which some come late, go early, or fail.
+//! Several sinks with their own kinds, some of which come late, leave early, or fail.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use telemetry::{Blocks, Config, Sink};
+use telemetry::{
+    Config,
+    sinks::{Batch, Sink},
+};
 
 use crate::support::process::{Numbers, child};
 use crate::support::stream::{Counts, Stream};
 use crate::{second, work};
 
-/// Collects what it is given, and writes it to a file at the end.
+/// Collects its blocks, and writes them to a file at the end.
 #[derive(Clone, Default)]
 struct Collects(Arc<Mutex<(Vec<u8>, bool)>>);
 
@@ -24,7 +27,7 @@ impl Collects {
 }
 
 impl Sink for Collects {
-    fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         let mut inside = self.0.lock().expect("no panic");
         if inside.1 {
             return Err(io::Error::other("told to fail"));
@@ -34,7 +37,7 @@ impl Sink for Collects {
     }
 }
 
-/// Emits so many events of each of the four kinds.
+/// Emits this number of events of each of the four kinds.
 fn emit(rounds: u64) {
     for number in 0..rounds {
         work::alloc!(number, number, number, 7);
@@ -44,7 +47,7 @@ fn emit(rounds: u64) {
     }
 }
 
-/// As [`emit`], on a thread that has ended when this returns, with all that runs at its end.
+/// As [`emit`], on a thread that has ended when this returns, with its destructors.
 fn emit_elsewhere(rounds: u64) {
     std::thread::spawn(move || emit(rounds)).join().expect("a thread that only emits");
 }
@@ -62,17 +65,17 @@ fn each_with_its_own_kinds() {
         || {
             let (ticks, all) = (Collects::default(), Collects::default());
             emit(100);
-            telemetry::add_sink(Some("Other"), ticks.clone());
+            telemetry::sinks::add_for("Other", ticks.clone()).unwrap();
             emit(100);
-            let id = telemetry::add_sink(Some("all"), all.clone()).expect("a sink");
+            let id = telemetry::sinks::add_for("all", all.clone()).expect("a sink");
             emit(100);
             emit_elsewhere(100);
-            telemetry::remove_sink(id);
+            telemetry::sinks::remove(id);
             std::thread::sleep(std::time::Duration::from_millis(100));
             emit_elsewhere(100);
             telemetry::flush();
-            assert_eq!(telemetry::get(), "work:Inherit", "the control is as it was");
-            let counters = telemetry::counters();
+            assert_eq!(telemetry::control::enabled(), "work:Inherit", "the control is as it was");
+            let counters = telemetry::counters::total();
             assert_eq!((counters.lost(), counters.held), (0, 0), "{counters:?}");
             ticks.save("ticks.tel");
             all.save("all.tel");
@@ -86,12 +89,12 @@ fn each_with_its_own_kinds() {
     };
     check("stream.tel", &[("Fix", 500)]);
     check("ticks.tel", &[("Tick", 400)]);
-    // Blocks that were open when it came are there from their beginning.
+    // Blocks that were open when the sink was added are there from their beginning.
     check("all.tel", &[("Alloc", 400), ("Fix", 400), ("Tick", 300)]);
     assert_eq!(run.number("emitted"), 500 + 400 + 2 * 200);
 }
 
-/// One sink fails for a while: it alone loses what was sealed meanwhile, and says so.
+/// One sink fails for a while: only it loses blocks that are sealed meanwhile, and it reports that.
 #[test]
 fn one_fails_for_a_while() {
     let run = child(
@@ -99,8 +102,8 @@ fn one_fails_for_a_while() {
         |process| process.env("TELEMETRY_LATENCY", "3600"),
         || {
             let (sound, fails) = (Collects::default(), Collects::default());
-            telemetry::add_sink(None, sound.clone());
-            telemetry::add_sink(Some("work:all"), fails.clone());
+            telemetry::sinks::add(sound.clone()).unwrap();
+            telemetry::sinks::add_for("work:all", fails.clone()).unwrap();
             emit(10);
             telemetry::flush();
             fails.fail(true);
@@ -111,9 +114,9 @@ fn one_fails_for_a_while() {
             emit(10);
             emit_elsewhere(100);
             telemetry::flush();
-            let counters = telemetry::counters();
+            let counters = telemetry::counters::total();
             assert_eq!((counters.lost(), counters.held), (0, 0), "some sink has each: {counters:?}");
-            let of = telemetry::sink_counters();
+            let of = telemetry::counters::by_sink();
             assert_eq!(of.iter().map(|sink| sink.lost).collect::<Vec<_>>(), [0, 0, 15_000], "{of:?}");
             sound.save("sound.tel");
             fails.save("fails.tel");
@@ -129,12 +132,12 @@ fn one_fails_for_a_while() {
     assert_eq!(run.stderr.matches("telemetry:").count(), 1, "{}", run.stderr);
 }
 
-/// A sink of the program that panics loses what it was given, and nothing else happens.
+/// A sink of the program that panics loses its blocks, without other effects.
 #[test]
 fn one_panics() {
     struct Panics;
     impl Sink for Panics {
-        fn write(&mut self, _: &Blocks<'_>) -> io::Result<()> {
+        fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
             panic!("a sink with a mistake")
         }
     }
@@ -142,16 +145,16 @@ fn one_panics() {
         "outputs::one_panics",
         |process| process,
         || {
-            telemetry::add_sink(None, Panics);
+            telemetry::sinks::add(Panics).unwrap();
             emit(100);
             telemetry::flush();
-            vec![("emitted", telemetry::counters().emitted())]
+            vec![("emitted", telemetry::counters::total().emitted())]
         },
     );
     assert_eq!(Counts::of(run.path()).decoded, run.number("emitted"));
 }
 
-/// A program's own sink in place of the file.
+/// A sink of the program in place of the file.
 #[test]
 fn instead_of_the_file() {
     let run = child(
@@ -159,7 +162,7 @@ fn instead_of_the_file() {
         |process| process.without("TELEMETRY_FILENAME"),
         || -> Numbers {
             let sink = Collects::default();
-            assert!(Config::new().sink(sink.clone()).control("all").start());
+            Config::new().sink(sink.clone()).control("all").start().unwrap();
             emit(100);
             telemetry::flush();
             sink.save("own.tel");
@@ -175,7 +178,7 @@ fn instead_of_the_file() {
 fn one_emits() {
     struct Emits(Collects);
     impl Sink for Emits {
-        fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
+        fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
             second::lonely!();
             self.0.write(blocks)
         }
@@ -185,7 +188,7 @@ fn one_emits() {
         |process| process,
         || {
             let sink = Collects::default();
-            telemetry::add_sink(None, Emits(sink.clone()));
+            telemetry::sinks::add(Emits(sink.clone())).unwrap();
             emit(10);
             telemetry::flush();
             telemetry::flush();

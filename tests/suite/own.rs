@@ -1,14 +1,20 @@
-//! What the runtime says of itself: it begins no stream, and is in the first one all the same.
+//! The runtime's own events: they start no stream, but are in the first one.
 
-use telemetry::{KindCounters, flush, kind_counters};
+use std::sync::Barrier;
+
+use telemetry::{
+    counters::{KindCounters, by_kind},
+    flush,
+};
 
 use crate::heard::messages::Step;
 use crate::heard::{self, Why};
 use crate::support::ledger::Ledger;
 use crate::support::process::child;
 use crate::support::stream::{Owned, Stream};
+use crate::support::system;
 
-/// The end of a pair that no begin came before, in a thread that ends at once.
+/// The end of a pair without a begin, on a thread that ends at once.
 fn drop_in_a_thread() {
     std::thread::spawn(|| heard::step_end!(0)).join().expect("a thread that only emits");
 }
@@ -16,14 +22,15 @@ fn drop_in_a_thread() {
 /// The counters of the runtime's kinds together: emitted, written, recycled, lost.
 fn counted() -> [u64; 4] {
     let of = |kind: KindCounters| kind.counters;
-    let own = kind_counters().into_iter().filter(|kind| kind.registry == "telemetry").map(of);
+    let own = by_kind().into_iter().filter(|kind| kind.registry == "telemetry").map(of);
     own.fold([0; 4], |[emitted, written, recycled, lost], more| {
         [emitted + more.emitted(), written + more.written, recycled + more.recycled, lost + more.lost()]
     })
 }
 
-/// A program whose threads have come and gone, told of by the runtime, before it begins a stream: with flushes in
-/// between or not, what the runtime said is in the stream that `begins` begins, in order.
+/// Threads of a program have come and gone, and the runtime has recorded events about them, before
+/// the stream that `begins` starts. With or without flushes in between, these events are in that
+/// stream, in order.
 fn check(test: &str, flushes: bool, begins: impl Fn()) {
     let run = child(
         &format!("own::{test}"),
@@ -35,10 +42,10 @@ fn check(test: &str, flushes: bool, begins: impl Fn()) {
             pass();
             drop_in_a_thread();
             pass();
-            telemetry::snapshot("before.tel").expect("a snapshot");
+            telemetry::recorder::snapshot("before.tel").expect("a snapshot");
             std::thread::spawn(|| telemetry::set("all")).join().expect("a thread that only sets");
             pass();
-            assert!(!telemetry::filename().exists(), "a stream began");
+            assert!(!telemetry::sinks::output().exists(), "a stream began");
             begins();
             flush();
             assert_eq!(counted(), [3, 3, 0, 0]);
@@ -78,7 +85,7 @@ fn where_a_thread_that_has_ended_begins_the_stream() {
     });
 }
 
-/// Without a stream it is kept as the flight recorder keeps things: for as long as there is room.
+/// Without a stream, they are retained by the flight recorder's rules: as long as there is room.
 #[test]
 fn more_of_it_than_there_is_room_for() {
     const THREADS: u64 = 300;
@@ -91,7 +98,7 @@ fn more_of_it_than_there_is_room_for() {
                 drop_in_a_thread();
                 flush();
             }
-            assert!(!telemetry::filename().exists(), "a stream began");
+            assert!(!telemetry::sinks::output().exists(), "a stream began");
             telemetry::set("all");
             emit();
             flush();
@@ -106,32 +113,42 @@ fn more_of_it_than_there_is_room_for() {
     assert!(ledger.own > 16 && run.number("recycled") > THREADS / 2, "{ledger:?}");
 }
 
-/// Threads beyond those that there is room for: what they lose begins the stream, for lack of a lane that could tell
-/// it, and what the others said is in it.
+/// There is no memory for the lanes of some threads. Their losses start the stream, because no lane
+/// can tell them, and it has the events of the other threads.
 #[test]
 fn where_a_loss_of_no_lane_begins_the_stream() {
     const THREADS: usize = 20;
+    // The pool comes with records for this number of lanes.
     const LANES: u64 = 16;
     let run = child(
         "own::where_a_loss_of_no_lane_begins_the_stream",
         |process| process.env("TELEMETRY_CONTROL", "0").env("TELEMETRY_BUFFER", "64k"),
         || {
+            telemetry::Config::new().start().unwrap();
             Step::enable();
-            let all = std::sync::Barrier::new(THREADS);
+            let (all_run, is_short, all_lost) =
+                (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
             std::thread::scope(|scope| {
                 for _ in 0..THREADS {
                     scope.spawn(|| {
+                        all_run.wait();
+                        is_short.wait();
                         heard::step_end!(0);
-                        all.wait();
+                        all_lost.wait();
                     });
                 }
+                all_run.wait();
+                system::limit_memory(0);
+                is_short.wait();
+                all_lost.wait();
+                system::limit_memory(1 << 40);
             });
             flush();
             let [emitted, written, recycled, lost] = counted();
             assert_eq!((emitted, lost), (LANES, 0));
-            // A pass before that may have made room.
+            // An earlier pass may have made room.
             assert_eq!(emitted, written + recycled, "nothing is held");
-            vec![("written", written), ("strays", telemetry::counters().lost_pool)]
+            vec![("written", written), ("strays", telemetry::counters::total().lost_pool)]
         },
     );
     let ledger = Ledger::of(run.path());

@@ -1,5 +1,5 @@
-//! Packages of users, built by real cargo: a library and a program with events of their own, changes of
-//! a relation, other editions and names, and lints that allow nothing.
+//! Users' packages, built by real cargo: a library and a program with their own events, changes of
+//! a registry file, other editions and names, and strict lints.
 
 use crate::support::package::{Workspace, said};
 use crate::support::process::Process;
@@ -7,13 +7,20 @@ use crate::support::stream::{Owned, Stream};
 
 const CACHE: &str = include_str!("../packages/cache.toml");
 
-/// A library with events, a program with others, and a program that knows nothing but the library.
+/// A library with two registries, one of them in a private module that it re-exports.
+fn cache(workspace: &Workspace) {
+    workspace.package("cache", "2024", "telemetry-events.workspace = true");
+    workspace.write("cache/events.toml", CACHE);
+    let message = "\n[[message]]\nname = \"Missed\"\nbegin = \"Miss\"\ndoc = \"A key was not found\"\n";
+    workspace.write("cache/store.toml", &(CACHE.replace("\"cache\"", "\"store\"") + message));
+    workspace.write("cache/src/lib.rs", include_str!("../packages/cache.rs"));
+}
+
+/// A library with events, a program with other events, and a program that knows only the library.
 fn library_and_programs() -> Workspace {
     let workspace = Workspace::new("packages", &["cache", "app", "user"]);
-    workspace.package("cache", "2024", "telemetry.workspace = true");
-    workspace.write("cache/events.toml", CACHE);
-    workspace.write("cache/src/lib.rs", include_str!("../packages/cache.rs"));
-    workspace.package("app", "2021", "telemetry.workspace = true\ncache = { path = \"../cache\" }");
+    cache(&workspace);
+    workspace.package("app", "2021", "telemetry-events.workspace = true\ncache = { path = \"../cache\" }");
     workspace.write("app/relations/app.toml", include_str!("../packages/app.toml"));
     workspace.write("app/src/main.rs", include_str!("../packages/app.rs"));
     workspace.package("user", "2018", "cache = { path = \"../cache\" }");
@@ -21,12 +28,12 @@ fn library_and_programs() -> Workspace {
     workspace
 }
 
-/// Runs a program of a workspace: its stream.
+/// Runs a program of a workspace, and returns its stream.
 fn run(workspace: &Workspace, program: &str) -> Stream {
     Process::new(workspace.program("debug", program)).run().succeeded().stream()
 }
 
-/// The events of a stream, each as a line.
+/// The events of a stream, one per line.
 fn lines(stream: &Stream) -> Vec<String> {
     let value = |value: &Owned| match value {
         Owned::Number(number) => number.to_string(),
@@ -46,23 +53,21 @@ fn a_library_and_programs_that_use_it() {
     assert!(!built.contains("warning"), "{built}");
     let app = ["Started cache", "Miss 10 1", "Hit 10", "Hit 11", "Hit 12", "Miss 20 2", "Hit 21"];
     assert_eq!(lines(&run(&workspace, "app")), app);
-    assert_eq!(lines(&run(&workspace, "user")), ["Hit 1", "Miss 2 1"]);
+    assert_eq!(lines(&run(&workspace, "user")), ["Hit 1", "Miss 2 1", "Hit 3", "Miss 4 2"]);
 }
 
-/// In a workspace of its own, so that the other one need not be built anew.
+/// In a workspace of its own, so that the other one need not be built again.
 #[test]
 fn a_relation_that_changes() {
     let workspace = Workspace::new("changes", &["cache", "change"]);
-    workspace.package("cache", "2024", "telemetry.workspace = true");
-    workspace.write("cache/events.toml", CACHE);
-    workspace.write("cache/src/lib.rs", include_str!("../packages/cache.rs"));
+    cache(&workspace);
     workspace.package("change", "2024", "cache = { path = \"../cache\" }");
     let main = |emitter: &str| format!("fn main() {{\n    cache::events::{emitter};\n}}\n");
     workspace.write("change/src/main.rs", &main("hit!(1)"));
     workspace.build(&[]);
     assert_eq!(lines(&run(&workspace, "change")), ["Hit 1"]);
 
-    // The relation alone: whoever uses it is built again, and tells its new version.
+    // The registry file alone: its users are built again, and tell its new version.
     let minor = CACHE.replace("minor = 0", "minor = 1");
     let event = "\n[[event]]\nname = \"Full\"\ncode = 3\nkind = \"Lookup\"\ndoc = \"No room is left\"\n";
     workspace.write("cache/events.toml", &(minor + event));
@@ -76,7 +81,7 @@ fn a_relation_that_changes() {
     workspace.build(&[]);
     assert_eq!(lines(&run(&workspace, "change")), ["Full"]);
 
-    // A mistake in it is found, and gone with it.
+    // A mistake in it is found, and its correction too.
     workspace.write("cache/events.toml", &CACHE.replace("\"u64\"", "\"u65\""));
     let output = workspace.cargo("build", "target").output().expect("cargo runs");
     let text = said(&output);
@@ -87,11 +92,12 @@ fn a_relation_that_changes() {
     assert_eq!(run(&workspace, "change").versions, ["cache 1.0.0"]);
 }
 
-/// Types, events and parameters may be called as other things are; `telemetry` may have another name.
+/// Types, events and parameters may have the names of other items; `telemetry` may have another
+/// name.
 #[test]
 fn names_that_other_things_have() {
     let workspace = Workspace::new("names", &["names"]);
-    let features = "package = \"telemetry\", features = [\"decode\"]";
+    let features = "package = \"telemetry-events\", features = [\"decode\"]";
     let path = env!("CARGO_MANIFEST_DIR");
     workspace.package("names", "2021", &format!("tel = {{ path = {path:?}, {features} }}"));
     workspace.write("names/events.toml", include_str!("../packages/names.toml"));
@@ -115,11 +121,11 @@ fn names_that_other_things_have() {
     assert_eq!(printed, expected);
 }
 
-/// Unused emitters, types and decoders in a private module break no lint, nor do used ones.
+/// Unused emitters, types and decoders in a private module cause no lint warning, nor do used ones.
 #[test]
 fn lints_that_allow_nothing() {
     let workspace = Workspace::new("strict", &["strict"]);
-    workspace.package("strict", "2024", "telemetry = { workspace = true, features = [\"decode\"] }");
+    workspace.package("strict", "2024", "telemetry-events = { workspace = true, features = [\"decode\"] }");
     for (name, text) in [
         ("cache", CACHE),
         ("names", include_str!("../packages/names.toml")),

@@ -1,24 +1,26 @@
-//! A process that is killed leaves a ring file, in which is every event whose emitter has returned.
+//! A process that is killed leaves a ring file with every event whose emitter had returned.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use telemetry_decode::{Reader, Refusal};
+use telemetry_decode::Reader;
+use telemetry_decode::recover::Refusal;
 
 use crate::ends::program;
 use crate::support::process::{Outcome, Process, child};
 use crate::support::stream::{Event, Owned, Stream};
 use crate::support::system;
 
-/// What was told by the threads of the program, and the events of each that were recovered.
+/// The events that the program's threads reported, and the events of each that were recovered.
 fn recovered(run: &Outcome, images: &[impl AsRef<Path>]) -> Vec<(u64, Vec<Event>)> {
     let paths: Vec<PathBuf> = images.iter().map(|name| run.dir().join(name)).collect();
     let out = run.dir().join("recovered.tel");
     let mut file = std::fs::File::create(&out).expect("a file");
     let found = Reader::open_all(&paths).expect("images").recover(&mut file).expect("what is left");
-    // A write that the kill cuts short leaves the stream a block that is none; the ring still has it whole.
+    // A write that the kill interrupts leaves a partial block in the stream; the ring file still
+    // has it whole.
     let cut = found.refused.get(&Refusal::Cut).map_or(0, |refused| refused.blocks);
     assert!(found.refused.len() <= 1 && cut <= u64::from(images.len() > 1), "{:?}", found.refused);
     let told = std::fs::read(run.dir().join("told")).expect("what the threads told");
@@ -33,8 +35,8 @@ fn recovered(run: &Outcome, images: &[impl AsRef<Path>]) -> Vec<(u64, Vec<Event>
     threads.collect()
 }
 
-/// Every event that was told of is there, and is as it was emitted; of a complete recovery from the first on.
-/// How many there are.
+/// Checks that every reported event is there as it was emitted, from the first on if the recovery
+/// is complete. Returns their number.
 fn check(threads: &[(u64, Vec<Event>)], complete: bool) -> usize {
     for (told, events) in threads {
         let numbers: Vec<u64> = events
@@ -53,14 +55,14 @@ fn check(threads: &[(u64, Vec<Event>)], complete: bool) -> usize {
             continue;
         };
         assert!(numbers.iter().copied().eq(first..=last), "a gap in {first}..={last}");
-        // One event may have been on its way when the process was killed.
+        // One event may have been in progress when the process was killed.
         assert!(last + 1 == *told || last == *told, "told {told}, last {last}");
         assert!(!complete || first == 0, "the first is {first}");
     }
     threads.iter().map(|(_, events)| events.len()).sum()
 }
 
-/// Runs the program for so long from its first event on.
+/// Runs the program for this time from its first event on.
 fn run(pause: &str, millis: u64, setup: impl Fn(Process) -> Process) -> Outcome {
     let process = Process::new(program("debug", "ring")).arg(pause).env("TELEMETRY_RING", "app.ring");
     let has_told =
@@ -69,12 +71,12 @@ fn run(pause: &str, millis: u64, setup: impl Fn(Process) -> Process) -> Outcome 
 }
 
 /// The ring of a process that was killed.
-fn killed() -> Vec<u8> {
+pub(crate) fn killed() -> Vec<u8> {
     let run = run("2000", 0, |process| process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all"));
     std::fs::read(run.dir().join("app.ring")).expect("a ring")
 }
 
-/// Killed at many moments, with everything recorded and nothing output.
+/// Kills it at many moments, with everything recorded and nothing output.
 #[test]
 fn killed_with_the_flight_recorder_on() {
     let mut found = 0;
@@ -87,7 +89,7 @@ fn killed_with_the_flight_recorder_on() {
     assert!(found > 1000, "{found} events are none to speak of");
 }
 
-/// The same, with a stream beside the ring: what was written and given back to the pool is in that.
+/// The same with a stream beside the ring file, which has the events whose blocks were freed.
 #[test]
 fn killed_while_it_writes_a_stream() {
     let mut found = 0;
@@ -105,7 +107,7 @@ fn killed_while_it_writes_a_stream() {
     assert!(found > 1000, "{found} events are none to speak of");
 }
 
-/// Any name that a file can have, of bytes that are no text, for the file and for one that was there before.
+/// Any file name, also with bytes that are not text, for the file and for an earlier one.
 #[test]
 fn a_path_that_is_no_text() {
     let name = OsStr::from_bytes(b"r\xff.ring");
@@ -120,10 +122,14 @@ fn a_path_that_is_no_text() {
     assert_eq!(run.stderr, "");
     let beside = OsStr::from_bytes(b"/no/such/\xff%p");
     let run = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", beside).run();
-    assert!(run.stderr.starts_with("telemetry: no ring file `/no/such/\\xff"), "{}", run.stderr);
+    assert!(
+        run.stderr.starts_with("telemetry: [ring-failed 2] no ring file `/no/such/\\xff"),
+        "{}",
+        run.stderr
+    );
 }
 
-/// The flight recorder keeps the latest of a long run.
+/// The flight recorder retains the latest events of a long run.
 #[test]
 fn killed_after_the_ring_went_round() {
     let run = run("0", 700, |process| {
@@ -132,8 +138,125 @@ fn killed_after_the_ring_went_round() {
     assert!(check(&recovered(&run, &["app.ring"]), false) > 1000);
 }
 
-/// What was in the way, what is there afterwards, and what is said: of a process that is killed, or that ends in good
-/// order and takes its ring away.
+/// Another process of the same user, or of root, overwrites the whole file while the program
+/// records. The content is lost, but the program follows nothing in it and continues.
+#[test]
+fn a_file_that_another_writes() {
+    for (profile, mask) in
+        [("release", "TELEMETRY_RECORD"), ("release", "TELEMETRY_CONTROL"), ("debug", "TELEMETRY_RECORD")]
+    {
+        let process = Process::new(program(profile, "ring")).arg("0").env("TELEMETRY_RING", "app.ring");
+        let process = process.without("TELEMETRY_CONTROL").env(mask, "all").env("TELEMETRY_BUFFER", "1M");
+        let seed = std::cell::Cell::new(0x9e37_79b9_7f4a_7c15_u64);
+        let run = process.killed_after_that(
+            |dir| {
+                let mut random = seed.get();
+                let image = dir.join("app.ring");
+                let Ok(len) = std::fs::metadata(&image).map(|metadata| metadata.len()) else { return false };
+                // As root can, and the owner after a change of the mode.
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+                std::fs::set_permissions(&image, mode).expect("a change of the mode");
+                let file = std::fs::File::options().write(true).open(&image).expect("a file to write to");
+                for _ in 0..40 {
+                    let mut bytes = vec![0; len as usize];
+                    for word in bytes.chunks_mut(8) {
+                        random = random
+                            .wrapping_mul(6_364_136_223_846_793_005)
+                            .wrapping_add(1_442_695_040_888_963_407);
+                        word.copy_from_slice(&random.rotate_left(29).to_le_bytes()[..word.len()]);
+                    }
+                    std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0)
+                        .expect("bytes written over it");
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                seed.set(random);
+                true
+            },
+            Duration::from_millis(100),
+        );
+        // Our kill ended it, and nothing before.
+        let signal = std::os::unix::process::ExitStatusExt::signal(&run.status);
+        assert_eq!(signal, Some(libc::SIGKILL), "{mask}: {}\n{}", run.status, run.stderr);
+    }
+}
+
+/// The number of processes to kill: `TELEMETRY_KILLS` for a long run.
+fn kills() -> u64 {
+    std::env::var("TELEMETRY_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
+}
+
+/// Kills at any moment, from the start on, with pools that wrap. The latest events of each thread
+/// are there, and every missing event was evicted.
+#[test]
+fn killed_at_any_moment() {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
+    let (mut wrapped, mut early) = (0, 0);
+    for number in 0..kills() {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let buffer = ["256k", "256k", "1M", "1M", "4M", "16M", "64M"][(number % 7) as usize];
+        // A third of them in the first three milliseconds.
+        let micros = if number % 3 == 0 { random % 3000 } else { random % 40_000 };
+        let process = Process::new(program("release", "ring")).arg("0").env("TELEMETRY_RING", "app.ring");
+        let process = process
+            .without("TELEMETRY_CONTROL")
+            .env("TELEMETRY_RECORD", "all")
+            .env("TELEMETRY_BUFFER", buffer);
+        let run = process.killed_after_that(|dir| dir.join("told").exists(), Duration::from_micros(micros));
+        let told = std::fs::read(run.dir().join("told")).expect("what the threads told");
+        let told = |thread: usize| {
+            told.get(thread * 8..thread * 8 + 8)
+                .map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+        };
+        let image = run.dir().join("app.ring");
+        if !image.exists() {
+            assert!((0..4).all(|thread| told(thread) == 0), "no ring after {micros} us");
+            continue;
+        }
+        let found =
+            Reader::open(&image).expect("an image").recover(&mut std::io::sink()).expect("what is left");
+        assert!(found.refused.is_empty(), "{buffer}, {micros} us: {:?}", found.refused);
+        let mut lanes: Vec<_> = found.lanes.iter().filter(|lane| lane.kind == 0).collect();
+        for lane in &lanes {
+            let sum = lane.recovered + lane.evicted + lane.written + lane.lost + lane.missing;
+            assert_eq!(
+                (lane.recorded, lane.written, lane.lost, lane.missing),
+                (sum, 0, 0, 0),
+                "{buffer}, {micros} us: {lane:?}"
+            );
+        }
+        for thread in 0..4 {
+            let told = told(thread);
+            let last =
+                found.threads.iter().filter_map(|thread| Some((thread.thread, found.last_event(thread)?)));
+            let mut its = last.filter(|(_, event)| {
+                event.values().nth(3).and_then(|value| value.as_i128()) == Some(thread as i128)
+            });
+            let Some((number, last)) = its.next() else {
+                assert_eq!(told, 0, "{buffer}, {micros} us: nothing of {told} events of thread {thread}");
+                continue;
+            };
+            // One event may have been in progress.
+            let recorded =
+                last.values().next().and_then(|value| value.as_i128()).map_or(0, |last| last as u64 + 1);
+            assert!(
+                (told..=told + 1).contains(&recorded),
+                "{buffer}, {micros} us: told {told}, found {recorded}"
+            );
+            let lane = lanes.iter().position(|lane| lane.thread == number).expect("an account");
+            let lane = lanes.swap_remove(lane);
+            assert_eq!(lane.recorded, recorded, "{buffer}, {micros} us: {lane:?}");
+            wrapped += u64::from(lane.evicted > 0);
+            early += u64::from(recorded < 100);
+        }
+    }
+    eprintln!("of {} processes: {wrapped} threads with events evicted, {early} at their start", kills());
+    assert!(wrapped > 0);
+}
+
+/// A file at the ring's path, the files afterwards, and the notices: for a process that is killed,
+/// and for one that ends normally and removes its ring file.
 #[test]
 fn files_that_are_there_already() {
     let (one, other) = (killed(), killed());
@@ -150,20 +273,22 @@ fn files_that_are_there_already() {
         let complaint = match complaint {
             "" => String::new(),
             why => {
-                format!("telemetry: no ring file `app.ring`: {why}; a killed process leaves nothing behind\n")
+                format!(
+                    "telemetry: [ring-failed] no ring file `app.ring`: {why}; events are lost if the process is killed\n"
+                )
             }
         };
         assert_eq!(run.stderr, complaint);
         assert_eq!(run.stream().events.len(), 2000, "the program goes on");
     };
-    // At the end in good order everything is in the stream, so the file goes.
+    // At a normal end the stream has everything, so the file is removed.
     check([None, None], [None, None], "");
     check([Some(b""), None], [None, None], "");
-    // Rings are kept, one of them.
+    // One earlier ring file is kept.
     check([Some(&one), None], [None, Some(&one)], "");
     check([Some(&one), Some(&other)], [None, Some(&one)], "");
     check([None, Some(&other)], [None, Some(&other)], "");
-    // Anything else stays as it is and where it is.
+    // Any other file stays unchanged in its place.
     let foreign = "found something else there, expected nothing or the ring of an earlier process";
     check([Some(&notes), None], [Some(&notes), None], foreign);
     check([Some(&notes), Some(&one)], [Some(&notes), Some(&one)], foreign);
@@ -175,15 +300,16 @@ fn files_that_are_there_already() {
         let process = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", ring);
         process.run().stderr.clone()
     };
-    let complaint = "telemetry: no ring file `/no/such/app.ring`: No such file or directory (os error 2); \
-                     a killed process leaves nothing behind\n";
+    let complaint = "telemetry: [ring-failed 2] no ring file `/no/such/app.ring`: No such file or directory (os error 2); \
+                     events are lost if the process is killed\n";
     assert_eq!(said("/no/such/app.ring"), complaint);
-    let complaint =
-        format!("telemetry: no ring file `/dev/full`: {foreign}; a killed process leaves nothing behind\n");
+    let complaint = format!(
+        "telemetry: [ring-failed] no ring file `/dev/full`: {foreign}; events are lost if the process is killed\n"
+    );
     assert_eq!(said("/dev/full"), complaint);
 }
 
-/// A process that ends in good order leaves alone what has the name of its ring by then.
+/// A process that ends normally does not touch another file that has the name of its ring by then.
 #[test]
 fn a_path_that_is_another_file_at_the_end() {
     let run = child(
@@ -199,7 +325,7 @@ fn a_path_that_is_another_file_at_the_end() {
     assert_eq!(std::fs::read(run.dir().join("app.ring")).expect("a file"), b"another's");
 }
 
-/// A program that changes its directory takes its ring away all the same.
+/// A program that changes its directory still removes its ring file.
 #[test]
 fn a_directory_that_changes() {
     let run = child(
@@ -215,7 +341,7 @@ fn a_directory_that_changes() {
     assert!(!run.dir().join("app.ring").exists());
 }
 
-/// No room for a ring: that is said, and the program goes on without.
+/// There is no space for a ring file: the program reports that and continues.
 #[test]
 fn a_disk_that_is_full() {
     let run = child(
@@ -239,11 +365,17 @@ fn a_disk_that_is_full() {
         return;
     }
     assert_eq!(run.stream().events.len(), 1000);
-    assert!(run.stderr.contains("no room for the ring file: No space left on device"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("telemetry: [ring-failed 28] no space for the ring file: No space left on device"),
+        "{}",
+        run.stderr
+    );
 }
 
-/// On disks of any size between too small and enough, either all is recovered when the process is killed, or it was
-/// said at the start that there is no ring: a pool alone is of no use.
+/// On disks of any size between too small and sufficient: either all events are recovered after a
+/// kill, or the process reported at the start that it has no ring file. A pool alone would be
+/// useless.
 #[test]
 fn disks_that_are_nearly_full() {
     let run = child(
@@ -251,7 +383,7 @@ fn disks_that_are_nearly_full() {
         |process| process.without("TELEMETRY_CONTROL"),
         || {
             let (mut recoveries, mut complaints) = (0, 0);
-            for size in (256..=360_u32).step_by(8) {
+            for size in (320..=424_u32).step_by(8) {
                 let disk = std::env::current_dir().expect("a directory").join(format!("disk {size}"));
                 if let Err(error) = system::mount_small_disk(&disk, size << 10) {
                     eprintln!("SKIPPED: cannot mount a small disk: {error}");
@@ -265,8 +397,8 @@ fn disks_that_are_nearly_full() {
                 if run.stderr.is_empty() {
                     recoveries += u64::from(check(&recovered(&run, &[&image]), false) > 0);
                 } else {
-                    let complaint = "telemetry: no room for the ring file: No space left on device (os error 28); \
-                                     a killed process leaves nothing behind\n";
+                    let complaint = "telemetry: [ring-failed 28] no space for the ring file: No space left on device (os error 28); \
+                                     events are lost if the process is killed\n";
                     assert_eq!((&*run.stderr, image.exists()), (complaint, false), "{size} KiB");
                     complaints += 1;
                 }
@@ -282,7 +414,8 @@ fn disks_that_are_nearly_full() {
     assert_eq!(run.number("recoveries") + run.number("complaints"), 14);
 }
 
-/// A disk that is full only later, when labels need more room: that is said once, and what is in the file stays whole.
+/// A disk that fills later, when labels need more space: that is reported once, and the content of
+/// the file stays valid.
 #[test]
 fn a_disk_that_becomes_full() {
     let run = child(
@@ -316,12 +449,12 @@ fn a_disk_that_becomes_full() {
     }
     assert!((1..10_000).contains(&run.number("labels")), "{} labels", run.number("labels"));
     assert!(run.number("events") >= 100);
-    let complaint = "telemetry: no more room for the ring file: No space left on device (os error 28); registries and \
-                     labels that are new are not in it\n";
+    let complaint = "telemetry: [ring-full 28] the ring file cannot grow: No space left on device (os error 28); new registries \
+                     and labels are not in it\n";
     assert_eq!(run.stderr, complaint);
 }
 
-/// What the flight recorder has outlives the process, and says how that ended.
+/// The flight recorder's events outlive the process, with the way in which it ended.
 #[test]
 fn a_process_that_ends_in_good_order() {
     for end in ["return", "panic and abort"] {

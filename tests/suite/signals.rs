@@ -12,23 +12,23 @@ use crate::support::stream::Owned;
 use crate::support::system::{self, Alarm};
 use crate::{second, work};
 
-/// Handlers of signals that ran.
+/// Handlers that have run.
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
-/// How many make a storm.
+/// The number of signals in a storm.
 const SIGNALS: u64 = 100_000;
-/// How long it goes on at most, where the machine has other things to do.
+/// The longest duration of a storm, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What tells a handler's events from others.
+/// Distinguishes a handler's events from others.
 const MARK: u64 = 1 << 63;
 
-/// Emits into the lanes that the interrupted code may be in, into another one, and into one of another
-/// registry.
+/// Emits into the lanes that the interrupted code may be in, into another lane, and into one of
+/// another registry.
 extern "C" fn handler(_: std::ffi::c_int) {
     let number = HANDLED.fetch_add(1, Ordering::Relaxed);
     work::alloc!(MARK | number, number << 13, number, 1);
-    // Later than what is interrupted, which may take the time of that.
+    // Later than the interrupted event, which may take this event's time.
     work::tick!();
     work::fix!(MARK | number, number, number, 1);
     second::alloc!(number);
@@ -39,21 +39,21 @@ fn storms(since: Instant) -> bool {
     HANDLED.load(Ordering::Relaxed) < SIGNALS && since.elapsed() < PATIENCE
 }
 
-/// Emits as long as `goes_on`, rounds that are numbered from `first` on. The number of the next.
+/// Emits rounds, numbered from `first`, as long as `goes_on`. Returns the next number.
 fn emit_while(goes_on: impl Fn() -> bool, first: u64) -> u64 {
     let mut number = first;
     while number == first || goes_on() {
-        // Small steps and large ones: both the short way and the long way are interrupted.
+        // Small and large steps, so that both the fast and the slow path are interrupted.
         work::alloc!(number, number << (number % 50), number, 0);
         work::fix!(number, number, number, 0);
         number += 1;
-        // Else the stream would be longer than it needs to be.
+        // Otherwise the stream would be longer than necessary.
         pause();
     }
     number
 }
 
-/// About a microsecond, without going to sleep.
+/// Waits about a microsecond without sleeping.
 fn pause() {
     (0..600).for_each(|step| _ = std::hint::black_box(step));
 }
@@ -61,24 +61,25 @@ fn pause() {
 /// After rounds of [`emit_while`] on some threads.
 fn numbers(rounds: u64) -> Numbers {
     telemetry::flush();
-    let counters = telemetry::counters();
+    let counters = telemetry::counters::total();
     let emitted = 2 * rounds + 4 * HANDLED.load(Ordering::Relaxed);
-    assert_eq!(counters.written + counters.lost_nested, emitted, "{counters:?}");
+    assert_eq!(counters.written + counters.lost_reentrant, emitted, "{counters:?}");
     vec![
         ("rounds", rounds),
         ("handled", HANDLED.load(Ordering::Relaxed)),
         ("emitted", emitted),
-        ("nested", counters.lost_nested),
+        ("reentrant", counters.lost_reentrant),
     ]
 }
 
-/// Every event is in the stream as it was emitted, but for those of handlers that are counted as nested.
+/// Every event is in the stream as it was emitted, except those of handlers that are counted as
+/// reentrant.
 fn check(run: &Outcome) {
     let stream = run.stream();
     assert!(run.number("handled") >= SIGNALS / 10, "{} signals are no storm", run.number("handled"));
-    assert!(run.number("nested") > 0, "no signal of a storm came at a bad moment");
-    assert_eq!(stream.completeness.lost().nested, run.number("nested"));
-    assert_eq!(stream.events.len() as u64, run.number("emitted") - run.number("nested"));
+    assert!(run.number("reentrant") > 0, "no signal of a storm came at a bad moment");
+    assert_eq!(stream.completeness.lost().reentrant, run.number("reentrant"));
+    assert_eq!(stream.events.len() as u64, run.number("emitted") - run.number("reentrant"));
     let until = (2 * PATIENCE).as_nanos() as i64;
     assert!(stream.events.iter().all(|event| (0..until).contains(&event.time_ns)), "an event at no time");
     check_times(run);
@@ -86,7 +87,7 @@ fn check(run: &Outcome) {
     for event in stream.events.iter().filter(|event| event.name == "Alloc") {
         match event.values.iter().map(number).collect::<Vec<_>>()[..] {
             [pointer, addr, size, 0] => {
-                // Those that are interrupted are never lost.
+                // Interrupted events are never lost.
                 let next = rounds.entry(event.thread).or_insert(0);
                 assert_eq!([pointer, addr, size], [*next, *next << (*next % 50), *next]);
                 *next += 1;
@@ -101,7 +102,7 @@ fn check(run: &Outcome) {
     assert_eq!(rounds.values().sum::<u64>(), run.number("rounds"));
 }
 
-/// The times of every lane never go back.
+/// The times of a lane never go back.
 fn check_times(run: &Outcome) {
     let mut events =
         Reader::open(run.path()).expect("a stream").order(Order::Stream).events().expect("a stream");
@@ -127,7 +128,8 @@ fn a_storm_on_one_thread() {
         "signals::a_storm_on_one_thread",
         |process| process.env("TELEMETRY_BUFFER", "64M").env("TELEMETRY_LATENCY", "0.02"),
         || {
-            // The runtime may start in an emitter of the program only: starting it makes a thread.
+            // The runtime may start only in an emitter of the program, because starting it creates
+            // a thread.
             let first = emit_while(|| false, 0);
             system::on_signal(libc::SIGALRM, handler);
             let alarm = Alarm::every(Duration::from_micros(20));

@@ -1,11 +1,14 @@
-//! The runtime's sinks, chosen by their address and driven by a real program.
+//! The runtime's sinks, chosen by address and used by a real program.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use telemetry::sinks::File;
-use telemetry::{Blocks, Config, Sink};
+use telemetry::{
+    Config,
+    sinks::{Batch, Sink},
+};
 use telemetry_decode::{Order, Reader};
 
 use crate::support::process::child;
@@ -17,7 +20,7 @@ fn emit(events: u64) {
     (0..events).for_each(|number| work::alloc!(number, number, number, 0));
 }
 
-/// Each file can be read alone, and all together are the stream.
+/// Each file can be read alone, and together they are the stream.
 #[test]
 fn rotated_files_stand_alone() {
     let run = child(
@@ -51,13 +54,13 @@ fn rotated_files_stand_alone() {
     assert_eq!(all.completeness().events, 100_000);
 }
 
-/// A panic has everything written by a sink of the program's that panics, too: the process goes on, and other sinks have
-/// it all.
+/// At a panic, everything is written, with a sink of the program that panics too. The process
+/// continues, and other sinks have all events.
 #[test]
 fn a_sink_that_panics_in_a_panic() {
     struct Panics;
     impl Sink for Panics {
-        fn write(&mut self, _: &Blocks<'_>) -> io::Result<()> {
+        fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
             panic!("in the sink")
         }
     }
@@ -65,11 +68,11 @@ fn a_sink_that_panics_in_a_panic() {
         "sinks::a_sink_that_panics_in_a_panic",
         |process| process.without("TELEMETRY_FILENAME").env("TELEMETRY_LATENCY", "3600"),
         || {
-            assert!(Config::new().sink(Panics).start());
-            telemetry::add_sink(None, File::new("stream.tel")).expect("a sink");
+            Config::new().sink(Panics).start().unwrap();
+            telemetry::sinks::add(File::new("stream.tel")).expect("a sink");
             emit(10);
             std::panic::catch_unwind(|| panic!("in the program")).expect_err("a panic");
-            let [panics, file] = &telemetry::sink_counters()[..] else { panic!("two sinks") };
+            let [panics, file] = &telemetry::counters::by_sink()[..] else { panic!("two sinks") };
             assert_eq!((panics.written, panics.failure.as_deref()), (0, Some("the sink panicked")));
             assert_eq!((file.written, file.lost), (10, 0));
             emit(10);
@@ -80,7 +83,7 @@ fn a_sink_that_panics_in_a_panic() {
     assert_eq!(Counts::of(run.path()).decoded, 20);
 }
 
-/// A reader that comes late and reads slowly has the whole stream in the end, its last block too.
+/// A reader that comes late and reads slowly gets the whole stream in the end, with its last block.
 #[test]
 fn a_slow_reader_of_a_socket_gets_it_all() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -112,7 +115,7 @@ fn a_slow_reader_of_a_socket_gets_it_all() {
     assert!(Stream::read(&file).completeness.is_complete());
 }
 
-/// A child that was forked in the middle of it all has a stream of its own beside its parent's.
+/// A child that is forked during all this has its own stream beside its parent's.
 #[test]
 fn a_forked_child_has_a_file_of_its_own() {
     let run = child(
@@ -130,7 +133,7 @@ fn a_forked_child_has_a_file_of_its_own() {
     assert_eq!(Stream::read(run.path_of_child()).events.len(), 7);
 }
 
-/// What is no address is said once, and everything else goes on.
+/// An invalid address is reported once, and everything else continues.
 #[test]
 fn a_wrong_address_is_told() {
     let check = |address: &str, why: &str| {
@@ -142,17 +145,17 @@ fn a_wrong_address_is_told() {
                 telemetry::flush();
                 emit(10);
                 telemetry::flush();
-                vec![("lost", telemetry::counters().lost())]
+                vec![("lost", telemetry::counters::total().lost())]
             },
         );
-        let said = format!("cannot write `{address}`: `{address}` is no address of a sink: {why}");
+        let said = format!("cannot write `{address}`: `{address}` is not an address of a sink: {why}");
         assert_eq!(run.stderr.matches(&said).count(), 1, "{}", run.stderr);
     };
     check("tcp:nowhere", "expected a host and a port");
     check("rotate:.", "`.` is a directory, expected the path of a file");
 }
 
-/// A reader that is slow: threads write no faster than it reads, if they shall wait.
+/// A slow reader: threads write no faster than it reads, if the policy is to wait.
 #[test]
 fn threads_wait_for_a_slow_reader() {
     child(
@@ -164,7 +167,7 @@ fn threads_wait_for_a_slow_reader() {
         || {
             let (mut reader, writer) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
             let sink = telemetry::sinks::Socket::from_unix(writer).expect("a socket").backlog(64 << 10);
-            assert!(telemetry::Config::new().sink(sink).start());
+            telemetry::Config::new().sink(sink).start().unwrap();
             std::thread::spawn(move || {
                 let mut some = vec![0; 64 << 10];
                 while reader.read(&mut some).expect("a socket") > 0 {
@@ -175,7 +178,7 @@ fn threads_wait_for_a_slow_reader() {
                 crate::work::alloc!(number, number, number, 7);
             }
             telemetry::flush();
-            let counters = telemetry::counters();
+            let counters = telemetry::counters::total();
             assert_eq!((counters.lost(), counters.written), (0, 300_000), "{counters:?}");
             vec![]
         },

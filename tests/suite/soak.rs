@@ -1,15 +1,15 @@
-//! Lives of programs that do everything at once: eight threads that emit, threads that come and go, changes of
-//! control, flushes, snapshots, sinks that come and go, small pools of every policy, and an end of any kind.
-//! Afterwards every event is accounted for.
+//! Lives of programs that do everything at once: eight threads that emit, short-lived threads,
+//! changes of control, flushes, snapshots, sinks that come and go, small pools with every policy, and
+//! an end of any kind. Afterwards every event is accounted for.
 //!
-//! `SOAK_EVENTS=100000000 cargo test --release --test suite soak:: -- --nocapture` is the long one.
+//! `SOAK_EVENTS=100000000 cargo test --release --test suite soak:: -- --nocapture` is the long run.
 
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use telemetry::SinkId;
+use telemetry::sinks::SinkId;
 use telemetry_decode::{Order, Reader};
 
 use crate::support::ledger::Ledger;
@@ -18,31 +18,32 @@ use crate::support::stream::Counts;
 use crate::support::system;
 use crate::{second, work};
 
-/// Threads that emit at a time.
+/// The number of threads that emit.
 const THREADS: usize = 8;
-/// Says to a process of this test which life it lives.
+/// The variable that gives a process of this test its life.
 const SEED: &str = "TELEMETRY_TEST_SOAK";
-/// Where threads tell, for a parent to know however they end.
+/// The file where threads report to the parent, however they end.
 const TOLD: &str = "told";
 
 /// How a process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// When all threads have.
+    /// When all threads have ended.
     Return,
     /// By `exit`, while threads emit.
     Exit,
-    /// By `abort`, or by a signal that nobody can handle; with a ring file.
+    /// By `abort`, or by a signal that cannot be handled; with a ring file.
     Abort,
     Kill,
 }
 
-/// What a process does in its life, made of a number.
+/// The actions of a process in its life, derived from a number.
 #[derive(Debug, Clone, Copy)]
 struct Life {
     seed: u64,
     end: End,
-    /// Masks change, and memory may run out. Else every event is in the stream, or in the ring.
+    /// Masks change, and memory may run out. Otherwise every event is in the stream or in the ring
+    /// file.
     changes: bool,
     buffer: &'static str,
     policy: &'static str,
@@ -85,7 +86,8 @@ impl Random {
     }
 }
 
-/// What one thread tells: events that it has begun to emit, and those whose emitters have returned.
+/// The numbers that one thread reports: events that it has begun to emit, and emitters that have
+/// returned.
 struct Told(&'static [AtomicU64; 512]);
 
 impl Told {
@@ -112,7 +114,8 @@ impl Told {
     }
 }
 
-/// Emits as one of the threads, `rounds` times; each event has the number of those before it that were on.
+/// Emits as one of the threads, `rounds` times. Each event has the number of earlier ones that were
+/// on.
 fn emit(told: &Told, slot: usize, rounds: u64) {
     let begun = told.begun(slot);
     let number = Cell::new(begun.load(Ordering::Relaxed));
@@ -137,11 +140,11 @@ fn emit(told: &Told, slot: usize, rounds: u64) {
     }
 }
 
-/// Lives the life of a process. What it counts itself is asserted here; the rest is its parent's to check.
+/// Runs the life of a process. It checks its own counts; the parent checks the rest.
 fn live(life: Life) {
     let told = &Told::at(Path::new("."));
     let over = &AtomicBool::new(false);
-    // The registries are in use before anything changes.
+    // The registries are in use before any change.
     emit(told, 0, 1);
     std::thread::scope(|scope| {
         let threads = [0, 1, 2, 3, 4, 5, 6, 7].map(|slot| {
@@ -149,7 +152,7 @@ fn live(life: Life) {
                 let mut random = Random(life.seed ^ slot as u64);
                 let mut rounds = life.events / 3;
                 while rounds > 0 {
-                    // Of a thread of its own, which ends, or here.
+                    // From a short-lived thread, or from this one.
                     let some = (1 + random.below(life.events / 10)).min(rounds);
                     match random.below(2) {
                         0 => _ = std::thread::scope(|scope| scope.spawn(|| emit(told, slot, some)).join()),
@@ -177,16 +180,16 @@ fn live(life: Life) {
         disturber.join().expect("one that is wrong about nothing");
     });
     telemetry::flush();
-    let counters = telemetry::counters();
+    let counters = telemetry::counters::total();
     assert_eq!(counters.emitted(), told.emitted(), "{life:?} {counters:?}");
-    let main = telemetry::sink_counters().swap_remove(0);
-    let path = telemetry::filename();
+    let main = telemetry::counters::by_sink().swap_remove(0);
+    let path = telemetry::sinks::output();
     let ledger = if path.exists() { Ledger::of(path) } else { Ledger::default() };
     assert_eq!(main.written, ledger.covered + ledger.own, "{life:?} {main:?} {ledger:?}");
     std::process::exit(0);
 }
 
-/// Does what a program may do while its threads emit.
+/// The actions of a program while its threads emit.
 fn disturb(life: Life, over: &AtomicBool) {
     let mut random = Random(!life.seed);
     let mut sinks: Vec<SinkId> = Vec::new();
@@ -194,32 +197,36 @@ fn disturb(life: Life, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let words = random.of(["all", "Alloc", "work:Inherit", "Precise", "second:Alloc", "work -Fix"]);
         match random.below(if life.changes { 9 } else { 4 }) {
-            0 => telemetry::flush(),
+            0 => _ = telemetry::flush(),
             1 if snapshots < 20 => {
                 let path = format!("snapshot-{snapshots}.tel");
-                let taken = telemetry::snapshot(&path);
+                let taken = telemetry::recorder::snapshot(&path);
                 assert!(taken.is_ok() || life.end == End::Exit, "{taken:?}");
                 snapshots += 1;
             }
             2 if sinks.len() < 3 => {
-                let words = if random.below(2) == 0 { None } else { Some(words) };
-                let path = format!("side-{}.tel", random.below(1 << 40));
-                sinks.extend(telemetry::add_sink(words, telemetry::sinks::File::new(path)));
+                let follows = random.below(2) == 0;
+                let file = telemetry::sinks::File::new(format!("side-{}.tel", random.below(1 << 40)));
+                let added = match follows {
+                    true => telemetry::sinks::add(file),
+                    false => telemetry::sinks::add_for(words, file),
+                };
+                sinks.extend(added);
             }
             3 if !sinks.is_empty() => {
-                telemetry::remove_sink(sinks.swap_remove(random.below(sinks.len() as u64) as usize));
+                telemetry::sinks::remove(sinks.swap_remove(random.below(sinks.len() as u64) as usize));
             }
             4 => telemetry::set(words),
             5 => telemetry::reset(words),
-            6 => telemetry::set_record(words),
-            7 => telemetry::reset_record(words),
+            6 => telemetry::recorder::set(words),
+            7 => telemetry::recorder::reset(words),
             _ => std::thread::sleep(Duration::from_micros(random.below(3000))),
         }
     }
-    sinks.into_iter().for_each(telemetry::remove_sink);
+    sinks.into_iter().for_each(|sink| _ = telemetry::sinks::remove(sink));
 }
 
-/// Runs a life, and checks what is left of it. How many events it had.
+/// Runs a life and checks its results. Returns the number of its events.
 fn run(life: Life) -> u64 {
     let exe = std::env::current_exe().expect("the path of this test");
     let process = ["soak::every_event_is_accounted_for", "--exact", "--nocapture", "--test-threads=1"]
@@ -255,7 +262,7 @@ fn check(life: Life, run: &Outcome) {
     if life.changes {
         return;
     }
-    // Everything is on, and no memory is ever missing: every event that was emitted is there, once.
+    // Everything is on, and memory never runs out: every emitted event is there, once.
     let recovered = run.dir().join("recovered");
     let path = match life.end {
         End::Return | End::Exit => run.path(),
@@ -291,9 +298,9 @@ impl Numbers {
         let mut events =
             Reader::open(path).expect("a stream").order(Order::Stream).events().expect("a stream");
         while let Some(event) = events.next().expect("a readable stream") {
-            let value = |index| event.value(index).and_then(|value| value.number());
+            let value = |index| event.value(index).and_then(|value| value.as_i128());
             let (Some(first), level) = (value(0), value(3)) else { continue };
-            let (slot, number) = match (event.registry.registry.name.as_str(), level) {
+            let (slot, number) = match (event.registry().name.as_str(), level) {
                 ("work", Some(level)) => (level as usize, first as u64),
                 ("second", None) => ((first >> 56) as usize, first as u64 & ((1 << 56) - 1)),
                 _ => continue,

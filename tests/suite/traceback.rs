@@ -1,4 +1,4 @@
-//! The last events as text, told by the process itself, at the worst of times.
+//! The last events as text, printed by the process itself at the worst moments.
 
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRng, TestRunner};
-use telemetry::Traceback;
+use telemetry::recorder::Traceback;
 use telemetry_decode::{Event, Reader, Value};
 
 use crate::support::postmortem::process;
@@ -23,11 +23,11 @@ pub(crate) struct Line {
     pub(crate) thread: String,
     pub(crate) kind: String,
     pub(crate) event: String,
-    /// Names and values, as they stand.
+    /// Names and values as text.
     pub(crate) params: String,
 }
 
-/// The lines of a text that are a traceback's, which all others around them are not.
+/// The lines of a text that belong to a traceback.
 pub(crate) fn lines(text: &str) -> Vec<Line> {
     text.lines().filter_map(line).collect()
 }
@@ -82,7 +82,7 @@ impl fmt::Display for Printed<'_> {
 fn is_what_the_stream_has() {
     let run = child(
         "traceback::is_what_the_stream_has",
-        // Nothing is given back while a list is emitted.
+        // Nothing is freed while a list is emitted.
         |process| process.env("TELEMETRY_LATENCY", "60"),
         || {
             let registry =
@@ -97,7 +97,7 @@ fn is_what_the_stream_has() {
                 let events = lists.new_tree(&mut runner).expect("events").current();
                 events.iter().for_each(|(event, values)| emit(&event.name, values));
                 emitted += events.len() as u64;
-                let _ = write!(text, "{}", Traceback::of_thread(events.len()));
+                let _ = write!(text, "{}", Traceback::current_thread(events.len()));
             }
             std::fs::write("traceback", text).expect("a file");
             vec![("emitted", emitted)]
@@ -123,7 +123,7 @@ fn shows_threads_and_registries() {
         "traceback::shows_threads_and_registries",
         |process| process,
         || {
-            assert_eq!(Traceback::of_thread(5).to_string(), "(no events)\n");
+            assert_eq!(Traceback::current_thread(5).to_string(), "(no events)\n");
             let check = |traceback: Traceback, expected: &[(&str, &str, &str)]| {
                 let text = traceback.to_string();
                 let lines = lines(&text);
@@ -132,7 +132,7 @@ fn shows_threads_and_registries() {
                 assert_eq!(short, expected, "{text}");
                 assert!(lines.is_sorted_by_key(|line| line.time_ns), "{text}");
             };
-            // They stay to the end, and so do their blocks.
+            // These threads, and so their blocks, stay to the end.
             let (over, rest) = std::sync::mpsc::channel::<()>();
             let rest = Arc::new(Mutex::new(rest));
             let on_thread = |name: &str, body: fn()| {
@@ -150,16 +150,16 @@ fn shows_threads_and_registries() {
             let mut threads = vec![];
             threads.push(on_thread("one", || work::alloc!(16_u64, 255_u64, 3_u64, 4)));
             let alloc = "pointer:0x10  address:0xff  size:3 bytes  level:4";
-            check(Traceback::of_all(5), &[("one", "Alloc", alloc)]);
-            check(Traceback::of_thread(5), &[]);
+            check(Traceback::all_threads(5), &[("one", "Alloc", alloc)]);
+            check(Traceback::current_thread(5), &[]);
             threads.push(on_thread("two", || work::tick!()));
-            check(Traceback::of_all(5), &[("one", "Alloc", alloc), ("two", "Tick", "")]);
-            check(Traceback::of_all(1), &[("two", "Tick", "")]);
-            check(Traceback::of_all(0), &[]);
-            // The same name again, and another registry.
+            check(Traceback::all_threads(5), &[("one", "Alloc", alloc), ("two", "Tick", "")]);
+            check(Traceback::all_threads(1), &[("two", "Tick", "")]);
+            check(Traceback::all_threads(0), &[]);
+            // The same name in another registry.
             threads.push(on_thread("two", || {
                 second::alloc!(7);
-                let own = Traceback::of_thread(5).to_string();
+                let own = Traceback::current_thread(5).to_string();
                 assert_eq!((lines(&own).len(), own.lines().count()), (1, 1));
             }));
             let both = [
@@ -167,14 +167,16 @@ fn shows_threads_and_registries() {
                 ("two#2", "work:Tick", ""),
                 ("two#3", "second:Alloc", "number:7"),
             ];
-            check(Traceback::of_all(5), &both);
-            check(Traceback::of_all(usize::MAX), &both);
-            // Events of an inherited clock come behind the one whose time they have.
+            check(Traceback::all_threads(5), &both);
+            check(Traceback::all_threads(usize::MAX), &both);
+            // Events of an inherited clock come after the one whose time they have.
             work::tick!();
             work::fix!(1_u64, 2_u64, 3_u64, 4);
             work::tick!();
-            let events: Vec<_> =
-                lines(&Traceback::of_thread(3).to_string()).iter().map(|line| line.event.clone()).collect();
+            let events: Vec<_> = lines(&Traceback::current_thread(3).to_string())
+                .iter()
+                .map(|line| line.event.clone())
+                .collect();
             assert_eq!(events, ["Tick", "Fix", "Tick"]);
             drop(over);
             threads.into_iter().for_each(|thread| thread.join().expect("a thread without a panic"));
@@ -183,7 +185,7 @@ fn shows_threads_and_registries() {
     );
 }
 
-/// Blocks that have been given back, too, as long as nothing is written over them.
+/// Freed blocks are read too, as long as they are not overwritten.
 #[test]
 fn reaches_back_beyond_the_last_block() {
     child(
@@ -195,7 +197,7 @@ fn reaches_back_beyond_the_last_block() {
                     work::alloc!(round * 500 + number, 0_u64, 0_u64, 0);
                 }
                 telemetry::flush();
-                let text = Traceback::of_thread(200).to_string();
+                let text = Traceback::current_thread(200).to_string();
                 let lines = lines(&text);
                 assert_eq!(lines.len(), 200, "round {round}\n{text}");
                 let start = format!("pointer:{:#x}  ", round * 500 + 499);
@@ -206,7 +208,7 @@ fn reaches_back_beyond_the_last_block() {
     );
 }
 
-/// True of what [`emit_whole`] emits, and of nothing that was read wrongly.
+/// True of the events of [`emit_whole`], and of nothing that was misread.
 fn is_whole(line: &Line) -> bool {
     let number = |name: &str| {
         let (_, rest) = line.params.split_once(name)?;
@@ -225,13 +227,13 @@ fn is_whole(line: &Line) -> bool {
     address == pointer.wrapping_mul(3) && size == pointer ^ 0xffff && line.event == event
 }
 
-/// Events whose values are each made of the others.
+/// Events whose values are all derived from one number.
 pub(crate) fn emit_whole(number: u64) {
     work::alloc!(number, number.wrapping_mul(3), number ^ 0xffff, 2);
     work::fix!(number, number.wrapping_mul(3), number ^ 0xffff, 1);
 }
 
-/// In a pool so small that blocks are reused all the time.
+/// In a pool so small that blocks are always being reused.
 #[test]
 fn is_right_while_others_emit() {
     let run = child(
@@ -252,7 +254,7 @@ fn is_right_while_others_emit() {
                 let goes_on =
                     |seen: u64| since.elapsed() < Duration::from_secs(if seen < 1000 { 30 } else { 2 });
                 while goes_on(seen) {
-                    let text = Traceback::of_all(Traceback::MOST).to_string();
+                    let text = Traceback::all_threads(Traceback::MAX_EVENTS).to_string();
                     let lines = lines(&text);
                     seen += lines.len() as u64;
                     let others = text.lines().count() - lines.len();
@@ -272,12 +274,12 @@ fn is_right_while_others_emit() {
 /// Handlers that ran.
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
-/// How many shall.
+/// How many should run.
 const ALARMS: u64 = 100;
 
 extern "C" fn on_alarm(_: libc::c_int) {
     if HANDLED.fetch_add(1, Ordering::Relaxed) < ALARMS {
-        Traceback::of_thread(3).to_stderr();
+        Traceback::current_thread(3).write_to_stderr();
     }
 }
 
@@ -301,7 +303,7 @@ fn is_right_inside_of_an_emission() {
     assert_eq!(lines.iter().find(|line| !is_whole(line)), None);
 }
 
-/// Nothing was allocated, and the last of these lines were told.
+/// Nothing was allocated, and the last of these lines were printed.
 fn check_unallocated(run: &Outcome, text: &str, last: &[&str]) {
     assert_eq!(run.number("allocations"), 0);
     let lines = lines(text);
@@ -318,7 +320,7 @@ fn allocates_nothing() {
     assert_eq!((&*named.params, &*named.thread, &*named.kind), (params, "postmortem", "Precise"));
     let run = process("postmortem", "stderr").run().succeeded();
     check_unallocated(&run, &run.stderr, &["Alloc", "Named", "Fix"]);
-    assert_eq!(lines(&run.stderr).len(), Traceback::MOST);
+    assert_eq!(lines(&run.stderr).len(), Traceback::MAX_EVENTS);
 }
 
 #[test]
@@ -329,7 +331,7 @@ fn in_a_signal_handler() {
     assert!(run.stderr.contains("(another traceback is being made)"), "{}", run.stderr);
 }
 
-/// A panic has told this message, and behind it the last three events.
+/// A panic has printed this message, and then the last three events.
 fn check_panic(run: &Outcome, message: &str) {
     let Some((_, behind)) = run.stderr.split_once(message) else { panic!("{}", run.stderr) };
     let heading = "telemetry: the last events of this thread, the newest last:\n";
@@ -366,7 +368,7 @@ fn in_a_panic_with_a_hook_of_the_programs() {
     assert_eq!(run.stream().events.len(), 3000);
 }
 
-/// While another thread has the drain's lock and does not give it back.
+/// While another thread holds the drain's lock.
 #[test]
 fn in_a_panic_while_the_drain_waits() {
     let process = process("postmortem", "panic while the drain waits").without("TELEMETRY_FILENAME");
@@ -376,7 +378,7 @@ fn in_a_panic_while_the_drain_waits() {
     assert!(since.elapsed() > Duration::from_secs(1), "the drain did not wait");
 }
 
-/// A child of a fork tells its own events, and can panic, however early its parent forked.
+/// A forked child prints its own events and can panic, however early its parent forked.
 #[test]
 fn in_a_forked_child() {
     for _ in 0..5 {
@@ -386,11 +388,11 @@ fn in_a_forked_child() {
             || {
                 work::alloc!(1_u64, 2_u64, 3_u64, 4);
                 let status = system::fork(|| {
-                    assert_eq!(Traceback::of_all(5).to_string(), "(no events)\n");
+                    assert_eq!(Traceback::all_threads(5).to_string(), "(no events)\n");
                     let thread = std::thread::Builder::new().name("late".into()).spawn(|| {
-                        telemetry::flush_on_panic();
+                        telemetry::recorder::flush_on_panic();
                         work::tick!();
-                        assert_eq!(lines(&Traceback::of_all(5).to_string()).len(), 1);
+                        assert_eq!(lines(&Traceback::all_threads(5).to_string()).len(), 1);
                         panic!("in the child");
                     });
                     thread.expect("a thread").join().expect_err("a panic");

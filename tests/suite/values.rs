@@ -1,4 +1,4 @@
-//! Every sort through the real runtime into a file and back: what goes in comes out.
+//! Every parameter type through the real runtime to a file and back: the values stay the same.
 
 pub(crate) mod arbitrary;
 pub(crate) mod emit;
@@ -17,13 +17,13 @@ use crate::support::process::child;
 use crate::support::stream::{Owned, Stream};
 use crate::work;
 
-/// The relation of every sort.
+/// The registry of every parameter type.
 fn registry() -> Registry {
     telemetry_schema::parse(include_str!("../relations/sorts.toml"))
         .expect("the relation that was compiled in")
 }
 
-/// Runs `cases` random lists of events of some of the kinds: emits them, and reads them back.
+/// Runs `cases` random lists of events of some kinds: emits them, and reads them back.
 fn check(kinds: &[&str], cases: u32) {
     let registry = registry();
     let (seen, cut) = (Cell::new(0), Cell::new(0));
@@ -34,8 +34,8 @@ fn check(kinds: &[&str], cases: u32) {
             emit::emit(&event.name, values);
         }
         telemetry::flush();
-        let stream = Stream::read(telemetry::filename());
-        let typed = typed::read(&telemetry::filename());
+        let stream = Stream::read(telemetry::sinks::output());
+        let typed = typed::read(&telemetry::sinks::output());
         prop_assert_eq!(stream.events.len(), typed.len());
         let first = seen.replace(stream.events.len());
         let new = &stream.events[first..];
@@ -94,7 +94,7 @@ fn events_that_need_large_blocks() {
     );
 }
 
-/// What may be passed for an address, and what is recorded of it.
+/// Types that can be passed as an address, and the recorded values.
 #[test]
 fn addresses_of_every_form() {
     let run = child(
@@ -116,7 +116,7 @@ fn addresses_of_every_form() {
             work::alloc!(Some(NonNull::from(&list)), None::<NonNull<u8>>, u32::MAX, 0);
             work::alloc!(usize::MAX, u64::MAX, u64::MAX, 0);
             telemetry::flush();
-            let stream = Stream::read(telemetry::filename());
+            let stream = Stream::read(telemetry::sinks::output());
             let read: Vec<&[Owned]> = stream.events.iter().map(|event| &event.values[..3]).collect();
             let [number, other, text, list, display] = expected.map(|at| Owned::Number(at.into()));
             let [one, two, zero] = [1, 2, 0].map(Owned::Number);
@@ -138,7 +138,7 @@ fn addresses_of_every_form() {
     assert_eq!(run.stream().events.len(), 5);
 }
 
-/// An event of an inheriting kind has the time of the latest other event, and stands behind it.
+/// An event of an inheriting kind has the time of the latest other event, and comes after it.
 #[test]
 fn inherited_times() {
     let run = child(
@@ -161,7 +161,7 @@ fn inherited_times() {
             "Late" => {
                 assert_eq!(event.values, [Owned::Number(next)]);
                 assert!(event.ticks >= time);
-                // The first of a block is at the time when the block was opened.
+                // The first of a block has the time when the block was opened.
                 fresh += u64::from(event.ticks > time);
                 next += 1;
             }
@@ -173,7 +173,7 @@ fn inherited_times() {
     assert!(fresh < 30, "{fresh} of 3000 have a time of their own");
 }
 
-/// A label is the number that it was made of.
+/// A label has the number that it was made of.
 #[test]
 fn labels_compare_by_number() {
     assert!(Label(1) < Label(2) && Label(3) == Label(3));

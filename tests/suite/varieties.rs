@@ -1,10 +1,10 @@
-//! What is left of an emitter in a program: read from the assembly that the compiler makes of it.
+//! The code that remains of an emitter in a program, read from the compiler's assembly.
 
 use std::collections::BTreeMap;
 
 use crate::support::package::{Workspace, said, target_dir};
 
-/// The instructions of a function, without the compiler's remarks.
+/// The instructions of a function, without the compiler's directives.
 type Function = Vec<String>;
 
 /// A workspace for a variety, chosen as the documentation says.
@@ -12,7 +12,7 @@ fn workspace(variety: &str) -> Workspace {
     let workspace = Workspace::new("varieties", &["sites", "wrong"]);
     workspace.write(".cargo/config.toml", &format!("[env]\nTELEMETRY_VARIETY = {variety:?}\n"));
     for (package, text) in [("sites", include_str!("../programs/sites.rs")), ("wrong", WRONG)] {
-        workspace.package(package, "2024", "telemetry.workspace = true");
+        workspace.package(package, "2024", "telemetry-events.workspace = true");
         workspace.write(&format!("{package}/work.toml"), include_str!("../relations/work.toml"));
         workspace.write(&format!("{package}/heard.toml"), include_str!("../relations/heard.toml"));
         workspace.write(&format!("{package}/src/lib.rs"), text);
@@ -20,7 +20,7 @@ fn workspace(variety: &str) -> Workspace {
     workspace
 }
 
-/// A type that is wrong wherever it is compiled.
+/// A type that is wrong in every variety.
 const WRONG: &str = r#"#[telemetry::telemetry_event("work.toml")]
 pub mod work {}
 pub fn wrong() {
@@ -38,8 +38,7 @@ fn functions(variety: &str) -> BTreeMap<String, Function> {
     parse(&std::fs::read_to_string(file).expect("assembly"))
 }
 
-/// The functions of an assembly file. Those that are the same may stand there once, with other names for
-/// it.
+/// The functions of an assembly file. Identical functions may be there once, with several names.
 fn parse(assembly: &str) -> BTreeMap<String, Function> {
     let (mut functions, mut names) = (BTreeMap::<String, Function>::new(), Vec::new());
     let mut current = String::new();
@@ -68,7 +67,7 @@ fn parse(assembly: &str) -> BTreeMap<String, Function> {
     functions
 }
 
-/// A name of a function that stands there under another one.
+/// Another name of a function.
 fn alias(line: &str) -> Option<(&str, &str)> {
     match line.trim_start().strip_prefix(".set ") {
         Some(set) => set.split_once(','),
@@ -77,8 +76,8 @@ fn alias(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The instructions that a function executes where the event is off: those of the way from its start to
-/// its return that calls nothing, without the return, which an empty function has too.
+/// The instructions that a function executes if the event is off: the path from its start to its
+/// return without a call. The return does not count, because an empty function has one too.
 fn off_path(function: &Function) -> Vec<&str> {
     let label = |name: &str| function.iter().position(|line| line.strip_suffix(':') == Some(name));
     let mut ways = vec![(0, vec![])];
@@ -106,7 +105,7 @@ fn off_path(function: &Function) -> Vec<&str> {
     panic!("no way through it without a call: {function:#?}")
 }
 
-/// The branches on the way that a function takes where the event is off.
+/// The branches on the path of a function if the event is off.
 fn branches(function: &Function) -> usize {
     let jumps = |line: &&str| line.starts_with('j') && !line.starts_with("jmp");
     off_path(function).into_iter().filter(jumps).count()
@@ -123,12 +122,12 @@ fn of_a_message_one_branch_more_and_nothing_on_the_others() {
         let (messaged, unheard) = (&functions["messaged"], &functions["unheard"]);
         assert_eq!(branches(unheard), plain, "{variety}: {unheard:#?}");
         assert_eq!(branches(messaged), plain + 1, "{variety}: {messaged:#?}");
-        // Two loads, a test and a branch for each, and an argument put in its place.
+        // Two loads, a test and a branch for each, and one moved argument.
         assert!(off_path(messaged).len() <= 4 * (plain + 1) + 1, "{variety}: {messaged:#?}");
     }
 }
 
-/// The varieties are built one after the other in one target directory, so that what they share is built
+/// The varieties are built in turn in one target directory, so that common dependencies are built
 /// once.
 #[test]
 fn of_sites_that_are_off_or_compiled_out() {
@@ -156,7 +155,7 @@ fn of_sites_that_are_off_or_compiled_out() {
     check("hot", &["always", "embedded", "text", "unheard"], &["critical", "costly"]);
     check("rash", &[], &["always", "embedded", "critical", "costly", "text", "unheard"]);
 
-    // What is compiled out is type-checked all the same.
+    // Code that is compiled out is still type-checked.
     let mut cargo = workspace("rash").cargo("build", "release");
     let output = cargo.args(["--release", "--package", "wrong"]).output().expect("cargo runs");
     let text = said(&output);

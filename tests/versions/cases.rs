@@ -1,19 +1,16 @@
 //! A pair of relations for each rule: the released one, and one that has changed by that rule.
 
-#[path = "../../telemetry-schema/tests/suite/version/cases.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod of_schema;
-
 use telemetry_schema::version::{Change, Lock, Rule, compare};
 use telemetry_schema::{Registry, Version, parse};
 
-use of_schema::CASES;
-pub(crate) use of_schema::RELEASED;
+pub(crate) use telemetry_testing::version_cases::RELEASED;
+use telemetry_testing::version_cases::{CASES, Case};
 
 /// The first change of the released relation that is by this rule and no other, as a relation of the version that
 /// the change asks for.
 pub(crate) fn changed_by(rule: Rule) -> String {
-    let is_by = |case: &&of_schema::Case| matches!(case.changes, [change] if change.split(' ').next() == Some(rule.name()));
+    let is_by =
+        |case: &&Case| matches!(case.changes, [change] if change.split(' ').next() == Some(rule.name()));
     let case = CASES.iter().find(is_by).unwrap_or_else(|| panic!("no case of the rule `{}`", rule.name()));
     let needed = Version::from_text(case.needed).expect("a version");
     let version = |version: Version| {

@@ -4,7 +4,7 @@ use telemetry::decode::Reader;
 use telemetry::telemetry_event;
 use telemetry_schema::version::Rule;
 
-#[telemetry_event("telemetry-schema/tests/versions/released.toml", decode, at = "decoders::released")]
+#[telemetry_event("telemetry-testing/released.toml", decode, at = "decoders::released")]
 pub mod released {}
 
 /// What a decoder made of a stream.
@@ -25,7 +25,7 @@ macro_rules! decode {
             reader
                 .for_each(|at| events.push((at.event.code(), format!("{:?}", at.event))))
                 .expect("the same major");
-            Read { events, passed_over: reader.passed_over().total() }
+            Read { events, passed_over: reader.skipped().total() }
         }
     };
 }
@@ -52,6 +52,7 @@ decoders! {
     EventRestored event_restored "tests/versions/relations/event-restored.toml" "decoders::event_restored",
     EventAlwaysChanged event_always_changed "tests/versions/relations/event-always-changed.toml" "decoders::event_always_changed",
     EventReplayChanged event_replay_changed "tests/versions/relations/event-replay-changed.toml" "decoders::event_replay_changed",
+    EventTimeChanged event_time_changed "tests/versions/relations/event-time-changed.toml" "decoders::event_time_changed",
     EventRenamed event_renamed "tests/versions/relations/event-renamed.toml" "decoders::event_renamed",
     EventRecoded event_recoded "tests/versions/relations/event-recoded.toml" "decoders::event_recoded",
     EventKindChanged event_kind_changed "tests/versions/relations/event-kind-changed.toml" "decoders::event_kind_changed",

@@ -41,13 +41,13 @@ def difference(old, new):
     if old.KIND.keys() != new.KIND.keys():
         if {kind.name for kind in old.KIND.values()} == {kind.name for kind in new.KIND.values()}:
             return "its name at another bit"
-        return "one kind more" if len(new.KIND) > len(old.KIND) else "one kind less"
+        return "one more kind" if len(new.KIND) > len(old.KIND) else "one kind fewer"
     if any(kind.name != new.KIND[bit].name for bit, kind in old.KIND.items()):
         return "another name at its bit"
     if old.EVENT.keys() != new.EVENT.keys():
         if {event.name for event in old.EVENT.values()} == {event.name for event in new.EVENT.values()}:
             return "its name at another code"
-        return "one code more" if len(new.EVENT) > len(old.EVENT) else "one code less"
+        return "one more code" if len(new.EVENT) > len(old.EVENT) else "one code fewer"
     for code, was in old.EVENT.items():
         event = new.EVENT[code]
         if was.name != event.name:
@@ -56,11 +56,11 @@ def difference(old, new):
             return "another kind at its code"
         before, now = ([(param.name, param.sort) for param in params] for params in (was.params, event.params))
         if before != now and before == now[: len(before)]:
-            return "one parameter more"
+            return "one more parameter"
         if [name for name, _ in before] == [name for name, _ in now] and before != now:
             types = [sort for _, sort in before if isinstance(getattr(old, sort, None), type)]
             renamed = any(sort not in [found for _, found in now] for sort in types)
-            return "another sort of its parameters" if renamed else "other parameters"
+            return "another type of its parameters" if renamed else "other parameters"
         if before != now:
             return "other parameters"
     return "the same"

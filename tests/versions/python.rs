@@ -41,7 +41,7 @@ pub(crate) fn ask(
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, registry: &Registry, stream: &Emitted| {
         let path = |extension| folder.path().join(format!("{name}.{extension}"));
-        std::fs::write(path("py"), codegen_python::module(registry)).expect("a module");
+        std::fs::write(path("py"), telemetry_codegen_python::module(registry)).expect("a module");
         std::fs::write(path("tel"), &stream.bytes).expect("a stream");
     };
     put("released", released.0, released.1);

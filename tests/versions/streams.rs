@@ -1,6 +1,7 @@
 //! Streams of a relation.
 
-use telemetry::decode::{Array, Facts, Lane, Named, Value, Writer};
+use telemetry::decode::writer::{Lane, Writer};
+use telemetry::decode::{Array, EnumValue, Facts, Value};
 use telemetry_schema::{Count, Event, Param, Registry, Sort};
 
 /// A stream, and the codes of its events.
@@ -64,7 +65,7 @@ fn value(registry: &Registry, sort: Sort, round: usize) -> Value<'static> {
         Sort::Bytes => Value::Bytes(b"bytes"),
         Sort::Named(index) => {
             let values = &registry.types[index].values;
-            Value::Named(Named::new(values[round % values.len()].number))
+            Value::Named(EnumValue::new(values[round % values.len()].number))
         }
         other => panic!("no value of {other:?}: a case has a sort that is new here"),
     }

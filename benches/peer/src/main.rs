@@ -1,4 +1,4 @@
-//! The work of a harness that compares event emitters: one command, one JSON line.
+//! The workload of a harness that compares event emitters: one command, one JSON line.
 
 use std::sync::Barrier;
 use std::time::Instant;
@@ -19,7 +19,7 @@ struct Args {
     decode: String,
 }
 
-/// What a thread measured of its own loop, in nanoseconds.
+/// Nanoseconds that a thread spent in its loop.
 #[derive(Default, Clone, Copy)]
 struct Spent {
     wall: u64,
@@ -61,7 +61,7 @@ fn args() -> Args {
 }
 
 fn emit(args: &Args) {
-    telemetry::Config::new().filename(&args.out).start();
+    telemetry::Config::new().output(&args.out).start().unwrap();
     telemetry::set(if args.work == "off" { "" } else { "all" });
     let barrier = Barrier::new(args.threads + 1);
     let (start, cpu_before, spent) = std::thread::scope(|scope| {
@@ -76,7 +76,7 @@ fn emit(args: &Args) {
     let events = (args.events * args.threads as u64) as f64;
     let wall: u64 = spent.iter().map(|spent| spent.wall).sum();
     let own: u64 = spent.iter().map(|spent| spent.cpu).sum();
-    let counters = telemetry::counters();
+    let counters = telemetry::counters::total();
     let bytes = std::fs::metadata(&args.out).map_or(0, |metadata| metadata.len());
     println!(
         "{{\"ns_per_event\":{:.3},\"emit_cpu_ns\":{:.3},\"e2e_ns\":{:.3},\"total_cpu_ns\":{:.3},\"events\":{},\"bytes\":{},\"lost\":{}}}",
@@ -86,11 +86,11 @@ fn emit(args: &Args) {
         (cpu_after - cpu_before) as f64 / events,
         events,
         bytes,
-        counters.lost_pool + counters.lost_nested + counters.lost_sink,
+        counters.lost_pool + counters.lost_reentrant + counters.lost_sink,
     );
 }
 
-/// One thread's events: all at once, or in bursts with pauses that are not timed.
+/// Emits one thread's events: all at once, or in bursts with pauses that are not timed.
 fn bursts(args: &Args, barrier: &Barrier) -> Spent {
     barrier.wait();
     let step = if args.burst > 0 { args.burst } else { args.events };
@@ -108,7 +108,7 @@ fn bursts(args: &Args, barrier: &Barrier) -> Spent {
     spent
 }
 
-/// Not inlined: instruction counters look for the name.
+/// Not inlined: instruction counters find it by name.
 #[inline(never)]
 fn peer_hot_loop(args: &Args, n: u64) {
     match (args.work.as_str(), args.variant.as_str()) {
@@ -168,13 +168,13 @@ fn cpu(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Reads a stream back, and prints how many events it has.
+/// Reads a stream back, and prints its number of events.
 fn decode(how: &str, file: &str) {
     let reader = Reader::open(file).expect("the stream opens").order(Order::Stream);
     let (mut count, mut sum) = (0_u64, 0_u64);
     if how == "typed" {
         let mut events = reader.typed::<events::Decoder>().expect("the stream is read");
-        let visit = |at: telemetry::decode::At<'_, events::Event<'_>>| {
+        let visit = |at: telemetry::decode::Timed<'_, events::Event<'_>>| {
             count += 1;
             if let events::Event::Alloc(alloc) = at.event {
                 sum = sum.wrapping_add(alloc.pointer ^ alloc.address ^ alloc.size ^ u64::from(alloc.level));

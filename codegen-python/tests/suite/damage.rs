@@ -61,7 +61,7 @@ fn wrong_contents() {
             let at = start + random.below((block.end - start) as u64) as usize;
             broken[at] ^= 1 << random.below(8);
         }
-        let number = random.next();
+        let number = random.bits();
         edit(&mut broken[block], |header| match case % 12 {
             0 => header.events = header.events.wrapping_add(number as u32 % 3).wrapping_sub(1),
             1 => header.kind = number as u8 % 70,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use telemetry_decode::{Called, Event, Order, Reader, Value};
+use telemetry_decode::{AddressName, Event, Order, Reader, Value};
 use telemetry_schema::Registry;
 
 use crate::python::{Module, Script, interpreters};
@@ -14,7 +14,7 @@ pub(crate) fn dump(registry: &Registry, order: Order, stream: &[u8]) -> Vec<Stri
     let mut lines = Vec::new();
     let mut others = 0;
     while let Some(event) = events.next().unwrap() {
-        if event.registry.name == registry.name {
+        if event.registry().name == registry.name {
             lines.push(line(&event));
         } else {
             others += 1;
@@ -88,11 +88,11 @@ fn line(event: &Event<'_>) -> String {
         line.push(' ');
         line += &shown(event, &value);
         match event.name_of_value(&value) {
-            Some(Called::Text(text)) => {
+            Some(AddressName::Text(text)) => {
                 line.push('@');
                 text.bytes().for_each(|byte| line += &format!("{byte:02x}"));
             }
-            Some(Called::Number(number)) => {
+            Some(AddressName::Number(number)) => {
                 let _ = write!(line, "@#{number}");
             }
             None => {}
@@ -118,7 +118,7 @@ fn shown(event: &Event<'_>, value: &Value<'_>) -> String {
             let all: Vec<_> = array.iter().map(|value| shown(event, &value)).collect();
             format!("[{}]", all.join(","))
         }
-        plain => plain.number().unwrap().to_string(),
+        plain => plain.as_i128().unwrap().to_string(),
     }
 }
 

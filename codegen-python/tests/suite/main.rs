@@ -3,15 +3,6 @@
 //!
 //! `TELEMETRY_PYTHON` names the interpreters, separated by spaces; by default `python3`.
 
-#[path = "../../../telemetry-schema/tests/suite/arbitrary.rs"]
-mod arbitrary;
-#[expect(dead_code, reason = "what was written is compared through the Rust reader")]
-#[path = "../../../telemetry-decode/tests/suite/made.rs"]
-mod made;
-#[expect(dead_code, reason = "`made` needs a little of it")]
-#[path = "../../../telemetry-decode/tests/suite/read.rs"]
-mod read;
-
 mod dump;
 mod python;
 
@@ -21,3 +12,5 @@ mod names;
 mod same_events;
 mod typing;
 mod versions;
+
+use telemetry_testing::{made, registries};

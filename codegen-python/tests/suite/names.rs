@@ -1,6 +1,7 @@
 //! What pointers and addresses are called: Python says it as Rust does, by the marks of relations.
 
-use telemetry_decode::{Facts, Lane, Reader, Text, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Facts, RawStr, Reader, Value};
 use telemetry_schema::{Registry, parse_embedded};
 
 use crate::dump::Compared;
@@ -29,7 +30,7 @@ fn stream(names: &Registry, runtime: &Registry, seed: u64) -> Vec<u8> {
     };
     let texts = ["one", "two", "three", "", "v\u{e4}r"];
     for ticks in 0..300 {
-        let text = Value::String(Text::from(texts[below(5) as usize]));
+        let text = Value::String(RawStr::from(texts[below(5) as usize]));
         let (thing, other, number) = (below(4), below(4), below(3));
         let (lane, code, values) = match below(9) {
             0 => (3, 2, vec![Value::Array((&[][..]).into()), Value::Pointer(thing), text]),
@@ -69,7 +70,7 @@ fn everything_is_called_alike() {
 /// What every module knows of the runtime's relation is what that says.
 #[test]
 fn the_support_knows_the_runtimes_marks() {
-    let (_, text) = codegen_python::SUPPORT.split_once("_RUNTIME = \"\"\"").expect("it is there");
+    let (_, text) = telemetry_codegen_python::SUPPORT.split_once("_RUNTIME = \"\"\"").expect("it is there");
     let known = parse_embedded(text.split_once("\"\"\"").expect("it ends").0).unwrap();
     let runtime = parse_embedded(RUNTIME).unwrap();
     assert_eq!((&known.name, known.version), (&runtime.name, runtime.version));

@@ -33,7 +33,7 @@ pub(crate) struct Module {
 impl Module {
     pub(crate) fn new(registry: &Registry) -> Module {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("events.py"), codegen_python::module(registry)).unwrap();
+        std::fs::write(folder.path().join("events.py"), telemetry_codegen_python::module(registry)).unwrap();
         Module { folder }
     }
 

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 
-use telemetry_decode::{Array, Facts, Lane, Text, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Array, Facts, RawStr, Value};
 
-use crate::arbitrary::registries;
 use crate::dump::Compared;
 use crate::made::{Plan, make, relation, shuffle};
+use crate::registries::registries;
 
 #[test]
 fn every_sort_of_a_whole_stream() {
@@ -60,7 +61,7 @@ fn alike(registry: &telemetry_schema::Registry, rare: u64) -> Vec<u8> {
             0 => (2, vec![]),
             1 | 2 => (0x0102, vec![Value::Unsigned(far as u32 as u64)]),
             3 => (3, vec![Value::Unsigned(far & 0xffff), Value::Signed(far as i64)]),
-            4 => (4, vec![Value::String(Text(if odd { b"" } else { b"\x09\x03 text" })), Value::Word(far)]),
+            4 => (4, vec![Value::String(RawStr(if odd { b"" } else { b"\x09\x03 text" })), Value::Word(far)]),
             5 | 6 => (5, vec![Value::Word(i * 8 + u64::from(odd))]),
             _ => (
                 1,
@@ -108,7 +109,7 @@ fn runs(registry: &telemetry_schema::Registry, rare: u64, block_size: usize) -> 
         let odd = i % rare == rare - 1;
         let lane = Lane { session: 1, thread: 1 + (i / 3000) as u32 % 2, registry: of_registry };
         let (code, values) = match (i % 1000, odd) {
-            (..2, _) => (4, vec![Value::String(Text(b"\x0b\x03\x03")), Value::Word(i)]),
+            (..2, _) => (4, vec![Value::String(RawStr(b"\x0b\x03\x03")), Value::Word(i)]),
             (_, true) => (5, vec![Value::Word(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))]),
             _ => (5, vec![Value::Word(0x1000 + (i & 7) * 8)]),
         };

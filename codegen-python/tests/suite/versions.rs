@@ -1,6 +1,7 @@
 //! Streams and modules of different versions of one relation: docs/versions.md.
 
-use telemetry_decode::{Facts, Lane, Named, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{EnumValue, Facts, Value};
 use telemetry_schema::Registry;
 
 use crate::dump::Compared;
@@ -16,7 +17,7 @@ fn relation(changes: &[(&str, &str)]) -> Registry {
     telemetry_schema::parse(&text).unwrap_or_else(|invalid| panic!("{}", invalid.render("small", &text)))
 }
 
-/// A stream with a `Miss`, an `Evicted` of so many of its parameters, and a `Swept`.
+/// A stream with a `Miss`, an `Evicted` with this number of its parameters, and a `Swept`.
 fn stream(registry: &Registry, params: usize) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, 1_700_000_000_000_000_000).unwrap();
@@ -25,7 +26,7 @@ fn stream(registry: &Registry, params: usize) -> Vec<u8> {
     let values = [
         Value::Pointer(0x1000),
         Value::Word(64),
-        Value::Named(Named::new(2)),
+        Value::Named(EnumValue::new(2)),
         Value::Unsigned(5),
         Value::String("key".into()),
         Value::Unsigned(9),

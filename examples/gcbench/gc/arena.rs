@@ -1,4 +1,4 @@
-//! An arena: addresses reserved at once, committed as pools need them, handed out in grains.
+//! An arena: address space reserved at once, committed as pools need it, allocated in grains.
 
 use std::ops::Range;
 
@@ -32,17 +32,17 @@ pub(crate) fn words_of(grains: &Range<usize>) -> Range<usize> {
 /// Memory in grains.
 pub(crate) struct Arena {
     pub(crate) memory: Memory,
-    /// By grain. The first is never free, so that no object is at word 0.
+    /// By grain. The first is never free, so that word 0 is never an object.
     is_free: Vec<bool>,
     free: usize,
-    /// Grains from here on were never used.
+    /// Grains from this index on were never used.
     committed: usize,
     /// Where the last search ended.
     hint: usize,
 }
 
 impl Arena {
-    /// An arena of so many bytes, rounded up to grains.
+    /// An arena of `bytes`, rounded up to grains.
     pub(crate) fn reserve(bytes: usize) -> Arena {
         let grains = bytes.div_ceil(GRAIN_BYTES) + 1;
         let mut is_free = vec![true; grains];
@@ -51,19 +51,19 @@ impl Arena {
         Arena { memory, is_free, free: grains - 1, committed: 1, hint: 1 }
     }
 
-    /// Tells of the arena's beginning, once it is where it stays.
+    /// Emits the arena's first events, once its address is final.
     pub(crate) fn announce(&self, name: &str) {
         let reserved = self.is_free.len() * GRAIN_BYTES;
         events::arena_create_vm!(self, self.memory.address(0), reserved, GRAIN_BYTES, name);
         events::commit_limit_set!(self, reserved);
     }
 
-    /// All grains, free or not.
+    /// Number of grains, free or not.
     pub(crate) fn grains(&self) -> usize {
         self.is_free.len()
     }
 
-    /// Grains that can be had.
+    /// Number of free grains.
     pub(crate) fn free_grains(&self) -> usize {
         self.free
     }
@@ -73,12 +73,12 @@ impl Arena {
         self.committed * GRAIN_BYTES
     }
 
-    /// Bytes that pools have.
+    /// Bytes allocated to pools.
     pub(crate) fn used_bytes(&self) -> usize {
         (self.is_free.len() - self.free) * GRAIN_BYTES
     }
 
-    /// Takes adjacent grains for the pool of an address; none if there are not so many.
+    /// Allocates adjacent grains for the pool at an address. None if there are not enough.
     pub(crate) fn alloc(&mut self, count: usize, pool: usize) -> Option<Range<usize>> {
         let found = self.search(self.hint, count).or_else(|| self.search(1, count));
         let grains = found?;
@@ -94,11 +94,11 @@ impl Arena {
         Some(grains)
     }
 
-    /// Takes grains back from the pool of an address.
+    /// Frees grains of the pool at an address.
     pub(crate) fn free(&mut self, grains: Range<usize>, pool: usize) {
         events::arena_free!(&*self, self.address(&grains), bytes(&grains), pool);
         self.free += grains.len();
-        // Memory that is used again is still in the cache.
+        // Reuse the memory soon: it is still in the cache.
         self.hint = self.hint.min(grains.start);
         self.is_free[grains].fill(true);
     }
@@ -108,7 +108,7 @@ impl Arena {
         self.memory.address(words_of(grains).start)
     }
 
-    /// First fit, from a grain on.
+    /// First fit, starting at a grain.
     fn search(&self, from: usize, count: usize) -> Option<Range<usize>> {
         let mut start = from;
         for grain in from..self.is_free.len() {

@@ -1,4 +1,4 @@
-//! The invariants of a heap, checked: for `--check` and the tests.
+//! Checks the invariants of a heap, for `--check` and the tests.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use super::memory::{Header, Ref, WORD};
 use crate::events;
 
 impl Heap {
-    /// Looks at every object and reference.
+    /// Checks every object and reference.
     ///
     /// # Errors
-    /// The first that is wrong, or sizes that do not add up.
+    /// The first violation found.
     pub(crate) fn check(&mut self) -> Result<(), String> {
-        // So that all objects lie between the bounds that segments know of.
+        // So that all objects lie within the bounds of their segments.
         self.empty_buffer(0);
         let mut objects = HashSet::new();
         for generation in 0..GENERATIONS {
@@ -35,14 +35,14 @@ impl Heap {
         Ok(())
     }
 
-    /// Segments, and the objects in them, which are added to the set.
+    /// Checks the segments of a generation, and adds their objects to the set.
     fn check_generation(&self, serial: usize, objects: &mut HashSet<Ref>) -> Result<(), String> {
         let generation = &self.generations[serial];
         let mut size = 0;
         for &seg in &generation.segments {
             let segment = &self.segments[seg];
             let mut at = base_of(seg);
-            if usize::from(segment.generation) != serial || segment.is_condemned || segment.is_grey {
+            if usize::from(segment.generation) != serial || segment.is_condemned || segment.is_gray {
                 return Err(format!("segment {seg} of generation {serial} is not as a trace leaves it"));
             }
             while at < segment.fill {
@@ -66,7 +66,7 @@ impl Heap {
         Ok(())
     }
 
-    /// The references of an object, and the summary of its segment. Returns their number.
+    /// Checks the references of an object against the summary of its segment. Returns their number.
     fn check_references(&self, object: Ref, objects: &HashSet<Ref>) -> Result<usize, String> {
         let Header::Object(shape) = self.arena.memory.header(object) else { return Ok(0) };
         let summary = self.segments[grain_of(object.word())].summary;

@@ -1,13 +1,13 @@
-//! Generations: most objects die young, so the young ones are collected more often.
+//! Generations: most objects die young, so young generations are collected more often.
 
-/// Number of generations. Objects are made in the first, the nursery; those that survive a trace
-/// move to the next one.
+/// Number of generations. Objects are allocated in the first, the nursery. Objects that survive a
+/// trace move to the next one.
 pub(crate) const GENERATIONS: usize = 3;
 
-/// The last.
+/// The last generation.
 pub(crate) const OLDEST: usize = GENERATIONS - 1;
 
-/// How many nurseries each holds before it is full; the last adapts to what lives in it.
+/// Capacity of each generation in nurseries. That of the last adapts to its live objects.
 const NURSERIES: [usize; GENERATIONS] = [1, 4, 1];
 
 /// Objects of about one age.
@@ -16,12 +16,12 @@ pub(crate) struct Generation {
     pub(crate) segments: Vec<usize>,
     /// Bytes of objects in them.
     pub(crate) size: usize,
-    /// At this size it is full.
+    /// The size at which it is full.
     pub(crate) capacity: usize,
 }
 
 impl Generation {
-    /// An empty generation, where a nursery has so many bytes.
+    /// An empty generation, in a heap whose nursery has `nursery` bytes.
     pub(crate) fn new(serial: usize, nursery: usize) -> Generation {
         Generation { segments: Vec::new(), size: 0, capacity: NURSERIES[serial] * nursery }
     }
@@ -32,14 +32,14 @@ impl Generation {
     }
 }
 
-/// The oldest generation to be collected when the nursery is full: with an older one all younger
-/// ones are collected, since they may refer to it.
+/// The oldest generation to collect when the nursery is full. All younger generations are collected
+/// with it, since they may refer to it.
 pub(crate) fn top_full(generations: &[Generation]) -> usize {
     generations.iter().rposition(Generation::is_full).unwrap_or(0)
 }
 
-/// The capacity of the oldest generation once so much lives in it: as much again may be made before
-/// all of it is copied anew.
+/// The capacity of the oldest generation with `live` bytes in it: they may double before all of it
+/// is copied again.
 pub(crate) fn capacity_for(live: usize, nursery: usize) -> usize {
     (2 * live).max(NURSERIES[OLDEST] * nursery)
 }

@@ -9,7 +9,7 @@ use super::tables::{Table, Tables};
 use super::trace::Trace;
 use crate::events::{self, RootForm, TraceWhy};
 
-/// Most words of an object. Larger ones belong into a table.
+/// Maximum words of an object. Larger data belongs in a table.
 pub(super) const MAX_OBJECT: usize = GRAIN / 64;
 
 /// A thread's heap.
@@ -19,7 +19,7 @@ pub(crate) struct Heap {
     pub(super) segments: Box<[Segment]>,
     pub(super) pools: [Pool; 2],
     pub(super) generations: [Generation; GENERATIONS],
-    /// By generation: the program allocates in the nursery's, traces in the others.
+    /// By generation. The program allocates in the nursery's buffer, traces in the others.
     pub(super) buffers: [Buffer; GENERATIONS],
     pub(super) tables: Tables,
     pub(super) roots: [Root; 2],
@@ -29,9 +29,9 @@ pub(crate) struct Heap {
 
 /// The part of a segment in which allocation is only an addition.
 pub(super) struct Buffer {
-    /// Its segment; none if there is no room in it.
+    /// Its segment; none while it has no memory.
     pub(super) seg: Option<usize>,
-    /// Where it begins, where the next object will be, and where it ends.
+    /// Its begin, the place of the next object, and its end.
     pub(super) base: usize,
     pub(super) next: usize,
     pub(super) limit: usize,
@@ -45,8 +45,8 @@ pub(super) struct Root {
     pub(super) len: usize,
 }
 
-/// Grains that must be free for a new segment: itself, one to copy its objects to, and one for what
-/// does not fit well.
+/// Grains that must be free for a new segment: the segment, one to copy its objects to, and one for
+/// fragmentation.
 const PER_SEGMENT: usize = 3;
 
 const STACK: usize = 0;
@@ -54,7 +54,7 @@ const GLOBALS: usize = 1;
 const STACK_LEN: usize = 1 << 12;
 const GLOBALS_LEN: usize = 16;
 
-/// What the heap itself counts, to be compared with what its events tell.
+/// The heap's own counters, for comparison with its events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     /// Bytes of objects that the program allocated.
@@ -69,7 +69,7 @@ pub(crate) struct Counters {
     pub(crate) tables: u64,
 }
 
-/// The arena has no memory left, not even after a collection.
+/// The arena is out of memory, even after a collection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutOfMemory {
     wanted: usize,
@@ -84,8 +84,8 @@ impl std::fmt::Display for OutOfMemory {
 }
 
 impl Heap {
-    /// A heap in an arena of `reserve` bytes, that collects after every `nursery` bytes. Boxed, so that
-    /// addresses in it name its parts.
+    /// A heap in an arena of `reserve` bytes that collects after every `nursery` bytes. It is
+    /// boxed, because events identify its parts by address.
     ///
     /// # Errors
     /// If not even its roots fit.
@@ -115,12 +115,12 @@ impl Heap {
         Ok(heap)
     }
 
-    /// Allocates an object, with references that are null and data that is zero. Until it is in a
-    /// root or in another object, the next allocation may free it; references that the caller has
-    /// elsewhere do not follow objects that move.
+    /// Allocates an object with null references and zero data. Unless it is reachable from a root,
+    /// the next allocation may free it. References that the caller holds elsewhere are not updated
+    /// when objects move.
     ///
     /// # Errors
-    /// If there is no memory, not even after a collection.
+    /// If there is no memory, even after a collection.
     #[inline(always)]
     pub(crate) fn alloc(&mut self, shape: Shape) -> Result<Ref, OutOfMemory> {
         let buffer = &self.buffers[0];
@@ -129,8 +129,8 @@ impl Heap {
         }
         let at = self.buffers[0].next;
         self.buffers[0].next = at + shape.words();
-        // Told before memory is touched: behind what may be a call the compiler would have to look up
-        // and check the memory's bounds again for whatever the caller writes into the object.
+        // Emit before touching memory. Emitting may be a call; after it, the compiler would have to
+        // load and check the memory's bounds again when the caller writes into the object.
         events::object_alloc!(self.arena.memory.address(at), shape.bytes());
         self.arena.memory.begin(at, shape);
         Ok(Ref::at(at))
@@ -142,8 +142,8 @@ impl Heap {
         self.memory().reference(object.slot(index))
     }
 
-    /// Sets a reference of an object. This is where the collector learns of references from old
-    /// objects to young ones.
+    /// Sets a reference of an object. The write barrier: here the collector learns of references
+    /// from old objects to young ones.
     #[inline]
     pub(crate) fn set(&mut self, object: Ref, index: usize, value: Ref) {
         self.arena.memory.set_reference(object.slot(index), value);
@@ -153,19 +153,19 @@ impl Heap {
         }
     }
 
-    /// The first word of data behind an object's references.
+    /// The first word of data after an object's references.
     #[inline]
     pub(crate) fn data(&self, object: Ref, shape: Shape) -> u64 {
         self.memory().word(object.slot(shape.refs))
     }
 
-    /// Sets it.
+    /// Sets the first word of data after an object's references.
     #[inline]
     pub(crate) fn set_data(&mut self, object: Ref, shape: Shape, value: u64) {
         self.arena.memory.set_word(object.slot(shape.refs), value);
     }
 
-    /// The address of an object, as telemetry and debuggers know it.
+    /// The address of an object, as events and debuggers show it.
     pub(crate) fn address(&self, object: Ref) -> usize {
         self.memory().address(object.word())
     }
@@ -179,7 +179,7 @@ impl Heap {
         root.len += 1;
     }
 
-    /// The reference that was pushed last, which follows its object.
+    /// The reference that was pushed last, updated if its object has moved.
     #[inline]
     pub(crate) fn top(&self) -> Ref {
         let root = &self.roots[STACK];
@@ -187,7 +187,7 @@ impl Heap {
         self.memory().reference(root.table.words().start + root.len - 1)
     }
 
-    /// Takes it off.
+    /// Pops the last reference.
     #[inline]
     pub(crate) fn pop(&mut self) -> Ref {
         let top = self.top();
@@ -195,12 +195,12 @@ impl Heap {
         top
     }
 
-    /// A reference that is kept for long.
+    /// A global reference.
     pub(crate) fn global(&self, index: usize) -> Ref {
         self.memory().reference(self.global_slot(index))
     }
 
-    /// Keeps a reference for long, or no longer.
+    /// Sets a global reference.
     pub(crate) fn set_global(&mut self, index: usize, object: Ref) {
         let slot = self.global_slot(index);
         self.arena.memory.set_reference(slot, object);
@@ -211,7 +211,7 @@ impl Heap {
         self.roots[GLOBALS].table.words().start + index
     }
 
-    /// Collects after every so many bytes from now on.
+    /// Resizes the nursery: from now on, a collection after every `bytes` bytes.
     pub(crate) fn set_nursery(&mut self, bytes: usize) {
         if self.generations[0].capacity == bytes {
             return;
@@ -223,7 +223,7 @@ impl Heap {
         }
     }
 
-    /// What happened so far.
+    /// The counters so far.
     pub(crate) fn counters(&self) -> Counters {
         let buffer = &self.buffers[0];
         Counters { allocated: self.counters.allocated + in_bytes(buffer.next - buffer.base), ..self.counters }
@@ -233,7 +233,7 @@ impl Heap {
         &self.arena.memory
     }
 
-    /// What names a pool in events: its address.
+    /// The address that identifies a pool in events.
     pub(super) fn pool(&self, index: usize) -> usize {
         std::ptr::from_ref(&self.pools[index]).addr()
     }
@@ -241,11 +241,11 @@ impl Heap {
     /// Grains that must stay free, so that a trace of everything can copy everything.
     pub(super) fn copy_reserve(&self) -> usize {
         let grains: usize = self.generations.iter().map(|generation| generation.segments.len()).sum();
-        // Objects may fit less well into the new segments than into the old ones.
+        // The new segments may be more fragmented than the old ones.
         grains + grains * MAX_OBJECT / GRAIN + GENERATIONS
     }
 
-    /// The slow half of the barrier: the segment refers to a younger generation than it did.
+    /// The slow path of the barrier: the segment now refers to a younger generation.
     #[cold]
     fn hit_barrier(&mut self, slot: usize, value: Ref) {
         events::barrier_hit!(self.memory().address(slot), self.memory().address(value.word()));
@@ -261,10 +261,10 @@ impl Heap {
         }
     }
 
-    /// Gets the program a fresh buffer, and collects if it is time.
+    /// Gives the program a new buffer, after a collection if one is due.
     #[cold]
     fn fill(&mut self, shape: Shape) -> Result<(), OutOfMemory> {
-        assert!(shape.words() <= MAX_OBJECT, "objects of more than {MAX_OBJECT} words belong into a table");
+        assert!(shape.words() <= MAX_OBJECT, "objects of more than {MAX_OBJECT} words belong in a table");
         events::arena_poll_begin!(&self.arena);
         self.empty_buffer(0);
         let full = self.generations[0].is_full();
@@ -279,8 +279,8 @@ impl Heap {
         filled.ok_or_else(|| self.fail(GRAIN_BYTES, OBJECTS))
     }
 
-    /// Sees to it that so many grains are free besides what a trace may need, if need be by a
-    /// collection of everything. False if there was need.
+    /// Ensures that `grains` are free beyond what a trace may need, by a full collection if
+    /// necessary. Returns false if one was necessary.
     pub(super) fn make_room(&mut self, grains: usize) -> bool {
         let enough = self.has_room(grains);
         if !enough {
@@ -291,7 +291,7 @@ impl Heap {
         enough
     }
 
-    /// True if so many grains are free besides what a trace may need.
+    /// True if `grains` are free beyond what a trace may need.
     pub(super) fn has_room(&self, grains: usize) -> bool {
         self.arena.free_grains() >= self.copy_reserve() + grains
     }
@@ -317,7 +317,7 @@ impl Heap {
         Some(())
     }
 
-    /// Leaves a buffer's segment to itself.
+    /// Detaches a buffer from its segment.
     pub(super) fn empty_buffer(&mut self, generation: usize) {
         let buffer = &mut self.buffers[generation];
         let Some(seg) = buffer.seg.take() else { return };
@@ -339,13 +339,13 @@ impl Heap {
         self.segments[seg] = Segment::IDLE;
     }
 
-    /// Says that a pool cannot have so many bytes.
+    /// Reports that a pool cannot get `wanted` bytes.
     pub(super) fn fail(&self, wanted: usize, pool: usize) -> OutOfMemory {
         events::arena_alloc_fail!(&self.arena, wanted, self.pool(pool));
         OutOfMemory { wanted, reserved: self.arena.grains() * GRAIN_BYTES }
     }
 
-    /// Tells of the heap's parts, now that they are where they stay.
+    /// Emits the first events of the heap's parts, once their addresses are final.
     fn announce(&self, name: &str) {
         self.arena.announce(name);
         for (serial, generation) in self.generations.iter().enumerate() {
@@ -375,7 +375,7 @@ impl Drop for Heap {
         events::pool_finish!(&self.pools[OBJECTS]);
         for root in [STACK, GLOBALS] {
             let table = std::mem::replace(&mut self.roots[root].table, Table::EMPTY);
-            // It has none if there was no memory for it.
+            // Empty if there was no memory for it.
             if table != Table::EMPTY {
                 events::root_destroy!(&self.roots[root]);
                 self.free_table(table);

@@ -1,4 +1,4 @@
-//! The words that a heap lives in, and how objects lie in them.
+//! The words of a heap, and the layout of objects in them.
 //!
 //! ```text
 //!   header | reference ... | data ...        header: 1, references << 1, words << 32
@@ -28,13 +28,13 @@ impl Ref {
         self.word() + 1 + index
     }
 
-    /// True for no object.
+    /// True for the null reference.
     pub(crate) fn is_null(self) -> bool {
         self.0 == 0
     }
 }
 
-/// What an object consists of, besides its header.
+/// The parts of an object, besides its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Number of references.
@@ -59,9 +59,9 @@ impl Shape {
     }
 }
 
-/// What an object's first word says.
+/// The meaning of an object's first word.
 pub(crate) enum Header {
-    /// What the object consists of.
+    /// The parts of the object.
     Object(Shape),
     /// It has moved.
     Forwarded(Ref),
@@ -73,17 +73,17 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Memory that the system provides as it is touched.
+    /// Reserves memory that the system commits when it is touched.
     pub(crate) fn reserve(words: usize) -> Memory {
         Memory { words: vec![0; words].into_boxed_slice() }
     }
 
-    /// The address of a word, as telemetry and debuggers know it.
+    /// The address of a word, as events and debuggers show it.
     pub(crate) fn address(&self, word: usize) -> usize {
         self.words.as_ptr().addr() + word * WORD
     }
 
-    /// Begins an object: all references null, all data zero.
+    /// Initializes an object with null references and zero data.
     #[inline]
     pub(crate) fn begin(&mut self, at: usize, shape: Shape) {
         let object = &mut self.words[at..at + shape.words()];
@@ -102,7 +102,7 @@ impl Memory {
         Header::Object(Shape { refs, data: words.saturating_sub(1 + refs) })
     }
 
-    /// Copies an object, and leaves at its old place where it is now.
+    /// Copies an object, and leaves a forwarding reference in its old place.
     pub(crate) fn forward(&mut self, object: Ref, shape: Shape, to: Ref) {
         self.words.copy_within(object.word()..object.word() + shape.words(), to.word());
         self.words[object.word()] = u64::from(to.0) << 1;
@@ -137,7 +137,7 @@ impl Memory {
         &self.words[range]
     }
 
-    /// Some words, to be written.
+    /// Some words, mutable.
     pub(crate) fn words_mut(&mut self, range: std::ops::Range<usize>) -> &mut [u64] {
         &mut self.words[range]
     }

@@ -1,11 +1,11 @@
-//! A small generational collector, as it might stand in a language's runtime, told of by the
-//! events of `events.toml`.
+//! A small generational collector, like that of a language runtime, which emits the events of
+//! `events.toml`.
 //!
-//! A [`Heap`] belongs to one thread, so that no thread ever waits for another's collection. In it an
-//! [`arena`] hands out memory in grains; the collected pool makes a [`segment`] of each for objects
-//! that are moved by a [`trace`], the manual pool of [`tables`] makes blocks of them that stay where
-//! they are. There is no `unsafe` in it: memory is one slice of words, a reference is the number of
-//! a word, and a mistake of the collector is a panic or a failed check, never undefined.
+//! A [`Heap`] belongs to one thread, so no thread waits for the collection of another. Its
+//! [`arena`] allocates memory in grains. The collected pool makes each grain a [`segment`], for
+//! objects that a [`trace`] moves. The manual pool of [`tables`] makes blocks that never move.
+//! There is no `unsafe`: memory is one slice of words, and a reference is the index of a word. So a
+//! bug in the collector is a panic or a failed check, never undefined behavior.
 
 mod arena;
 mod check;

@@ -1,8 +1,8 @@
-//! What there is to say about a pool: the two kinds of memory management that a heap has.
+//! The pools of a heap: one for each of its two kinds of memory management.
 
 use crate::events::{PoolAttr, PoolClass};
 
-/// A pool's facts; its address is its name in events.
+/// Facts about a pool. Its address identifies it in events.
 pub(super) struct Pool {
     pub(super) name: &'static str,
     pub(super) class: PoolClass,
@@ -12,7 +12,7 @@ pub(super) struct Pool {
 /// Index of the collected pool.
 pub(super) const OBJECTS: usize = 0;
 
-/// Index of the manual one.
+/// Index of the manual pool.
 pub(super) const TABLES: usize = 1;
 
 /// A heap's pools.

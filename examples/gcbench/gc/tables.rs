@@ -1,4 +1,4 @@
-//! The manual pool: blocks of words that stay where they are until they are freed, first fit.
+//! The manual pool: first-fit allocation of blocks of words, which never move.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::memory::WORD;
 use super::pool::TABLES;
 use crate::events;
 
-/// A block of words. Who has it may free it, once.
+/// A block of words. Its owner may free it, once.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Table(Range<usize>);
 
@@ -17,7 +17,7 @@ impl Table {
     /// Without words.
     pub(super) const EMPTY: Table = Table(0..0);
 
-    /// Which words they are.
+    /// The range of its words.
     pub(super) fn words(&self) -> &Range<usize> {
         &self.0
     }
@@ -27,24 +27,24 @@ impl Table {
 #[derive(Default)]
 pub(super) struct Tables {
     land: Land,
-    /// What the arena gave.
+    /// Memory from the arena.
     runs: Vec<Range<usize>>,
     /// Words in tables.
     used: usize,
 }
 
 impl Tables {
-    /// For its address only.
+    /// Only for its address.
     pub(super) fn land(&self) -> &Land {
         &self.land
     }
 
-    /// Bytes that the arena gave, and how many of them are in no table.
+    /// Bytes from the arena, and the number of them that no table uses.
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.runs.iter().map(bytes).sum(), self.land.words * WORD)
     }
 
-    /// Looks whether what is used and what is free add up, and no free ranges meet.
+    /// Checks that used and free words add up, and that no two free ranges are adjacent.
     pub(super) fn check(&self) -> Result<(), String> {
         let (total, free) = self.sizes();
         let ranges = || self.land.ranges.iter();
@@ -64,7 +64,7 @@ impl Heap {
     /// Allocates a table of zeros.
     ///
     /// # Errors
-    /// If there is no memory, not even after a collection.
+    /// If there is no memory, even after a collection.
     pub(crate) fn alloc_table(&mut self, len: usize) -> Result<Table, OutOfMemory> {
         let found = match self.tables.land.take(len) {
             Some(words) => words,
@@ -93,12 +93,12 @@ impl Heap {
         self.arena.memory.words(table.0.clone())
     }
 
-    /// The words of a table, to be written.
+    /// The words of a table, mutable.
     pub(crate) fn table_mut(&mut self, table: &Table) -> &mut [u64] {
         self.arena.memory.words_mut(table.0.clone())
     }
 
-    /// Gets the pool grains for so many words.
+    /// Gets grains from the arena for `words` words.
     fn extend_tables(&mut self, words: usize) -> Result<(), OutOfMemory> {
         let count = words.div_ceil(GRAIN);
         self.make_room(count);
@@ -112,7 +112,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Gives everything back to the arena.
+    /// Frees all memory to the arena.
     pub(super) fn finish_tables(&mut self) {
         let pool = self.pool(TABLES);
         for grains in std::mem::take(&mut self.tables.runs) {
@@ -125,7 +125,7 @@ impl Heap {
     }
 }
 
-/// Free ranges of words; adjacent ones are one.
+/// Free ranges of words. Adjacent ranges are merged.
 #[derive(Default)]
 pub(super) struct Land {
     /// End by start.
@@ -134,7 +134,7 @@ pub(super) struct Land {
 }
 
 impl Land {
-    /// Takes words from the first range that has so many.
+    /// Takes words from the first range that is large enough.
     fn take(&mut self, len: usize) -> Option<Range<usize>> {
         let (start, end) =
             self.ranges.iter().map(|(start, end)| (*start, *end)).find(|(start, end)| end - start >= len)?;
@@ -146,7 +146,7 @@ impl Land {
         Some(start..start + len)
     }
 
-    /// Adds a range that is not free.
+    /// Adds a range, which must not be free already.
     fn add(&mut self, range: Range<usize>) {
         let Range { mut start, mut end } = range;
         self.words += end - start;

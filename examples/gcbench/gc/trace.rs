@@ -1,9 +1,9 @@
-//! A trace: what the roots reach of the condemned generations is copied to the next older ones, and
-//! the rest is freed.
+//! A trace: copies the reachable objects of the condemned generations to the next older ones, and
+//! frees the rest.
 //!
-//! Objects that have been copied but not yet scanned are grey; Cheney's queue is one of segments.
-//! What older generations refer to is found by scanning those of their segments whose summary says
-//! that they may refer to a condemned generation.
+//! Objects that are copied but not yet scanned are gray; the queue, as in Cheney's algorithm, is
+//! one of segments. Older generations may refer to condemned ones. So a trace also scans their
+//! segments whose summary allows that.
 
 use std::collections::VecDeque;
 
@@ -15,12 +15,12 @@ use super::pool::{OBJECTS, TABLES};
 use super::segment::NONE;
 use crate::events::{self, TraceWhy};
 
-/// A heap's trace, made anew each time.
+/// A heap's trace, reset for each collection.
 #[derive(Default)]
 pub(super) struct Trace {
     /// Segments with objects to be scanned.
-    grey: VecDeque<usize>,
-    /// Bytes of objects that survived, by the generation that they were in.
+    gray: VecDeque<usize>,
+    /// Bytes of surviving objects, by the generation that they were in.
     survived: [usize; GENERATIONS],
     root_refs: usize,
     seg_scans: usize,
@@ -32,12 +32,12 @@ pub(super) struct Trace {
 }
 
 impl Heap {
-    /// Collects the generations up to one.
+    /// Collects the generations up to `top`.
     pub(crate) fn collect(&mut self, why: TraceWhy, top: usize) {
         self.trace = Trace::default();
         self.counters.traces += 1;
-        // Also those of generations that are to be copied to: an object that moves into a condemned
-        // segment would be dead.
+        // Also the buffers of generations that receive copies: an object copied into a condemned
+        // segment would be freed with it.
         (0..=top).for_each(|generation| self.empty_buffer(generation));
         let sizes: [usize; GENERATIONS] = std::array::from_fn(|generation| self.generations[generation].size);
         let condemned: usize = sizes[..=top].iter().sum();
@@ -54,7 +54,7 @@ impl Heap {
         self.report();
     }
 
-    /// Marks the segments of the generations up to one, and takes them out of these.
+    /// Condemns the segments of the generations up to `top`, and removes them from these.
     fn condemn(&mut self, top: usize) -> Vec<usize> {
         let mut white = Vec::new();
         for (serial, generation) in self.generations[..=top].iter_mut().enumerate() {
@@ -84,22 +84,22 @@ impl Heap {
         events::trace_flip_end!(&self.trace);
     }
 
-    /// Scans all that may refer to what is condemned, and all that is copied on the way.
+    /// Scans all segments that may refer to condemned objects, and all objects that are copied.
     fn scan(&mut self, top: usize) {
         events::trace_scan_begin!(&self.trace);
         for generation in top + 1..GENERATIONS {
-            // Before anything is copied by way of segments, so the list is that of the beginning.
+            // Nothing has been copied from segments yet, so the list is that of the trace's start.
             for index in 0..self.generations[generation].segments.len() {
                 let seg = self.generations[generation].segments[index];
                 if usize::from(self.segments[seg].summary) <= top {
                     self.segments[seg].scanned = base_of(seg);
                     self.set_summary(seg, NONE);
-                    self.add_grey(seg);
+                    self.add_gray(seg);
                 }
             }
         }
-        while let Some(seg) = self.trace.grey.pop_front() {
-            self.segments[seg].is_grey = false;
+        while let Some(seg) = self.trace.gray.pop_front() {
+            self.segments[seg].is_gray = false;
             if self.segments[seg].scanned < self.segments[seg].fill {
                 self.scan_segment(seg);
             }
@@ -107,15 +107,15 @@ impl Heap {
         events::trace_scan_end!(&self.trace);
     }
 
-    /// Fixes the references in a segment's grey objects.
+    /// Fixes the references in a segment's gray objects.
     fn scan_segment(&mut self, seg: usize) {
         events::seg_scan_begin!(&self.segments[seg], &self.trace);
         let start = self.segments[seg].scanned;
         let (mut at, mut refs, mut youngest) = (start, 0, self.segments[seg].summary);
-        // The segment may grow meanwhile: it may be the one that is copied to.
+        // The segment may grow meanwhile: it may be the one that receives copies.
         while at < self.segments[seg].fill {
             let Header::Object(shape) = self.arena.memory.header(Ref::at(at)) else {
-                unreachable!("an object outside of condemned segments has moved");
+                unreachable!("an object outside the condemned segments has moved");
             };
             for slot in at + 1..at + 1 + shape.refs {
                 let object = self.fix(slot);
@@ -135,8 +135,8 @@ impl Heap {
         self.trace.seg_bytes += size;
     }
 
-    /// Makes a reference follow its object, which is copied if it is condemned and has not been.
-    /// Returns the reference.
+    /// Updates a reference to a condemned object, which is copied first if necessary. Returns the
+    /// reference.
     #[inline]
     fn fix(&mut self, slot: usize) -> Ref {
         let object = self.arena.memory.reference(slot);
@@ -158,7 +158,7 @@ impl Heap {
         new
     }
 
-    /// Copies an object to the next older generation, where it is grey.
+    /// Copies an object to the next older generation, where it is gray.
     fn forward(&mut self, object: Ref, shape: Shape) -> Ref {
         let old = usize::from(self.segments[grain_of(object.word())].generation);
         let generation = (old + 1).min(OLDEST);
@@ -172,7 +172,7 @@ impl Heap {
         buffer.next += shape.words();
         let seg = grain_of(at);
         self.segments[seg].fill = at + shape.words();
-        self.add_grey(seg);
+        self.add_gray(seg);
         let (memory, new) = (&mut self.arena.memory, Ref::at(at));
         memory.forward(object, shape, new);
         events::object_forward!(memory.address(object.word()), memory.address(at), shape.bytes());
@@ -182,12 +182,12 @@ impl Heap {
         new
     }
 
-    /// Puts a segment into the queue, unless it is there.
+    /// Queues a segment, unless it is queued already.
     #[inline]
-    fn add_grey(&mut self, seg: usize) {
-        if !self.segments[seg].is_grey {
-            self.segments[seg].is_grey = true;
-            self.trace.grey.push_back(seg);
+    fn add_gray(&mut self, seg: usize) {
+        if !self.segments[seg].is_gray {
+            self.segments[seg].is_gray = true;
+            self.trace.gray.push_back(seg);
         }
     }
 
@@ -206,7 +206,7 @@ impl Heap {
         events::trace_stat_reclaim!(&self.trace, segs, segs * GRAIN_BYTES);
     }
 
-    /// Sums up, where `sizes` are those of the generations before.
+    /// Emits the totals; `sizes` are the sizes of the generations before the trace.
     fn end(&mut self, top: usize, sizes: &[usize; GENERATIONS]) {
         for (serial, (condemned, survived)) in
             sizes.iter().zip(&self.trace.survived).enumerate().take(top + 1)
@@ -222,7 +222,7 @@ impl Heap {
         self.counters.reclaimed += reclaimed as u64;
     }
 
-    /// Lets the oldest generation grow and shrink with what lives in it.
+    /// Adapts the capacity of the oldest generation to its live objects.
     fn resize(&mut self) {
         let nursery = self.generations[0].capacity;
         let oldest = &mut self.generations[OLDEST];
@@ -233,7 +233,7 @@ impl Heap {
         }
     }
 
-    /// Tells the sizes of everything.
+    /// Emits the sizes of arena, pools and generations.
     fn report(&self) {
         let sizes: [usize; GENERATIONS] = std::array::from_fn(|generation| self.generations[generation].size);
         events::arena_stat!(&self.arena, self.arena.committed_bytes(), self.arena.used_bytes(), &sizes);

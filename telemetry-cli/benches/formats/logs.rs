@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use telemetry_decode::{Facts, Lane, Named, Reader, Text, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
 use telemetry_foreign::{Format, ghc as ghc_format, mono as mono_format, mps as mps_format};
 use telemetry_schema::{Registry, Sort};
 
@@ -27,8 +28,8 @@ pub(crate) fn mps(log: &Path, events: u64) -> Made {
         let after = 40 + source.below(600);
         match source.below(100) {
             0..60 => {
-                let grey = source.below(2);
-                source.event("SegSetGrey", after, &[arena, seg, grey])
+                let gray = source.below(2);
+                source.event("SegSetGrey", after, &[arena, seg, gray])
             }
             60..70 => source.event("SegScan", after, &[seg, pool, arena, 1, 1]),
             70..79 => source.event("TraceFindGrey", after, &[arena, trace, seg, 1]),
@@ -63,7 +64,7 @@ pub(crate) fn ghc(log: &Path, events: u64) -> Made {
             2 | 6 => source.event("ThreadWakeup", after, &[thread, 1]),
             3 | 7 => {
                 let text = format!("step {number} of the program's work");
-                source.write("UserMsg", after, &[Value::String(Text(text.as_bytes()))])
+                source.write("UserMsg", after, &[Value::String(RawStr(text.as_bytes()))])
             }
             10 => source.event("HeapAllocated", after, &[0, number * 4096]),
             11 => source.event("GcStart", after, &[]),
@@ -92,7 +93,7 @@ pub(crate) fn mono(log: &Path, events: u64) -> Made {
         source.lane.thread = 1 + thread as u32;
         let after = 20 + source.below(200);
         let text = |text: &str, values: &[u64], source: &mut Source<'_>, event| {
-            let name = Value::String(Text(text.as_bytes()));
+            let name = Value::String(RawStr(text.as_bytes()));
             let values = [
                 Value::Pointer(values[0]),
                 source.value(event, 1, values[1]),
@@ -143,7 +144,7 @@ pub(crate) fn mono(log: &Path, events: u64) -> Made {
     })
 }
 
-/// Makes a stream of so many events, of which it makes a log.
+/// Makes a stream of a number of events, and a log of that.
 fn write(
     log: &Path,
     format: Format,
@@ -202,7 +203,7 @@ impl Source<'_> {
             Sort::Pointer => Value::Pointer(number),
             Sort::Addr => Value::Addr(number),
             Sort::Word => Value::Word(number),
-            Sort::Named(_) => Value::Named(Named::new(number.into())),
+            Sort::Named(_) => Value::Named(EnumValue::new(number.into())),
             _ => Value::Unsigned(number),
         }
     }

@@ -32,7 +32,7 @@ const BENCHES: &[Bench] =
 struct Work {
     program: Program,
     rounds: usize,
-    /// What it must reach: so many million events a second of CPU, and less than so many megabytes.
+    /// Its goals: at least these millions of events per second of CPU, and at most these megabytes.
     goal: Option<f64>,
     most_memory: f64,
     /// The program that does the same, by its place in the list, and what must be reached of it.

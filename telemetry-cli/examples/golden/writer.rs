@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use telemetry_decode::{Array, Facts, Lane, Named, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Array, EnumValue, Facts, Value};
 use telemetry_format::Loss;
 use telemetry_schema::{Count, Param, Registry, Sort};
 
@@ -36,7 +37,7 @@ pub(crate) fn sessions(registry: &Registry) -> Result<Vec<u8>, Box<dyn Error>> {
             }
             if session == 1 {
                 let kind = registry.kinds[pick as usize].bit;
-                writer.lose(lane, kind, Loss { pool: 7, nested: 1, sink: 2, cut: 1 })?;
+                writer.lose(lane, kind, Loss { pool: 7, reentrant: 1, sink: 2, cut: 1 })?;
                 writer.withhold(lane, kind, 3)?;
                 writer.flush()?;
             }
@@ -71,7 +72,7 @@ fn value(registry: &Registry, sort: Sort, pick: u64) -> Value<'static> {
         Sort::Bytes => Value::Bytes(b"\0\xff"),
         Sort::Label => Value::Label(pick),
         Sort::Named(index) => {
-            Value::Named(Named::new(registry.types[index].values[0].number + 6 * i128::from(pick)))
+            Value::Named(EnumValue::new(registry.types[index].values[0].number + 6 * i128::from(pick)))
         }
     }
 }

@@ -1,68 +1,65 @@
-//! `telemetry check`: what is wrong with a relation, and what changed in it since it was released.
+//! `telemetry check`: errors in registries, and their changes since the last release.
 
 mod annotations;
 mod fix;
+mod found;
 mod report;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use telemetry_schema::version::Judgement;
-use telemetry_schema::{LoadCause, LoadError, Relation};
+use telemetry_schema::LoadCause;
 
+use self::found::{Compared, Found};
 use self::report::{CheckReport, FileReport};
-use crate::exit::{Ended, Failure, Outcome};
-use crate::output::{Output, OutputArgs, append_json, keep_read};
-use crate::relation::RelationArgs;
-use crate::released::{Released, incomparable};
+use crate::relation::args::RelationArgs;
+use crate::relation::released::{Released, incomparable};
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::{Output, OutputArgs, append_json, keep_read};
 use crate::text::count;
 use crate::witness::{self, Witness};
 
 const EXAMPLES: &str = "\
-A relation is compared with its lock, which `telemetry release` writes beside it: `events.lock` for
-`events.toml`. Everything that changed since must have raised the right number of the version;
-docs/versions.md says which change needs which. Mistakes and missing numbers go to standard error, a line
-for each good relation and what changed in it to standard output.
+The command compares a registry with its lock, which `telemetry release` writes beside it: `events.lock` for
+`events.toml`. Each change since then must raise the right number of the version; docs/versions.md lists
+which. Standard output has a line for each valid registry, and its changes. Errors go to standard error.
 
-Exit codes: 0 nothing is wrong; 1 a mistake in a relation, or a number that should have risen; 2 a relation
-or what it should be compared with cannot be read.
+Exit codes: 0 no error; 1 an error in a registry, or a version that is too low; 2 a registry or the other
+side of the comparison cannot be read.
 
 Examples:
   telemetry check                        the events.toml of this directory
-  telemetry check --fix                  raise the version as far as the changes need it
-  telemetry check --against main         compare with what a branch, tag or commit of git has
+  telemetry check --fix                  raise the version as the changes require
+  telemetry check --against main         compare with a branch, tag or commit of git
   telemetry check --against v1.2:old/events.toml
-  telemetry check --witness break.tel    show what older decoders would misread
+  telemetry check --witness break.tel    show what an older decoder would misread
   telemetry check --github */events.toml annotations for GitHub Actions";
 
-/// Check relations, and their versions against what was released
+/// Check registries, and their versions against the last release
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Relations; `-` is standard input
+    /// Registry files; `-` is standard input
     #[arg(value_name = "FILE", default_value = "events.toml")]
     files: Vec<PathBuf>,
 
-    /// Compare with this file, a relation or a lock, or, if there is none of that name, with a revision of
-    /// git: REV has the relation itself, REV:PATH another one
+    /// Compare with this registry or lock file, or else with a git revision: REV, or REV:PATH for another file
     #[arg(long, value_name = "FILE|REV")]
     against: Option<String>,
 
-    /// Raise the version and add `since` to appended parameters where that is all that is missing; comments
-    /// and layout stay
+    /// Raise the version, and add `since` to appended parameters; keeps comments and layout
     #[arg(long)]
     fix: bool,
 
-    /// Write events of which older decoders would misread the bytes, were they not to look at the version: a stream
-    /// that shows each median change, or, in a directory, one for each
+    /// Write events that an older decoder would misread: one stream, or one per median change to a directory
     #[arg(long, value_name = "FILE|DIR")]
     witness: Option<PathBuf>,
 
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long, conflicts_with = "github")]
     json: bool,
 
-    /// Annotations for GitHub Actions on standard output, besides what else is said
+    /// Also print annotations for GitHub Actions
     #[arg(long)]
     github: bool,
 
@@ -73,30 +70,10 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// What was found out about a file.
-enum Found {
-    /// It is no relation.
-    Mistakes(LoadError),
-    /// Nothing could be found out.
-    Unreadable(LoadError),
-    /// It was never released.
-    Unreleased(Relation),
-    /// What it should be compared with cannot be had.
-    Incomparable(Relation, Failure),
-    Compared(Box<Compared>),
-}
-
-/// A relation, and what changed since.
-struct Compared {
-    relation: Relation,
-    released: Released,
-    judgement: Judgement,
-}
-
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         if self.fix && self.files.iter().any(|path| path.as_os_str() == "-") {
-            return Err(Failure::new("standard input cannot be fixed; help: name a file"));
+            return Err(Failure::new("cannot fix standard input; help: name a file"));
         }
         let mut read = self.files.clone();
         read.extend(self.against.as_ref().map(PathBuf::from));
@@ -122,17 +99,17 @@ impl Args {
             say(path, &found);
             reports.push(report);
         }
-        self.finish(output, reports)
+        self.finish(output, reports, context)
     }
+}
 
+impl Args {
     fn look_at(&self, path: &Path) -> Found {
         let relation = match self.relation.load(path) {
             Ok(relation) => relation,
             Err(error) => match error.cause {
                 LoadCause::Io(_) => return Found::Unreadable(error),
-                LoadCause::TooLarge | LoadCause::NotUtf8 { .. } | LoadCause::Invalid { .. } => {
-                    return Found::Mistakes(error);
-                }
+                _ => return Found::Mistakes(error),
             },
         };
         let released = match &self.against {
@@ -150,7 +127,7 @@ impl Args {
         }
     }
 
-    /// Writes the witnesses of the median changes, if they are asked for.
+    /// Writes the witnesses of the median changes, if requested.
     fn witnesses(&self, found: &Found) -> Result<Vec<Witness>, Failure> {
         let (Some(to), Found::Compared(compared)) = (&self.witness, found) else { return Ok(Vec::new()) };
         let Compared { relation, released, judgement } = &**compared;
@@ -160,7 +137,7 @@ impl Args {
         }
     }
 
-    fn finish(&self, mut output: Output, files: Vec<FileReport>) -> Ended {
+    fn finish(&self, mut output: Output, files: Vec<FileReport>, context: &mut Context) -> Ended {
         let all = CheckReport { version: 1, files };
         if self.json {
             append_json(output.buffer(), &all);
@@ -173,26 +150,12 @@ impl Args {
         if incomparable > 0 {
             return Err(Failure::new(format!("{} could not be compared", count(incomparable, "file"))));
         }
-        Ok(Outcome::problems_if(all.count("good") < all.files.len() as u64))
+        context.problem_if(all.count("good") < all.files.len() as u64);
+        Ok(())
     }
 }
 
-impl Found {
-    /// In one word, as the JSON form has it.
-    fn verdict(&self) -> &'static str {
-        match self {
-            Found::Mistakes(_) => "mistakes",
-            Found::Unreadable(_) => "unreadable",
-            Found::Unreleased(_) => "good",
-            Found::Incomparable(..) => "incomparable",
-            Found::Compared(compared) if incomparable(&compared.judgement).is_some() => "incomparable",
-            Found::Compared(compared) if compared.judgement.is_met() => "good",
-            Found::Compared(_) => "bump missing",
-        }
-    }
-}
-
-/// What is wrong, as rustc says it: without the program's name before it.
+/// Prints errors in the style of rustc.
 fn say(path: &Path, found: &Found) {
     let text = match found {
         Found::Mistakes(error) | Found::Unreadable(error) => error.to_string(),
@@ -202,17 +165,5 @@ fn say(path: &Path, found: &Found) {
     };
     if !text.is_empty() {
         let _ = writeln!(std::io::stderr(), "{}\n", text.trim_end());
-    }
-}
-
-impl Compared {
-    /// What is not met, as text; only why nothing can be compared, if that is so.
-    fn problems(&self, path: &Path) -> String {
-        let shown = path.display().to_string();
-        let report = self.released.report(&self.judgement, &shown, &self.relation);
-        match incomparable(&self.judgement) {
-            Some(judged) => format!("error: {}", report.change(judged)),
-            None => report.render(),
-        }
     }
 }

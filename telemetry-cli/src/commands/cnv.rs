@@ -4,43 +4,48 @@ use std::path::PathBuf;
 
 use telemetry_decode::{KnownRegistry, Order};
 
-use crate::events::EventArgs;
-use crate::exit::Ended;
-use crate::input::report_shared_codes;
+use crate::input::events::EventArgs;
+use crate::input::inputs::report_shared_codes;
+use crate::term::ended::{Context, Ended, Run};
 use crate::text::cnv;
+use crate::text::cnv_registries::NamedRegistries;
 
 const EXAMPLES: &str = "\
-A line is the clock reading (16 hexadecimal digits), the code, and the values: numbers in hexadecimal,
-floating point as %.10G, strings in double quotes.
+A line has the clock reading (16 hexadecimal digits), the code, and the values: numbers in hexadecimal,
+floating point as %.10G, strings in double quotes. If the input has several registries, the registry's
+name precedes the code, as in `cache:10`. Events of the runtime always have it.
 
 Examples:
   telemetry cnv gcbench.tel | LC_ALL=C sort > gcbench.txt
   telemetry cnv gcbench.tel | LC_ALL=C sort | telemetry txt --registry events.toml";
 
-/// Write events as text for `sort` and scripts, in the order of the stream, as mpseventcnv does
+/// Write events as text for `sort` and scripts, in stream order, like mpseventcnv
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A stream, as mpseventcnv takes it
-    #[arg(short, value_name = "FILE")]
+    /// A stream, as an option of mpseventcnv
+    #[arg(short, long, value_name = "FILE")]
     file: Vec<PathBuf>,
 
     #[command(flatten)]
     common: EventArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open_with(&self.file, Order::Stream)?;
-        opened.write_lines(self.common.output.open(&opened.inputs.paths())?, cnv::line)?;
-        if !self.common.filter.chooses_registry() {
+        let is_chosen = self.common.filter.chooses_registry();
+        let mut named = NamedRegistries::new(opened.registries(), is_chosen);
+        let output = opened.output()?;
+        opened.write_lines(output, |out, event| cnv::line(out, event, named.of(event)))?;
+        if !is_chosen {
             let completeness = opened.events.completeness();
             let is_read = |known: &&KnownRegistry| {
                 completeness.lanes.iter().any(|lane| lane.read > 0 && lane.registry == known.fingerprint)
             };
             let registries = opened.registries().iter().filter(is_read).map(|known| &known.registry);
-            report_shared_codes(registries, "choose one with --registry-name");
+            report_shared_codes(registries, true, "choose one with --registry-name");
         }
-        opened.end()
+        opened.end(context)
     }
 }

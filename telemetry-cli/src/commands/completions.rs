@@ -1,11 +1,9 @@
 //! `telemetry completions`: what a shell needs to complete the command's words.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::Cli;
-use crate::exit::{Ended, Outcome};
-use crate::output::OutputArgs;
+use crate::term::ended::{Context, Ended, Run};
+use crate::term::output::OutputArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -13,7 +11,7 @@ Examples:
   telemetry completions zsh > ~/.zfunc/_telemetry
   telemetry completions fish > ~/.config/fish/completions/telemetry.fish";
 
-/// Write completions for a shell
+/// Write the completion script of a shell
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -23,11 +21,11 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
+        let mut root = (context.definition)();
         let mut output = self.output.open(&[])?;
-        clap_complete::generate(self.shell, &mut Cli::command(), "telemetry", output.buffer());
-        output.finish()?;
-        Ok(Outcome::Clean)
+        clap_complete::generate(self.shell, &mut root, "telemetry", output.buffer());
+        output.finish()
     }
 }

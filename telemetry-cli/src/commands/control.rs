@@ -1,54 +1,56 @@
-//! `telemetry control`: a running process asked, switched, flushed, and a snapshot of it taken.
+//! `telemetry control`: shows, switches and flushes a running process, and takes snapshots.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::date;
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::output::Output;
-use crate::process::{Counters, Info, KindCounters, Masks, Pid, Process, SinkCounters, State, silent, word};
-use crate::table::Table;
+use crate::process::{
+    Counters, Info, KindCounters, Masks, Pid, Pool, Process, SinkCounters, State, silent, word,
+};
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::Output;
+use crate::text::date;
+use crate::text::table::Table;
 use crate::text::{escaped_text, grouped};
 
 const EXAMPLES: &str = "\
-Words are those of TELEMETRY_CONTROL, and apply from left to right: `all`, the name of a kind or of an event,
-`registry:word`, a number as a bitmap of kinds; a leading `-` takes away.
+Words are those of TELEMETRY_CONTROL, and apply from left to right: `all`, the name of a kind or event,
+`registry:word`, or a number as a bitmap of kinds. A leading `-` excludes.
 
 Examples:
-  telemetry control 4711                         what is on, and what became of the events
-  telemetry control 4711 Trace -TraceTick        switch on a kind without one of its events
-  telemetry control 4711 --reset all             silence
-  telemetry control 4711 --record Ref            keep a kind's last events in memory
-  telemetry control 4711 --snapshot now.tel      write what is in memory to a file
+  telemetry control 4711                         enabled events, and event counts
+  telemetry control 4711 Trace -TraceTick        enable a kind without one of its events
+  telemetry control 4711 --reset all             disable all events
+  telemetry control 4711 --record Ref            record a kind in memory
+  telemetry control 4711 --snapshot now.tel      write all events in memory to a file
   telemetry control 4711 --json | jq .counters";
 
-/// Show or change what a running process records, flush it, take a snapshot of it
+/// Show or change the events of a running process; flush it or take a snapshot
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Number of the process, as `telemetry list` shows it
+    /// Process number, as `telemetry list` shows it
     #[arg(value_name = "PID")]
     pid: Pid,
 
-    /// What to switch on; without words, shows what is on
+    /// Events to enable; without words, show the state
     #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
     words: Vec<String>,
 
-    /// Switch off what the words name
+    /// Disable the named events instead
     #[arg(long, requires = "words")]
     reset: bool,
 
-    /// Switch what is recorded, rather than what of that is output
+    /// Change which events are recorded, instead of which are output
     #[arg(long, requires = "words")]
     record: bool,
 
-    /// Have everything written that was recorded so far
+    /// Write all recorded events to the sinks
     #[arg(long, conflicts_with_all = ["words", "snapshot"])]
     flush: bool,
 
-    /// Write all that the process has in memory to a file, which takes nothing away from its output
+    /// Write all events in memory to a file, without removing them
     #[arg(long, value_name = "FILE", conflicts_with = "words")]
     snapshot: Option<PathBuf>,
 
@@ -56,32 +58,33 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["words", "flush", "snapshot"])]
     counters: bool,
 
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long, conflicts_with_all = ["words", "flush", "snapshot"])]
     json: bool,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let process = Process::find(self.pid)?;
         if self.flush {
             process.open("flush")?;
-            return Ok(Outcome::Clean);
+            return Ok(());
         }
         if let Some(path) = &self.snapshot {
             return snapshot(&process, path);
         }
         if !self.words.is_empty() {
-            return self.switch(&process);
+            return self.switch(&process, context);
         }
         let info = if self.counters { None } else { Some(process.info()?) };
-        let State { counters, kinds, sinks } = process.ask("counters")?;
-        let shown = Shown { version: 1, info, counters, kinds, sinks };
-        Output::stdout().show(self.json, &shown, |out| shown.append_text(out))?;
-        Ok(Outcome::Clean)
+        let State { counters, pool, kinds, sinks } = process.ask("counters")?;
+        let shown = Shown { version: 1, info, counters, pool, kinds, sinks };
+        Output::stdout().show(self.json, &shown, |out| shown.append_text(out))
     }
+}
 
-    fn switch(&self, process: &Process) -> Ended {
+impl Args {
+    fn switch(&self, process: &Process, context: &mut Context) -> Ended {
         let mask = if self.record { "record " } else { "" };
         let verb = if self.reset { "reset" } else { "set" };
         let masks: Masks = process.ask(&format!("{mask}{verb} {}", self.words.join(" ")))?;
@@ -90,8 +93,8 @@ impl Args {
         table.row(["record".into(), words(&masks.record)]);
         table.append(output.buffer(), 0);
         output.finish()?;
-        masks.unknown.iter().for_each(|why| report(escaped_text(why)));
-        Ok(Outcome::problems_if(!masks.unknown.is_empty()))
+        masks.unknown.messages().for_each(|why| context.problem(why));
+        Ok(())
     }
 }
 
@@ -102,6 +105,8 @@ struct Shown {
     #[serde(flatten)]
     info: Option<Info>,
     counters: Counters,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<Pool>,
     kinds: Vec<KindCounters>,
     sinks: Vec<SinkCounters>,
 }
@@ -123,24 +128,24 @@ impl Shown {
             table.append(out, 0);
             out.push(b'\n');
         }
-        let mut kinds =
-            Table::new(2, &["kind", "registry", "emitted", "written", "held", "recycled", "lost", "cut"]);
-        for KindCounters { registry, name, counters } in &self.kinds {
+        let mut kinds = Table::new(
+            2,
+            &["kind", "registry", "emitted", "written", "held", "evicted", "lost", "truncated"],
+        );
+        for KindCounters { registry, name, counters, .. } in &self.kinds {
             kinds.row([escaped_text(name), escaped_text(registry)].into_iter().chain(cells(counters)));
         }
         kinds.row(["all".to_string(), String::new()].into_iter().chain(cells(&self.counters)));
         kinds.append(out, 0);
-        let Counters { lost_pool, lost_nested, lost_sink, .. } = self.counters;
         if self.counters.lost() > 0 {
-            let causes = [
-                (lost_pool, "no memory was free"),
-                (lost_nested, "an emission was under way"),
-                (lost_sink, "no sink took them"),
-            ];
-            let causes = causes.iter().filter(|(number, _)| *number > 0);
-            let causes: Vec<_> =
-                causes.map(|(number, why)| format!("{} because {why}", grouped(*number))).collect();
+            let loss = self.counters.loss();
+            let causes =
+                loss.causes().map(|(cause, events)| format!("{} ({})", grouped(events), cause.text()));
+            let causes: Vec<_> = causes.collect();
             out.extend_from_slice(format!("lost: {}\n", causes.join(", ")).as_bytes());
+        }
+        if let Some(pool) = &self.pool {
+            out.extend_from_slice(format!("{}\n", self.usage(pool)).as_bytes());
         }
         for sink in &self.sinks {
             let numbers = sink.counters.iter().map(|(key, number)| format!("{} {key}", grouped(*number)));
@@ -153,12 +158,33 @@ impl Shown {
     }
 }
 
-fn cells(counters: &Counters) -> [String; 6] {
-    let Counters { emitted, written, held, recycled, cut, .. } = *counters;
-    [emitted, written, held, recycled, counters.lost(), cut].map(grouped)
+impl Shown {
+    /// A line about the pool, and which kinds the flight recorder keeps most of.
+    fn usage(&self, pool: &Pool) -> String {
+        let Pool { size, free, open, waiting, retained, lanes, labels } = *pool;
+        let mut kinds: Vec<_> = self.kinds.iter().filter(|kind| kind.retained > 0).collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.retained));
+        let most = kinds.iter().take(3);
+        let most: Vec<_> = most
+            .map(|kind| escaped_text(&format!("{}:{} {}", kind.registry, kind.name, grouped(kind.retained))))
+            .collect();
+        let most = if most.is_empty() { String::new() } else { format!(" ({})", most.join(", ")) };
+        let labels = if labels > 0 { format!("; {} of labels", grouped(labels)) } else { String::new() };
+        let [size, free, open, waiting, retained, lanes] =
+            [size, free, open, waiting, retained, lanes].map(grouped);
+        format!(
+            "pool: {size} bytes: {free} free, {open} in open blocks of {lanes} lanes, {waiting} waiting for sinks, \
+             {retained} retained by the recorder{most}{labels}"
+        )
+    }
 }
 
-/// What is on, as people read it.
+fn cells(counters: &Counters) -> [String; 6] {
+    let Counters { emitted, written, held, evicted, truncated, .. } = *counters;
+    [emitted, written, held, evicted, counters.lost(), truncated].map(grouped)
+}
+
+/// The enabled events as text.
 fn words(mask: &str) -> String {
     if mask.is_empty() { "nothing".into() } else { escaped_text(mask) }
 }
@@ -189,6 +215,5 @@ fn snapshot(process: &Process, path: &Path) -> Ended {
             process.pid
         )));
     }
-    output.finish()?;
-    Ok(Outcome::Clean)
+    output.finish()
 }

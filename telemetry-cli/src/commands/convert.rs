@@ -2,36 +2,37 @@
 
 mod stream;
 
-use telemetry_decode::{Compress, Order};
+use telemetry_decode::Order;
+use telemetry_decode::writer::Compress;
 
-use crate::events::EventArgs;
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::cannot_read;
-use crate::opening::FormatArg;
-use crate::progress::Progress;
+use crate::input::events::EventArgs;
+use crate::input::inputs::cannot_read;
+use crate::input::opening::FormatArg;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::message::warning;
+use crate::term::progress::Progress;
 use crate::text::count;
 
 const EXAMPLES: &str = "\
-The input may be a stream or a log of another system; which one is seen by its first bytes, or said with
---format. Events come by time. What a format has no room for is counted and said. docs/formats.md tells, format
-by format, what is kept.
+The input is a stream or a log of another system. Its first bytes or --input-format tell which. Events are
+written in time order. Events that the target format cannot represent are counted and reported;
+docs/formats.md lists what each format keeps.
 
 Examples:
   telemetry convert --to telemetry -o gc.tel mpsio.log      another system's log as a stream
-  telemetry convert --to ghc-eventlog -o gc.eventlog gc.tel and a stream for another system's tools
+  telemetry convert --to ghc-eventlog -o gc.eventlog gc.tel a stream for another system's tools
   telemetry convert --to telemetry --compress -o old.tel gc.tel
   telemetry convert --to mps --kind Trace gc.tel | mpseventcnv -f -";
 
-/// Write events of streams or other systems' logs as a file of another format
+/// Convert streams and other systems' logs to another format
 #[derive(clap::Args)]
-// The time at which events end has the name that it has elsewhere only as long as that is free.
-#[command(after_help = EXAMPLES, mut_arg("to", |to| to.long("until")))]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to write
-    #[arg(id = "target", long = "to", value_enum, value_name = "FORMAT")]
-    target: FormatArg,
+    /// Format to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: FormatArg,
 
-    /// Compress the blocks of a stream, each alone: events, too, and not only what describes them
+    /// Compress the blocks of events, too; each block is compressed alone
     #[arg(long)]
     compress: bool,
 
@@ -39,24 +40,28 @@ pub(crate) struct Args {
     common: EventArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
-        if self.compress && self.target != FormatArg::Telemetry {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
+        if self.compress && self.to != FormatArg::Telemetry {
             return Err(Failure::new(
                 "--compress is for --to telemetry: other formats have no compressed blocks",
             ));
         }
-        let mut opened = self.common.open(Order::Time)?;
+        // Only a GHC log has both the time at which an event was written and the time that it describes.
+        let mut opened = match self.to {
+            FormatArg::GhcEventlog => self.common.open_as_recorded(Order::Time)?,
+            _ => self.common.open(Order::Time)?,
+        };
         let mut output = self.common.output.open_stream(&opened.inputs.paths())?;
         if output.is_terminal() {
             return Err(Failure::new(
                 "the output is not text, and would go to a terminal; help: name a file with -o FILE",
             ));
         }
-        let progress = Progress::of(&opened.inputs);
+        let progress = Progress::of_bytes(opened.inputs.len());
         // Of a short log most of its stream would be the relation.
         let compress = if self.compress { Compress::All } else { Compress::Texts };
-        let written = match self.target.other() {
+        let written = match self.to.other() {
             Some(format) => output.write_with(|out| format.write(&mut opened.events, out)),
             None => output.write_with(|out| stream::write(&mut opened.events, out, compress, &progress)),
         };
@@ -64,9 +69,9 @@ impl Args {
         let written = written?.map_err(cannot_read)?;
         output.finish()?;
         for (why, events) in &written.left_out {
-            report(format!("{} {why}", count(*events, "event")));
+            let message = format!("{} {why}", count(*events, "event"));
+            if self.common.input.strict { context.problem(message) } else { warning(message) }
         }
-        let ended = opened.end()?;
-        Ok(ended.and(Outcome::problems_if(self.common.input.strict && !written.left_out.is_empty())))
+        opened.end(context)
     }
 }

@@ -3,35 +3,36 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::{Event, Order, RUNTIME_REGISTRY};
+use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_decode::{Event, Order};
 use telemetry_schema as schema;
 
-use crate::date::Moments;
-use crate::events::{EventArgs, Opened};
-use crate::exit::{Ended, Failure};
-use crate::input::cannot_read;
-use crate::output::{Directory, Output};
-use crate::progress::Progress;
+use crate::input::events::{EventArgs, Opened};
+use crate::input::inputs::cannot_read;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::{Directory, Output};
+use crate::term::progress::Progress;
 use crate::text::csv;
+use crate::text::date::Moments;
 use crate::text::keyed::{PerEvent, PerThread};
 use crate::text::print::programs_registries;
 use crate::text::signed_decimal;
 
 const EXAMPLES: &str = "\
 The first line names the columns: time_ns (since the session's start), time (UTC), session, thread,
-thread_name, registry, kind, event, and the parameters. Without -d the columns are those of all events
-that the filter lets through, and empty where an event has no such parameter.
+thread_name, registry, kind, event, and the parameters. Without -d, the table has the parameters of all
+events that pass the filter. A field is empty if the event has no such parameter.
 
 Examples:
   telemetry csv --event PoolInit gc.tel -o pools.csv
   telemetry csv gc.tel -d tables                        tables/PoolInit.csv, tables/TraceStart.csv, ...
   telemetry csv gc.tel -d tables && duckdb -c \"SELECT avg(size) FROM 'tables/ArenaAlloc.csv'\"";
 
-/// Write events as comma-separated values: one table, or with -d one for each event
+/// Write events as CSV: one table, or one per event with -d
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Write a file for each event that occurs, EVENT.csv, to this directory; files appear when all are whole
+    /// Write EVENT.csv for each event that occurs to this directory; the files appear on success
     #[arg(short = 'd', long, value_name = "DIR", conflicts_with = "output")]
     directory: Option<PathBuf>,
 
@@ -39,20 +40,20 @@ pub(crate) struct Args {
     common: EventArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
         let choices = choices(&opened);
         match &self.directory {
             None => {
                 let mut table = Table::new(&choices);
-                let mut output = self.common.output.open(&opened.inputs.paths())?;
+                let mut output = opened.output()?;
                 table.append_head(output.buffer());
                 opened.write_lines(output, |out, event| table.append_row(out, event))?;
             }
             Some(directory) => write_each(&mut opened, directory, &choices)?,
         }
-        opened.end()
+        opened.end(context)
     }
 }
 
@@ -68,11 +69,11 @@ fn choices(opened: &Opened) -> Vec<Choice> {
     let lanes = opened.events.completeness().lanes;
     let mut choices = Vec::new();
     for known in opened.registries() {
-        for (index, event) in known.events.iter().enumerate() {
-            let kind = known.kind_of(event).bit;
+        for (index, event) in known.registry.events.iter().enumerate() {
+            let kind = known.registry.kind_of(event).bit;
             let occurs = lanes.iter().any(|lane| (lane.registry, lane.kind) == (known.fingerprint, kind));
             if occurs && known.wants(index) {
-                let (registry, fingerprint) = (known.name.clone(), known.fingerprint);
+                let (registry, fingerprint) = (known.registry.name.clone(), known.fingerprint);
                 choices.push(Choice { registry, fingerprint, event: event.clone() });
             }
         }
@@ -100,10 +101,12 @@ fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Resu
         by_event.extend(choices.iter().map(|choice| ((choice.fingerprint, choice.event.code), tables.len())));
         tables.push((directory.join(name), Table::new(choices), None));
     }
-    let progress = Progress::of(&opened.inputs);
+    let progress = Progress::of_bytes(opened.inputs.len());
     while let Some(event) = opened.events.next().map_err(cannot_read)? {
         // Those that the filter lets through.
-        let Some(index) = by_event.get(&(event.registry.fingerprint, event.schema.code)) else { continue };
+        let Some(index) = by_event.get(&(event.known_registry().fingerprint, event.schema.code)) else {
+            continue;
+        };
         let (path, table, output) = &mut tables[*index];
         let output = match output {
             Some(output) => output,
@@ -124,7 +127,7 @@ fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Resu
 const COMMON: [&str; 8] =
     ["time_ns", "time", "session", "thread", "thread_name", "registry", "kind", "event"];
 
-/// Columns, and which parameter of which event stands in which.
+/// The columns of a table, and the parameter of each event in each column.
 struct Table {
     /// Of parameters, behind those that all have.
     columns: Vec<String>,
@@ -135,11 +138,11 @@ struct Table {
     scratch: Vec<u8>,
 }
 
-/// What is the same in all events of a code.
+/// The fields that are equal for all events of a code.
 struct Style {
     /// Registry, kind and event as fields.
     head: Vec<u8>,
-    /// Index of the parameter that stands in each column.
+    /// Index of the parameter in each column.
     params: Vec<Option<usize>>,
 }
 
@@ -201,7 +204,7 @@ fn thread(event: &Event<'_>) -> Vec<u8> {
 
 impl Style {
     fn new(event: &Event<'_>, columns: &[String]) -> Style {
-        let head = format!(",{},{},{}", event.registry.name, event.kind().name, event.name());
+        let head = format!(",{},{},{}", event.registry().name, event.kind().name, event.name());
         let params = &event.schema.params;
         let place = |name: &String| params.iter().position(|param| column(param) == *name);
         Style { head: head.into_bytes(), params: columns.iter().map(place).collect() }

@@ -1,4 +1,4 @@
-//! `telemetry history`: what became of every event, by the revisions of its relation in git.
+//! `telemetry history`: the changes of every event, from the revisions of its registry in git.
 
 mod past;
 
@@ -9,39 +9,39 @@ use telemetry_schema::parse_embedded;
 use telemetry_schema::version::{Lock, State};
 
 use self::past::{EventPast, Past, Reuse, Step};
-use crate::date;
-use crate::exit::{Ended, Failure, Outcome, report};
 use crate::git::{Content, GitFile, Revision};
-use crate::output::OutputArgs;
-use crate::table::Table;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::message::warning;
+use crate::term::output::OutputArgs;
 use crate::text::count;
+use crate::text::date;
+use crate::text::table::Table;
 
 const EXAMPLES: &str = "\
-The revisions are those of the current branch: of a merge, what it brought. Dates are when a revision was
-committed, in UTC. A revision whose relation has mistakes is reported and passed over. Docs that were worded
-anew are in the JSON form only.
+The revisions are those of the current branch. Dates are commit dates in UTC. A revision with errors in the
+registry is reported and skipped. Changes of docs are in the JSON form only.
 
-Exit code 1 if the code of an event was ever given to another one, unless an `events.lock` says that it was
-not released by then.
+The exit code is 1 if a code was reused for another event, unless an `events.lock` shows that the code was
+not released.
 
 Examples:
   telemetry history
   telemetry history --event PoolInit
   telemetry history --json registries/gc.toml | jq '.events[] | [.event, .steps[0].version]'";
 
-/// Tell when each event came, changed and was retired, from git
+/// Show from git when each event was added, changed and retired
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The relation
+    /// Registry file
     #[arg(value_name = "FILE", default_value = "events.toml")]
     file: PathBuf,
 
-    /// Only the event of this name, which it may have had once, or code; can be repeated
+    /// Only this event: current or former name, or code (repeatable)
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
 
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -49,8 +49,8 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let file = GitFile::find(&self.file)?;
         let revisions = file.revisions()?;
         let mut past = Past::default();
@@ -65,7 +65,8 @@ impl Args {
         self.output
             .open(std::slice::from_ref(&self.file))?
             .show(self.json, &history, |out| history.append_text(out))?;
-        Ok(history.verdict(&self.event))
+        history.report(context, &self.event);
+        Ok(())
     }
 }
 
@@ -113,9 +114,9 @@ struct History {
     /// Index of the first revision of this registry; those before are of others, or unreadable.
     first: usize,
     revisions: Vec<RevisionReport>,
-    /// By code, as it is now or was last.
+    /// By code, in their latest form.
     events: Vec<EventReport>,
-    /// What is not an event's alone: kinds, types, spans, the registry itself.
+    /// Changes outside events: kinds, types, spans, the registry itself.
     other: Vec<Step>,
     reused: Vec<Reuse>,
 }
@@ -195,23 +196,21 @@ impl History {
         }
     }
 
-    /// What was passed over, and what must not be.
-    fn verdict(&self, wanted: &[String]) -> Outcome {
+    /// Reports skipped revisions, unknown events and reused codes.
+    fn report(&self, context: &mut Context, wanted: &[String]) {
         for revision in &self.revisions {
             if let Some(why) = &revision.unreadable {
-                report(format!("revision {} is passed over: {why}", short(&revision.commit)));
+                warning(format!("revision {} is skipped: {why}", short(&revision.commit)));
             }
         }
-        let mut has_problems = false;
         for word in wanted {
             if !self.events.iter().any(|event| event.past.is_called(word)) {
-                report(format!("no revision has an event `{word}`"));
-                has_problems = true;
+                context.problem(format!("no revision has an event `{word}`"));
             }
         }
         for reuse in self.reused.iter().filter(|reuse| reuse.released) {
             let revision = &self.revisions[reuse.revision];
-            report(format!(
+            context.problem(format!(
                 "code {:#06x} was `{}`'s, and was given to `{}` in revision {} of {}",
                 reuse.code,
                 reuse.was,
@@ -219,9 +218,7 @@ impl History {
                 short(&revision.commit),
                 revision.date
             ));
-            has_problems = true;
         }
-        Outcome::problems_if(has_problems)
     }
 }
 

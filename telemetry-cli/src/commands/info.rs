@@ -1,38 +1,42 @@
 //! `telemetry info`: what a stream holds, from its block headers.
 
+mod facts;
 mod log;
 
 use std::collections::BTreeMap;
 
+use facts::{RegistryInfo, fact_text};
 use log::LogInfo;
 use serde::Serialize;
-use telemetry_decode::{Index, KnownRegistry, RUNTIME_REGISTRY, Reader, Session};
+use telemetry_decode::blocks::Index;
+use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_decode::{Reader, Session};
 
-use crate::date;
-use crate::exit::{Ended, Failure};
-use crate::input::{InputArgs, Inputs, cannot_read};
-use crate::output::OutputArgs;
-use crate::progress::Step;
-use crate::table::Table;
-use crate::text::{count, escaped_text, grouped, signed_grouped};
-use crate::verdict::Verdict;
+use crate::input::inputs::{InputArgs, Inputs, cannot_read};
+use crate::input::verdict::Verdict;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::OutputArgs;
+use crate::term::progress::Step;
+use crate::text::date;
+use crate::text::table::Table;
+use crate::text::{escaped_text, grouped, signed_grouped};
 
 const EXAMPLES: &str = "\
-Only block headers are read, so this is quick on any stream; damage inside of blocks of events is found by
-the commands that read them, such as `telemetry stats`.
+The command reads only block headers, which is quick for any stream. Commands that read events, such as
+`telemetry stats`, also find damage inside blocks.
 
 Examples:
   telemetry info
   telemetry info --json a.tel b.tel | jq '.sessions[].facts.program'";
 
-/// Show what streams hold: sessions, registries, threads, kinds, time span, sizes, completeness
+/// Show sessions, registries, threads, kinds, sizes and completeness
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -40,12 +44,12 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let inputs = self.input.inputs()?;
         let reader = inputs.reader()?;
         if reader.is_of_logs() {
-            return self.run_on_logs(reader, &inputs);
+            return self.run_on_logs(reader, &inputs, context);
         }
         let step = Step::new("reading the headers of blocks");
         let index = reader.index().map_err(cannot_read)?;
@@ -53,9 +57,12 @@ impl Args {
         let verdict = Verdict::new(&index.completeness, &index.sessions, &inputs).of_headers();
         let info = Info::new(&index, &verdict);
         self.show(&inputs, &info, |out| info.append_text(out))?;
-        Ok(verdict.report(self.input.strict))
+        verdict.report(context, self.input.strict);
+        Ok(())
     }
+}
 
+impl Args {
     fn show(
         &self,
         inputs: &Inputs,
@@ -65,7 +72,7 @@ impl Args {
         self.output.open(&inputs.paths())?.show(self.json, info, append_text)
     }
 
-    fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs) -> Ended {
+    fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs, context: &mut Context) -> Ended {
         let events = reader.events().map_err(cannot_read)?;
         let counts = events.log_counts().unwrap_or_default();
         let all = counts.iter().map(|count| count.count).sum();
@@ -73,7 +80,8 @@ impl Args {
         let verdict = verdict.looked_through(all, events.log_bytes());
         let info = LogInfo::new(&events, &verdict);
         self.show(inputs, &info, |out| info.append_text(out))?;
-        Ok(verdict.report(self.input.strict))
+        verdict.report(context, self.input.strict);
+        Ok(())
     }
 }
 
@@ -120,7 +128,7 @@ struct KindInfo<'a> {
     bit: u8,
     lost: u64,
     missing: u64,
-    withheld: u64,
+    excluded: u64,
     #[serde(flatten)]
     sum: Sum,
 }
@@ -131,18 +139,6 @@ struct Sum {
     blocks: u64,
     /// Headers included.
     bytes: u64,
-}
-
-#[derive(Serialize)]
-struct RegistryInfo<'a> {
-    name: &'a str,
-    version: String,
-    fingerprint: String,
-    kinds: usize,
-    events: usize,
-    doc: &'a str,
-    /// False for one given by `--registry`.
-    in_stream: bool,
 }
 
 impl<'a> Info<'a> {
@@ -233,12 +229,12 @@ impl<'a> SessionInfo<'a> {
         out.push(b'\n');
 
         let head =
-            ["kind", "registry", "events", "blocks", "bytes", "bytes/event", "lost", "missing", "withheld"];
+            ["kind", "registry", "events", "blocks", "bytes", "bytes/event", "lost", "missing", "excluded"];
         let mut kinds = Table::new(2, &head);
         let mut total = Sum::default();
-        for KindInfo { registry, kind, lost, missing, withheld, sum, .. } in &self.kinds {
+        for KindInfo { registry, kind, lost, missing, excluded, sum, .. } in &self.kinds {
             let words = [kind.to_string(), registry.clone()];
-            let not_here = [lost, missing, withheld].map(|events| grouped(*events));
+            let not_here = [lost, missing, excluded].map(|events| grouped(*events));
             kinds.row(words.into_iter().chain(sum.cells()).chain(not_here));
             total = Sum {
                 events: total.events + sum.events,
@@ -261,18 +257,19 @@ impl<'a> ThreadInfo<'a> {
 impl<'a> KindInfo<'a> {
     fn new(index: &'a Index, session: &Session, (fingerprint, bit): (u64, u8), sum: Sum) -> Self {
         let known = index.registries.iter().find(|known| known.fingerprint == fingerprint);
-        let kind = known.and_then(|known| known.kinds.iter().find(|kind| kind.bit == bit));
+        let kind = known.and_then(|known| known.registry.kinds.iter().find(|kind| kind.bit == bit));
         let lanes = || {
             let lanes = index.completeness.lanes.iter();
             lanes.filter(|lane| (lane.session, lane.registry, lane.kind) == (session.id, fingerprint, bit))
         };
         KindInfo {
-            registry: known.map_or_else(|| format!("{fingerprint:016x}"), |known| known.name.clone()),
+            registry: known
+                .map_or_else(|| format!("{fingerprint:016x}"), |known| known.registry.name.clone()),
             kind: kind.map_or("?", |kind| &kind.name),
             bit,
             lost: lanes().map(|lane| lane.lost.events()).fold(0, u64::saturating_add),
             missing: lanes().map(|lane| lane.missing).fold(0, u64::saturating_add),
-            withheld: lanes().map(|lane| lane.withheld).fold(0, u64::saturating_add),
+            excluded: lanes().map(|lane| lane.withheld).fold(0, u64::saturating_add),
             sum,
         }
     }
@@ -295,29 +292,4 @@ impl Sum {
         let each = if self.events == 0 { 0.0 } else { self.bytes as f64 / self.events as f64 };
         [grouped(self.events), grouped(self.blocks), grouped(self.bytes), format!("{each:.1}")]
     }
-}
-
-impl<'a> RegistryInfo<'a> {
-    fn new(known: &'a KnownRegistry) -> Self {
-        RegistryInfo {
-            name: &known.name,
-            version: known.version.to_string(),
-            fingerprint: format!("{:016x}", known.fingerprint),
-            kinds: known.kinds.len(),
-            events: known.events.len(),
-            doc: &known.doc,
-            in_stream: known.at.is_some(),
-        }
-    }
-
-    fn line(&self) -> String {
-        let RegistryInfo { name, version, fingerprint, kinds, events, in_stream, .. } = self;
-        let (kinds, events) = (count(*kinds as u64, "kind"), count(*events as u64, "event"));
-        let given = if *in_stream { "" } else { ", given by --registry" };
-        format!("registry {name} {version}, fingerprint {fingerprint}: {kinds}, {events}{given}\n")
-    }
-}
-
-fn fact_text(text: Option<&str>, value: &impl ToString) -> String {
-    escaped_text(&text.map_or_else(|| value.to_string(), str::to_string))
 }

@@ -1,12 +1,13 @@
-//! `telemetry list`: the processes that can be asked, and the ring files of those that are dead.
+//! `telemetry list`: running processes, and ring files of dead ones.
 
 use serde::Serialize;
 
-use crate::date;
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::output::Output;
 use crate::process::{Counters, DeadRing, Found, Info, NotTalking, Pid, Place, Process};
-use crate::table::Table;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::message::note;
+use crate::term::output::Output;
+use crate::text::date;
+use crate::text::table::Table;
 use crate::text::{escaped_text, grouped};
 
 /// Most characters of a column of words.
@@ -16,23 +17,23 @@ const MOST_WORDS: usize = 48;
 const MOST_ASKED: usize = 64;
 
 const EXAMPLES: &str = "\
-A process has a socket from its first event on, or with TELEMETRY_SOCKET=on from its first call. Sockets of
-processes that have ended are removed. Root sees the processes of all users.
+A process opens its socket at its first event, or with TELEMETRY_SOCKET=on at its first call. The command
+removes sockets of ended processes. Root sees the processes of all users.
 
 Examples:
   telemetry list
   telemetry list --json | jq -r '.processes[].pid'
-  telemetry list --remove-dead           remove the ring files of processes that have ended";
+  telemetry list --remove-dead           also remove the ring files of ended processes";
 
-/// Show the processes that can be controlled, and what dead ones have left
+/// List running processes and leftover ring files
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
-    /// Remove the ring files of dead processes
+    /// Remove the ring files of ended processes
     #[arg(long)]
     remove_dead: bool,
 }
@@ -62,38 +63,34 @@ struct Dead {
     removed: bool,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let mut found = Found::default();
         for place in Place::all()? {
             let Found { processes, rings } = place.find();
             found.processes.extend(processes);
             found.rings.extend(rings);
         }
-        let mut problems = false;
-        let mut tell = |failure: Failure| {
-            problems = true;
-            failure.report();
-        };
         let mut processes = Vec::new();
         for info in ask_all(&found.processes) {
             match info {
                 Ok(Some(info)) => processes.push(Listed::new(info)),
                 Ok(None) => {}
-                Err(failure) => tell(failure),
+                Err(failure) => context.problem(failure),
             }
         }
         let mut dead = Vec::new();
         for ring in &found.rings {
-            let removed = self.remove_dead && ring.remove().map_err(&mut tell).is_ok();
+            let removed =
+                self.remove_dead && ring.remove().map_err(|failure| context.problem(failure)).is_ok();
             dead.push(Dead::new(ring, removed));
         }
         let list = List { version: 1, processes, dead };
         Output::stdout().show(self.json, &list, |out| list.append_text(out))?;
-        if list.processes.is_empty() && list.dead.is_empty() && !problems {
-            report("no process can be asked; help: a program with telemetry can once it records an event");
+        if list.processes.is_empty() && list.dead.is_empty() && !context.has_problems() {
+            note("no process found; help: a program with telemetry opens its socket at its first event");
         }
-        Ok(Outcome::problems_if(problems))
+        Ok(())
     }
 }
 
@@ -164,7 +161,7 @@ impl Dead {
     }
 }
 
-/// The beginning of what is on.
+/// The first of the enabled events.
 fn short(words: &str) -> String {
     let words = escaped_text(words);
     match words.char_indices().nth(MOST_WORDS) {

@@ -1,11 +1,13 @@
-//! `telemetry listen`: streams received from programs, each session in a file of its own.
+//! `telemetry listen`: receives streams from programs, and writes each session to its own file.
 //!
-//! Whoever can reach the address may send. Nothing of what is sent is trusted: all of it is checked, what
-//! it may cost is limited, and none of its text is shown.
+//! Any program that can reach the address may send. The command trusts nothing: it checks all bytes, limits
+//! their cost, and shows no text of senders.
 
+mod accept;
 mod address;
 mod connection;
 mod limits;
+mod places;
 mod receiver;
 mod store;
 
@@ -14,22 +16,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use address::Address;
-use limits::{Limits, seconds};
+use limits::Limits;
 use receiver::Receiver;
 use store::Store;
 
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::interrupt;
-use crate::output::Output;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::interrupt;
+use crate::term::message::note;
+use crate::term::output::Output;
+use crate::text::quantity::duration;
 
 const EXAMPLES: &str = "\
-Each block is checked and then written to the file of its session, DIR/SESSION.tel, where SESSION is its id
-in hexadecimal. A new connection of a session goes on in the same file; what is sent again, such as
-registries, stands there once. Files never hold half a block. What is damaged or beyond a limit is refused
-and counted, and the sender hears nothing of it; no file is ever removed to make room.
+Each block is checked and then written to DIR/SESSION.tel, where SESSION is the session's id in hexadecimal.
+A new connection of a session continues its file; repeated blocks, such as registries, are written once. A
+file has only complete blocks. Blocks that are damaged or exceed a limit are refused and counted; the sender
+is not told. The command never removes a file.
 
-Whoever can reach the address may send, also in the name of a session that it is not: listen where only
-programs that you trust can connect. A Unix socket is for your own user.
+Any program that can reach the address can send, even under another session's id. Listen only where you
+trust all programs that can connect. A Unix socket accepts only your own user.
 
 Examples:
   telemetry listen tcp:127.0.0.1:9000 -o streams
@@ -38,30 +42,30 @@ Examples:
 
   TELEMETRY_FILENAME=tcp:127.0.0.1:9000 TELEMETRY_CONTROL=all ./program";
 
-/// Receive streams over TCP, Unix sockets and UDP, and write a file per session
+/// Receive streams over TCP, Unix sockets and UDP; write a file per session
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where to listen: tcp:HOST:PORT, unix:PATH or udp:HOST:PORT; with port 0 the system chooses one
+    /// Address: tcp:HOST:PORT, unix:PATH or udp:HOST:PORT; port 0 lets the system choose
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<Address>,
 
-    /// Where the files go; made if it is not there
+    /// Directory for the files, created if missing
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
 
     #[command(flatten)]
     limits: Limits,
 
-    /// Stop when at least one connection was made and all have ended; of datagrams, when a session ends
+    /// Stop when all connections have ended, after at least one; for datagrams, when a session ends
     #[arg(long)]
     once: bool,
 
-    /// Stop after this time
-    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    /// Stop after this time: `30s`, `1m`, `1.5h`
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     duration: Option<Duration>,
 
-    /// What was received, as one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -71,8 +75,8 @@ const TICK: Duration = Duration::from_millis(20);
 /// How long connections may go on after that with what has arrived.
 const GRACE: Duration = Duration::from_millis(1_500);
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let store = Store::open(&self.output, &self.limits)
             .map_err(|error| Failure::new(format!("cannot write to `{}`: {error}", self.output.display())))?;
         let receiver = Arc::new(Receiver::new(self.limits.clone(), store));
@@ -85,7 +89,7 @@ impl Args {
             let (listener, name) = address.bind().map_err(cannot)?;
             files.push(listener.file());
             bound.push(listener);
-            report(format!("listening on `{name}`"));
+            note(format!("listening on `{name}`"));
         }
         for listener in bound {
             receiver
@@ -105,7 +109,8 @@ impl Args {
         }
         let received = receiver.finish();
         Output::stdout().show(self.json, &received, |out| received.append_text(out))?;
-        report(received.verdict());
-        Ok(Outcome::problems_if(received.refused.is_any()))
+        note(received.verdict());
+        context.problem_if(received.refused.is_any());
+        Ok(())
     }
 }

@@ -1,13 +1,12 @@
-//! `telemetry man`: the manual's pages, made from what `--help` says.
+//! `telemetry man`: manual pages, made from the definition of the command line.
 
 use std::path::PathBuf;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
-use crate::Cli;
-use crate::exit::{Ended, Failure, Outcome};
-use crate::output::{Directory, Output};
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::{Directory, Output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +17,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The page of this command, to standard output [default: that of `telemetry` itself]
+    /// Write the page of this command to standard output [default: `telemetry`]
     #[arg(value_name = "COMMAND", conflicts_with = "directory")]
     command: Option<String>,
 
@@ -27,13 +26,15 @@ pub(crate) struct Args {
     directory: Option<PathBuf>,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
-        let mut root = Cli::command();
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
+        let mut root = (context.definition)();
         root.build();
         let pages: Vec<(String, &Command)> = std::iter::once(("telemetry".to_string(), &root))
             .chain(
-                root.get_subcommands().map(|command| (format!("telemetry-{}", command.get_name()), command)),
+                root.get_subcommands()
+                    .filter(|command| command.get_name() != "help")
+                    .map(|command| (format!("telemetry-{}", command.get_name()), command)),
             )
             .collect();
         if let Some(directory) = &self.directory {
@@ -41,7 +42,7 @@ impl Args {
             for (name, command) in &pages {
                 write(name, command, Output::to(&directory.join(format!("{name}.1")))?)?;
             }
-            return Ok(Outcome::Clean);
+            return Ok(());
         }
         let wanted =
             self.command.as_ref().map_or("telemetry".to_string(), |name| format!("telemetry-{name}"));
@@ -50,7 +51,7 @@ impl Args {
             Failure::new(format!("no command `{name}`; help: `telemetry --help` lists them"))
         })?;
         write(name, command, Output::stdout())?;
-        Ok(Outcome::Clean)
+        Ok(())
     }
 }
 

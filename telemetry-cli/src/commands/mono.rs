@@ -1,23 +1,26 @@
-//! What `telemetry mono-debug` and `telemetry mono-report` share: the log, and what is said at the end.
+//! `telemetry mono-debug` and `telemetry mono-report`: text and tables of a Mono log.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use telemetry_decode::{Damage, Input, LogBytes};
+use telemetry_decode::Input;
+use telemetry_decode::completeness::Damage;
+use telemetry_decode::foreign::LogBytes;
 use telemetry_foreign::{Format, mono};
 use telemetry_format::MAGIC;
 
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::display;
-use crate::opening::{broken_behind, file_of, known_by, peek};
-use crate::output::OutputArgs;
+use crate::input::opening::{broken_behind, file_of, peek};
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::OutputArgs;
+use crate::text::path::display;
+use crate::text::sniff::known_by;
 
 /// Damaged ranges that are listed.
 const LISTED: usize = 20;
 
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
-    /// A log of the Mono log profiler, data version 1 or 17, also gzipped; `-` is standard input
+    /// Mono log, data version 1 or 17, also gzipped; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -29,6 +32,7 @@ impl LogArgs {
     /// Gives the bytes of the log, and says what of it could not be read.
     pub(super) fn run(
         &self,
+        context: &mut Context,
         write: impl FnOnce(&mut LogBytes<'_>, &mut dyn Write) -> io::Result<Vec<Damage>>,
     ) -> Ended {
         let name = display(&self.file);
@@ -37,36 +41,37 @@ impl LogArgs {
         let input = Input::open(&self.file).map_err(Failure::new)?;
         let (first, input) = peek(input).map_err(named)?;
         if let Some(refusal) = self.refusal(&first) {
-            report(refusal);
-            return Ok(Outcome::Problems);
+            context.problem(refusal);
+            return Ok(());
         }
         let (file, broken) = file_of(input).and_then(Format::unpack).map_err(named)?;
-        let mut bytes = LogBytes::of_file(file).map_err(named)?;
+        let mut bytes = LogBytes::from_file(file).map_err(named)?;
         if bytes.is_empty() && broken.is_none() {
-            report(format_args!("{name} is empty, expected a log of the Mono profiler"));
-            return Ok(Outcome::Problems);
+            context.problem(format_args!("{name} is empty, expected a log of the Mono profiler"));
+            return Ok(());
         }
         let mut output = self.output.open(std::slice::from_ref(&self.file))?;
         let damaged = output.write_with(|out| write(&mut bytes, out))?.map_err(named)?;
         output.finish()?;
         for Damage { range, cause, .. } in damaged.iter().take(LISTED) {
-            report(format_args!("{name}: bytes {}..{} are damaged: {cause}", range.start, range.end));
+            context
+                .problem(format_args!("{name}: bytes {}..{} are damaged: {cause}", range.start, range.end));
         }
         if damaged.len() > LISTED {
-            report(format_args!("and {} more damaged ranges", damaged.len() - LISTED));
+            context.problem(format_args!("{} more damaged ranges", damaged.len() - LISTED));
         }
         if let Some(error) = &broken {
-            report(format_args!(
+            context.problem(format_args!(
                 "{name}: bytes {0}..{0} are damaged: {1}",
                 bytes.len(),
                 broken_behind(error)
             ));
         }
-        Ok(Outcome::problems_if(!damaged.is_empty() || broken.is_some()))
+        Ok(())
     }
 
-    /// What is said of an input that is known to be something else, by its first bytes. What nobody knows may be a log
-    /// whose beginning is damaged.
+    /// The message for an input whose first bytes are of another format. Unknown bytes may be a log with a damaged
+    /// start.
     fn refusal(&self, first: &[u8]) -> Option<String> {
         let is_stream = first.starts_with(&MAGIC);
         if !is_stream && Format::recognize(first) == Some(Format::Mono) {
@@ -75,32 +80,32 @@ impl LogArgs {
         let (what, name, file) = (known_by(first)?, display(&self.file), self.file.display());
         let again = match is_stream {
             true => format!(
-                "; of the stream of a Mono log `telemetry convert --to mono -o LOG {file}` makes one again"
+                "; `telemetry convert --to mono -o LOG {file}` converts the stream of a Mono log back"
             ),
             false => String::new(),
         };
         Some(format!(
             "{name} is {what}, expected a log of the Mono profiler; help: `telemetry stats {file}` and `telemetry \
-             print {file}` show what it has{again}"
+             print {file}` show its events{again}"
         ))
     }
 }
 
 /// `telemetry mono-debug`: the text of `mprof-report --debug`.
 pub(super) mod debug {
-    use super::{Ended, LogArgs, mono};
+    use super::{Context, Ended, LogArgs, Run, mono};
 
     const EXAMPLES: &str = "\
-A line is an event, in the order of the log, as `mprof-report --debug` prints it: that of 2010 for data version 1,
-that of Mono 6.8 for data version 17. Two things differ: behind an allocation of version 1 stands where in the buffer
-its event ends, not where in the tool's memory; and classes and methods of version 17 have their names also before
-the log tells them.
+A line is an event, in log order, as `mprof-report --debug` prints it: that of 2010 for data version 1, that
+of Mono 6.8 for data version 17. There are two differences. An allocation of version 1 ends with its event's
+end in the buffer, not in the tool's memory. Classes and methods of version 17 have their names even before
+the log defines them.
 
 Examples:
   telemetry mono-debug prog.mlpd | less
   telemetry mono-debug prog.mlpd | grep '^gc event'";
 
-    /// Print the events of a Mono log, as mprof-report --debug does
+    /// Print the events of a Mono log, like mprof-report --debug
     #[derive(clap::Args)]
     #[command(after_help = EXAMPLES)]
     pub(crate) struct Args {
@@ -108,45 +113,45 @@ Examples:
         log: LogArgs,
     }
 
-    impl Args {
-        pub(crate) fn run(&self) -> Ended {
-            self.log.run(mono::debug)
+    impl Run for Args {
+        fn run(&self, context: &mut Context) -> Ended {
+            self.log.run(context, mono::debug)
         }
     }
 }
 
 /// `telemetry mono-report`: the tables of `mprof-report`.
 pub(super) mod tables {
-    use super::{Ended, LogArgs, mono};
+    use super::{Context, Ended, LogArgs, Run, mono};
 
     const EXAMPLES: &str = "\
-The tables of the collector, allocations, calls, metadata, exceptions, monitors, threads, walks of the heap, samples and
+The tables are collector, allocations, calls, metadata, exceptions, monitors, threads, heap walks, samples and
 counters, as `mprof-report` prints them: that of 2010 for data version 1, that of Mono 6.8 for data version 17.
 
 Examples:
   telemetry mono-report prog.mlpd
   telemetry mono-report --traces --verbose prog.mlpd > report.txt";
 
-    /// Print the tables of a Mono log, as mprof-report does
+    /// Print the tables of a Mono log, like mprof-report
     #[derive(clap::Args)]
     #[command(after_help = EXAMPLES)]
     pub(crate) struct Args {
         #[command(flatten)]
         log: LogArgs,
 
-        /// Show where allocations, calls, exceptions and contentions came from
+        /// Show the call stacks of allocations, calls, exceptions and contentions
         #[arg(long)]
         traces: bool,
 
-        /// Show also methods of less than a millisecond, all classes of a heap, names of images, and all counters
+        /// Also show methods below a millisecond, all classes of a heap, names of images, and all counters
         #[arg(long)]
         verbose: bool,
     }
 
-    impl Args {
-        pub(crate) fn run(&self) -> Ended {
+    impl Run for Args {
+        fn run(&self, context: &mut Context) -> Ended {
             let options = mono::ReportOptions { traces: self.traces, verbose: self.verbose };
-            self.log.run(|bytes, out| mono::report(bytes, options, out))
+            self.log.run(context, |bytes, out| mono::report(bytes, options, out))
         }
     }
 }

@@ -7,49 +7,47 @@ use std::path::Path;
 use clap::ValueEnum;
 use telemetry_decode::{Event, Events, Input, Order};
 
-use crate::color::ColorArgs;
-use crate::events::EventArgs;
-use crate::exit::{Ended, Failure};
-use crate::follow::Follow;
-use crate::input::display;
-use crate::interrupt;
-use crate::live::{self, Seen};
-use crate::pipe::Pipe;
+use crate::input::events::EventArgs;
+use crate::input::follow::Follow;
+use crate::input::live::{self, Seen};
+use crate::input::pipe::Pipe;
+use crate::input::verdict::Verdict;
+use crate::term::color::ColorArgs;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::interrupt;
 use crate::text::json::JsonPrinter;
+use crate::text::path::display;
 use crate::text::print::Printer;
-use crate::verdict::Verdict;
 
 const EXAMPLES: &str = "\
-Columns: nanoseconds since the session's start, thread, kind, event, parameters. With several sessions
-the session's id stands before the thread. `telemetry csv` makes tables.
+The columns are nanoseconds since the session's start, thread, kind, event, and parameters. If the input has
+several sessions, the session's id precedes the thread. `telemetry csv` makes tables.
 
 Examples:
-  telemetry print                                   what the program run here wrote last
-  telemetry print --kind Trace --from 1.5s --to 2s
+  telemetry print                                   the default stream of a program that ran here
+  telemetry print --kind Trace --from 1.5s --until 2s
   telemetry print --thread worker --event PoolInit a.tel b.tel
-  telemetry print --follow gc.tel                   and what will be appended to it
+  telemetry print --follow gc.tel                   also events that are appended later
   telemetry print --json gc.tel | jq 'select(.event == \"ArenaAlloc\") | .params.size'
-  program | telemetry print --follow -              at once, without waiting for the end";
+  program | telemetry print --follow -              each event as it arrives";
 
-/// Print events for people, merged by time
+/// Print events as text or JSON, ordered by time
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Order of events: by time, for which a pipe is first copied to a temporary file, or as they stand
-    /// in the stream
+    /// Order of events: `time`, which copies a pipe to a file first, or `stream`
     #[arg(long, value_enum, default_value_t = OrderArg::Time)]
     order: OrderArg,
 
-    /// Go on as the file grows, is replaced or rotated, until its sessions have ended, in the order of the
-    /// stream
+    /// Follow the file as it grows or rotates, in stream order, until its sessions end
     #[arg(long, short = 'F')]
     follow: bool,
 
-    /// As JSON, one object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 
-    /// As --json, with numbers of 64 bits as strings, for readers that have none
+    /// Like --json, with 64-bit numbers as strings
     #[arg(long)]
     json_strings: bool,
 
@@ -69,23 +67,25 @@ enum OrderArg {
 /// Appends the line of an event.
 type AppendLine = dyn FnMut(&mut Vec<u8>, &Event<'_>);
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         if self.follow {
-            return self.run_on_growing();
+            return self.run_on_growing(context);
         }
         let order = match self.order {
             OrderArg::Time => Order::Time,
             OrderArg::Stream => Order::Stream,
         };
         let mut opened = self.common.open(order)?;
-        let output = self.common.output.open(&opened.inputs.paths())?;
+        let output = opened.output()?;
         let line = self.line(Some(&opened.events));
         opened.write_lines(output, line)?;
-        opened.end()
+        opened.end(context)
     }
+}
 
-    fn run_on_growing(&self) -> Ended {
+impl Args {
+    fn run_on_growing(&self, context: &mut Context) -> Ended {
         let inputs = self.common.input.inputs()?;
         let path = inputs.only().ok_or_else(|| Failure::new("--follow takes one file, not several"))?;
         if let Some(format) = self.common.input.format.of_file(path) {
@@ -101,7 +101,8 @@ impl Args {
             live::write_lines(input, &inputs, filter, output, self.line(None))?;
         // It has grown meanwhile.
         let inputs = self.common.input.inputs()?;
-        Ok(Verdict::new(&completeness, &sessions, &inputs).report(self.common.input.strict))
+        Verdict::new(&completeness, &sessions, &inputs).report(context, self.common.input.strict);
+        Ok(())
     }
 
     /// What appends the line of an event. Of events that are still to come nothing is known.
@@ -110,19 +111,19 @@ impl Args {
             let mut printer = JsonPrinter::new(self.json_strings);
             return Box::new(move |out, event| printer.line(out, event));
         }
-        let is_coloured = self.color.is_on(&self.common.output);
+        let is_colored = self.color.is_on(&self.common.output);
         let mut printer = match events {
-            Some(events) => Printer::new(events, is_coloured),
-            None => Printer::of_any_session(is_coloured),
+            Some(events) => Printer::new(events, is_colored),
+            None => Printer::of_any_session(is_colored),
         };
         Box::new(move |out, event| printer.line(out, event))
     }
 }
 
 /// What waits for more at its end.
-fn open_growing(path: &Path) -> Result<Box<dyn Read>, Failure> {
+fn open_growing(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let failed = |error| Failure::new(format!("cannot read {}: {error}", display(path)));
-    let through = |pipe: std::io::Result<Pipe>| -> Result<Box<dyn Read>, Failure> {
+    let through = |pipe: std::io::Result<Pipe>| -> Result<Box<dyn Read + Send>, Failure> {
         let pipe = pipe.map_err(failed)?;
         interrupt::stops(pipe.stopper());
         Ok(Box::new(pipe))

@@ -3,38 +3,40 @@
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::{Input, Name, RUNTIME_REGISTRY, Reader};
+use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_decode::{Input, Reader, Selector};
 use telemetry_foreign::Format;
 use telemetry_format::MAGIC;
 use telemetry_schema::{LoadCause, LoadError, Registry, load_from};
 
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::{self, display};
-use crate::opening::peek;
-use crate::output::OutputArgs;
+use crate::input::inputs::{self};
+use crate::input::opening::peek;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::OutputArgs;
+use crate::text::path::display;
 
 const EXAMPLES: &str = "\
-The module needs Python 3.9 or later and nothing else; docs/python.md tells of its use.
+The module needs only Python 3.9 or later; docs/python.md describes its use.
 
 Examples:
-  telemetry py -o gc_events.py                  of the events.toml of this directory
-  telemetry py gcbench.tel -o gc_events.py      of the relation that a stream carries
+  telemetry py -o gc_events.py                  for the events.toml of this directory
+  telemetry py gcbench.tel -o gc_events.py      for the registry in a stream
   python -m gc_events gcbench.tel               print the events of a stream
   telemetry py --check -o gc_events.py          for CI: exit with 1 if the file is out of date";
 
-/// Make a Python module for a relation: its descriptions, classes of its events, and a reader
+/// Generate a Python module for a registry: descriptions, event classes, and a reader
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A relation, or a stream that carries one; `-` is standard input
+    /// Registry file or stream; `-` is standard input
     #[arg(value_name = "FILE", default_value = "events.toml")]
     input: PathBuf,
 
-    /// Of a stream with several registries, the one of this name or fingerprint
+    /// Only this registry of a stream: name or fingerprint
     #[arg(long, value_name = "NAME")]
     registry_name: Option<String>,
 
-    /// Write nothing, and exit with 1 if the file of -o is not what would be written
+    /// Write nothing, and exit with 1 if the file of -o is out of date
     #[arg(long, requires = "output")]
     check: bool,
 
@@ -42,21 +44,22 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let registry = self.registry()?;
-        let module = codegen_python::module(&registry);
+        let module = telemetry_codegen_python::module(&registry);
         match self.output.path().filter(|_| self.check) {
-            Some(path) => self.compare(path, &module),
+            Some(path) => self.compare(path, &module, context),
             None => {
                 let mut output = self.output.open(std::slice::from_ref(&self.input))?;
                 output.buffer().extend_from_slice(module.as_bytes());
-                output.finish()?;
-                Ok(Outcome::Clean)
+                output.finish()
             }
         }
     }
+}
 
+impl Args {
     fn registry(&self) -> Result<Registry, Failure> {
         let input = Input::open(&self.input).map_err(Failure::new)?;
         let (first, input) = peek(input).map_err(|error| cannot_read(&self.input, &error))?;
@@ -71,7 +74,7 @@ impl Args {
             Ok(relation) => relation.registry,
             Err(error) => return Err(self.no_relation(&error, Format::recognize(&first))),
         };
-        let asked = self.registry_name.as_deref().map(Name::from);
+        let asked = self.registry_name.as_deref().map(Selector::from);
         match asked.filter(|name| !name.is(registry.fingerprint(), &registry.name)) {
             Some(name) => Err(Failure::new(format!(
                 "{} is registry {}, expected `{name}`",
@@ -82,14 +85,14 @@ impl Args {
         }
     }
 
-    /// The registry of a stream; the runtime's own only if it is asked for.
+    /// The registry of a stream. The runtime's registry must be named.
     fn of_stream(&self, input: Input) -> Result<Registry, Failure> {
-        let index = Reader::of_inputs(vec![input]).and_then(Reader::index).map_err(input::cannot_read)?;
+        let index = Reader::from_inputs(vec![input]).and_then(Reader::index).map_err(inputs::cannot_read)?;
         if let ([], [damage, ..]) = (&index.registries[..], &index.completeness.damage[..]) {
             let (name, why) = (display(&self.input), &damage.cause);
-            return Err(Failure::new(format!("{name} has no registry that can be read: {why}")));
+            return Err(Failure::new(format!("{name} has no readable registry: {why}")));
         }
-        let asked = self.registry_name.as_deref().map(Name::from);
+        let asked = self.registry_name.as_deref().map(Selector::from);
         let is_meant = |registry: &Registry, fingerprint| match &asked {
             Some(name) => name.is(fingerprint, &registry.name),
             None => registry.name != RUNTIME_REGISTRY,
@@ -115,7 +118,7 @@ impl Args {
         let name = display(&self.input);
         match (&error.cause, log) {
             (LoadCause::NotUtf8 { .. }, Some(format)) => Failure::new(format!(
-                "{name} is a log of format {}, expected a relation, or a stream; help: make one of it with \
+                "{name} is a log of format {}, expected a registry file or a stream; help: convert it with \
                  `telemetry convert --to telemetry`",
                 format.name()
             )),
@@ -123,22 +126,22 @@ impl Args {
         }
     }
 
-    fn compare(&self, path: &Path, module: &str) -> Ended {
+    fn compare(&self, path: &Path, module: &str, context: &mut Context) -> Ended {
         let found = match std::fs::read(path) {
             Ok(found) => found,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                report(format!("{} does not exist; {}", display(path), self.help(path)));
-                return Ok(Outcome::Problems);
+                context.problem(format!("{} does not exist; {}", display(path), self.help(path)));
+                return Ok(());
             }
             Err(error) => return Err(cannot_read(path, &error)),
         };
         if found == module.as_bytes() {
-            return Ok(Outcome::Clean);
+            return Ok(());
         }
         let same = found.iter().zip(module.as_bytes()).take_while(|(a, b)| a == b).count();
         let line = found[..same].iter().filter(|byte| **byte == b'\n').count() + 1;
-        report(format!("{} is out of date from line {line} on; {}", display(path), self.help(path)));
-        Ok(Outcome::Problems)
+        context.problem(format!("{} is out of date from line {line} on; {}", display(path), self.help(path)));
+        Ok(())
     }
 
     fn help(&self, path: &Path) -> String {

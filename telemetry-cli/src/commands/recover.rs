@@ -4,25 +4,27 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde::Serialize;
-use telemetry_decode::{Event, Recovered, Refusal, Session, ThreadInFlight};
+use telemetry_decode::recover::{Recovered, RecoveredLane, Refusal, ThreadInFlight};
+use telemetry_decode::{Event, Session};
+use telemetry_format::LaneCounters;
 
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::{Inputs, RegistryArgs, cannot_read};
-use crate::output::{Output, OutputArgs};
-use crate::progress::Step;
+use crate::input::inputs::{Inputs, RegistryArgs, cannot_read};
+use crate::input::verdict::Lost;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::message::{note, warning};
+use crate::term::output::{Output, OutputArgs};
+use crate::term::progress::Step;
 use crate::text::print::{append_event, thread_name};
 use crate::text::{count, escaped_text, grouped, signed_grouped};
-use crate::verdict::Lost;
 
 const EXAMPLES: &str = "\
-An image is a ring file (TELEMETRY_RING), a core dump, or any other file with the program's memory in it: blocks
-are found by their magic number. The streams that the program wrote may be given with it; each event is
-recovered once. What the program was writing when it ended is shown, and with -o everything is written as a
-stream.
+An image is a ring file (TELEMETRY_RING), a core dump, or another file with the program's memory. Blocks are
+found by their magic number. Streams of the same run may be given as well; each event is recovered once. The
+command shows what each thread was writing when the program ended. -o writes the events as a stream.
 
 Examples:
-  telemetry recover app.ring                        what each thread did last
-  telemetry recover app.ring app.tel -o whole.tel   all that is left of a run
+  telemetry recover app.ring                        the last events of each thread
+  telemetry recover app.ring app.tel -o whole.tel   all remaining events of a run
   telemetry recover core.4711 -o run.tel --registry events.toml
   telemetry recover --json core.4711 | jq '.sessions[].threads[].last'";
 
@@ -37,11 +39,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     registries: RegistryArgs,
 
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
-    /// Exit with 1 if any block that was found had to be left out
+    /// Exit with 1 also if any block was left out
     #[arg(long)]
     strict: bool,
 
@@ -49,14 +51,14 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let inputs = Inputs::new(self.images.clone(), self.registries.load()?);
         let reader = inputs.reader()?;
         let is_named = self.output.is_named();
         let mut stream = if is_named { Some(self.output.open_stream(&inputs.paths())?) } else { None };
         let mut to = ToOutput { output: stream.as_mut(), failure: None };
-        let step = Step::new("looking for blocks");
+        let step = Step::new("searching for blocks");
         let recovered = reader.recover(&mut to);
         drop(step);
         if let Some(failure) = to.failure {
@@ -73,13 +75,8 @@ impl Args {
             Some(stream) if recovered.has_anything() => stream.finish().map(|()| true)?,
             _ => false,
         };
-        shown.report(!is_written);
-        let is_short =
-            |why: &Refusal| self.strict || matches!(why, Refusal::NoRegistry(_) | Refusal::TooMany);
-        let is_broken = !recovered.has_anything()
-            || !recovered.unreadable.is_empty()
-            || recovered.refused.keys().any(is_short);
-        Ok(Outcome::problems_if(is_broken))
+        shown.report(context, self.strict, !is_written);
+        Ok(())
     }
 }
 
@@ -120,7 +117,7 @@ struct Shown<'a> {
     sessions: Vec<SessionShown<'a>>,
     refused: Vec<RefusedShown>,
     unreadable: Vec<UnreadableShown>,
-    /// What is said of registries that were not found.
+    /// Messages about missing registries.
     #[serde(skip)]
     without_registry: Vec<String>,
     #[serde(skip)]
@@ -135,6 +132,36 @@ struct SessionShown<'a> {
     program: Option<&'a str>,
     ended: bool,
     threads: Vec<ThreadShown>,
+    /// The event counts of each lane that has an account in the image.
+    lanes: Vec<LaneShown>,
+    /// The sums of lanes whose threads had ended and whose accounts were freed.
+    gone: GoneShown,
+}
+
+/// `recorded` is the sum of `recovered`, `evicted`, `written`, `lost` and `missing`.
+#[derive(Serialize)]
+struct LaneShown {
+    thread: u32,
+    registry: String,
+    kind: String,
+    recorded: u64,
+    recovered: u64,
+    evicted: u64,
+    written: u64,
+    lost: u64,
+    missing: u64,
+    lost_pool: u64,
+    lost_reentrant: u64,
+}
+
+#[derive(Serialize, Default)]
+struct GoneShown {
+    recorded: u64,
+    evicted: u64,
+    written: u64,
+    lost: u64,
+    lost_pool: u64,
+    lost_reentrant: u64,
 }
 
 #[derive(Serialize)]
@@ -174,6 +201,9 @@ struct RefusedShown {
     /// Where the first of them is.
     input: String,
     at: u64,
+    /// The blocks would be in the stream if more were known or allowed.
+    #[serde(skip)]
+    is_short: bool,
 }
 
 #[derive(Serialize)]
@@ -187,7 +217,8 @@ impl<'a> Shown<'a> {
     fn new(recovered: &'a Recovered, inputs: &Inputs) -> Self {
         let refused = recovered.refused.iter().map(|(why, refused)| {
             let (input, at) = inputs.place(refused.first_at);
-            RefusedShown { why: why.to_string(), blocks: refused.blocks, input, at }
+            let is_short = matches!(why, Refusal::NoRegistry(_) | Refusal::TooMany);
+            RefusedShown { why: why.to_string(), blocks: refused.blocks, input, at, is_short }
         });
         let without_registry = recovered.refused.iter().filter_map(|(why, refused)| match why {
             Refusal::NoRegistry(fingerprint) => {
@@ -227,21 +258,21 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The verdict.
-    fn report(&self, is_dry: bool) {
-        for RefusedShown { why, blocks, input, at } in &self.refused {
-            report(format!(
-                "left out: {}: {why}; the first in {input} at byte {at}",
-                count(*blocks, "block")
-            ));
+    /// Reports the verdict.
+    fn report(&self, context: &mut Context, strict: bool, is_dry: bool) {
+        for RefusedShown { why, blocks, input, at, is_short } in &self.refused {
+            let blocks = count(*blocks, "block");
+            let message = format!("left out: {blocks}: {why}; the first in {input} at byte {at}");
+            if *is_short || strict { context.problem(message) } else { warning(message) }
         }
-        self.without_registry.iter().for_each(report);
+        self.without_registry.iter().for_each(|why| context.problem(why));
+        self.report_accounts();
         for UnreadableShown { input, at, why } in &self.unreadable {
-            report(format!("{input}: byte {at}: {why}"));
+            context.problem(format!("{input}: byte {at}: {why}"));
         }
         if !self.has_anything {
             let bytes = count(self.scanned, "byte");
-            return report(format!("{}: nothing to recover in {bytes}", self.inputs));
+            return context.problem(format!("{}: nothing to recover in {bytes}", self.inputs));
         }
         let found = self.whole_blocks + self.live_blocks;
         let mut text = format!(
@@ -254,13 +285,41 @@ impl<'a> Shown<'a> {
         if self.lost.events() > 0 {
             text += &format!(", {} lost in the program", grouped(self.lost.events()));
         }
-        if self.lost.cut > 0 {
-            text += &format!(", {} cut to their longest length", count(self.lost.cut, "value"));
+        if self.lost.truncated > 0 {
+            text += &format!(", {} truncated to the maximum length", count(self.lost.truncated, "value"));
         }
         if is_dry {
-            text += "; nothing is written without -o FILE";
+            text += "; use -o FILE to write them";
         }
-        report(text);
+        note(text);
+    }
+}
+
+impl Shown<'_> {
+    /// Warns if recorded events are not among the recovered ones, with the reasons.
+    fn report_accounts(&self) {
+        let lanes = || self.sessions.iter().flat_map(|session| &session.lanes);
+        let gone = || self.sessions.iter().map(|session| &session.gone);
+        let sum = |of_lane: fn(&LaneShown) -> u64, of_gone: fn(&GoneShown) -> u64| {
+            lanes().map(of_lane).sum::<u64>() + gone().map(of_gone).sum::<u64>()
+        };
+        let recorded = sum(|lane| lane.recorded, |gone| gone.recorded);
+        let recovered = sum(|lane| lane.recovered, |_| 0);
+        if recorded == recovered {
+            return;
+        }
+        let mut parts = vec![format!("{} recovered", grouped(recovered))];
+        for (number, what) in [
+            (sum(|lane| lane.evicted, |gone| gone.evicted), "evicted by the flight recorder"),
+            (sum(|lane| lane.written, |gone| gone.written), "written to a sink"),
+            (sum(|lane| lane.lost, |gone| gone.lost), "lost because a sink failed"),
+            (sum(|lane| lane.missing, |_| 0), "missing from the image"),
+        ] {
+            if number > 0 {
+                parts.push(format!("{} {what}", grouped(number)));
+            }
+        }
+        warning(format!("of {} recorded: {}", count(recorded, "event"), parts.join(", ")));
     }
 }
 
@@ -272,6 +331,13 @@ impl<'a> SessionShown<'a> {
             program: session.facts.text("program"),
             ended: session.ended,
             threads: threads.map(|thread| ThreadShown::new(recovered, session, thread)).collect(),
+            lanes: recovered
+                .lanes
+                .iter()
+                .filter(|lane| lane.session == index)
+                .map(|lane| LaneShown::new(recovered, lane))
+                .collect(),
+            gone: recovered.gone.get(index).map(GoneShown::new).unwrap_or_default(),
         }
     }
 
@@ -285,20 +351,47 @@ impl<'a> SessionShown<'a> {
     }
 }
 
+impl LaneShown {
+    fn new(recovered: &Recovered, lane: &RecoveredLane) -> Self {
+        let (registry, kind) = names(recovered, lane.registry, lane.kind);
+        let RecoveredLane { thread, recorded, evicted, written, lost, missing, .. } = *lane;
+        LaneShown {
+            thread,
+            registry,
+            kind,
+            recorded,
+            recovered: lane.recovered,
+            evicted,
+            written,
+            lost,
+            missing,
+            lost_pool: lane.not_recorded.pool,
+            lost_reentrant: lane.not_recorded.reentrant,
+        }
+    }
+}
+
+impl GoneShown {
+    fn new(gone: &LaneCounters) -> Self {
+        let LaneCounters { recorded, written, evicted, pool, reentrant, sink, .. } = *gone;
+        GoneShown { recorded, evicted, written, lost: sink, lost_pool: pool, lost_reentrant: reentrant }
+    }
+}
+
+/// The names of a registry and of a kind, or their numbers where the registry is not known.
+fn names(recovered: &Recovered, fingerprint: u64, kind: u8) -> (String, String) {
+    let registry = recovered.registry(fingerprint);
+    let name = registry
+        .and_then(|registry| registry.kinds.iter().find(|known| known.bit == kind))
+        .map_or_else(|| kind.to_string(), |known| known.name.clone());
+    (registry.map_or_else(|| format!("{fingerprint:016x}"), |known| known.name.clone()), name)
+}
+
 impl ThreadShown {
     fn new(recovered: &Recovered, session: &Session, thread: &ThreadInFlight) -> Self {
         let open = thread.open.iter().map(|block| {
-            let registry = recovered.registry(block.registry);
-            let kind = registry
-                .and_then(|registry| registry.kinds.iter().find(|kind| kind.bit == block.kind))
-                .map_or_else(|| block.kind.to_string(), |kind| kind.name.clone());
-            OpenShown {
-                registry: registry
-                    .map_or_else(|| format!("{:016x}", block.registry), |known| known.name.clone()),
-                kind,
-                events: block.events,
-                bytes: block.bytes,
-            }
+            let (registry, kind) = names(recovered, block.registry, block.kind);
+            OpenShown { registry, kind, events: block.events, bytes: block.bytes }
         });
         ThreadShown {
             thread: thread.thread,
@@ -335,7 +428,7 @@ impl LastShown {
         LastShown {
             time_ns: event.time_ns,
             before_end_ns,
-            registry: event.registry.name.clone(),
+            registry: event.registry().name.clone(),
             kind: event.kind().name.clone(),
             event: event.name().to_string(),
             text: String::from_utf8_lossy(&text).into_owned(),

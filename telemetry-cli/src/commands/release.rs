@@ -6,36 +6,36 @@ use std::path::{Path, PathBuf};
 use telemetry_schema::version::{Lock, without_allows};
 use telemetry_schema::{LoadCause, lock_path};
 
-use crate::change::{ChangeReport, lines};
-use crate::exit::{Ended, Failure, Outcome};
 use crate::git::GitFile;
-use crate::output::Output;
-use crate::relation::{RelationArgs, summary};
-use crate::released::{Released, incomparable, without_word};
+use crate::relation::args::{RelationArgs, summary};
+use crate::relation::change::{ChangeReport, lines};
+use crate::relation::released::{Released, incomparable, without_word};
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::Output;
 use crate::text::count;
 
 const EXAMPLES: &str = "\
-Writes `events.lock` beside `events.toml`; commit both. The lock remembers the form of every event and the
-codes of all that ever were, so that the compiler and `telemetry check` see what changes. It is written only
-if the version is right for what changed since the last release; what `[[allow]]` excused is then part of
-the release, and the `[[allow]]`s are taken out. A lock that cannot be understood is never overwritten.
+The command writes `events.lock` beside `events.toml`; commit both. The lock has the layout of each event and
+the code of each past event, so that the compiler and `telemetry check` detect changes. It is written only if
+the version fits the changes since the last release. The release then includes the changes that `[[allow]]`
+permits, and removes each `[[allow]]`. A lock that cannot be read is never overwritten.
 
-Exit codes: 0 released, or nothing has changed; 1 a mistake in the relation, or a number that should have
-risen; 2 a file that cannot be read or written, a lock that is damaged, newer, or another registry's.
+Exit codes: 0 released, or no change; 1 an error in the registry, or a version that is too low; 2 a file that
+cannot be read or written, or a lock that is damaged, newer, or of another registry.
 
 Examples:
   telemetry release                     the events.toml of this directory
-  telemetry release --dry-run           what would be released";
+  telemetry release --dry-run           show the release without writing it";
 
-/// Release a relation: write the lock that changes are held against
+/// Release a registry: write the lock that later changes are checked against
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Relations
+    /// Registry files
     #[arg(value_name = "FILE", default_value = "events.toml")]
     files: Vec<PathBuf>,
 
-    /// Write nothing
+    /// Check and report without writing
     #[arg(long)]
     dry_run: bool,
 
@@ -43,9 +43,9 @@ pub(crate) struct Args {
     relation: RelationArgs,
 }
 
-/// Why a relation is not released.
+/// Why a registry is not released.
 enum Refusal {
-    /// It has mistakes, or its version is too low: what is said of that.
+    /// It has errors, or its version is too low; with the message.
     Problems(String),
     Failed(Failure),
 }
@@ -56,15 +56,15 @@ impl From<Failure> for Refusal {
     }
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
-        let (mut problems, mut failed) = (0, 0);
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
+        let mut failed = 0;
         for path in &self.files {
             let mut output = Output::stdout();
             match self.release(path) {
                 Ok(said) => output.buffer().extend_from_slice(said.as_bytes()),
                 Err(Refusal::Problems(text)) => {
-                    problems += 1;
+                    context.problem_if(true);
                     say(&text);
                 }
                 Err(Refusal::Failed(Failure::Message(message))) => {
@@ -78,10 +78,12 @@ impl Args {
         if failed > 0 {
             return Err(Failure::new(format!("{} could not be released", count(failed, "file"))));
         }
-        Ok(Outcome::problems_if(problems > 0))
+        Ok(())
     }
+}
 
-    /// Releases a relation: what is to be said of it.
+impl Args {
+    /// Releases a registry, and returns the message.
     fn release(&self, path: &Path) -> Result<String, Refusal> {
         let relation = self.relation.load(path).map_err(|error| match error.cause {
             LoadCause::Io(_) => Refusal::Failed(Failure::new(without_word(&error))),
@@ -140,21 +142,21 @@ impl Args {
     }
 }
 
-/// A lock that git has and that is gone is not made anew: what it remembers would be lost.
+/// Refuses to replace a lock that is missing but in git: its history would be lost.
 fn not_deleted(place: &Path) -> Result<(), Failure> {
     let in_git = GitFile::find(place).and_then(|file| file.at("HEAD"));
     match in_git {
-        // No git, no repository, no revision: nobody has it.
+        // Without git, a repository or a revision, there is no other copy.
         Err(_) => Ok(()),
         Ok(_) => Err(Failure::new(format!(
-            "`{}` is missing, but git has it; help: git restore {}, or commit that it is gone",
+            "`{}` is missing, but git has it; help: git restore {}, or commit its removal",
             place.display(),
             place.display()
         ))),
     }
 }
 
-/// As rustc does: without the program's name before it.
+/// Prints errors in the style of rustc.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}\n", text.trim_end());
 }

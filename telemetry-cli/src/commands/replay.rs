@@ -8,8 +8,6 @@ mod resident;
 mod survey;
 mod worker;
 
-use std::io;
-
 use telemetry_decode::replay::Pace;
 
 use self::allocator::Allocator;
@@ -17,67 +15,67 @@ use self::memory::Touch;
 use self::report::Report;
 use self::survey::Survey;
 use self::worker::Bench;
-use crate::exit::{Ended, Failure};
-use crate::input::InputArgs;
-use crate::output::OutputArgs;
-use crate::selection::FilterArgs;
+use crate::input::inputs::InputArgs;
+use crate::input::selection::FilterArgs;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::output::OutputArgs;
 use crate::text::grouped;
 
 const EXAMPLES: &str = "\
-Events are replayed that their relation marks with `replay`; docs/replay.md tells how. Threads are replayed as
-one, in the order of time. Each run is a process of its own, so that the memory it takes is the allocator's.
-What is measured is the time in the allocator and in touching memory, not that of reading the stream.
+The command replays the events that the registry marks with `replay`; docs/replay.md describes the marks.
+Events of all threads are replayed in time order on one thread. Each run is a separate process, so its memory
+is that of the allocator. The time is that of allocating and touching memory, without reading the stream.
 
-`system` is what the process has by that name, so that another may be put in its place:
+`system` is the allocator of the process, which another library can replace:
   LD_PRELOAD=libjemalloc.so.2 telemetry replay alloc.tel
 
 Examples:
-  telemetry replay alloc.tel                       time, memory and fragmentation of the system's allocator
-  telemetry replay --compare alloc.tel             the same of all allocators
+  telemetry replay alloc.tel                       time, memory and fragmentation of the system allocator
+  telemetry replay --compare alloc.tel             the same for each allocator
   telemetry replay --repeat 9 --touch none alloc.tel
-  telemetry replay --speed 1 alloc.tel             at the program's own pace
-  telemetry replay --dry-run alloc.tel             check the recording, allocate nothing";
+  telemetry replay --speed 1 alloc.tel             at the speed of the program
+  telemetry replay --dry-run alloc.tel             check the recording without allocating";
 
-/// Drive an allocator with the allocations of a recording
+/// Replay recorded allocations with a real allocator
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// The allocator (repeatable)
+    /// Replay with this allocator (repeatable)
     #[arg(long, value_name = "NAME", default_value = "system")]
     allocator: Vec<Allocator>,
 
-    /// Every allocator
+    /// Replay with every allocator
     #[arg(long, conflicts_with = "allocator")]
     compare: bool,
 
-    /// Runs with each allocator, of which the median is shown
+    /// Run each allocator this many times, and show the median
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
 
-    /// Keep the intervals of the recording, divided by this; by default there are none
+    /// Keep the recorded intervals, divided by this factor; without it, run at full speed
     #[arg(long, value_name = "FACTOR", value_parser = speed)]
     speed: Option<f64>,
 
-    /// Which of the allocated memory is written to
+    /// Write to none of the allocated memory, to a byte of each page, or to all of it
     #[arg(long, value_name = "WHAT", default_value = "pages")]
     touch: Touch,
 
-    /// Check the recording only
+    /// Check the recording without replaying it
     #[arg(long)]
     dry_run: bool,
 
-    /// Take it for the end of a recording: giving up memory that was allocated before it is in order
+    /// Allow frees of memory allocated before the recording
     #[arg(long)]
     partial: bool,
 
-    /// Replay although more memory is live than the system has
+    /// Replay even if the recording needs more memory than is available
     #[arg(long)]
     force: bool,
 
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -91,8 +89,8 @@ pub(crate) struct Args {
     run: worker::RunArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         if let Some(allocator) = self.run.worker {
             let inputs = self.run.inputs(&self.input)?;
             let reader = inputs.reader()?.filter(self.filter.filter());
@@ -117,9 +115,12 @@ impl Args {
         };
         let report = Report::new(&survey, &runs, self.partial);
         output.show(self.json, &report, |out| report.append_text(out))?;
-        Ok(report.tell(self.input.strict))
+        report.tell(context, self.input.strict);
+        Ok(())
     }
+}
 
+impl Args {
     fn pace(&self) -> Pace {
         self.speed.map_or(Pace::Fast, Pace::Recorded)
     }
@@ -142,9 +143,4 @@ impl Args {
 fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse().ok().filter(|speed: &f64| *speed > 0.0 && speed.is_finite());
     speed.ok_or_else(|| "expected a number above 0, such as 1 or 0.5".to_string())
-}
-
-/// A failure of something that the system does for us.
-fn cannot(what: &str, error: &io::Error) -> Failure {
-    Failure::new(format!("cannot {what}: {error}"))
 }

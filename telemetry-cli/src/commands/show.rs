@@ -3,24 +3,22 @@
 use telemetry_decode::Order;
 use telemetry_foreign::ghc::Show;
 
-use crate::events::{EventArgs, Opened};
-use crate::exit::{Ended, Outcome, report};
-use crate::input::cannot_read;
-use crate::progress::Progress;
+use crate::input::events::{EventArgs, Opened};
+use crate::term::ended::{Context, Ended, Run};
 use crate::text::count;
 use crate::text::print::programs_registries;
 
 const EXAMPLES: &str = "\
-Prints, byte for byte, what `ghc-events show` 0.21 prints of a whole log: the types of events that the log declares,
-then its events by time. (Older ones leave out blocks.) Of a damaged log it prints what can be read, where ghc-events stops or says nothing.
-A stream that was made of an eventlog is shown as the log is.
+The output equals that of `ghc-events show` 0.21 byte for byte: the event types that the log declares, then
+its events by time. For a damaged log, the command prints what it can read, where ghc-events stops.
+A stream that was made from an eventlog prints like the eventlog.
 
 Examples:
   telemetry show program.eventlog
-  telemetry show --kind Gc --from 1s --to 2s program.eventlog
+  telemetry show --kind Gc --from 1s --until 2s program.eventlog
   telemetry convert --to telemetry -o program.tel program.eventlog && telemetry show program.tel";
 
-/// Write GHC's events as text, by time, as ghc-events show does
+/// Write GHC's events as text, ordered by time, like ghc-events show
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -28,54 +26,41 @@ pub(crate) struct Args {
     common: EventArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
-        let mut opened = self.common.open(Order::Time)?;
-        let mut output = self.common.output.open(&opened.inputs.paths())?;
-        let progress = Progress::new(&opened.inputs, &output);
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
+        let mut opened = self.common.open_as_recorded(Order::Time)?;
+        let mut output = opened.output()?;
         let (mut show, mut others) = (Show::default(), 0);
-        loop {
-            match opened.events.next() {
-                Ok(Some(event)) => others += u64::from(!show.event(output.buffer(), &event)),
-                Ok(None) => break,
-                Err(error) => {
-                    output.flush()?;
-                    return Err(cannot_read(error));
-                }
-            }
-            if output.relieve()? {
-                progress.at(opened.events.bytes_done());
-            }
-        }
-        drop(progress);
+        opened.append_lines(&mut output, |out, event| others += u64::from(!show.event(out, event)))?;
         // Of a log that is another system's, not even the heads are printed.
-        let is_other = others > 0 && !opened.registries().iter().any(|known| known.name == Show::REGISTRY);
+        let is_other =
+            others > 0 && !opened.registries().iter().any(|known| known.registry.name == Show::REGISTRY);
         if !is_other {
             show.end(output.buffer());
             output.finish()?;
         }
         if others > 0 {
             let others = count(others, "event");
-            report(match is_other {
+            context.problem(match is_other {
                 true => format!(
-                    "{} has {others} of {}, expected a GHC eventlog, or a stream of one; help: `telemetry stats` and \
-                     `telemetry print` show what it has",
+                    "{} has {others} of {}, expected a GHC eventlog or a stream of one; help: `telemetry stats` and \
+                     `telemetry print` show its events",
                     opened.inputs.names(),
                     registries(&opened),
                 ),
                 false => format!(
-                    "{others} not of GHC's runtime system and not shown; help: `telemetry print` shows all"
+                    "skipped {others} that are not of GHC's runtime; help: `telemetry print` shows all"
                 ),
             });
         }
-        Ok(opened.end()?.and(Outcome::problems_if(others > 0)))
+        opened.end(context)
     }
 }
 
 /// The relations of a stream that has nothing of GHC's, by name.
 fn registries(opened: &Opened) -> String {
     let mut names: Vec<_> =
-        programs_registries(opened.registries()).map(|known| known.name.as_str()).collect();
+        programs_registries(opened.registries()).map(|known| known.registry.name.as_str()).collect();
     names.dedup();
     if names.is_empty() { "the runtime's own".to_string() } else { names.join(", ") }
 }

@@ -1,33 +1,29 @@
 //! `telemetry spans`: begins and ends put together, and how long it took from one to the other.
 
-mod gaps;
-pub(super) mod paired;
-mod pairing;
-pub(super) mod shown;
-mod tally;
-
 use telemetry_decode::Order;
 
-use self::paired::Paired;
-use self::shown::{CSV_HEAD, Names, Spans};
-use crate::events::{EventArgs, Opened};
-use crate::exit::{Ended, Outcome, report};
-use crate::progress::Progress;
+use crate::input::events::{EventArgs, Opened};
+use crate::spans::paired::Paired;
+use crate::spans::shown::{CSV_HEAD, Names, Spans};
+use crate::term::ended::{Context, Ended, Run};
+use crate::term::message::warning;
+use crate::term::progress::Progress;
 
 const EXAMPLES: &str = "\
-Spans are pairs of events that the relation declares: [[span]] with begin, end, and a key that tells running
-ones apart; without a key they nest per thread. Pairs of a [[message]], of which the program itself may hear,
-are marked with its name. Self time is that in which no span that the thread began
-later was open. A span is uncertain if events that might have been its begin or end were lost, are
-missing or were withheld in between. What the filter leaves out pairs with nothing.
+A registry declares spans as [[span]] with a begin, an end, and a key that distinguishes open spans. Spans
+without a key nest per thread. Pairs of a [[message]] are marked with its name. Self time excludes spans
+that the thread began later. A span is uncertain if its begin or end may be among lost, missing or excluded
+events. Events that the filter removes are not paired.
+With --net, durations and self times exclude the cost of emissions: of each event in the input that the
+span's thread emitted within the span, its begin included.
 
 Examples:
   telemetry spans gc.tel
-  telemetry spans --span Trace --top 3 gc.tel
+  telemetry spans --span Trace --limit 3 gc.tel
   telemetry spans --csv gc.tel -o spans.csv        every span
   telemetry spans --json gc.tel | jq '.spans[] | [.span, .duration_ns.p99]'";
 
-/// Pair events that begin and end something: how long, percentiles, the longest, unmatched ones
+/// Pair begins and ends of spans, with durations and unmatched events
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -35,19 +31,23 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPAN")]
     span: Vec<String>,
 
-    /// How many of the longest spans to list, and of the unmatched
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    top: usize,
+    /// List at most this many of the longest spans, and of the unmatched events
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    limit: usize,
 
-    /// Most spans that may be open at once, each some 130 bytes; beyond it the oldest are given up
+    /// Keep at most this many open pairs, about 130 bytes each; beyond it, drop the oldest
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_open: u32,
 
-    /// As one JSON object
+    /// Subtract the cost of emitting events, as the session measured it
+    #[arg(long)]
+    net: bool,
+
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
-    /// Every span as a line of comma-separated values, in the order of their ends
+    /// Write every span as a line of CSV, ordered by end
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 
@@ -55,19 +55,19 @@ pub(crate) struct Args {
     common: EventArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
         let unknown = self.unknown_names(&opened);
-        let mut output = self.common.output.open(&opened.inputs.paths())?;
+        let mut output = opened.output()?;
         let progress = match self.csv {
-            true => Progress::new(&opened.inputs, &output),
-            false => Progress::of(&opened.inputs),
+            true => Progress::beside(&output, opened.inputs.len()),
+            false => Progress::of_bytes(opened.inputs.len()),
         };
         if self.csv {
             output.buffer().extend_from_slice(CSV_HEAD.as_bytes());
         }
-        let mut paired = Paired::new(self.max_open, &self.span, self.top);
+        let mut paired = Paired::new(self.max_open, &self.span, self.limit, self.net);
         paired.read(
             &mut opened,
             progress,
@@ -84,7 +84,7 @@ impl Args {
 
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);
-        let spans = Spans::new(&tally, &names, &opened.inputs, &verdict);
+        let spans = Spans::new(&tally, &names, &opened.inputs, &verdict, self.net);
         // CSV went out as it was read.
         let append_text = |out: &mut Vec<u8>| {
             if !self.csv {
@@ -92,19 +92,30 @@ impl Args {
             }
         };
         output.show(self.json, &spans, append_text)?;
-        spans.report();
-        let outcome = opened.end_with(&verdict)?;
-        unknown.iter().for_each(|name| report(format!("no span `{name}` in the input")));
-        let is_short = self.common.input.strict && tally.has_unmatched();
-        Ok(if is_short || !unknown.is_empty() { Outcome::Problems } else { outcome })
+        spans.report(
+            |message| if self.common.input.strict { context.problem(message) } else { warning(message) },
+        );
+        for session in pairing.emissions.unknown() {
+            warning(format!(
+                "session {session:016x} does not tell the cost of an emission (emission_ps): nothing is subtracted"
+            ));
+        }
+        unknown.iter().for_each(|name| context.problem(format!("no span `{name}` in the input")));
+        opened.end_with(&verdict, context)
     }
+}
 
+impl Args {
     /// Names that no span has.
     fn unknown_names(&self, opened: &Opened) -> Vec<&String> {
         let declared = |name: &str| {
             opened.registries().iter().any(|known| {
-                known.spans.iter().any(|span| span.name == name)
-                    || known.messages.iter().any(|message| message.end.is_some() && message.name == name)
+                known.registry.spans.iter().any(|span| span.name == name)
+                    || known
+                        .registry
+                        .messages
+                        .iter()
+                        .any(|message| message.end.is_some() && message.name == name)
             })
         };
         self.span.iter().filter(|name| !declared(name)).collect()

@@ -1,35 +1,39 @@
 //! `telemetry sql`: the database of MPS's `mpseventsql`, and more.
 
+#![cfg(feature = "sql")]
+
 use std::path::{Path, PathBuf};
 
 use telemetry_decode::Order;
 
-use crate::cnv_input::registries_of_text;
-use crate::exit::{Ended, Failure, Outcome, report};
-use crate::input::{Inputs, RegistryArgs, cannot_read, display};
-use crate::opening::FormatArgs;
-use crate::progress::Progress;
+use crate::input::cnv_input::{registries_of_text, report_guesses};
+use crate::input::inputs::{Inputs, RegistryArgs, cannot_read};
+use crate::input::opening::FormatArgs;
+use crate::input::verdict::Verdict;
 use crate::sql::{Database, Dots, Load, Loaded, Log, Schema, TextLog, Transaction};
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::message::note;
+use crate::term::progress::Progress;
+use crate::text::path::display;
 use crate::text::{count, grouped};
-use crate::verdict::Verdict;
 
-/// Where events go if nobody says it.
+/// The default database.
 const DEFAULT_DATABASE: &str = "telemetry.db";
 
 const EXAMPLES: &str = "\
-Every event has a table EVENT_<Name> with a column for each parameter; NAMED_<Name> is the same with labels
-and names of enums; `event` has all events. What is in the database already is not loaded again, even from
-another file. Each FILE is loaded whole or not at all. Without FILE, cnv text is read from standard input, as
-mpseventsql does; it names events by code alone, so they are the MPS's, unless --registry says something else.
+Every event has a table EVENT_<Name> with a column for each parameter. NAMED_<Name> is the same with names
+of labels and enums; `event` has all events. Events that the database has are not loaded again, even from
+another file. Each FILE is loaded completely or not at all. Without FILE, the command reads cnv text from
+standard input, like mpseventsql. The registries of cnv text are those of --registry, by default the MPS's.
 See docs/sql.md.
 
 Examples:
   telemetry sql gcbench.tel
-  telemetry sql -d -o gcbench.db gcbench.*.tel
+  telemetry sql --delete -o gcbench.db gcbench.*.tel
   telemetry cnv gcbench.tel | LC_ALL=C sort | telemetry sql --registry events.toml
   sqlite3 telemetry.db 'SELECT event, count(*) FROM event GROUP BY event'";
 
-/// Load events into an SQLite database, as mpseventsql does
+/// Load events into an SQLite database, like mpseventsql
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -43,55 +47,56 @@ pub(crate) struct Args {
     #[command(flatten)]
     format: FormatArgs,
 
-    /// Exit with 1 if anything at all is lost, missing or unfinished
+    /// Exit with 1 also for lost or missing events and unended sessions
     #[arg(long)]
     strict: bool,
 
-    /// cnv text instead of a stream; `-` is standard input
-    #[arg(short, value_name = "FILE", conflicts_with = "files")]
-    input_text: Option<PathBuf>,
+    /// Sorted cnv text instead of a stream; `-` is standard input
+    #[arg(short = 'i', long, value_name = "FILE", conflicts_with = "files")]
+    text: Option<PathBuf>,
 
-    /// The database, made if it is not there [default: $TELEMETRY_DATABASE, else telemetry.db]
+    /// The database, created if missing [default: $TELEMETRY_DATABASE, else telemetry.db]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Delete everything in the database before; if the load fails, everything stays
-    #[arg(short)]
+    /// Replace the content of the database; if the load fails, the old content stays
+    #[arg(short, long)]
     delete: bool,
 
-    /// Load events even if the database has them already
-    #[arg(short)]
+    /// Load events even if the database has them
+    #[arg(short, long)]
     force: bool,
 
-    /// Rebuild what describes events (event_kind, event_type, event_param, the views) from the registries of the input
-    #[arg(short)]
+    /// Rebuild event_kind, event_type, event_param and the views from the registries of the input
+    #[arg(short, long)]
     rebuild: bool,
 
-    /// Show progress by a dot on standard output for every 100,000 events
-    #[arg(short)]
+    /// Print a dot for every 100,000 events
+    #[arg(short, long)]
     progress: bool,
 
-    /// Say what is made: -v registries, -vv rows, -vvv indexes. Implies -p
-    #[arg(short, action = clap::ArgAction::Count)]
+    /// Log what is created: -v registries, -vv rows, -vvv indexes; implies -p
+    #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let path = self.database();
         let database = Database::open(&path)?;
-        if let Some(text) = self.text() {
+        if let Some(text) = self.text_input() {
             let transaction = self.begin(&database)?;
-            let (is_new, outcome) = self.load_text(text, &path, transaction)?;
+            let is_new = self.load_text(context, text, &path, transaction)?;
             if is_new { database.placed()? } else { database }.shrink();
-            return Ok(outcome);
+            return Ok(());
         }
-        if self.delete { self.replace(&path, database) } else { self.add(&path, database) }
+        if self.delete { self.replace(context, &path, database) } else { self.add(context, &path, database) }
     }
+}
 
+impl Args {
     /// Adds each stream.
-    fn add(&self, path: &Path, mut database: Database) -> Ended {
-        let mut outcome = Outcome::Clean;
+    fn add(&self, context: &mut Context, path: &Path, mut database: Database) -> Ended {
         for file in &self.files {
             let transaction = self.begin(&database)?;
             let told = self.load_stream(file, &transaction)?;
@@ -99,13 +104,13 @@ impl Args {
                 transaction.commit()?;
                 database = database.placed()?;
             }
-            outcome = outcome.and(told.tell(path, self.strict));
+            told.tell(context, path, self.strict);
         }
-        Ok(outcome)
+        Ok(())
     }
 
-    /// Replaces what is there by all streams at once.
-    fn replace(&self, path: &Path, database: Database) -> Ended {
+    /// Replaces the content with all streams in one transaction.
+    fn replace(&self, context: &mut Context, path: &Path, database: Database) -> Ended {
         let transaction = self.begin(&database)?;
         let mut all = Vec::new();
         for file in &self.files {
@@ -113,10 +118,9 @@ impl Args {
         }
         transaction.commit()?;
         let database = database.placed()?;
-        let outcome =
-            all.iter().fold(Outcome::Clean, |outcome, told| outcome.and(told.tell(path, self.strict)));
+        all.iter().for_each(|told| told.tell(context, path, self.strict));
         database.shrink();
-        Ok(outcome)
+        Ok(())
     }
 
     fn database(&self) -> PathBuf {
@@ -125,9 +129,9 @@ impl Args {
         self.output.clone().or_else(named).unwrap_or_else(|| DEFAULT_DATABASE.into())
     }
 
-    /// The text to be read, if it is to be text.
-    fn text(&self) -> Option<&Path> {
-        match &self.input_text {
+    /// The input of cnv text, if there is one.
+    fn text_input(&self) -> Option<&Path> {
+        match &self.text {
             Some(text) => Some(text),
             None if self.files.is_empty() => Some(Path::new("-")),
             None => None,
@@ -147,10 +151,10 @@ impl Args {
         let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?).of_format(self.format);
         let mut schema = self.schema(transaction)?;
         let load = Load::new(transaction, &mut schema, self.verbose)?;
-        let earlier = if self.force { Vec::new() } else { load.read_lanes()? };
-        let reader = inputs.reader()?.order(Order::Stream).after(earlier);
+        let earlier = if self.force { Vec::new() } else { load.positions()? };
+        let reader = inputs.reader()?.order(Order::Stream).resume(earlier);
         let mut events = reader.events().map_err(cannot_read)?;
-        // Other systems' logs have no blocks that could be told from others: one is there or it is not.
+        // Logs of other systems have no identifiable blocks: a log is loaded or it is not.
         if let Some(counts) = events.log_counts().filter(|_| !self.force)
             && let earlier @ 1.. = load.earlier_events(events.sessions())?
         {
@@ -159,7 +163,7 @@ impl Args {
             let partly = (earlier < all).then_some((earlier, all));
             return Ok(Told { file, loaded, partly, is_stream: false, verdict: None });
         }
-        let (mut dots, progress) = self.shown(|| Progress::of(&inputs));
+        let (mut dots, progress) = self.shown(|| Progress::of_bytes(inputs.len()));
         let loaded = load.events(&Log::new(file), &mut events, self.rebuild, |events, bytes| {
             dots.show(events);
             progress.at(bytes);
@@ -179,21 +183,23 @@ impl Args {
     /// Loads text. True if something was committed.
     fn load_text(
         &self,
+        context: &mut Context,
         file: &Path,
         database: &Path,
         transaction: Transaction<'_>,
-    ) -> Result<(bool, Outcome), Failure> {
+    ) -> Result<bool, Failure> {
         let registries = registries_of_text(self.registries.load()?);
         let log = TextLog::open(file, &registries, self.registries.is_empty())?;
         let mut schema = self.schema(&transaction)?;
         let load = Load::new(&transaction, &mut schema, self.verbose)?;
         let len = log.len();
         let (mut dots, progress) = self.shown(|| Progress::of_bytes(len));
-        let (loaded, outcome) = log.load(load, self.rebuild, self.force, |events, bytes| {
+        let loaded = log.load(context, load, self.rebuild, self.force, |events, bytes| {
             dots.show(events);
             progress.at(bytes);
         })?;
         drop((dots, progress));
+        report_guesses(&registries);
         let is_new = loaded.as_ref().is_some_and(|loaded| loaded.serial.is_some());
         if is_new {
             transaction.commit()?;
@@ -201,7 +207,7 @@ impl Args {
         if let Some(loaded) = loaded {
             say(&loaded, file, database);
         }
-        Ok((is_new, outcome))
+        Ok(is_new)
     }
 
     fn schema(&self, transaction: &Transaction<'_>) -> Result<Schema, Failure> {
@@ -215,11 +221,11 @@ impl Args {
     }
 }
 
-/// What is to be told of a stream once it is committed.
+/// The report on a stream after its commit.
 struct Told<'f> {
     file: &'f Path,
     loaded: Option<Loaded>,
-    /// Of a log of another system of which some events are there and others are not: how many are, and of how many.
+    /// For a log of another system that is partly loaded: the number of loaded events, and of all.
     partly: Option<(u64, u64)>,
     /// False if there is nothing to commit.
     is_stream: bool,
@@ -228,31 +234,33 @@ struct Told<'f> {
 }
 
 impl Told<'_> {
-    fn tell(&self, database: &Path, strict: bool) -> Outcome {
+    fn tell(&self, context: &mut Context, database: &Path, strict: bool) {
         if let Some((earlier, all)) = self.partly {
             let (file, database) = (display(self.file), display(database));
-            report(format!(
-                "{database} has {} of the {} of {file}, and which is not known: nothing was loaded; help: -d replaces \
-                 everything that is there, -f loads all events in addition",
+            context.problem(format!(
+                "{database} has {} of the {} of {file}, but not which; loaded nothing; help: -d replaces all events in \
+                 the database, -f adds all events again",
                 grouped(earlier),
                 count(all, "event"),
             ));
-            return Outcome::Problems;
+            return;
         }
         if let Some(loaded) = &self.loaded {
             say(loaded, self.file, database);
         }
-        self.verdict.as_ref().map_or(Outcome::Clean, |verdict| verdict.report(strict))
+        if let Some(verdict) = &self.verdict {
+            verdict.report(context, strict);
+        }
     }
 }
 
-/// Says what became of a log.
+/// Reports the result of loading a log.
 fn say(loaded: &Loaded, file: &Path, database: &Path) {
     let (file, database) = (display(file), display(database));
-    report(match loaded.serial {
+    note(match loaded.serial {
         Some(serial) => {
             format!("loaded {} of {file} into {database} as log {serial}", count(loaded.events, "event"))
         }
-        None => format!("{database} has all events of {file} already; help: -f loads them again"),
+        None => format!("{database} already has all events of {file}; help: -f loads them again"),
     });
 }

@@ -7,25 +7,25 @@ use telemetry_decode::Order;
 
 use self::shown::{Stats, bytes_by_kind};
 use self::tally::Tally;
-use crate::events::EventArgs;
-use crate::exit::Ended;
+use crate::input::events::EventArgs;
+use crate::term::ended::{Context, Ended, Run};
 
 const EXAMPLES: &str = "\
-Rates are per second of the time between the first and the last event shown. Bytes are those that the
-events take in their blocks; \"with headers\" are those of whole blocks, whatever the filter leaves out, and
-not known of a pipe. Intervals are those between two events of a sort on one thread. Percentiles of whole
-numbers are exact below 256, others within 0.8 %; frequencies are exact for up to 1000 different values.
+Rates are per second between the first and the last event shown. Bytes are the size of the events in their
+blocks; \"with headers\" is the size of whole blocks, regardless of the filter, and unknown for a pipe.
+Intervals are between two events of the same name on one thread. Percentiles of whole numbers are exact below
+256, others within 0.8 %. Frequencies are exact for up to 1,000 different values.
 
 Examples:
   telemetry stats
-  telemetry stats --kind Trace --from 1s --to 2s
+  telemetry stats --kind Trace --from 1s --until 2s
   telemetry stats --json gcbench.tel | jq '.events[] | [.event, .count]'";
 
-/// Count events: how many of each, how often, from when to when, on which thread, with which values
+/// Count events, with rates, times, threads and values
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -33,17 +33,14 @@ pub(crate) struct Args {
     common: EventArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Stream)?;
         let tally = Tally::of(&mut opened)?;
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);
-        self.common
-            .output
-            .open(&opened.inputs.paths())?
-            .show(self.json, &stats, |out| stats.append_text(out))?;
-        opened.end_with(&verdict)
+        opened.output()?.show(self.json, &stats, |out| stats.append_text(out))?;
+        opened.end_with(&verdict, context)
     }
 }

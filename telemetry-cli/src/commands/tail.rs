@@ -1,4 +1,4 @@
-//! `telemetry tail`: what a running process records, while it does.
+//! `telemetry tail`: prints the events of a running process.
 
 use std::io::{self, Read};
 use std::net::Shutdown;
@@ -6,54 +6,54 @@ use std::os::unix::net::UnixStream;
 
 use telemetry_decode::{Event, Filter};
 
-use crate::color::ColorArgs;
-use crate::exit::{Ended, Outcome, report};
-use crate::input::Inputs;
-use crate::interrupt;
-use crate::live::{self, Seen};
-use crate::output::OutputArgs;
+use crate::input::inputs::Inputs;
+use crate::input::live::{self, Seen};
+use crate::input::verdict::Verdict;
 use crate::process::{Pid, Process, Unknown, word};
-use crate::text::escaped_text;
+use crate::term::color::ColorArgs;
+use crate::term::ended::{Context, Ended, Run};
+use crate::term::interrupt;
+use crate::term::message::{note, warning};
+use crate::term::output::OutputArgs;
 use crate::text::print::Printer;
-use crate::verdict::Verdict;
 
 const EXAMPLES: &str = "\
-The columns are those of `telemetry print`. Events come in the order of the stream, lane by lane, within the
-latency of the process (1 s, or TELEMETRY_LATENCY); neither what is on nor its other sinks change. Ends with
-the process, or with Ctrl-C.
+The columns are those of `telemetry print`. Events arrive in stream order, within the latency of the process
+(1 s, or TELEMETRY_LATENCY). The process's settings and other sinks do not change. The command ends with the
+process, or with Ctrl-C.
 
 Examples:
-  telemetry tail 4711                    what is on
+  telemetry tail 4711                    the enabled events
   telemetry tail 4711 Trace -TraceTick   a kind without one of its events
   telemetry tail 4711 all | grep 0x7f001040";
 
-/// Follow what a running process records
+/// Print the events of a running process as it emits them
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Number of the process, as `telemetry list` shows it
+    /// Process number, as `telemetry list` shows it
     #[arg(value_name = "PID")]
     pid: Pid,
 
-    /// What to follow, in words of TELEMETRY_CONTROL [default: what is on]
+    /// Events to print, in words of TELEMETRY_CONTROL [default: enabled events]
     #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
     words: Vec<String>,
 
     #[command(flatten)]
     color: ColorArgs,
 
-    /// Exit with 1 if anything at all is lost, missing or unfinished
+    /// Exit with 1 also for lost or missing events and unended sessions
     #[arg(long)]
     strict: bool,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
         let process = Process::find(self.pid)?;
         let info = process.info()?;
         if self.words.is_empty() && info.masks.output.is_empty() {
-            report(format!(
-                "nothing is on in process {pid} yet; help: `telemetry tail {pid} all` follows everything",
+            note(format!(
+                "process {pid} has no event enabled yet; help: `telemetry tail {pid} all` prints all events",
                 pid = self.pid
             ));
         }
@@ -65,24 +65,27 @@ impl Args {
 
         let inputs = Inputs::new(vec![format!("process {}", self.pid).into()], Vec::new());
         let output = OutputArgs::default();
-        let is_coloured = self.color.is_on(&output);
-        let mut printer = Printer::of_one_session(info.registries.len() > 1, is_coloured);
+        let is_colored = self.color.is_on(&output);
+        let mut printer = Printer::of_one_session(info.registries.len() > 1, is_colored);
         let line = |out: &mut Vec<u8>, event: &Event<'_>| printer.line(out, event);
         let Seen { completeness, sessions } =
             live::write_lines(Sent(stream), &inputs, Filter::default(), output.open(&[])?, line)?;
         if completeness.blocks == 0 {
-            report(format!("process {} recorded nothing of that", self.pid));
-            return Ok(Outcome::Clean);
+            note(format!("process {} recorded no such event", self.pid));
+            return Ok(());
         }
-        Ok(Verdict::new(&completeness, &sessions, &inputs).report(self.strict))
+        Verdict::new(&completeness, &sessions, &inputs).report(context, self.strict);
+        Ok(())
     }
+}
 
-    /// Says which words name nothing. What they name may yet come, with a registry whose first event does.
+impl Args {
+    /// Warns about words without a match. A match may come later, with another registry.
     fn report_unknown(&self, process: &Process) {
         // A process of an earlier version does not know the question.
         let answer = process.ask(&format!("unknown {}", self.words.join(" ")));
-        let Unknown { unknown } = answer.unwrap_or_default();
-        unknown.iter().for_each(|why| report(escaped_text(why)));
+        let unknown: Unknown = answer.unwrap_or_default();
+        unknown.messages().for_each(warning);
     }
 }
 
@@ -99,12 +102,12 @@ impl Read for Sent {
     }
 }
 
-/// An interrupt ends the stream, so that the verdict still comes.
+/// Ends the stream at an interrupt, before the verdict.
 fn end_when_interrupted(stream: &UnixStream) {
     match stream.try_clone() {
         Ok(stream) => interrupt::stops(move || {
             let _ = stream.shutdown(Shutdown::Both);
         }),
-        Err(error) => report(format!("warning: an interrupt will end this without a verdict: {error}")),
+        Err(error) => warning(format!("an interrupt will end this without a verdict: {error}")),
     }
 }

@@ -4,55 +4,63 @@ use std::path::{Path, PathBuf};
 
 use telemetry_decode::{Filter, Order};
 
-use crate::cnv_input::{Line, Lines, Wrongs, registries_of_text, too_long};
-use crate::events::EventArgs;
-use crate::exit::{Ended, Failure};
-use crate::input::display;
-use crate::progress::Progress;
+use crate::input::cnv_input::{Line, Lines, Wrongs, registries_of_text, report_guesses, too_long};
+use crate::input::events::EventArgs;
+use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::progress::Progress;
+use crate::text::cnv_registries::NamedRegistries;
+use crate::text::path::display;
 use crate::text::txt;
 use crate::text::txt_of_cnv::TxtOfCnv;
 
 const EXAMPLES: &str = "\
-A line is the clock reading, the code, the event's name, and `parameter:value ` for each parameter.
-Streams are merged by time. Without FILE, cnv text is read from standard input, as mpseventtxt does; it
-names events by code alone, so they are the MPS's, unless --registry says something else.
+A line has the clock reading, the code, the event's name, and `parameter:value ` for each parameter.
+Streams are merged by time. Without FILE, the command reads cnv text from standard input, like mpseventtxt.
+The registries of cnv text are those of --registry, by default the MPS's. A line that names no registry
+belongs to the first registry with its code.
 
 Examples:
   telemetry txt gcbench.tel
   telemetry cnv mpsio.log | LC_ALL=C sort | telemetry txt
   telemetry cnv gcbench.tel | LC_ALL=C sort | telemetry txt --registry events.toml
-  telemetry txt -l gcbench.txt --registry events.toml";
+  telemetry txt -l gcbench.txt --registry events.toml
+  telemetry cnv both.tel | LC_ALL=C sort | telemetry txt --registry cache.toml --registry pool.toml";
 
-/// Write events as text with names, by time, as mpseventtxt does
+/// Write events as text with names, ordered by time, like mpseventtxt
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Sorted cnv text instead of a stream; `-` is standard input
-    #[arg(short, value_name = "FILE", conflicts_with = "files")]
-    log: Option<PathBuf>,
+    #[arg(short = 'l', long, value_name = "FILE", conflicts_with = "files")]
+    text: Option<PathBuf>,
 
     #[command(flatten)]
     common: EventArgs,
 }
 
-impl Args {
-    pub(crate) fn run(&self) -> Ended {
-        match &self.log {
-            Some(log) => self.run_on_text(log),
-            None if self.common.input.files.is_empty() => self.run_on_text(Path::new("-")),
-            None => self.run_on_streams(),
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
+        match &self.text {
+            Some(log) => self.run_on_text(log, context),
+            None if self.common.input.files.is_empty() => self.run_on_text(Path::new("-"), context),
+            None => self.run_on_streams(context),
         }
     }
+}
 
-    fn run_on_streams(&self) -> Ended {
+impl Args {
+    fn run_on_streams(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Time)?;
-        opened.write_lines(self.common.output.open(&opened.inputs.paths())?, txt::line)?;
-        opened.end()
+        let is_chosen = self.common.filter.chooses_registry();
+        let mut named = NamedRegistries::new(opened.registries(), is_chosen);
+        let output = opened.output()?;
+        opened.write_lines(output, |out, event| txt::line(out, event, named.of(event)))?;
+        opened.end(context)
     }
 
-    fn run_on_text(&self, log: &Path) -> Ended {
+    fn run_on_text(&self, log: &Path, context: &mut Context) -> Ended {
         if self.common.filter.filter() != Filter::default() {
-            return Err(Failure::new("cnv text cannot be filtered: filter the stream that it is made from"));
+            return Err(Failure::new("cannot filter cnv text; help: filter the stream that it comes from"));
         }
         let registries = registries_of_text(self.common.input.registries.load()?);
         let mut lines = Lines::open(log)?;
@@ -72,7 +80,7 @@ impl Args {
             };
             match appended {
                 Ok(()) => events += 1,
-                Err(why) => wrong.add(lines.number, &why),
+                Err(why) => wrong.add(context, lines.number, &why),
             }
             if output.relieve()? {
                 progress.at(lines.bytes);
@@ -80,6 +88,8 @@ impl Args {
         }
         drop(progress);
         output.finish()?;
-        Ok(wrong.end(events))
+        report_guesses(&registries);
+        wrong.end(context, events);
+        Ok(())
     }
 }

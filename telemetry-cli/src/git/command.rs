@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::exit::Failure;
+use crate::term::ended::Failure;
 
 /// What says where a repository is, for the sake of hooks. Where the file is says it better.
 const ELSEWHERE: [&str; 8] = [
@@ -51,7 +51,7 @@ pub(super) fn command(dir: &Path) -> Command {
     for name in ELSEWHERE {
         command.env_remove(name);
     }
-    // Messages that can be told apart, paths that are no patterns, nobody who could answer a question,
+    // Messages in English, literal paths, no prompts,
     // and no locks that would be in the way of others.
     command.env("LC_ALL", "C").env("GIT_LITERAL_PATHSPECS", "1");
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");

@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 
-use super::GitFile;
 use super::command::{git, os_string};
+use super::file::GitFile;
 use super::objects::Objects;
-use crate::exit::Failure;
+use crate::term::ended::Failure;
 
 /// A revision that changed a file.
 pub(crate) struct Revision {
@@ -26,7 +26,7 @@ pub(crate) enum Content {
     Text(String),
     /// The revision removed it.
     Gone,
-    /// Why it is no relation.
+    /// Why it is not a registry.
     Unreadable(String),
 }
 
@@ -46,7 +46,7 @@ impl GitFile {
                 self.named.display()
             )));
         }
-        // With zeros between the fields, so that none has to be quoted, and nothing from the user's settings.
+        // With zeros between fields, so that no field is quoted, and without the user's settings.
         if self.resolve("HEAD".as_ref())?.is_none() {
             return Err(self.in_no_revision());
         }
@@ -110,7 +110,7 @@ impl GitFile {
     }
 }
 
-/// What `git log` prints: for each revision its head, what became of the file, and its path, or both paths if
+/// What `git log` prints: for each revision its head, the change of the file, and its path, or both paths if
 /// it was renamed; each ends in a zero.
 fn read(output: &[u8]) -> Vec<Revision> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

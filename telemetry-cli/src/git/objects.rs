@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use telemetry_schema::limits::MAX_LOCK_LEN;
 
 use super::command::{cannot_run, command};
-use crate::exit::Failure;
+use crate::term::ended::Failure;
 
 /// The process that is asked.
 pub(super) struct Objects {
@@ -33,7 +33,7 @@ impl Object {
     /// The text of a file; none of anything that is not a file or not there.
     ///
     /// # Errors
-    /// Why it is no relation, in a few words.
+    /// Why it is not a registry.
     pub(super) fn text(self) -> Result<Option<String>, String> {
         match self {
             Object::Text(text) => Ok(Some(text)),
@@ -65,7 +65,7 @@ impl Objects {
         self.ask(id).map_err(|error| Failure::new(format!("cannot read object {id} from git: {error}")))
     }
 
-    /// One answer after the other, so that neither side waits for the other with a full pipe.
+    /// Reads one answer per request, so that no pipe fills up.
     fn ask(&mut self, id: &str) -> io::Result<Object> {
         let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         requests.write_all(format!("{id}\n").as_bytes())?;

@@ -4,28 +4,54 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use telemetry_format::Loss;
 
-use super::Pid;
+use super::pid::Pid;
+use crate::text::escaped_text;
 
-/// What is on: words that `telemetry control` takes.
+/// The enabled events, in words of `telemetry control`.
 #[derive(Deserialize, Serialize, Default)]
 #[serde(default)]
 pub(crate) struct Masks {
     pub(crate) output: String,
     pub(crate) record: String,
-    /// A message for each word of the request that names nothing.
-    #[serde(skip_serializing)]
-    pub(crate) unknown: Vec<String>,
+    #[serde(flatten, skip_serializing)]
+    pub(crate) unknown: Unknown,
 }
 
-/// A message for each word of a request that names nothing.
+/// Words of a request that match nothing, and then the names that there are.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct Unknown {
-    pub(crate) unknown: Vec<String>,
+    unknown: Vec<String>,
+    names: Vec<String>,
 }
 
-/// What became of events. `emitted` is the sum of all that follow but `cut`.
+impl Unknown {
+    /// A message for each word.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = String> {
+        self.unknown.iter().map(|word| {
+            let shown = escaped_text(word);
+            match nearest_name(word, &self.names) {
+                Some(name) => {
+                    format!(
+                        "`{shown}` matches no kind or event; help: did you mean `{}`?",
+                        escaped_text(name)
+                    )
+                }
+                None => format!("`{shown}` matches no kind or event"),
+            }
+        })
+    }
+}
+
+/// The name that a word of control is most like, if it is like one. A word may begin with its registry's name.
+pub(crate) fn nearest_name<'n>(word: &str, names: &'n [String]) -> Option<&'n str> {
+    let bare = word.split_once(':').map_or(word, |(_, rest)| rest);
+    telemetry_schema::nearest(bare, names.iter().map(String::as_str))
+}
+
+/// Event counts. `emitted` is the sum of all others except `truncated`.
 #[derive(Deserialize, Serialize, Default, Clone, Copy)]
 #[serde(default)]
 pub(crate) struct Counters {
@@ -33,13 +59,33 @@ pub(crate) struct Counters {
     pub(crate) written: u64,
     /// In memory.
     pub(crate) held: u64,
-    /// Given up by the flight recorder for later ones.
-    pub(crate) recycled: u64,
+    /// Overwritten by later events in the flight recorder.
+    #[serde(rename(deserialize = "recycled"))]
+    pub(crate) evicted: u64,
     pub(crate) lost_pool: u64,
-    pub(crate) lost_nested: u64,
+    pub(crate) lost_reentrant: u64,
     pub(crate) lost_sink: u64,
-    /// Values cut to their limit.
-    pub(crate) cut: u64,
+    /// Values truncated to their limit.
+    #[serde(rename(deserialize = "cut"))]
+    pub(crate) truncated: u64,
+}
+
+/// What the memory of a process's pool is used for, in bytes.
+#[derive(Deserialize, Serialize, Default, Clone, Copy)]
+#[serde(default)]
+pub(crate) struct Pool {
+    pub(crate) size: u64,
+    pub(crate) free: u64,
+    /// Blocks that lanes write to.
+    pub(crate) open: u64,
+    /// Sealed blocks that sinks have not taken yet.
+    pub(crate) waiting: u64,
+    /// Sealed blocks that the flight recorder keeps.
+    pub(crate) retained: u64,
+    /// Lanes that there are, one for each thread and kind.
+    pub(crate) lanes: u64,
+    /// Labels, which are beside the pool.
+    pub(crate) labels: u64,
 }
 
 /// The counters of a kind.
@@ -49,6 +95,9 @@ pub(crate) struct KindCounters {
     pub(crate) name: String,
     #[serde(flatten)]
     pub(crate) counters: Counters,
+    /// Bytes of the pool that the flight recorder keeps of it.
+    #[serde(default)]
+    pub(crate) retained: u64,
 }
 
 /// The counters of a sink.
@@ -58,6 +107,9 @@ pub(crate) struct SinkCounters {
     /// What went wrong first, if anything did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<String>,
+    /// The same for programs: a code, and the system's number of the error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) notice: Option<String>,
     #[serde(flatten)]
     pub(crate) counters: BTreeMap<String, u64>,
 }
@@ -67,6 +119,9 @@ pub(crate) struct SinkCounters {
 pub(crate) struct State {
     #[serde(flatten)]
     pub(crate) counters: Counters,
+    /// None if the runtime does not report it.
+    #[serde(default)]
+    pub(crate) pool: Option<Pool>,
     #[serde(rename = "kind", default)]
     pub(crate) kinds: Vec<KindCounters>,
     #[serde(rename = "sink", default)]
@@ -91,6 +146,9 @@ pub(crate) struct Info {
     pub(crate) now_ns: u64,
     #[serde(default)]
     pub(crate) filename: String,
+    /// Its ring file, or nothing.
+    #[serde(default, skip_serializing)]
+    pub(crate) ring: String,
     /// Which events are compiled in: `cool`, `hot`, `rash`.
     #[serde(default, skip_serializing)]
     pub(crate) variety: String,
@@ -118,8 +176,16 @@ pub(crate) struct RegistryInfo {
 }
 
 impl Counters {
+    /// Lost events, by cause.
+    pub(crate) fn loss(&self) -> Loss {
+        let Counters { lost_pool: pool, lost_reentrant: reentrant, lost_sink: sink, truncated: cut, .. } =
+            *self;
+        Loss { pool, reentrant, sink, cut }
+    }
+
+    /// Events lost by any cause.
     pub(crate) fn lost(&self) -> u64 {
-        self.lost_pool.saturating_add(self.lost_nested).saturating_add(self.lost_sink)
+        self.loss().causes().fold(0, |sum, (_, events)| sum.saturating_add(events))
     }
 }
 

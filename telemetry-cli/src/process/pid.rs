@@ -25,7 +25,7 @@ impl Display for Pid {
 impl FromStr for Pid {
     type Err = String;
 
-    /// As it is displayed, without signs and leading zeros.
+    /// Accepts the displayed form only, without signs and leading zeros.
     fn from_str(text: &str) -> Result<Pid, String> {
         let (number, copy) = text.split_once('-').unwrap_or((text, "1"));
         let pid = number.parse().ok().zip(copy.parse().ok()).map(|(number, copy)| Pid { number, copy });

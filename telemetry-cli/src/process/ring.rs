@@ -9,17 +9,18 @@ use std::time::{Duration, Instant};
 
 use telemetry_format::{RING_OLD, RingHead};
 
-use super::{Pid, native};
-use crate::exit::Failure;
+use super::pid::Pid;
+use crate::term::ended::Failure;
+use crate::term::native;
 
-/// How long whoever else looks at a ring may keep it from being removed.
+/// How long another reader of a ring may delay its removal.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A ring that its process left behind.
 pub(crate) struct DeadRing {
     pub(crate) pid: Pid,
     pub(crate) ring: PathBuf,
-    /// The directory that the link is in, and whose that is.
+    /// The directory of the link, and its owner.
     dir: PathBuf,
     owner: u32,
     head: RingHead,
@@ -36,11 +37,11 @@ impl From<&Metadata> for FileId {
     }
 }
 
-/// What is where a link leads to.
+/// The target of a link.
 enum Found {
     /// No ring of the process.
     Nothing,
-    /// One that a running process may have, or nobody can tell.
+    /// A running process may have it, or that is not known.
     Kept,
     Dead(RingHead, FileId),
 }
@@ -90,12 +91,12 @@ fn look(path: &Path, owner: u32, pid: u32) -> io::Result<Found> {
     })
 }
 
-/// Opens a file, and waits for nobody, should it be something else.
+/// Opens a file. Does not wait for a peer if it is a pipe.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
-/// Whose ring a file is.
+/// The owner of a ring file.
 fn head(file: &File) -> io::Result<Option<RingHead>> {
     let mut head = [0; RingHead::LEN];
     let read = file.read_at(&mut head, 0)?;
@@ -150,7 +151,7 @@ impl DeadRing {
     }
 }
 
-/// True if a process has mapped the file, or nobody can tell: its number may belong to another by now. One that has
+/// True if a process has mapped the file, or that is not known: its number may belong to another by now. One that has
 /// closed all its files still has its memory, but on some systems no lock.
 fn is_mapped(pid: u32, FileId(_, number): FileId) -> bool {
     if native::exists(pid).is_err_and(|error| error.kind() != io::ErrorKind::PermissionDenied) {

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-use super::native::Peer;
-use super::{Info, Pid, Place, Process, absent, is_stopped, native};
-use crate::exit::Failure;
+use super::answer::Info;
+use super::pid::Pid;
+use super::place::{Place, Process, absent, is_stopped};
+use crate::term::ended::Failure;
+use crate::term::native::{self, Peer};
 use crate::text::escaped_text;
 
 /// Most bytes of a request, the line feed included.
@@ -23,7 +25,7 @@ const LONG_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why there is no answer.
 pub(crate) enum NotTalking {
-    /// Nobody listens any more.
+    /// No process listens there.
     Stale(Failure),
     Silent(Failure),
 }
@@ -48,13 +50,13 @@ impl Process {
     pub(crate) fn ask<T: DeserializeOwned>(&self, request: &str) -> Result<T, NotTalking> {
         let text = self.open(request)?.text().map_err(NotTalking::Silent)?;
         toml::from_str(&text).map_err(|error| {
-            self.failure(format!("gave an answer that is not understood: {}", escaped_text(error.message())))
+            self.failure(format!("sent an answer that cannot be parsed: {}", escaped_text(error.message())))
         })
     }
 
     /// What the process is.
     pub(crate) fn info(&self) -> Result<Info, NotTalking> {
-        // Where processes are numbered anew, in a container, it may have another number for itself.
+        // In a container, the process may have another number for itself.
         self.ask("info").map(|info| Info { pid: self.pid.number, copy: self.pid.copy, ..info })
     }
 
@@ -63,7 +65,7 @@ impl Process {
         // In words a line feed separates as a space does.
         let request = request.replace(['\n', '\r'], " ") + "\n";
         if request.len() > MOST_ASKED {
-            let why = format!("cannot be told {} bytes, at most {MOST_ASKED}", request.len());
+            let why = format!("cannot be sent {} bytes, at most {MOST_ASKED}", request.len());
             return Err(self.failure(why));
         }
         let patience = if ["flush\n", "snapshot\n"].contains(&&*request) { LONG_PATIENCE } else { PATIENCE };
@@ -77,7 +79,7 @@ impl Process {
         match line.split_once(' ').unwrap_or((&line, "")) {
             ("ok", len) => connection.len = len.parse().ok(),
             ("error:", why) => return Err(self.failure(format!("says: {}", escaped_text(why)))),
-            _ => return Err(self.failure("gave no answer, expected `ok` or `error: ...`".into())),
+            _ => return Err(self.failure("sent no answer, expected `ok` or `error: ...`".into())),
         }
         Ok(connection)
     }
@@ -138,7 +140,7 @@ impl Connection {
                 n => text.extend_from_slice(&piece[..n]),
             }
             if text.len() > MOST_ANSWERED {
-                return Err(Failure::new(format!("process {} gives an answer without end", self.pid)));
+                return Err(Failure::new(format!("process {} sent an oversized answer", self.pid)));
             }
         }
     }

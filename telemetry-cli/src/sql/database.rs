@@ -1,4 +1,4 @@
-//! The file: opened, told from others, and never left half written.
+//! The database file: recognized, opened, and never left half written.
 
 use std::fs;
 use std::io::{self, Read};
@@ -8,8 +8,9 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::interrupt;
-use crate::exit::Failure;
-use crate::progress::Step;
+use crate::term::ended::Failure;
+use crate::term::output::{directory_of, make_new};
+use crate::term::progress::Step;
 
 /// `PRAGMA application_id` of our databases: `tele`.
 const APPLICATION_ID: i32 = 0x7465_6c65;
@@ -18,9 +19,9 @@ const APPLICATION_ID: i32 = 0x7465_6c65;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// `PRAGMA user_version`: of the tables that are the same in every database.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
-/// How long to wait for somebody else who writes to the database.
+/// How long to wait for another writer of the database.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// Kibibytes of pages that SQLite keeps in memory.
@@ -30,7 +31,7 @@ const CACHE: i64 = 64 << 10;
 pub(crate) struct Database {
     connection: Option<Connection>,
     path: PathBuf,
-    /// Where it is made, if it is not there yet. Nobody else knows of it, so that it can be removed at any time; a
+    /// Where it is made, if it is not there yet. No other process knows of it, so that it can be removed at any time; a
     /// database that others may have opened must never be.
     made: Option<PathBuf>,
 }
@@ -40,17 +41,17 @@ impl Database {
     pub(crate) fn open(path: &Path) -> Result<Database, Failure> {
         let is_there = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(cannot("open", path, "is a directory")),
-            Ok(metadata) if !metadata.is_file() => return Err(cannot("open", path, "is no regular file")),
+            Ok(metadata) if !metadata.is_file() => return Err(cannot("open", path, "is not a regular file")),
             Ok(metadata) if metadata.len() > 0 => {
-                // SQLite takes a file that is too short to be one of its own for an empty one.
+                // SQLite takes a file that is too short for an empty database.
                 // One that was never finished has a journal by which SQLite empties it.
                 let begins_as_one = || is_sqlite(path).map_err(|error| cannot("open", path, error));
-                // Whoever writes to it may have finished between two looks.
+                // Its writer may have finished between the two checks.
                 if !begins_as_one()? && !interrupt::journal(path).exists() && !begins_as_one()? {
                     return Err(cannot(
                         "use",
                         path,
-                        "it is no SQLite database; help: name another file with -o",
+                        "it is not an SQLite database; help: name another file with -o",
                     ));
                 }
                 true
@@ -65,7 +66,7 @@ impl Database {
             return Err(cannot(
                 "open",
                 path,
-                "it is a link to where nothing is; help: name the file itself with -o",
+                "it is a link to a missing file; help: name the file itself with -o",
             ));
         }
         let (made, absolute) = match is_there {
@@ -92,7 +93,7 @@ impl Database {
         Ok(self)
     }
 
-    /// Puts it in its place, if it was made and something was committed to it. Whoever was faster stays there.
+    /// Puts it in its place, if it was made and something was committed to it. A database that another process put there first stays.
     pub(crate) fn placed(mut self) -> Result<Database, Failure> {
         let Some(made) = self.made.take() else { return Ok(self) };
         let path = self.path.clone();
@@ -104,7 +105,7 @@ impl Database {
             io::ErrorKind::AlreadyExists => cannot(
                 "write",
                 &path,
-                "another program has made it meanwhile; help: try again, then it is added to",
+                "another program has created it meanwhile; help: try again to add to it",
             ),
             _ => cannot("write", &path, error),
         })?;
@@ -133,7 +134,7 @@ impl Database {
         let connection = self.connection();
         let pages = |pragma| number(connection, pragma).unwrap_or(0);
         if pages("freelist_count") > pages("page_count") / 2 {
-            let _step = Step::new("giving back the room of what was deleted");
+            let _step = Step::new("releasing the space of deleted events");
             let _ = connection.execute_batch("VACUUM");
         }
     }
@@ -148,7 +149,7 @@ impl Database {
         self.connection.as_ref().expect("a database has a connection until it is dropped")
     }
 
-    /// Refuses what is not ours.
+    /// Refuses other databases.
     fn check(&self) -> Result<(), Failure> {
         let connection = self.connection();
         let read = || -> rusqlite::Result<(i64, i64, bool)> {
@@ -166,12 +167,14 @@ impl Database {
             &self.path,
             match is_ours {
                 true if version > i64::from(VERSION) => {
-                    format!("a newer telemetry made it: version {version} of its tables, expected {VERSION}")
+                    format!(
+                        "a newer telemetry created it: found version {version} of the tables, expected {VERSION}"
+                    )
                 }
                 true => format!(
-                    "version {version} of its tables, expected {VERSION}; help: load the streams again"
+                    "found version {version} of the tables, expected {VERSION}; help: load the streams again"
                 ),
-                false => "it is a database of something else; help: name another file with -o".to_string(),
+                false => "it is a database of another program; help: name another file with -o".to_string(),
             },
         ))
     }
@@ -179,7 +182,7 @@ impl Database {
     fn set_up(&self) -> rusqlite::Result<()> {
         let connection = self.connection();
         connection.pragma_update(None, "cache_size", -CACHE)?;
-        // The tables say what they refer to, as MPS's do. Nothing is to be checked row by row.
+        // The tables have foreign keys, like the MPS's. They are not checked row by row.
         connection.pragma_update(None, "foreign_keys", false)?;
         // Indexes are sorted beside the reading.
         connection.pragma_update(None, "threads", 2)
@@ -251,12 +254,12 @@ fn failed(what: &str, path: &Path, error: &rusqlite::Error) -> Failure {
         Some(ErrorCode::DiskFull) => "the disk is full".to_string(),
         Some(ErrorCode::ReadOnly) => "it is read-only".to_string(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another program is using it; help: try again when that is done".to_string()
+            "another program is using it; help: try again later".to_string()
         }
         Some(ErrorCode::DatabaseCorrupt) => {
-            "it is damaged; help: move it away, and load the streams again".to_string()
+            "it is damaged; help: move it away and load the streams again".to_string()
         }
-        Some(ErrorCode::NotADatabase) => "it is no SQLite database".to_string(),
+        Some(ErrorCode::NotADatabase) => "it is not an SQLite database".to_string(),
         Some(ErrorCode::CannotOpen) => fs::OpenOptions::new()
             .write(true)
             .open(path)
@@ -267,33 +270,36 @@ fn failed(what: &str, path: &Path, error: &rusqlite::Error) -> Failure {
     cannot(what, path, why)
 }
 
-/// Makes an empty file beside the place of a database, which an interrupt removes.
+/// Makes an empty file in a directory beside the place of a database, both of which an interrupt removes. The directory
+/// is our own: what SQLite puts beside a file, and finds there, has a name that others could guess.
 fn make_beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    for number in 0..100 {
-        let made = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
-        match fs::OpenOptions::new().write(true).create_new(true).open(&made) {
-            // A run that was killed may have left the first names.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(_) => {
-                interrupt::unfinished(&made);
-                return Ok(made);
-            }
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+    let prefix = format!(".{name}.");
+    let mut directory = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut directory, 0o700);
+    let made = tempfile::Builder::new()
+        .prefix(&prefix)
+        .suffix(".tmp")
+        .make_in(directory_of(path), |path| directory.create(path))?;
+    let (_, made) = made.keep().map_err(|error| error.error)?;
+    let file = made.join("database");
+    interrupt::unfinished(&file);
+    make_new(&file)?;
+    Ok(file)
 }
 
-/// Moves a file to where none is.
+/// Moves a file to where none is, and removes its directory.
 fn place(made: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(made, path) {
-        Ok(()) => fs::remove_file(made),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) => fs::remove_file(made)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
         // Where a file can have one name only.
-        Err(_) if path.exists() => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(_) => fs::rename(made, path),
+        Err(_) if path.exists() => return Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(made, path)?,
     }
+    let _ = fs::remove_dir(directory_of(made));
+    Ok(())
 }
 
 /// True if a file begins as those of SQLite.

@@ -5,7 +5,7 @@ use std::io::{Write, stdout};
 /// Events of a dot.
 const DOT: u64 = 100_000;
 
-/// A dot on standard output for so many events, if they are wanted, and the line's end behind them.
+/// Prints a dot on standard output for a number of events, and ends the line.
 pub(crate) struct Dots {
     written: Option<u64>,
 }
@@ -15,12 +15,12 @@ impl Dots {
         Dots { written: are_wanted.then_some(0) }
     }
 
-    /// So many events were loaded.
+    /// Reports the number of loaded events.
     pub(crate) fn show(&mut self, events: u64) {
         let Some(written) = &mut self.written else { return };
         while *written < events / DOT {
             *written += 1;
-            // If nobody can be told, the load goes on.
+            // The load goes on even if standard output is closed.
             let _ = stdout().write_all(b".").and_then(|()| stdout().flush());
         }
     }

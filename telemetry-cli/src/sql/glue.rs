@@ -6,7 +6,7 @@ use telemetry_schema::{Count, Param, Registry};
 use super::schema::Schema;
 use crate::text::param;
 
-/// Fills the tables anew. Of what several versions of a registry say differently, the latest counts.
+/// Fills the tables again. If versions of a registry differ, the latest one counts.
 pub(super) fn fill(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
     for table in ["event_param", "event_type", "event_kind", "enum_value"] {
         connection.execute_batch(&format!("DELETE FROM {table}"))?;

@@ -15,7 +15,7 @@ const FULL: usize = 256 << 10;
 /// The way into a table for one form of an event.
 pub(super) struct Insert<'c> {
     connection: &'c Connection,
-    /// Of one row, and of many, which is made when there are so many.
+    /// Inserts one row, and many rows; the latter is prepared at the first use.
     one: Statement<'c>,
     many: Option<Statement<'c>>,
     /// `INSERT INTO … VALUES `, and the values of a row.

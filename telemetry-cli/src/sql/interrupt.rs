@@ -1,4 +1,4 @@
-//! Ctrl-C: what is under way is rolled back, and a database that never came to be is removed.
+//! Interrupts: the transaction is rolled back, and an unfinished new database is removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::InterruptHandle;
 
-use crate::interrupt;
+use crate::term::interrupt;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -19,7 +19,7 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// one who opens the database does from the journal.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// True once somebody wants this to end.
+/// True after an interrupt.
 pub(super) fn is_wanted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -36,12 +36,12 @@ pub(super) fn watch(connection: InterruptHandle) {
     });
 }
 
-/// Notes that a database is made where nobody else looks.
+/// Records that a database is created at a temporary path.
 pub(super) fn unfinished(path: &Path) {
     *lock() = Some(path.to_path_buf());
 }
 
-/// Finishes it. An interrupt waits for that, so that it finds everything done or nothing.
+/// Finishes it. An interrupt waits for the end.
 pub(super) fn finish<E>(place: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let mut path = lock();
     place()?;
@@ -55,6 +55,8 @@ pub(super) fn remove_unfinished() {
     let Some(path) = unfinished.take() else { return };
     let _ = fs::remove_file(&path);
     let _ = fs::remove_file(journal(&path));
+    // It was made for the database.
+    let _ = path.parent().map(fs::remove_dir);
 }
 
 /// Where SQLite keeps what a database was before.

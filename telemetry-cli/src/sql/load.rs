@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use telemetry_decode::{Event, Events, KnownRegistry, RUNTIME_REGISTRY, ReadLane, Session};
+use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_decode::{Event, Events, KnownRegistry, Position, Session};
 use telemetry_schema::Registry;
 
 use super::database::Transaction;
@@ -13,15 +14,16 @@ use super::log_lanes::LogLanes;
 use super::schema::Schema;
 use super::tables::{COMMON, quoted};
 use super::{interrupt, names, record, value};
-use crate::exit::{Failure, report};
-use crate::input::cannot_read;
-use crate::progress::Step;
+use crate::input::inputs::cannot_read;
+use crate::term::ended::Failure;
+use crate::term::message::{note, warning};
+use crate::term::progress::Step;
 use crate::text::count;
 
-/// Events between two looks at whether somebody wants this to end.
+/// Events between two checks for an interrupt.
 const OFTEN: u64 = 4096;
 
-/// What a log is called, and what tells it from others.
+/// The name and identity of a log.
 pub(crate) struct Log {
     name: String,
     size: Option<u64>,
@@ -29,7 +31,7 @@ pub(crate) struct Log {
     modified: Option<i64>,
 }
 
-/// What became of a log.
+/// The result of loading a log.
 pub(crate) struct Loaded {
     pub(crate) events: u64,
     /// Its number in the database; none if it had nothing that is new there.
@@ -50,7 +52,7 @@ pub(crate) struct Load<'t, 'd> {
     /// Of a log of another system.
     lanes: Option<LogLanes>,
     events: u64,
-    /// How much is to be told: 0 to 3.
+    /// The verbosity, 0 to 3.
     verbosity: u8,
 }
 
@@ -68,7 +70,7 @@ impl Log {
         }
     }
 
-    /// The size of what was read, where nobody could know before.
+    /// The size of the log, if it was not known before.
     pub(super) fn read(&mut self, size: u64) {
         self.size = Some(size);
     }
@@ -100,8 +102,8 @@ impl<'t, 'd> Load<'t, 'd> {
     }
 
     /// What earlier logs had of the sessions in it.
-    pub(crate) fn read_lanes(&self) -> Result<Vec<ReadLane>, Failure> {
-        record::read_lanes(self.connection).map_err(|error| self.failed(&error))
+    pub(crate) fn positions(&self) -> Result<Vec<Position>, Failure> {
+        record::positions(self.connection).map_err(|error| self.failed(&error))
     }
 
     /// How many events earlier logs had of these sessions.
@@ -110,7 +112,7 @@ impl<'t, 'd> Load<'t, 'd> {
         known.sum::<rusqlite::Result<u64>>().map_err(|error| self.failed(&error))
     }
 
-    /// Loads all events of a source, which those of earlier logs are not among. `tick` is called every so many events
+    /// Loads all events of a source, without those of earlier logs. `tick` is called at intervals
     /// with the number of them, and of the bytes that were read.
     pub(crate) fn events(
         mut self,
@@ -143,15 +145,17 @@ impl<'t, 'd> Load<'t, 'd> {
         self.finish(log, None)
     }
 
-    /// Makes the tables of registries, in the order in which they stand, the runtime's own last.
+    /// Creates the tables of registries in their order, the runtime's last.
     pub(super) fn add_registries(
         &mut self,
         registries: &[KnownRegistry],
         refresh: bool,
     ) -> Result<(), Failure> {
         for is_runtimes in [false, true] {
-            for known in registries.iter().filter(|known| (known.name == RUNTIME_REGISTRY) == is_runtimes) {
-                self.add_registry(known.fingerprint, known, refresh)?;
+            for known in
+                registries.iter().filter(|known| (known.registry.name == RUNTIME_REGISTRY) == is_runtimes)
+            {
+                self.add_registry(known.fingerprint, &known.registry, refresh)?;
             }
         }
         Ok(())
@@ -176,13 +180,13 @@ impl<'t, 'd> Load<'t, 'd> {
         }
         if is_new && self.verbosity > 0 {
             let tables = count((self.schema.tables.list.len() - before) as u64, "new table");
-            report(format!("registry {} {}: {tables}", registry.name, registry.version));
+            note(format!("registry {} {}: {tables}", registry.name, registry.version));
         }
         let versions = self.schema.changed_versions(&registry.name);
         if is_new && !versions.is_empty() {
             let versions: Vec<_> = versions.iter().map(ToString::to_string).collect();
-            report(format!(
-                "warning: the database has events of {} {}, between which existing events changed; help: docs/sql.md, \
+            warning(format!(
+                "the database has events of {} {}, which differ in existing events; help: docs/sql.md, \
                  \"Versions\"",
                 registry.name,
                 versions.join(" and ")
@@ -193,10 +197,10 @@ impl<'t, 'd> Load<'t, 'd> {
 
     #[inline]
     fn event(&mut self, event: &Event<'_>) -> rusqlite::Result<()> {
-        let fingerprint = event.registry.fingerprint;
+        let fingerprint = event.known_registry().fingerprint;
         let registry = match self.registry {
             Some((last, index)) if last == fingerprint => index,
-            _ => self.registry_of(event.registry)?,
+            _ => self.registry_of(event.known_registry())?,
         };
         let session = match self.session {
             Some((last, serial)) if last == event.session.id => serial,
@@ -265,7 +269,7 @@ impl<'t, 'd> Load<'t, 'd> {
 
     #[cold]
     fn registry_of(&mut self, known: &KnownRegistry) -> rusqlite::Result<usize> {
-        let index = self.schema.add(self.connection, known.fingerprint, known)?;
+        let index = self.schema.add(self.connection, known.fingerprint, &known.registry)?;
         if self.inserts.len() <= index {
             self.inserts.resize_with(index + 1, Vec::new);
         }
@@ -282,7 +286,7 @@ impl<'t, 'd> Load<'t, 'd> {
 
     /// Inserts what waits, makes indexes and views, and writes the log down, if it had anything.
     pub(super) fn finish(mut self, log: &Log, content: Option<&str>) -> Result<Loaded, Failure> {
-        let _step = Step::new("making indexes");
+        let _step = Step::new("creating indexes");
         let finished = self.write_rest(log, content);
         finished.map_err(|error| self.failed(&error))?;
         Ok(Loaded { events: self.events, serial: (self.events > 0).then_some(self.serial) })
@@ -298,14 +302,14 @@ impl<'t, 'd> Load<'t, 'd> {
             }
         }
         self.inserts.clear();
-        // Where there is no time, there is the clock.
+        // Without a time, use the clock reading.
         let by = if content.is_some() { "time" } else { "time_ns" };
         for (table, rows) in self.schema.tables.list.iter().zip(rows).filter(|(_, rows)| *rows > 0) {
             if self.verbosity > 1 {
-                report(format!("{}: {}", table.name, count(rows, "row")));
+                note(format!("{}: {}", table.name, count(rows, "row")));
             }
             if self.verbosity > 2 {
-                report(format!("{}: index by {by}", table.name));
+                note(format!("{}: index by {by}", table.name));
             }
             let (index, table) = (quoted(&format!("{}_{by}", table.name)), quoted(&table.name));
             self.connection

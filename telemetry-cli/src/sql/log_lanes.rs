@@ -1,8 +1,9 @@
-//! The lanes of another system's log, which has no blocks that would tell them.
+//! The lanes of another system's log, which has no blocks.
 
 use std::collections::BTreeMap;
 
-use telemetry_decode::{Event, LaneReport, ReadLane};
+use telemetry_decode::completeness::LaneReport;
+use telemetry_decode::{Event, Position};
 
 /// Counts the events of a log by lane, as a stream that is made of it numbers them: then the database has them already.
 #[derive(Default)]
@@ -18,7 +19,7 @@ type Key = (u64, u32, u64, u8);
 impl LogLanes {
     #[inline]
     pub(super) fn count(&mut self, event: &Event<'_>) {
-        let key = (event.session.id, event.thread, event.registry.fingerprint, event.kind().bit);
+        let key = (event.session.id, event.thread, event.known_registry().fingerprint, event.kind().bit);
         match &mut self.last {
             Some((last, events)) if *last == key => *events += 1,
             _ => {
@@ -28,12 +29,14 @@ impl LogLanes {
         }
     }
 
-    /// All lanes, with what a later load is told of each.
-    pub(super) fn read(mut self) -> impl Iterator<Item = (LaneReport, ReadLane)> {
+    /// All lanes, with the state for a later load.
+    pub(super) fn read(mut self) -> impl Iterator<Item = (LaneReport, Position)> {
         self.settle();
         self.counts.into_iter().map(|((session, thread, registry, kind), read)| {
-            let lane = LaneReport { session, thread, registry, kind, read, ..LaneReport::default() };
-            (lane, ReadLane::of_log(session, thread, registry, kind, read))
+            let mut lane = LaneReport::default();
+            (lane.session, lane.thread, lane.registry, lane.kind, lane.read) =
+                (session, thread, registry, kind, read);
+            (lane, Position::of_log(session, thread, registry, kind, read))
         })
     }
 

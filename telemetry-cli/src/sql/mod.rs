@@ -2,6 +2,8 @@
 //!
 //! [`Database`] is the file, [`Schema`] what its tables are for the registries in it, [`Load`] one log on its way in.
 
+#![cfg(feature = "sql")]
+
 mod database;
 mod dots;
 mod glue;

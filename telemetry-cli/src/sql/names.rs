@@ -57,7 +57,7 @@ pub(super) fn of_column(schema: &Schema, sort: char, value: &str) -> String {
     if !has_some(schema) {
         return label;
     }
-    // What is no label was called so before it was told. Outer columns are only in WHERE: not all versions of SQLite know
+    // A name that is not a label applied before the event that tells it. Outer columns are only in WHERE: not all versions of SQLite know
     // them elsewhere.
     let alias = "SELECT A.string FROM name AS A WHERE A.session IS N.session AND A.address = N.alias AND \
                  A.string IS NOT NULL";
@@ -103,10 +103,11 @@ fn insert(schema: &Schema, known: &Known, event: usize, naming: &Naming) -> Stri
         Named::Pointer => "'P'",
         _ => "'A'",
     };
+    let name_param = &known.registry.events[event].params[naming.by];
     let (string, number, alias) = match naming.name {
         NameBy::Text => (format!("CAST(E.{by} AS TEXT)"), "NULL".to_string(), "NULL".to_string()),
         NameBy::Label => ("NULL".to_string(), format!("E.{by}"), "NULL".to_string()),
-        NameBy::Number => match own_string(schema, known, event, naming, &by) {
+        NameBy::Number => match own_string(schema, known, name_param.number_space(), &format!("E.{by}")) {
             Some(string) => (string, "NULL".to_string(), "NULL".to_string()),
             None => ("NULL".to_string(), format!("E.{by}"), "NULL".to_string()),
         },
@@ -119,19 +120,20 @@ fn insert(schema: &Schema, known: &Known, event: usize, naming: &Naming) -> Stri
     )
 }
 
-/// The string of a number of the relation's own, as an expression; none if those are in the table of labels.
-fn own_string(schema: &Schema, known: &Known, event: usize, naming: &Naming, by: &str) -> Option<String> {
-    let called = &known.registry.events[event].params[naming.by].name;
+/// The string of a number of the relation's own, as an expression; none if those are in the table of labels. `space` says
+/// whose number `value` is, which is an expression with the event's row `E`.
+pub(super) fn own_string(schema: &Schema, known: &Known, space: &str, value: &str) -> Option<String> {
     let mut events = known.registry.events.iter().enumerate();
     let (table, of, text) = events.find_map(|(index, event)| {
-        let is_meant =
-            |naming: &Naming| naming.named == Named::Number && event.params[naming.of].name == *called;
+        let is_meant = |naming: &Naming| {
+            naming.named == Named::Number && event.params[naming.of].number_space() == space
+        };
         let naming = event.namings().find(is_meant)?;
         let is_label = labels::role(&known.registry, event).is_some_and(|(role, _)| role == Role::Intern);
         (!is_label).then(|| columns(schema, known, index, &naming))
     })?;
     Some(format!(
-        "(SELECT CAST(S.{text} AS TEXT) FROM {table} AS S WHERE S.session IS E.session AND S.{of} = E.{by} \
+        "(SELECT CAST(S.{text} AS TEXT) FROM {table} AS S WHERE S.session IS E.session AND S.{of} = {value} \
          ORDER BY S.rowid DESC LIMIT 1)"
     ))
 }

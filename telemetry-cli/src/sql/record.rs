@@ -1,8 +1,9 @@
-//! What a log tells beside its events: sessions, threads, lanes, losses.
+//! The facts of a log: sessions, threads, lanes, losses.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Map, Value};
-use telemetry_decode::{Completeness, Events, Facts, LaneReport, ReadLane, Session};
+use telemetry_decode::completeness::LaneReport;
+use telemetry_decode::{Completeness, Events, Facts, Position, Session};
 
 use super::log_lanes::LogLanes;
 use super::schema::Schema;
@@ -31,14 +32,14 @@ pub(super) fn events_of_session(connection: &Connection, id: u64) -> rusqlite::R
     Ok(events.cast_unsigned())
 }
 
-/// The serial number of a new session of which nothing is known.
+/// The serial number of a new session without facts.
 pub(super) fn nameless_session(connection: &Connection) -> rusqlite::Result<i64> {
     connection.execute("INSERT INTO session (id) VALUES (NULL)", [])?;
     Ok(connection.last_insert_rowid())
 }
 
 /// What was read of all lanes, by earlier logs.
-pub(super) fn read_lanes(connection: &Connection) -> rusqlite::Result<Vec<ReadLane>> {
+pub(super) fn positions(connection: &Connection) -> rusqlite::Result<Vec<Position>> {
     let mut states = connection.prepare("SELECT state FROM lane")?;
     let states = states.query_map([], |row| row.get::<_, String>(0))?;
     states
@@ -49,7 +50,7 @@ pub(super) fn read_lanes(connection: &Connection) -> rusqlite::Result<Vec<ReadLa
         .collect()
 }
 
-/// Writes down what is known at the end of a log.
+/// Writes the facts at the end of a log.
 pub(super) fn record(
     connection: &Connection,
     schema: &Schema,
@@ -60,23 +61,21 @@ pub(super) fn record(
     for session in events.sessions() {
         record_session(connection, session)?;
     }
-    let record = |lane: &LaneReport, read: &ReadLane| {
+    let record = |lane: &LaneReport, read: &Position| {
         let session = events.sessions().iter().find(|session| session.id == lane.session);
         record_lane(connection, schema, session, lane, read)
     };
     match of_log {
         Some(lanes) => lanes.read().try_for_each(|(lane, read)| record(&lane, &read)),
-        None => completeness
-            .lanes
-            .iter()
-            .zip(&events.read_lanes())
-            .try_for_each(|(lane, read)| record(lane, read)),
+        None => {
+            completeness.lanes.iter().zip(&events.positions()).try_for_each(|(lane, read)| record(lane, read))
+        }
     }
 }
 
 fn record_session(connection: &Connection, session: &Session) -> rusqlite::Result<()> {
     let serial = self::session(connection, session.id)?;
-    // What an earlier log told stays, where this one does not know it.
+    // Facts of an earlier log stay if this one does not have them.
     if session.declared {
         let clock = &session.clock;
         connection.execute(
@@ -110,7 +109,7 @@ fn record_lane(
     schema: &Schema,
     session: Option<&Session>,
     lane: &LaneReport,
-    read: &ReadLane,
+    read: &Position,
 ) -> rusqlite::Result<()> {
     let serial = self::session(connection, lane.session)?;
     let fingerprint = format!("{:016x}", lane.registry);
@@ -121,14 +120,14 @@ fn record_lane(
         .query_row(&format!("SELECT state FROM lane {of_lane}"), key, |row| row.get(0))
         .optional()?;
     // With `-f` the log was read as if nothing had been before.
-    let known = known.and_then(|known| serde_json::from_str::<ReadLane>(&known).ok());
+    let known = known.and_then(|known| serde_json::from_str::<Position>(&known).ok());
     let read = known.map_or_else(|| read.clone(), |known| known.join(read));
     let state = serde_json::to_string(&read)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     let lost = lane.lost;
     connection.execute(
-        "INSERT OR REPLACE INTO lane (session, thread, fingerprint, bit, kind, events, missing, withheld, lost_pool,
-         lost_nested, lost_sink, cut, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO lane (session, thread, fingerprint, bit, kind, events, missing, excluded, lost_pool,
+         lost_reentrant, lost_sink, truncated, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             serial,
             lane.thread,
@@ -139,7 +138,7 @@ fn record_lane(
             lane.missing as i64,
             lane.withheld as i64,
             lost.pool as i64,
-            lost.nested as i64,
+            lost.reentrant as i64,
             lost.sink as i64,
             lost.cut as i64,
             state
@@ -149,8 +148,8 @@ fn record_lane(
     for hole in &lane.holes {
         let ns = |ticks| session.map(|session| session.clock.ns(ticks));
         connection.execute(
-            "INSERT INTO loss (session, thread, kind, from_ns, until_ns, missing, lost_pool, lost_nested, lost_sink,
-             cut, fingerprint, bit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO loss (session, thread, kind, from_ns, until_ns, missing, lost_pool, lost_reentrant, lost_sink,
+             truncated, fingerprint, bit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 serial,
                 lane.thread,
@@ -159,7 +158,7 @@ fn record_lane(
                 ns(hole.until_ticks),
                 hole.absent.saturating_sub(hole.lost.sink) as i64,
                 hole.lost.pool as i64,
-                hole.lost.nested as i64,
+                hole.lost.reentrant as i64,
                 hole.lost.sink as i64,
                 hole.lost.cut as i64,
                 fingerprint,

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
-use telemetry_decode::{RUNTIME_REGISTRY, take_names};
+use telemetry_decode::names::{RUNTIME_REGISTRY, take_names};
 use telemetry_schema::{Registry, Version, parse_embedded};
 
 use super::tables::{Place, Tables, quoted};
-use super::{glue, views};
 
 /// The registries of a database, in the order in which they came.
 pub(crate) struct Schema {
@@ -17,13 +16,13 @@ pub(crate) struct Schema {
     /// By name.
     numbers: HashMap<String, i64>,
     /// Something follows from registries that is not in the database yet.
-    is_behind: bool,
+    pub(super) is_behind: bool,
 }
 
 /// A registry of a database.
 pub(super) struct Known {
     pub(super) registry: Registry,
-    /// The same for all versions, so that codes and kinds of several registries can be told apart.
+    /// Equal for all versions, to distinguish codes and kinds of registries.
     pub(super) number: i64,
     /// Where its events go, by index.
     pub(super) places: Vec<Place>,
@@ -119,16 +118,6 @@ impl Schema {
         Ok(())
     }
 
-    /// Brings up to date what follows from the registries and from which tables have rows.
-    pub(super) fn settle(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        if self.is_behind {
-            glue::fill(connection, self)?;
-            views::name(connection, self)?;
-            self.is_behind = false;
-        }
-        views::all(connection, self)
-    }
-
     /// Versions of a registry that the database has and between which existing events changed, if this is one of
     /// several.
     pub(super) fn changed_versions(&self, name: &str) -> Vec<Version> {
@@ -139,7 +128,7 @@ impl Schema {
         if versions.len() > 1 { versions } else { Vec::new() }
     }
 
-    /// The registries of the highest versions first, so that of what has changed the latest word counts.
+    /// The registries, highest version first, so that the latest form counts.
     pub(super) fn latest_first(&self) -> Vec<&Known> {
         let mut all: Vec<_> = self.registries.iter().collect();
         all.sort_by_key(|known| (known.number, std::cmp::Reverse(known.registry.version)));

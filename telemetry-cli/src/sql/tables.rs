@@ -25,10 +25,10 @@ CREATE TABLE session (serial INTEGER PRIMARY KEY, id TEXT UNIQUE, program TEXT, 
 CREATE TABLE thread (session INTEGER, thread INTEGER, name TEXT, tid INTEGER, facts TEXT,
     PRIMARY KEY (session, thread), FOREIGN KEY (session) REFERENCES session(serial));
 CREATE TABLE lane (session INTEGER, thread INTEGER, fingerprint TEXT, bit INTEGER, kind INTEGER, events INTEGER,
-    missing INTEGER, withheld INTEGER, lost_pool INTEGER, lost_nested INTEGER, lost_sink INTEGER, cut INTEGER,
+    missing INTEGER, excluded INTEGER, lost_pool INTEGER, lost_reentrant INTEGER, lost_sink INTEGER, truncated INTEGER,
     state TEXT, PRIMARY KEY (session, thread, fingerprint, bit), FOREIGN KEY (session) REFERENCES session(serial));
 CREATE TABLE loss (session INTEGER, thread INTEGER, kind INTEGER, from_ns INTEGER, until_ns INTEGER,
-    missing INTEGER, lost_pool INTEGER, lost_nested INTEGER, lost_sink INTEGER, cut INTEGER, fingerprint TEXT,
+    missing INTEGER, lost_pool INTEGER, lost_reentrant INTEGER, lost_sink INTEGER, truncated INTEGER, fingerprint TEXT,
     bit INTEGER, FOREIGN KEY (session) REFERENCES session(serial));
 CREATE TABLE EVENT_Intern ("stringId" INTEGER, "string" TEXT, time INTEGER, log_serial INTEGER, session INTEGER,
     thread INTEGER, time_ns INTEGER);
@@ -46,7 +46,7 @@ pub(super) struct Tables {
     pub(super) list: Vec<Table>,
     /// By the names of a registry and an event.
     of_events: HashMap<(String, String), usize>,
-    /// In lower case: SQLite does not tell names by their case.
+    /// In lower case, since SQLite ignores case.
     taken: HashSet<String>,
 }
 
@@ -163,7 +163,7 @@ impl Tables {
 }
 
 impl Table {
-    /// The column of a parameter. One that has changed its class has a column of its own for each.
+    /// The column of a parameter. A parameter with several classes has a column for each.
     fn column(&mut self, param: &Param, called: &str) -> usize {
         let class = Class::of(param);
         let found =
@@ -171,7 +171,7 @@ impl Table {
         if let Some(column) = found {
             return column;
         }
-        // No parameter ends in an underscore or has two of them, so that both names are free.
+        // No parameter ends in an underscore or has two of them, so both names are free.
         let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(called));
         let mut name = if is_common { format!("{called}_") } else { called.to_string() };
         if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {

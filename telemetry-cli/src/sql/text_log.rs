@@ -8,27 +8,28 @@ use telemetry_schema::{Count, Registry};
 use super::insert::Insert;
 use super::load::{Load, Loaded, Log};
 use super::{record, value};
-use crate::cnv_input::{Line, Lines, Wrongs, too_long};
-use crate::exit::{Failure, Outcome};
-use crate::input::display;
+use crate::input::cnv_input::{Line, Lines, Wrongs, too_long};
+use crate::term::ended::{Context, Failure};
 use crate::text::cnv_line::{CnvLine, Wrong};
+use crate::text::cnv_registries::TextRegistries;
+use crate::text::path::display;
 
-/// A log that is `cnv` text. It has no sessions, threads and times: all events are of one session of its own.
+/// A log of `cnv` text. It has no sessions, threads and times: all events belong to one new session.
 pub(crate) struct TextLog<'r> {
     log: Log,
     lines: Lines,
     wrongs: Wrongs,
-    registries: &'r [Registry],
+    registries: &'r TextRegistries,
 }
 
 impl<'r> TextLog<'r> {
-    /// Text of the events of some registries, the first of which that has a code counts. `is_mps`: nobody told which.
-    pub(crate) fn open(path: &Path, registries: &'r [Registry], is_mps: bool) -> Result<Self, Failure> {
+    /// Text of the events of some registries. `is_mps`: they are the MPS's, since no other was given.
+    pub(crate) fn open(path: &Path, registries: &'r TextRegistries, is_mps: bool) -> Result<Self, Failure> {
         let lines = Lines::open(path)?;
         Ok(TextLog { log: Log::new(path), lines, wrongs: Wrongs::new(display(path), is_mps), registries })
     }
 
-    /// Bytes of the text; none where nobody knows.
+    /// Bytes of the text, if known.
     pub(crate) fn len(&self) -> Option<u64> {
         self.lines.len()
     }
@@ -37,13 +38,14 @@ impl<'r> TextLog<'r> {
     /// nothing must be committed.
     pub(crate) fn load(
         mut self,
+        context: &mut Context,
         mut load: Load<'_, '_>,
         refresh: bool,
         again: bool,
         mut tick: impl FnMut(u64, u64),
-    ) -> Result<(Option<Loaded>, Outcome), Failure> {
+    ) -> Result<Option<Loaded>, Failure> {
         let mut places = Vec::new();
-        for registry in self.registries {
+        for registry in self.registries.given() {
             let fingerprint = registry.fingerprint();
             load.add_registry(fingerprint, registry, refresh)?;
             places.push(load.registry_index(fingerprint));
@@ -56,7 +58,7 @@ impl<'r> TextLog<'r> {
             let text = match line {
                 Line::Whole(text) => text,
                 Line::TooLong => {
-                    self.wrongs.add(number, &too_long());
+                    self.wrongs.add(context, number, &too_long());
                     continue;
                 }
             };
@@ -64,7 +66,15 @@ impl<'r> TextLog<'r> {
             checksum = crc32c::crc32c_append(checksum, text);
             checksum = crc32c::crc32c_append(checksum, b"\n");
             let taken = match head(text, self.registries) {
-                Ok(head) => take(&mut load, head, &places, self.registries, session, &mut scratch, &mut json),
+                Ok(head) => {
+                    // The runtime's own has tables only if there are events for them.
+                    if let Some(own) = self.registries.all()[..=head.registry].get(places.len()) {
+                        let fingerprint = own.fingerprint();
+                        load.add_registry(fingerprint, own, refresh)?;
+                        places.push(load.registry_index(fingerprint));
+                    }
+                    take(&mut load, head, &places, self.registries.all(), session, &mut scratch, &mut json)
+                }
                 Err(why) => Ok(Err(why)),
             };
             match taken.map_err(|error| load.failed(&error))? {
@@ -72,12 +82,12 @@ impl<'r> TextLog<'r> {
                     load.counted(size, &mut tick)?;
                     events += 1;
                 }
-                Err(why) => self.wrongs.add(number, &why),
+                Err(why) => self.wrongs.add(context, number, &why),
             }
         }
-        let outcome = self.wrongs.end(events);
+        self.wrongs.end(context, events);
         if events == 0 {
-            return Ok((None, outcome));
+            return Ok(None);
         }
         let content = format!("{size}-{checksum:08x}");
         let find = "SELECT serial FROM event_log WHERE content = ?";
@@ -87,10 +97,10 @@ impl<'r> TextLog<'r> {
             .optional()
             .map_err(|error| load.failed(&error))?;
         if known.is_some() && !again {
-            return Ok((Some(Loaded { events: 0, serial: None }), outcome));
+            return Ok(Some(Loaded { events: 0, serial: None }));
         }
         self.log.read(size);
-        Ok((Some(load.finish(&self.log, Some(&content))?), outcome))
+        load.finish(&self.log, Some(&content)).map(Some)
     }
 }
 
@@ -104,14 +114,13 @@ struct Head<'l> {
     rest: CnvLine<'l>,
 }
 
-fn head<'l>(text: &'l [u8], registries: &[Registry]) -> Result<Head<'l>, Wrong> {
+fn head<'l>(text: &'l [u8], registries: &TextRegistries) -> Result<Head<'l>, Wrong> {
     let mut line = CnvLine::new(text);
     let ticks = line.clock()?;
-    let code = line.code()?;
-    let mut found = registries.iter().enumerate();
-    match found.find_map(|(which, registry)| Some((which, registry.event_index(code)?))) {
+    let (name, code) = line.code(registries)?;
+    match registries.find(name, code) {
         Some((registry, event)) => Ok(Head { ticks, registry, event, rest: line }),
-        None => Err(format!("code {code:X} is of no event of the relation")),
+        None => Err(format!("code {code:X} matches no event of the registry")),
     }
 }
 

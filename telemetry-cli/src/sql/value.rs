@@ -22,7 +22,7 @@ pub(super) fn push(row: &mut Insert<'_>, value: &Value<'_>) {
         Value::String(text) if std::str::from_utf8(text.0).is_ok() => {
             row.text(|all| all.extend_from_slice(text.0))
         }
-        // Not UTF-8, so no text to whoever reads it.
+        // Text that is not UTF-8 is not text to a reader.
         Value::String(text) => row.blob(text.0),
         Value::Bytes(bytes) => row.blob(bytes),
         Value::Array(array) => row.text(|out| {
@@ -40,7 +40,7 @@ fn real(row: &mut Insert<'_>, x: f64) {
     if x.is_nan() { row.null() } else { row.real(x) }
 }
 
-/// Appends an element of an array as JSON text, which `json_each` gives back as it would stand in a column.
+/// Appends an element of an array as JSON text that `json_each` returns like a column.
 pub(super) fn element(out: &mut Vec<u8>, index: usize, value: &Value<'_>) {
     if index > 0 {
         out.push(b',');
@@ -50,7 +50,7 @@ pub(super) fn element(out: &mut Vec<u8>, index: usize, value: &Value<'_>) {
         Value::F64(x) => x,
         // Strings, bytes and arrays cannot be in arrays.
         _ => {
-            let number = value.number().unwrap_or_default() as i64;
+            let number = value.as_i128().unwrap_or_default() as i64;
             // A vector takes it all.
             let _ = write!(out, "{number}");
             return;

@@ -1,17 +1,29 @@
 //! Views: labels and names beside numbers, and the events of all tables.
 
 use rusqlite::Connection;
-use telemetry_schema::{Count, Sort, Type, TypeForm};
+use telemetry_schema::{Count, Param, Sort, Type, TypeForm};
 
-use super::names;
 use super::schema::{Known, Schema};
 use super::tables::{COMMON, Column, Table, literal, quoted};
+use super::{glue, names};
 
 /// Selects that one compound may have, well below SQLite's own limit of 500.
 const TERMS: usize = 250;
 
+impl Schema {
+    /// Brings up to date what follows from the registries and from which tables have rows.
+    pub(super) fn settle(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.is_behind {
+            glue::fill(connection, self)?;
+            name(connection, self)?;
+            self.is_behind = false;
+        }
+        all(connection, self)
+    }
+}
+
 /// Makes `label`, and a view `NAMED_…` of every table of events.
-pub(super) fn name(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
+fn name(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
     connection.execute_batch(&format!("DROP VIEW IF EXISTS label; {}", label(schema)))?;
     for (index, table) in schema.tables.list.iter().enumerate() {
         let view = named_view(&table.name);
@@ -22,14 +34,14 @@ pub(super) fn name(connection: &Connection, schema: &Schema) -> rusqlite::Result
 }
 
 /// Makes `event`, of all tables that have rows.
-pub(super) fn all(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
+fn all(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
     let mut selects = Vec::new();
     for (index, table) in schema.tables.list.iter().enumerate() {
         let has_rows = format!("SELECT EXISTS (SELECT 1 FROM {})", quoted(&table.name));
         if !connection.query_row(&has_rows, [], |row| row.get(0))? {
             continue;
         }
-        // The latest form tells what the event is called now. Of labels, several registries may have some.
+        // The latest form has the current name of the event. Several registries may have labels.
         let forms = schema.latest_first();
         let described = forms.iter().find_map(|known| Some((known, event_in(known, index)?)));
         let Some((known, event)) = described else { continue };
@@ -64,7 +76,7 @@ fn label(schema: &Schema) -> String {
     if names::has_some(schema) {
         of.push(format!("SELECT {columns}, string, alias FROM name"));
     }
-    // What is called as something else is called as that was last.
+    // An alias has the latest name of its target.
     let alias = match of.len() {
         1 => "NULL",
         _ => {
@@ -113,9 +125,13 @@ fn named_column(schema: &Schema, table: usize, number: usize, column: &Column) -
         let is_marked = event.namings().any(|naming| naming.of == place || naming.by == place);
         Some((known, &event.params[place], is_marked))
     });
-    let Some((known, param, is_marked)) = param.filter(|(_, param, _)| param.count == Count::One) else {
+    let Some((known, param, is_marked)) = param else { return plain };
+    if !param.numbers.is_empty() {
+        return with_strings(schema, known, param, column);
+    }
+    if param.count != Count::One {
         return plain;
-    };
+    }
     match param.sort {
         Sort::Pointer | Sort::Addr => {
             let label = quoted(&format!("{}__label", column.name));
@@ -138,6 +154,21 @@ fn named_column(schema: &Schema, table: usize, number: usize, column: &Column) -
             None => plain,
         },
     }
+}
+
+/// A column of numbers that have strings, and these: of an array an array, in which a number without one stands itself.
+fn with_strings(schema: &Schema, known: &Known, param: &Param, column: &Column) -> Vec<String> {
+    let (name, strings) = (quoted(&column.name), quoted(&format!("{}__label", column.name)));
+    let string_of = |value: &str| names::own_string(schema, known, param.number_space(), value);
+    let string = match param.count {
+        Count::One => string_of(&format!("E.{name}")),
+        _ => string_of("J.value").map(|string| {
+            format!("(SELECT json_group_array(coalesce({string}, J.value)) FROM json_each(E.{name}) AS J)")
+        }),
+    };
+    let mut columns = vec![format!("E.{name}")];
+    columns.extend(string.map(|string| format!("{string} AS {strings}")));
+    columns
 }
 
 /// The name of a value of an enum or flags, where it has one.

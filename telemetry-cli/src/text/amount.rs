@@ -2,7 +2,7 @@
 
 use super::number;
 
-/// `1 event`, `2_000 events`.
+/// `1 event`, `2,000 events`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
@@ -13,12 +13,12 @@ pub(crate) fn grouped(number: u64) -> String {
     for place in
         (1..text.len()).rev().filter(|place| (text.len() - place).is_multiple_of(3)).collect::<Vec<_>>()
     {
-        text.insert(place, '_');
+        text.insert(place, ',');
     }
     text
 }
 
-/// A number of JSON for people: whole ones in groups, others with few digits. `-` if there is none.
+/// A number of JSON for people: whole ones in groups, others with few digits. `-` for null.
 pub(crate) fn number_text(number: &serde_json::Value) -> String {
     if let Some(number) = number.as_u64() {
         return grouped(number);

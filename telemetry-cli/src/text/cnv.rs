@@ -6,25 +6,34 @@ use telemetry_foreign::mps;
 use super::number::{Digits, hex, hex_4_spaces, hex_bytes, signed_hex};
 use super::{float, quoted};
 
-/// Appends the line of an event: clock reading, code, and a space before each value.
+/// Appends the line of an event: clock reading, code, and a space before each value. The name of its registry, if it
+/// is given, stands with `:` before the code.
 #[inline]
-pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
+pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
     let mut digits = Digits::of_clock(event.ticks);
     if let Some(code) = mps::unknown_code(event) {
-        // As `mpseventcnv`: nobody knows what its values are.
+        // Like `mpseventcnv`: its values are not known.
         digits.append_to(out);
         hex_4_spaces(out, code);
         out.push(b'\n');
         return;
     }
-    digits.code(event.schema.code);
+    match registry {
+        None => digits.code(event.schema.code),
+        Some(name) => {
+            digits.append_to(out);
+            out.extend_from_slice(name.as_bytes());
+            out.push(b':');
+            hex(out, event.schema.code.into());
+        }
+    }
     for value in event.values() {
         match value {
             Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Label(n) | Value::Unsigned(n) => {
                 digits.number(out, n);
                 continue;
             }
-            Value::String(text) if mps::has_names(event.registry) => {
+            Value::String(text) if mps::has_names(event.registry()) => {
                 digits.append_to(out);
                 out.push(b' ');
                 quoted::quoted_raw(out, text.0);
@@ -69,7 +78,7 @@ pub(super) fn value(out: &mut Vec<u8>, value: &Value<'_>) {
     }
 }
 
-/// Two digits for each byte, in quotes so that no bytes are something too.
+/// Two digits for each byte, in quotes, so that an empty value is visible.
 pub(super) fn quoted_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     hex_bytes(out, bytes);

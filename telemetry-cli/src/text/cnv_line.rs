@@ -1,8 +1,9 @@
 //! Reads a line of `cnv` text from left to right: the mirror of [`super::cnv`].
 
-use telemetry_decode::{Named, Text, Value};
+use telemetry_decode::{EnumValue, RawStr, Value};
 use telemetry_schema::Sort;
 
+use super::cnv_registries::TextRegistries;
 use super::quoted;
 
 /// A line, and how far it was read.
@@ -26,15 +27,30 @@ impl<'a> CnvLine<'a> {
         self.hex("a clock reading")
     }
 
-    /// The code, aligned with spaces.
-    pub(crate) fn code(&mut self) -> Result<u16, Wrong> {
+    /// The name of the registry, if the line has one, and the code, aligned with spaces.
+    pub(crate) fn code(&mut self, known: &TextRegistries) -> Result<(Option<&'a str>, u16), Wrong> {
         self.space("code")?;
         while let Some(rest) = self.rest.strip_prefix(b" ") {
             self.rest = rest;
         }
+        let name = self.registry(known)?;
         let before = self.rest;
         let code = self.hex("an event's code")?;
-        u16::try_from(code).map_err(|_| self.wrong(before, "an event's code of 16 bits"))
+        let code = u16::try_from(code).map_err(|_| self.wrong(before, "an event's code of 16 bits"))?;
+        Ok((name, code))
+    }
+
+    fn registry(&mut self, known: &TextRegistries) -> Result<Option<&'a str>, Wrong> {
+        let end = self.rest.iter().position(|byte| matches!(byte, b':' | b' '));
+        let Some((name, rest)) = end.and_then(|end| self.rest.split_at_checked(end)) else { return Ok(None) };
+        let Some(rest) = rest.strip_prefix(b":") else { return Ok(None) };
+        let name = std::str::from_utf8(name).ok().filter(|name| known.has(name)).ok_or_else(|| {
+            let names: Vec<_> = known.given().iter().map(|given| format!("`{}`", given.name)).collect();
+            let expected = format!("a code, or an event of registry {}", names.join(" or "));
+            self.wrong(self.rest, &expected) + "; help: give each registry with --registry FILE"
+        })?;
+        self.rest = rest;
+        Ok(Some(name))
     }
 
     /// The space before a value.
@@ -42,7 +58,7 @@ impl<'a> CnvLine<'a> {
         self.take(b' ').ok_or_else(|| self.wrong(self.rest, &format!("a space and the value of `{of}`")))
     }
 
-    /// Moves to the element of an array, or behind the array if there is no further one.
+    /// Moves to the next element of an array, or past the array at its end.
     pub(crate) fn has_element(&mut self, index: usize) -> Result<bool, Wrong> {
         if index == 0 {
             self.take(b'[').ok_or_else(|| self.wrong(self.rest, "an array in `[` and `]`"))?;
@@ -68,12 +84,12 @@ impl<'a> CnvLine<'a> {
             Sort::Label => Value::Label(self.hex("a label")?),
             Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Value::Unsigned(self.number(sort)? as u64),
             Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Value::Signed(self.number(sort)? as i64),
-            Sort::Named(_) => Value::Named(Named::new(self.number(repr)?)),
+            Sort::Named(_) => Value::Named(EnumValue::new(self.number(repr)?)),
             Sort::F32 | Sort::F64 => Value::F64(self.float()?),
             Sort::Bool => Value::Bool(self.bool()?),
             Sort::String => {
                 self.string(scratch, "a string in double quotes")?;
-                Value::String(Text(scratch))
+                Value::String(RawStr(scratch))
             }
             Sort::Bytes => {
                 self.bytes(scratch)?;
@@ -193,10 +209,10 @@ mod tests {
             Sort::F32 => Value::F32(f32::from_bits(bits as u32)),
             Sort::F64 => Value::F64(f64::from_bits(bits)),
             Sort::Bool => Value::Bool(bits & 1 != 0),
-            Sort::String => Value::String(Text(bytes)),
+            Sort::String => Value::String(RawStr(bytes)),
             Sort::Bytes => Value::Bytes(bytes),
             Sort::Label => Value::Label(bits),
-            Sort::Named(_) => Value::Named(Named::new((bits as i64).into())),
+            Sort::Named(_) => Value::Named(EnumValue::new((bits as i64).into())),
         }
     }
 
@@ -207,7 +223,7 @@ mod tests {
             Value::F64(x) => x,
             other => return other,
         };
-        // Text does not tell one NaN from the other, but for the sign.
+        // Text has only the sign of a NaN.
         let x = if x.is_nan() { f64::NAN.copysign(x) } else { float::rounded_10(x) };
         Value::F64(x)
     }
@@ -237,10 +253,11 @@ mod tests {
         }
 
         #[test]
-        fn no_text_does_harm(code in prop::sample::select(vec!["10", "20", "102", "FFFF"]), rest: Vec<u8>) {
+        fn no_text_does_harm(code in prop::sample::select(vec!["10", "20", "102", "FFFF", "gc:10", "telemetry:1", "gc"]), rest: Vec<u8>) {
             let text = [b"A ", code.as_bytes(), b" ", &rest[..]].concat();
             let mut out = b"before".to_vec();
-            let wrong = TxtOfCnv::new(&[registry()]).line(&mut out, &text);
+            let registries = TextRegistries::new(vec![registry()]);
+            let wrong = TxtOfCnv::new(&registries).line(&mut out, &text);
             let as_expected = if wrong.is_err() { out == b"before" } else { out.ends_with(b" \n") };
             prop_assert!(as_expected, "{:?}", wrong);
         }

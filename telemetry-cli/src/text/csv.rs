@@ -4,8 +4,9 @@ use std::io::Write;
 
 use telemetry_decode::{Event, Value};
 
+use super::number::decimal;
 use super::number::{hex_bytes_lower, hex_lower, signed_decimal};
-use super::{decimal, json, names};
+use super::{json, names};
 
 /// Appends a field, in quotes if it needs them.
 pub(crate) fn field(out: &mut Vec<u8>, text: &[u8]) {
@@ -62,10 +63,10 @@ fn float(out: &mut Vec<u8>, is_nan: bool, x: impl std::fmt::Debug) {
     }
 }
 
-/// Text as it is, if empty in quotes; bytes that are not UTF-8 as `\xNN`.
+/// Text, in quotes if empty; bytes that are not UTF-8 as `\xNN`.
 fn text(out: &mut Vec<u8>, text: &[u8], scratch: &mut Vec<u8>) {
     if text.is_empty() {
-        // Nothing at all is no value.
+        // An empty field is not a value.
         return out.extend_from_slice(b"\"\"");
     }
     if std::str::from_utf8(text).is_ok() {

@@ -15,7 +15,7 @@ pub(crate) fn general_3(out: &mut Vec<u8>, x: f64) {
     out.splice(start..start, std::iter::repeat_n(b' ', padding));
 }
 
-/// The number that the text of [`general_10`] stands for.
+/// The number that [`general_10`] wrote.
 pub(crate) fn rounded_10(x: f64) -> f64 {
     let mut text = Vec::with_capacity(24);
     general_10(&mut text, x);
@@ -24,13 +24,13 @@ pub(crate) fn rounded_10(x: f64) -> f64 {
 
 struct Style {
     exponent: u8,
-    /// Infinity, and what is no number.
+    /// Infinity and NaN.
     names: [&'static [u8]; 2],
     /// The `#` flag: zeros at the end, and the point, are kept.
     keep_zeros: bool,
 }
 
-/// `%g` with so many significant digits.
+/// `%g` with a number of significant digits.
 fn general<const DIGITS: usize>(out: &mut Vec<u8>, x: f64, style: Style) {
     if x.is_sign_negative() {
         out.push(b'-');

@@ -1,18 +1,19 @@
 //! Events as JSON: one object a line. docs/json.md describes the form, and `docs/event.schema.json` checks it.
 
-use telemetry_decode::{Called, Event, Value};
+use telemetry_decode::{AddressName, Event, Value};
 use telemetry_schema::{Sort, Type, TypeForm};
 
 use super::keyed::{PerEvent, PerThread};
 use super::message::{self, Part};
+use super::names;
+use super::number::decimal;
 use super::number::{hex_bytes_lower, hex_lower, signed_decimal};
-use super::{decimal, names};
-use crate::date::Moments;
+use crate::text::date::Moments;
 
 /// The version is raised when a member changes its form or meaning, not when there is a new one.
 const START: &[u8] = b"{\"version\":1,\"time_ns\":";
 
-/// Appends lines, and keeps what is the same in many of them.
+/// Appends lines, and caches their common parts.
 pub(crate) struct JsonPrinter {
     /// Numbers of 64 bits are strings.
     quotes: bool,
@@ -21,7 +22,7 @@ pub(crate) struct JsonPrinter {
     moments: Moments,
 }
 
-/// What is the same in all events of a code.
+/// The parts that are equal for all events of a code.
 struct Head {
     /// Registry, kind, event and message, up to the parameters.
     event: Vec<u8>,
@@ -29,7 +30,7 @@ struct Head {
 }
 
 struct Param {
-    /// The name and what stands around it.
+    /// The name with its punctuation.
     name: Vec<u8>,
     quotes: bool,
 }
@@ -64,6 +65,9 @@ impl JsonPrinter {
         if event.session.labels.names() > 0 {
             names_of_addresses(out, event);
         }
+        if event.has_numbers() {
+            strings_of_numbers(out, event);
+        }
         out.extend_from_slice(b"}\n");
     }
 }
@@ -71,8 +75,11 @@ impl JsonPrinter {
 impl Head {
     fn new(event: &Event<'_>, quotes: bool) -> Head {
         let mut head = Vec::new();
-        let names =
-            [("registry", &event.registry.name), ("kind", &event.kind().name), ("event", &event.schema.name)];
+        let names = [
+            ("registry", &event.registry().name),
+            ("kind", &event.kind().name),
+            ("event", &event.schema.name),
+        ];
         for (key, name) in names {
             // Names of relations need no escapes.
             head.extend_from_slice(format!(",\"{key}\":\"{name}\"").as_bytes());
@@ -90,7 +97,7 @@ impl Head {
         let of_param = |(index, param): (usize, &telemetry_schema::Param)| {
             let comma = if index == 0 { "" } else { "," };
             let name = format!("{comma}\"{}\":", param.name).into_bytes();
-            Param { name, quotes: quotes && is_wide(event.registry.repr(param.sort)) }
+            Param { name, quotes: quotes && is_wide(event.registry().repr(param.sort)) }
         };
         Head { event: head, params: event.schema.params.iter().enumerate().map(of_param).collect() }
     }
@@ -237,9 +244,45 @@ pub(crate) fn string_value(text: &[u8]) -> serde_json::Value {
     }
 }
 
+/// The strings of numbers that have some, by parameter; in the place of an array's element without one stands null.
+fn strings_of_numbers(out: &mut Vec<u8>, event: &Event<'_>) {
+    let start = out.len();
+    for (index, param) in event.params().enumerate() {
+        let Some(numbers) = event.numbers(index) else { continue };
+        let before = out.len();
+        out.extend_from_slice(if before == start { b",\"strings\":{\"" } else { b",\"" });
+        out.extend_from_slice(param.schema.name.as_bytes());
+        out.extend_from_slice(b"\":");
+        let mut has_some = false;
+        let mut append = |out: &mut Vec<u8>, value: &Value<'_>| match event.string_of(numbers, value) {
+            Some(text) => {
+                has_some = true;
+                string(out, text.as_bytes());
+            }
+            None => out.extend_from_slice(b"null"),
+        };
+        match param.value {
+            Value::Array(array) => {
+                for (index, element) in array.iter().enumerate() {
+                    out.push(if index == 0 { b'[' } else { b',' });
+                    append(out, &element);
+                }
+                out.push(b']');
+            }
+            value => append(out, &value),
+        }
+        if !has_some {
+            out.truncate(before);
+        }
+    }
+    if out.len() > start {
+        out.push(b'}');
+    }
+}
+
 /// The names that addresses of the event have at its time, by address.
 fn names_of_addresses(out: &mut Vec<u8>, event: &Event<'_>) {
-    let mut named: Vec<(u64, Called<'_>)> = Vec::new();
+    let mut named: Vec<(u64, AddressName<'_>)> = Vec::new();
     let mut note = |value: &Value<'_>| {
         let (Value::Pointer(address) | Value::Addr(address)) = *value else { return };
         if let Some(name) = event.name_of_value(value)
@@ -260,8 +303,8 @@ fn names_of_addresses(out: &mut Vec<u8>, event: &Event<'_>) {
         hex_lower(out, *address);
         out.extend_from_slice(b"\":");
         match name {
-            Called::Text(text) => string(out, text.as_bytes()),
-            Called::Number(number) => decimal(out, *number),
+            AddressName::Text(text) => string(out, text.as_bytes()),
+            AddressName::Number(number) => decimal(out, *number),
         }
     }
     if !named.is_empty() {

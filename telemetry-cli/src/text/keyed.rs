@@ -1,4 +1,4 @@
-//! What is the same in many events, made when it is first needed.
+//! Caches of text that is equal in many events.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(crate) struct PerThread<T> {
 
 struct OfThread<T> {
     key: (u64, u32),
-    /// How many threads of the session had told their names when this was made.
+    /// The number of named threads in the session when this was computed.
     known: usize,
     made: T,
 }
@@ -48,16 +48,16 @@ impl<T> PerEvent<T> {
     /// What belongs to all events of this code.
     #[inline]
     pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
-        let fingerprint = event.registry.fingerprint;
+        let fingerprint = event.known_registry().fingerprint;
         if self.registries.get(self.last).is_none_or(|of| of.fingerprint != fingerprint) {
             let found = self.registries.iter().position(|of| of.fingerprint == fingerprint);
             self.last = found.unwrap_or_else(|| {
-                let events = event.registry.events.iter().map(|_| None).collect();
+                let events = event.registry().events.iter().map(|_| None).collect();
                 self.registries.push(OfRegistry { fingerprint, events });
                 self.registries.len() - 1
             });
         }
-        let index = event.registry.event_index(event.schema.code).unwrap_or_default();
+        let index = event.registry().event_index(event.schema.code).unwrap_or_default();
         self.registries[self.last].events[index].get_or_insert_with(|| make(event))
     }
 
@@ -71,7 +71,7 @@ impl<T> PerEvent<T> {
 }
 
 impl<T> PerThread<T> {
-    /// What belongs to all events of this thread, made anew when its session has told of more threads.
+    /// The value for all events of this thread. It is computed again when the session has more threads.
     #[inline]
     pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
         let (key, known) = ((event.session.id, event.thread), event.session.threads.len());

@@ -1,4 +1,4 @@
-//! Which message an event posts, of which the program itself may hear.
+//! The message that an event posts to the program.
 
 use telemetry_decode::Event;
 
@@ -13,7 +13,7 @@ pub(crate) enum Part {
 
 /// The name of the message that an event posts, and what it is to that.
 pub(crate) fn of<'e>(event: &Event<'e>) -> Option<(&'e str, Part)> {
-    let registry = &event.registry.registry;
+    let registry = event.registry();
     let index = registry.event_index(event.schema.code)?;
     registry.messages.iter().find_map(|message| {
         let part = match (message.begin == index, message.end) {

@@ -96,7 +96,7 @@ pub(crate) fn decimal(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&text[start..]);
 }
 
-/// Decimal in groups of three, right-aligned in at least `width` columns: `1_234_567`.
+/// Decimal in groups of three, right-aligned in at least `width` columns: `1,234,567`.
 pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
     let mut text = [0; 28];
     let mut start = text.len();
@@ -104,7 +104,7 @@ pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
     while rest >= 1000 {
         let (tens, ones) = (pair(rest % 1000 / 10), b'0' + (rest % 10) as u8);
         start -= 4;
-        text[start..start + 4].copy_from_slice(&[b'_', tens[0], tens[1], ones]);
+        text[start..start + 4].copy_from_slice(&[b',', tens[0], tens[1], ones]);
         rest /= 1000;
     }
     loop {
@@ -167,7 +167,7 @@ impl Digits {
         }
     }
 
-    /// Appends everything so far, and begins anew.
+    /// Appends everything so far, and starts again.
     #[inline]
     pub(crate) fn append_to(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.bytes[..self.len]);
@@ -175,7 +175,7 @@ impl Digits {
     }
 }
 
-/// What is added to a digit above nine, beside `0`.
+/// The offset of digits above nine, beside `0`.
 const UPPER: u64 = 7;
 const LOWER: u64 = 39;
 
@@ -260,7 +260,7 @@ mod tests {
                 format!(">{sign}{:X}", (n as i64).unsigned_abs())
             );
             let grouped_text = text(|out| grouped(out, n as i64, 0));
-            assert_eq!(grouped_text.replace('_', ""), format!(">{}", n as i64));
+            assert_eq!(grouped_text.replace(',', ""), format!(">{}", n as i64));
         }
     }
 
@@ -283,11 +283,11 @@ mod tests {
         let table = [
             (0, ">         0"),
             (999, ">       999"),
-            (1_000, ">     1_000"),
-            (-1_000, ">    -1_000"),
-            (1_002_003, "> 1_002_003"),
-            (123_456_789_000, ">123_456_789_000"),
-            (i64::MIN, ">-9_223_372_036_854_775_808"),
+            (1_000, ">     1,000"),
+            (-1_000, ">    -1,000"),
+            (1_002_003, "> 1,002,003"),
+            (123_456_789_000, ">123,456,789,000"),
+            (i64::MIN, ">-9,223,372,036,854,775,808"),
         ];
         for (number, expected) in table {
             assert_eq!(text(|out| grouped(out, number, 10)), expected);

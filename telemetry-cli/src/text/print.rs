@@ -1,12 +1,15 @@
 //! Events for people, in columns: time, thread, kind, name, parameters.
 
-use telemetry_decode::{Called, Event, Events, KnownRegistry, RUNTIME_REGISTRY, Session, Value};
+use telemetry_decode::names::{Numbers, RUNTIME_REGISTRY};
+use telemetry_decode::{AddressName, Event, Events, KnownRegistry, Session, Value};
 use telemetry_schema::Param;
 
 use super::keyed::{PerEvent, PerThread};
 use super::message::{self, Part};
+use super::names;
+use super::number::decimal;
 use super::number::{grouped, hex_bytes_spaced, hex_lower, signed_decimal};
-use super::{decimal, escaped, escaped_text, names};
+use super::quoted::{escaped, escaped_text};
 
 /// Nanoseconds of almost three hours, in groups. Longer times are wider.
 const TIME_WIDTH: usize = 17;
@@ -15,30 +18,30 @@ const THREAD_WIDTH: usize = 15;
 const KIND_WIDTH: usize = 6;
 const EVENT_WIDTH: usize = 20;
 
-/// What a terminal takes for colours: those that it shows by default on any background.
+/// Escape sequences of colors that are readable on any background.
 const PLAIN: &str = "\x1b[0m";
 const FAINT: &str = "\x1b[2m";
 const BOLD: &str = "\x1b[1m";
 /// By bit of the kind, in turns: cyan, green, yellow, magenta, blue, red.
 const KINDS: [&str; 6] = ["\x1b[36m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[34m", "\x1b[31m"];
 
-/// Appends lines, and keeps what is the same in many of them.
+/// Appends lines, and caches their common parts.
 pub(crate) struct Printer {
-    /// Several sessions (or nobody knows yet): a column says which.
+    /// Adds a column for the session: there are several, or their number is not known yet.
     shows_session: bool,
     /// Several registries of the program: an event's name alone does not say which it is.
     shows_registry: bool,
-    is_coloured: bool,
+    is_colored: bool,
     /// Session and thread as they are printed.
     threads: PerThread<Vec<u8>>,
     styles: PerEvent<Style>,
 }
 
-/// What is the same in all events of a code.
+/// The parts that are equal for all events of a code.
 struct Style {
     /// Kind and name.
     head: Vec<u8>,
-    /// What stands before and behind each value.
+    /// The text before and after each value.
     params: Vec<(Vec<u8>, Vec<u8>)>,
     /// Which message it posts, at the end.
     tail: Vec<u8>,
@@ -47,43 +50,43 @@ struct Style {
 impl Printer {
     /// A printer for the sessions and registries of these events, as far as they are known before the
     /// first one.
-    pub(crate) fn new(events: &Events<'_>, is_coloured: bool) -> Self {
+    pub(crate) fn new(events: &Events<'_>, is_colored: bool) -> Self {
         let shows_session = events.sessions().len() != 1;
         let shows_registry = programs_registries(events.registries()).nth(1).is_some();
-        Printer::with(shows_session, shows_registry, is_coloured)
+        Printer::with(shows_session, shows_registry, is_colored)
     }
 
     /// A printer for sessions that are still to come.
-    pub(crate) fn of_any_session(is_coloured: bool) -> Self {
-        Printer::with(true, false, is_coloured)
+    pub(crate) fn of_any_session(is_colored: bool) -> Self {
+        Printer::with(true, false, is_colored)
     }
 
     /// A printer for one session that has just been connected to.
     #[cfg(unix)]
-    pub(crate) fn of_one_session(shows_registry: bool, is_coloured: bool) -> Self {
-        Printer::with(false, shows_registry, is_coloured)
+    pub(crate) fn of_one_session(shows_registry: bool, is_colored: bool) -> Self {
+        Printer::with(false, shows_registry, is_colored)
     }
 
-    fn with(shows_session: bool, shows_registry: bool, is_coloured: bool) -> Self {
+    fn with(shows_session: bool, shows_registry: bool, is_colored: bool) -> Self {
         let (threads, styles) = (PerThread::default(), PerEvent::default());
-        Printer { shows_session, shows_registry, is_coloured, threads, styles }
+        Printer { shows_session, shows_registry, is_colored, threads, styles }
     }
 
     /// Appends the line of an event.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
-        if self.is_coloured {
+        if self.is_colored {
             out.extend_from_slice(FAINT.as_bytes());
         }
         grouped(out, event.time_ns, TIME_WIDTH);
-        let (shows_session, is_coloured) = (self.shows_session, self.is_coloured);
-        let thread = self.threads.get(event, |event| thread_column(event, shows_session, is_coloured));
+        let (shows_session, is_colored) = (self.shows_session, self.is_colored);
+        let thread = self.threads.get(event, |event| thread_column(event, shows_session, is_colored));
         out.extend_from_slice(thread);
         let shows_registry = self.shows_registry;
-        let style = self.styles.get(event, |event| Style::new(event, shows_registry, is_coloured));
+        let style = self.styles.get(event, |event| Style::new(event, shows_registry, is_colored));
         out.extend_from_slice(&style.head);
-        for (param, (before, behind)) in event.params().zip(&style.params) {
+        for (index, (param, (before, behind))) in event.params().zip(&style.params).enumerate() {
             out.extend_from_slice(before);
-            value(out, event, &param.value);
+            value(out, event, event.numbers(index), &param.value);
             out.extend_from_slice(behind);
         }
         out.extend_from_slice(&style.tail);
@@ -91,23 +94,23 @@ impl Printer {
     }
 }
 
-/// Session and thread, with what stands before and behind them.
-fn thread_column(event: &Event<'_>, shows_session: bool, is_coloured: bool) -> Vec<u8> {
+/// Session and thread, with the text around them.
+fn thread_column(event: &Event<'_>, shows_session: bool, is_colored: bool) -> Vec<u8> {
     let id = if shows_session { format!("{:016x}  ", event.session.id) } else { String::new() };
-    let end = if is_coloured { PLAIN } else { "" };
+    let end = if is_colored { PLAIN } else { "" };
     format!("  {id}{:THREAD_WIDTH$}{end}  ", thread_name(event.session, event.thread)).into_bytes()
 }
 
 impl Style {
-    fn new(event: &Event<'_>, shows_registry: bool, is_coloured: bool) -> Style {
-        let paint = |code: &'static str| if is_coloured { code } else { "" };
+    fn new(event: &Event<'_>, shows_registry: bool, is_colored: bool) -> Style {
+        let paint = |code: &'static str| if is_colored { code } else { "" };
         let (plain, faint, bold) = (paint(PLAIN), paint(FAINT), paint(BOLD));
         let of_kind = paint(KINDS[usize::from(event.kind().bit) % KINDS.len()]);
-        let is_runtimes = event.registry.name == RUNTIME_REGISTRY;
+        let is_runtimes = event.registry().name == RUNTIME_REGISTRY;
         let shows_registry = shows_registry || is_runtimes;
-        let registry = if shows_registry { format!("{}:", event.registry.name) } else { String::new() };
+        let registry = if shows_registry { format!("{}:", event.registry().name) } else { String::new() };
         let name = format!("{registry}{}", event.name());
-        let kinds = event.registry.kinds.iter().map(|kind| kind.name.len());
+        let kinds = event.registry().kinds.iter().map(|kind| kind.name.len());
         let kind_width = kinds.max().unwrap_or(0).max(KIND_WIDTH);
         let kind = &event.kind().name;
         let name_width = if event.schema.params.is_empty() { 0 } else { EVENT_WIDTH };
@@ -138,17 +141,22 @@ fn message(event: &Event<'_>) -> Option<String> {
 /// Appends name and parameters of an event, as a line has them.
 pub(crate) fn append_event(out: &mut Vec<u8>, event: &Event<'_>) {
     out.extend_from_slice(event.name().as_bytes());
-    for param in event.params() {
+    for (index, param) in event.params().enumerate() {
         out.extend_from_slice(b"  ");
         out.extend_from_slice(param.schema.name.as_bytes());
         out.push(b':');
-        append_value(out, event, &param);
+        append_value(out, event, index, &param);
     }
 }
 
-/// Appends a value with its unit, as a line has it.
-pub(crate) fn append_value(out: &mut Vec<u8>, event: &Event<'_>, param: &telemetry_decode::Param<'_>) {
-    value(out, event, &param.value);
+/// Appends the value of the parameter of an index with its unit, as a line has it.
+pub(crate) fn append_value(
+    out: &mut Vec<u8>,
+    event: &Event<'_>,
+    index: usize,
+    param: &telemetry_decode::Param<'_>,
+) {
+    value(out, event, event.numbers(index), &param.value);
     if !param.schema.unit.is_empty() {
         out.push(b' ');
         out.extend_from_slice(param.schema.unit.as_bytes());
@@ -157,7 +165,7 @@ pub(crate) fn append_value(out: &mut Vec<u8>, event: &Event<'_>, param: &telemet
 
 /// The registries but for the runtime's own, which is in every stream.
 pub(crate) fn programs_registries(known: &[KnownRegistry]) -> impl Iterator<Item = &KnownRegistry> + Clone {
-    known.iter().filter(|known| known.name != RUNTIME_REGISTRY)
+    known.iter().filter(|known| known.registry.name != RUNTIME_REGISTRY)
 }
 
 /// The name of a thread; its number behind that where several have the name, or alone where it has none.
@@ -172,7 +180,7 @@ pub(crate) fn thread_name(session: &Session, thread: u32) -> String {
     escaped_text(name) + &number
 }
 
-fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
+fn value(out: &mut Vec<u8>, event: &Event<'_>, numbers: Option<Numbers>, value: &Value<'_>) {
     match *value {
         Value::Pointer(n) | Value::Addr(n) => {
             out.extend_from_slice(b"0x");
@@ -185,7 +193,12 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
             Some(text) => quoted(out, text.as_bytes()),
             None => decimal(out, n),
         },
-        Value::Word(n) | Value::Unsigned(n) => decimal(out, n),
+        Value::Word(n) | Value::Unsigned(n) => {
+            decimal(out, n);
+            if let Some(text) = numbers.and_then(|numbers| event.string_of(numbers, value)) {
+                name_of(out, AddressName::Text(text));
+            }
+        }
         Value::Signed(n) => signed_decimal(out, n),
         // With an exponent where it is very large or small.
         Value::F32(x) => out.extend_from_slice(format!("{x:?}").as_bytes()),
@@ -204,7 +217,7 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
                 if index > 0 {
                     out.push(b' ');
                 }
-                self::value(out, event, &element);
+                self::value(out, event, numbers, &element);
             }
             out.push(b']');
         }
@@ -212,11 +225,11 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>) {
 }
 
 /// The name of an address, or the number of the label that is its name.
-fn name_of(out: &mut Vec<u8>, name: Called<'_>) {
+fn name_of(out: &mut Vec<u8>, name: AddressName<'_>) {
     out.extend_from_slice(b" [");
     match name {
-        Called::Text(text) => escaped(out, text.as_bytes()),
-        Called::Number(number) => {
+        AddressName::Text(text) => escaped(out, text.as_bytes()),
+        AddressName::Number(number) => {
             out.extend_from_slice(b"label ");
             decimal(out, number);
         }

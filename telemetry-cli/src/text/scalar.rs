@@ -1,12 +1,14 @@
-//! A value by the bits that it was kept as, where its event is gone.
+//! Values that were kept as bits after their event.
 
 use serde_json::Value as Json;
 use telemetry_decode::Session;
 use telemetry_schema::{Registry, Sort};
 
-use super::{escaped_text, grouped, names, signed_grouped};
+use super::amount::{grouped, signed_grouped};
+use super::names;
+use super::quoted::escaped_text;
 
-/// A value of a sort by its bits: for JSON, and for people. With a session labels are their strings.
+/// Formats the bits of a value for JSON and as text. With a session, labels become strings.
 pub(crate) fn shown(registry: &Registry, sort: Sort, bits: u64, session: Option<&Session>) -> (Json, String) {
     match sort {
         Sort::Pointer | Sort::Addr => (Json::from(format!("{bits:#x}")), format!("{bits:#x}")),
@@ -22,6 +24,8 @@ pub(crate) fn shown(registry: &Registry, sort: Sort, bits: u64, session: Option<
             Some(text) => (Json::from(text), format!("\"{}\"", escaped_text(text))),
             None => (Json::from(bits), bits.to_string()),
         },
-        _ => (Json::from(bits), grouped(bits)),
+        Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => (Json::from(bits), grouped(bits)),
+        // Registries do not allow them as keys.
+        Sort::F32 | Sort::F64 | Sort::String | Sort::Bytes => (Json::from(bits), grouped(bits)),
     }
 }

@@ -1,25 +1,27 @@
 //! The text of MPS's `mpseventtxt`.
 
-use telemetry_decode::{Called, Event, Labels, Value};
+use telemetry_decode::{AddressName, Event, Labels, Value};
 use telemetry_foreign::mps;
 use telemetry_schema::Type;
 
+use super::number::decimal;
 use super::number::{hex, hex_4, hex_16, signed_decimal};
-use super::{cnv, decimal, float, names, param, quoted};
+use super::{cnv, float, names, param, quoted};
 
 /// Width of the column of names.
 const NAME_WIDTH: usize = 19;
 
 /// Appends the line of an event: clock reading, code, name, and `ident:value ` for each parameter.
-pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
+/// The name of its registry, if given, precedes its own with `:`.
+pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
     if let Some(code) = mps::unknown_code(event) {
         return unknown(out, event.ticks, code);
     }
-    head(out, event.ticks, event.schema.code, &event.schema.name);
+    head(out, event.ticks, event.schema.code, registry, &event.schema.name);
     let labels = &event.session.labels;
     for param in event.params() {
-        let ty = event.registry.ty(param.schema.sort);
-        param::append(out, event.registry, &param.schema.name);
+        let ty = event.registry().ty(param.schema.sort);
+        param::append(out, event.registry(), &param.schema.name);
         out.push(b':');
         match param.value {
             Value::Array(array) => {
@@ -28,11 +30,11 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
                     if index > 0 {
                         out.push(b',');
                     }
-                    labelled(out, &value, ty, labels, event.ticks);
+                    labeled(out, &value, ty, labels, event.ticks);
                 }
                 out.push(b']');
             }
-            value => labelled(out, &value, ty, labels, event.ticks),
+            value => labeled(out, &value, ty, labels, event.ticks),
         }
         out.push(b' ');
     }
@@ -40,13 +42,13 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>) {
 }
 
 /// A value, and the name that it had at a clock reading, if it is an address that had one.
-pub(super) fn labelled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, labels: &Labels, ticks: u64) {
+pub(super) fn labeled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, labels: &Labels, ticks: u64) {
     scalar(out, value, ty);
     let Some(name) = labels.name_of_value(value, ticks) else { return };
     out.push(b'[');
     match name {
-        Called::Text(text) => quoted::quoted(out, text.as_bytes()),
-        Called::Number(number) => {
+        AddressName::Text(text) => quoted::quoted(out, text.as_bytes()),
+        AddressName::Number(number) => {
             out.extend_from_slice(b"unknown label ");
             hex(out, number);
         }
@@ -56,17 +58,22 @@ pub(super) fn labelled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, 
 
 /// The line of an event of a code that no relation has, as `mpseventtxt` writes it.
 pub(super) fn unknown(out: &mut Vec<u8>, ticks: u64, code: u16) {
-    head(out, ticks, code, "[Unknown]");
+    head(out, ticks, code, None, "[Unknown]");
     out.extend_from_slice(b"Unknown event.\n");
 }
 
-pub(super) fn head(out: &mut Vec<u8>, ticks: u64, code: u16, name: &str) {
+pub(super) fn head(out: &mut Vec<u8>, ticks: u64, code: u16, registry: Option<&str>, name: &str) {
     hex_16(out, ticks);
     out.push(b' ');
     hex_4(out, code);
     out.push(b' ');
+    let start = out.len();
+    if let Some(registry) = registry {
+        out.extend_from_slice(registry.as_bytes());
+        out.push(b':');
+    }
     out.extend_from_slice(name.as_bytes());
-    out.resize(out.len() + NAME_WIDTH.saturating_sub(name.len()) + 1, b' ');
+    out.resize(out.len() + NAME_WIDTH.saturating_sub(out.len() - start) + 1, b' ');
 }
 
 pub(super) fn scalar(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>) {
@@ -75,7 +82,7 @@ pub(super) fn scalar(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>) {
         Value::Unsigned(n) => decimal(out, n),
         Value::Signed(n) => signed_decimal(out, n),
         Value::Bool(b) => out.extend_from_slice(if b { b"True" } else { b"False" }),
-        // The number of the `cnv` text, so that both ways to this text give the same.
+        // The number of the `cnv` text, so that both ways give the same text.
         Value::F32(x) => float::general_3(out, float::rounded_10(x.into())),
         Value::F64(x) => float::general_3(out, float::rounded_10(x)),
         Value::String(text) => quoted::quoted(out, text.0),

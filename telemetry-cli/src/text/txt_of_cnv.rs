@@ -1,17 +1,19 @@
-//! The text of MPS's `mpseventtxt` from lines of `cnv` text, whose relations are known from elsewhere.
+//! The text of MPS's `mpseventtxt` from lines of `cnv` text and given registries.
 
-use telemetry_decode::{Labels, Mark, Namings, Said, Value};
+use telemetry_decode::names::{Mark, Namings, Said};
+use telemetry_decode::{Labels, Value};
 use telemetry_schema::{Count, Event, NameBy, Registry};
 
 use super::cnv_line::{CnvLine, Wrong};
+use super::cnv_registries::TextRegistries;
 use super::{param, txt};
 
 /// Bytes for labels, as for those of a stream.
 const LABEL_ROOM: usize = 32 << 20;
 
-/// Makes `txt` lines of `cnv` lines, which come by time, so that a label is known before what it names.
+/// Converts `cnv` lines to `txt` lines. The input is in time order, so a label precedes its use.
 pub(crate) struct TxtOfCnv<'r> {
-    registries: &'r [Registry],
+    registries: &'r TextRegistries,
     /// By registry.
     namings: Vec<Namings>,
     labels: Labels,
@@ -20,9 +22,9 @@ pub(crate) struct TxtOfCnv<'r> {
 }
 
 impl<'r> TxtOfCnv<'r> {
-    /// For events of these registries, the first of which that has a code counts.
-    pub(crate) fn new(registries: &'r [Registry]) -> Self {
-        let namings = registries.iter().map(Namings::new).collect();
+    /// For events of these registries.
+    pub(crate) fn new(registries: &'r TextRegistries) -> Self {
+        let namings = registries.all().iter().map(Namings::new).collect();
         TxtOfCnv {
             registries,
             namings,
@@ -46,19 +48,18 @@ impl<'r> TxtOfCnv<'r> {
     fn append(&mut self, out: &mut Vec<u8>, text: &[u8]) -> Result<(), Wrong> {
         let mut line = CnvLine::new(text);
         let ticks = line.clock()?;
-        let code = line.code()?;
-        let mut found = self.registries.iter().enumerate();
-        let found = found.find_map(|(which, registry)| Some((which, registry, registry.event_index(code)?)));
-        let Some((which, registry, index)) = found else {
+        let (name, code) = line.code(self.registries)?;
+        let Some((which, index)) = self.registries.find(name, code) else {
             txt::unknown(out, ticks, code);
             return Ok(());
         };
+        let registry = &self.registries.all()[which];
         let event = &registry.events[index];
         for mark in 0..self.namings[which].of_event(index).len() {
             let mark = self.namings[which].of_event(index)[mark];
             self.name(line.clone(), ticks, registry, event, &mark)?;
         }
-        txt::head(out, ticks, code, &event.name);
+        txt::head(out, ticks, code, name, &event.name);
         for param in &event.params {
             line.space(&param.name)?;
             let (ty, repr) = (registry.ty(param.sort), registry.repr(param.sort));
@@ -67,7 +68,7 @@ impl<'r> TxtOfCnv<'r> {
             match param.count {
                 Count::One => {
                     let value = line.value(param.sort, repr, &mut self.scratch)?;
-                    txt::labelled(out, &value, ty, &self.labels, ticks);
+                    txt::labeled(out, &value, ty, &self.labels, ticks);
                 }
                 Count::Fixed(_) | Count::UpTo(_) => {
                     out.push(b'[');
@@ -77,7 +78,7 @@ impl<'r> TxtOfCnv<'r> {
                             out.push(b',');
                         }
                         let value = line.value(param.sort, repr, &mut self.scratch)?;
-                        txt::labelled(out, &value, ty, &self.labels, ticks);
+                        txt::labeled(out, &value, ty, &self.labels, ticks);
                         index += 1;
                     }
                     out.push(b']');
@@ -90,7 +91,7 @@ impl<'r> TxtOfCnv<'r> {
         Ok(())
     }
 
-    /// Takes what an event says by a mark. Its line is read to the end, so that a wrong one says nothing.
+    /// Applies the mark of an event. The line is parsed completely first, so that a wrong one has no effect.
     fn name(
         &mut self,
         mut line: CnvLine<'_>,
@@ -111,7 +112,7 @@ impl<'r> TxtOfCnv<'r> {
                 continue;
             }
             let value = line.value(param.sort, registry.repr(param.sort), &mut self.scratch)?;
-            let bits = value.number().unwrap_or_default() as u64;
+            let bits = value.as_i128().unwrap_or_default() as u64;
             if index == mark.naming.of {
                 of = bits;
             } else if index == mark.naming.by {

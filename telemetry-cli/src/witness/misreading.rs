@@ -1,19 +1,20 @@
 //! What a decoder of the old relation would read in a stream of the new one, if it did not look.
 
 use serde::Serialize;
-use telemetry_decode::{Block, Blocks, Event, Order, Piece, Reader};
+use telemetry_decode::blocks::{Block, Blocks, Piece};
+use telemetry_decode::{Event, Order, Reader};
 use telemetry_format::{BlockType, Header};
 use telemetry_schema::Registry;
 use telemetry_schema::version::{Change, Rule};
 
 use super::sample;
-use crate::exit::Failure;
+use crate::term::ended::Failure;
 use crate::text::print::{append_event, append_value};
 
 /// Most events of a change that are shown.
 const MAX_SHOWN: usize = 2;
 
-/// What is said where no event is read.
+/// The text if no event is read.
 const NOTHING: &str = "nothing";
 
 /// An event that would be misread.
@@ -55,13 +56,13 @@ pub(super) fn of(
             found.push(misreading);
         }
     }
-    // What is taken for something else is worse than what cannot be read.
+    // A misreading is worse than an error.
     found.sort_by_key(|misreading| misreading.would_read.starts_with(NOTHING));
     found.truncate(MAX_SHOWN);
     Ok(found)
 }
 
-/// The two, if what was read is not what was written. Another name alone is none: nobody takes the one for the other.
+/// The two, if what was read is not what was written. Another name alone is not a misreading.
 fn misreading(change: &Change, wrote: Read, would_read: Read) -> Option<Misreading> {
     let Read::Event { line: wrote, kind, params } = wrote else { return None };
     match would_read {
@@ -94,7 +95,7 @@ fn read(stream: &[u8], registry: &Registry) -> Result<Vec<Read>, Failure> {
         match header.block_type {
             BlockType::Registry => append(&mut before, header, registry.to_toml().as_bytes(), registry),
             BlockType::Events => {
-                // Each alone, as the first of its lane, so that one that cannot be read costs no other.
+                // Each event alone, as the first of its lane, so that an unreadable one affects no other.
                 let mut alone = before.clone();
                 append(&mut alone, Header { seq: 0, before: 0, ..header }, payload, registry);
                 read.push(only_event(&alone)?);
@@ -141,9 +142,9 @@ fn only_event(stream: &[u8]) -> Result<Read, Failure> {
 
 fn of_event(event: &Event<'_>) -> Read {
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let params = event.params().map(|param| {
+    let params = event.params().enumerate().map(|(index, param)| {
         let mut value = Vec::new();
-        append_value(&mut value, event, &param);
+        append_value(&mut value, event, index, &param);
         (param.schema.name.clone(), text(value))
     });
     let mut line = format!("{}  ", event.kind().name).into_bytes();
@@ -151,6 +152,6 @@ fn of_event(event: &Event<'_>) -> Read {
     Read::Event { line: text(line), kind: event.kind().name.clone(), params: params.collect() }
 }
 
-fn impossible(error: std::io::Error) -> Failure {
+fn impossible(error: impl std::fmt::Display) -> Failure {
     Failure::new(format!("no witness: {error}"))
 }

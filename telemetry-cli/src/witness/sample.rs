@@ -1,10 +1,11 @@
 //! Events that show a change: which, with which values, and the stream that they make.
 
-use telemetry_decode::{Facts, Lane, Named, Text, Value, WriteError, Writer};
+use telemetry_decode::writer::{Lane, WriteError, Writer};
+use telemetry_decode::{EnumValue, Facts, RawStr, Value};
 use telemetry_schema::version::{Change, Thing};
 use telemetry_schema::{Count, Event, Param, Registry, Sort, TypeForm};
 
-use crate::exit::Failure;
+use crate::term::ended::Failure;
 
 /// Session and thread of the stream.
 const SESSION: u64 = 1;
@@ -32,7 +33,7 @@ pub(super) fn event(change: &Change, registry: &Registry) -> Option<u16> {
 }
 
 /// A stream with events of these codes, each in a block of its own: one with small values, others with large ones,
-/// so many that every value of an enum is there.
+/// enough that every value of an enum occurs.
 ///
 /// # Errors
 /// None that a sound relation can lead to.
@@ -93,15 +94,15 @@ fn write_event(
     writer.event(lane, event.code, ticks, &values)
 }
 
-/// A value that tells its place, small in a first event and large in a second.
+/// A value that shows its position, small in a first event and large in a second.
 fn value(registry: &Registry, param: &Param, place: u64, number: u64) -> Value<'static> {
     let is_large = number > 0;
     if let Some(ty) = registry.ty(param.sort) {
         if ty.form == TypeForm::Flags && is_large {
-            return Value::Named(Named::new(ty.values.iter().fold(0, |all, value| all | value.number)));
+            return Value::Named(EnumValue::new(ty.values.iter().fold(0, |all, value| all | value.number)));
         }
         let value = ty.values.get(number as usize % ty.values.len().max(1));
-        return Value::Named(Named::new(value.map_or(0, |value| value.number)));
+        return Value::Named(EnumValue::new(value.map_or(0, |value| value.number)));
     }
     let unsigned = |bits: u32| {
         let max = u64::MAX >> (64 - bits);
@@ -130,9 +131,9 @@ fn value(registry: &Registry, param: &Param, place: u64, number: u64) -> Value<'
         Sort::F32 => Value::F32(place as f32 + 0.5),
         Sort::F64 => Value::F64(place as f64 + 0.5),
         Sort::Bool => Value::Bool(is_large),
-        Sort::String => Value::String(Text(text(place))),
+        Sort::String => Value::String(RawStr(text(place))),
         Sort::Bytes => Value::Bytes(text(place)),
         Sort::Label => Value::Label(place),
-        Sort::Named(_) => Value::Named(Named::new(0)),
+        Sort::Named(_) => Value::Named(EnumValue::new(0)),
     }
 }

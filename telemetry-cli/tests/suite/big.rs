@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use telemetry_decode::{Lane, Text, Value};
+use telemetry_decode::writer::Lane;
+use telemetry_decode::{RawStr, Value};
 
 use crate::run::{Folder, Run, run};
 use crate::streams::{begun, gc_registry};
@@ -49,13 +50,13 @@ pub(crate) fn big(threads: u64) -> Vec<u8> {
     events(threads, STREAM_KIB as u64, 1000)
 }
 
-/// So many events with a text of so many bytes, of threads that take turns.
+/// Events with a text of `bytes` bytes, of threads that take turns.
 pub(crate) fn events(threads: u64, count: u64, bytes: usize) -> Vec<u8> {
     let (mut writer, lane) = begun(1, 1, "", &gc_registry());
     let text = "x".repeat(bytes);
     for number in 0..count {
         let lane = Lane { thread: 1 + (number % threads) as u32, ..lane };
-        writer.event(lane, 0xffff, number, &[Value::String(Text(text.as_bytes()))]).unwrap();
+        writer.event(lane, 0xffff, number, &[Value::String(RawStr(text.as_bytes()))]).unwrap();
     }
     writer.end(1, count).unwrap();
     writer.finish().unwrap()

@@ -38,14 +38,15 @@ const OTHERS: [(&str, &str); 8] = [
     ("check FILE", "events.toml"),
     ("txt --registry events.toml -l FILE", "cnv.txt"),
     ("show FILE", "made.eventlog"),
-    ("print --format ghc-eventlog FILE", "made.eventlog"),
+    ("print --input-format ghc-eventlog FILE", "made.eventlog"),
     ("mono-debug FILE", "made.mlpd"),
     ("mono-report FILE", "made.mlpd"),
-    ("convert --to telemetry --format mps FILE", "made.mpsio.log"),
+    ("convert --to telemetry --input-format mps FILE", "made.mpsio.log"),
 ];
 
 /// Those that need none.
-const WITHOUT: [&str; 4] = ["completions bash", "completions zsh", "completions fish", "man stats"];
+const WITHOUT: [&str; 6] =
+    ["completions bash", "completions zsh", "completions fish", "man stats", "gdb", "gdb --lldb"];
 
 fn folder() -> Folder {
     let whole = gc();
@@ -126,7 +127,7 @@ fn inputs_that_are_not_whole() {
     }
 }
 
-/// What cannot be opened: a file without permission, unless root runs this, and what nobody can open, a socket.
+/// What cannot be opened: a file without permission, unless root runs this; and a socket, which no user can open.
 #[test]
 #[cfg(unix)]
 fn an_input_that_cannot_be_read() {
@@ -193,7 +194,7 @@ fn inputs_of_the_others() {
             1,
             "`made.eventlog` is a log of format ghc-eventlog, expected a log of the",
         ),
-        ("show made.mpsio.log", 1, "events of mps, expected a GHC eventlog, or a stream of one; help: "),
+        ("show made.mpsio.log", 1, "events of mps, expected a GHC eventlog or a stream of one; help: "),
         ("py empty -o old.py", 2, "no `registry`"),
         ("py noise -o old.py", 2, "cannot use `noise`"),
         ("py cut.tel -o old.py --check", 1, "out of date"),
@@ -214,13 +215,13 @@ fn inputs_of_the_others() {
         ("release missing.toml", 2, "no file `missing.toml`"),
         ("history events.toml", 2, "not in a git repository"),
         ("history missing.toml", 2, "not in a git repository"),
-        ("sql -o noise whole.tel", 2, "no SQLite database"),
-        ("sql -d -o whole.tel whole.tel", 2, "no SQLite database"),
+        ("sql -o noise whole.tel", 2, "not an SQLite database"),
+        ("sql -d -o whole.tel whole.tel", 2, "not an SQLite database"),
         ("sql -o folder whole.tel", 2, "is a directory"),
         ("sql -o no/such/x.db whole.tel", 2, "No such file"),
-        ("sql -o /dev/full whole.tel", 2, "no regular file"),
+        ("sql -o /dev/full whole.tel", 2, "not a regular file"),
         #[cfg(unix)]
-        ("sql -o dangling.db whole.tel", 2, "a link to where nothing is"),
+        ("sql -o dangling.db whole.tel", 2, "a link to a missing file"),
         ("csv whole.tel -o whole.tel", 2, "`whole.tel`: is a telemetry stream"),
         ("csv made.mpsio.log -o made.mpsio.log", 2, "`made.mpsio.log`: is a log of format mps"),
         ("py events.toml -o whole.tel", 2, "`whole.tel`: is a telemetry stream"),

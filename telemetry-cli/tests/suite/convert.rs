@@ -1,8 +1,8 @@
 //! `convert`, and other commands on logs of other systems.
 
-use crate::reference;
 use crate::run::Folder;
-use crate::streams::{drifting, gc, labelled, lossy, two_registries};
+use crate::streams::{drifting, gc, labeled, lossy, two_registries};
+use telemetry_testing::reference;
 
 /// What `print` says of a file.
 fn printed(folder: &Folder, file: &str) -> String {
@@ -16,7 +16,7 @@ fn a_stream_of_a_stream_says_the_same() {
     for (name, stream) in [
         ("gc.tel", gc()),
         ("lossy.tel", lossy()),
-        ("labels.tel", labelled()),
+        ("labels.tel", labeled()),
         ("two.tel", two_registries()),
         ("drifting.tel", drifting(true)),
         ("cut.tel", drifting(false)),
@@ -56,7 +56,7 @@ fn what_convert_says() {
             "convert --to mps --compress -o out.log gc.tel",
             "convert -o out.tel gc.tel",
             "convert --to nothing -o out.tel gc.tel",
-            "info --format mps gc.tel",
+            "info --input-format mps gc.tel",
         ],
     );
     assert!(!folder.path("out.log").exists());
@@ -70,7 +70,7 @@ fn streams_of_logs_are_short() {
     check_lengths("mono", ".mlpd", 40_000, |log, _| [log, log / 2]);
 }
 
-/// Streams of a system's logs of so many bytes and more are at most so long, plain and with `--compress`. The function makes
+/// Streams of a system's logs are at most this part of the log, plain and with `--compress`, from a length on. The function makes
 /// both of the length of the log and of the number of its events.
 fn check_lengths(system: &str, ending: &str, least: u64, most: impl Fn(u64, u64) -> [u64; 2]) {
     let Some(logs) = reference::folder(system) else { return };

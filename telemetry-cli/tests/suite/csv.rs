@@ -3,19 +3,19 @@
 use std::process::Command;
 
 use crate::run::{Folder, run};
-use crate::streams::{gc, labelled, two_registries};
+use crate::streams::{gc, labeled, two_registries};
 
 #[test]
 fn csv() {
     let folder =
-        Folder::new().with("gc.tel", gc()).with("two.tel", two_registries()).with("labels.tel", labelled());
+        Folder::new().with("gc.tel", gc()).with("two.tel", two_registries()).with("labels.tel", labeled());
     let folder = folder.with("text.tel", "no stream");
     std::fs::create_dir(folder.path("there")).unwrap();
     folder.check(
         "csv",
         &[
             "csv gc.tel --event PoolInit",
-            "csv gc.tel --kind Trace --to 2ms",
+            "csv gc.tel --kind Trace --until 2ms",
             "csv gc.tel --event Note --event Everything",
             "csv two.tel",
             "csv labels.tel --event Intern -o out.csv",

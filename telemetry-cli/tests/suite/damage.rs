@@ -82,7 +82,7 @@ fn no_cut_is_silent() {
         for args in ["print x.tel", "stats x.tel", "info x.tel"] {
             let run = folder.run(&format!("{args} --strict"));
             assert_eq!(run.code, Some(1), "{len}: {args}: {}", run.stderr);
-            assert!(run.stderr.starts_with("telemetry: "), "{len}: {args}: {}", run.stderr);
+            assert!(run.stderr.starts_with("error: "), "{len}: {args}: {}", run.stderr);
         }
     }
 }

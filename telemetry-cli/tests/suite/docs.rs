@@ -1,10 +1,11 @@
-//! The transcripts in docs/cli.md are what the command prints.
+//! The transcripts and tables in docs/cli.md are what the command prints and accepts.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::relations::released;
-use crate::run::Folder;
+use crate::run::{Folder, commands};
 use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image};
 use crate::versions::CACHE;
@@ -28,9 +29,7 @@ fn samples_are_real() {
         .with("cache.lock", released(CACHE))
         .with("new.toml", CACHE)
         .with("broken.toml", GC.replacen("sort = \"W\"", "sort = \"Word\"", 1));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
-    let docs = std::fs::read_to_string(&path).unwrap();
-
+    let docs = std::fs::read_to_string(path()).unwrap();
     let mut fresh = String::new();
     let mut rest = docs.as_str();
     let mut samples = 0;
@@ -48,8 +47,87 @@ fn samples_are_real() {
     }
     fresh += rest;
     assert_eq!(samples, 21);
+    check(&docs, &fresh);
+}
+
+/// The tables of commands and options are those of `--help`.
+#[test]
+fn tables_are_complete() {
+    let folder = Folder::new();
+    let help = |args: &str| String::from_utf8(folder.run(args).stdout).unwrap();
+    let mut table_of_commands = String::new();
+    let mut table_of_options = String::new();
+    let mut all = BTreeSet::new();
+    let top = help("--help");
+    for line in top.split_once("Options:\n").unwrap().0.lines().skip(3) {
+        if let Some(title) = line.strip_suffix(':') {
+            writeln!(table_of_commands, "| **{title}** | |").unwrap();
+        } else if let Some((command, about)) = line.strip_prefix("  ").and_then(|line| line.split_once("  "))
+        {
+            let place = match command {
+                "mono-debug" | "mono-report" => "mono-debug-and-mono-report",
+                "completions" | "man" => "completions-and-man",
+                command => command,
+            };
+            writeln!(table_of_commands, "| [`{command}`](#{place}) | {} |", about.trim()).unwrap();
+        }
+    }
+    for command in commands(&folder) {
+        let text = help(&format!("{command} --help"));
+        let mut options = Vec::new();
+        for (heading, line) in headed(&text) {
+            let option = line.split("  ").next().unwrap();
+            all.extend(option.split([' ', ',']).filter(|word| word.starts_with("--")).map(str::to_string));
+            if heading != "Filters" && !option.contains("--help") {
+                options.push(format!("`{}`", option.replace("...", "").replace('|', "\\|")));
+            }
+        }
+        options.extend(text.contains("Filters:\n").then(|| "[filters](#filters)".to_string()));
+        writeln!(table_of_options, "| `{command}` | {} |", options.join(", ")).unwrap();
+    }
+    let docs = std::fs::read_to_string(path()).unwrap();
+    let fresh = with_table(&docs, "| command | purpose |\n|---|---|\n", &table_of_commands);
+    let fresh = with_table(&fresh, "| command | options |\n|---|---|\n", &table_of_options);
+    check(&docs, &fresh);
+    // No text names an option that is gone. Those of other programs stand in shell lines.
+    all.extend(["--help", "--version", "--debug", "--no-default-features"].map(str::to_string));
+    let prose = docs.split("```").step_by(2).flat_map(str::lines).filter(|line| !line.starts_with("    "));
+    let mentioned =
+        prose.flat_map(|line| line.split('`').skip(1).step_by(2)).filter(|code| !code.starts_with("git "));
+    for word in mentioned.flat_map(|code| code.split([' ', ',', '='])).filter(|word| word.len() > 2) {
+        assert!(!word.starts_with("--") || all.contains(word), "docs/cli.md has {word}");
+    }
+}
+
+/// The lines of options, each with the heading that it stands below.
+fn headed(help: &str) -> Vec<(&str, &str)> {
+    let (mut heading, mut lines) = ("", Vec::new());
+    for line in help.lines().take_while(|line| !line.starts_with("Examples:")) {
+        match line.strip_suffix(':') {
+            Some(title) if !line.starts_with(' ') => heading = title,
+            _ if line.starts_with(' ') && line.trim_start().starts_with('-') => {
+                lines.push((heading, line.trim()))
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// The text with other rows below the head of a table.
+fn with_table(text: &str, head: &str, rows: &str) -> String {
+    let (before, behind) = text.split_once(head).unwrap_or_else(|| panic!("docs/cli.md has no {head}"));
+    let end = behind.find("\n\n").unwrap() + 1;
+    format!("{before}{head}{rows}{}", &behind[end..])
+}
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md")
+}
+
+fn check(docs: &str, fresh: &str) {
     if docs != fresh && std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &fresh).unwrap();
+        std::fs::write(path(), fresh).unwrap();
     } else {
         assert!(docs == fresh, "docs/cli.md is out of date: run the test with UPDATE_DOCS=1");
     }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-use crate::run::{Folder, run};
+use crate::run::{Folder, commands, run};
 use crate::streams::gc;
 
 #[test]
@@ -30,15 +30,26 @@ fn inputs() {
 #[test]
 fn the_default_is_what_the_program_wrote() {
     let folder = Folder::new().with("telemetry.tel", gc()).with("other.tel", gc());
-    for (name, expected) in
-        [(None, 0), (Some("other.tel"), 0), (Some(""), 0), (Some("missing.tel"), 2), (Some("."), 2)]
-    {
+    for (name, expected) in [
+        (None, 0),
+        (Some("other.tel"), 0),
+        (Some("file:other.tel"), 0),
+        (Some("rotate:other.tel?size=64M"), 0),
+        (Some(""), 0),
+        (Some("missing.tel"), 2),
+        (Some("."), 2),
+        (Some("tcp:localhost:9000"), 2),
+    ] {
         let mut command = folder.command("print --kind Pool");
         if let Some(name) = name {
             command.env("TELEMETRY_FILENAME", name);
         }
         let run = run(&mut command, &[]);
         assert_eq!(run.code, Some(expected), "{name:?}: {}", run.stderr);
+        assert_eq!(
+            run.stderr.contains("help: name a file that `telemetry listen` wrote"),
+            name.is_some_and(|name| name.starts_with("tcp:"))
+        );
     }
 }
 
@@ -64,7 +75,7 @@ fn outputs() {
         let output = folder.command(args).stdout(full).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{args}: {stderr}");
-        let expected = "telemetry: cannot write to standard output: No space left on device (os error 28)\n";
+        let expected = "error: cannot write to standard output: No space left on device (os error 28)\n";
         assert_eq!(stderr, expected, "{args}");
     }
 }
@@ -103,7 +114,7 @@ fn an_output_that_is_an_input_is_refused() {
         let run = folder.command(args).stdin(stdin).output().unwrap();
         let stderr = String::from_utf8(run.stderr).unwrap();
         let expected = format!(
-            "telemetry: cannot write `{output}`: is an input of this command, {input}; help: name another file\n"
+            "error: cannot write `{output}`: is an input of this command, {input}; help: name another file\n"
         );
         assert_eq!((run.status.code(), &*stderr), (Some(2), &*expected), "{args}");
         assert!(content() == before, "{args}");
@@ -147,7 +158,7 @@ fn links_and_permissions_stay() {
 
 /// Starts a command that writes a file, sends a signal when a part of that is there, and then the rest of its input.
 #[cfg(unix)]
-fn signalled(folder: &Folder, command: &mut Command, signal: &str) -> std::process::ExitStatus {
+fn signaled(folder: &Folder, command: &mut Command, signal: &str) -> std::process::ExitStatus {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     // As long as its input stays open the command waits for more, once it has seen what it is.
     let mut input = child.stdin.take().unwrap();
@@ -162,7 +173,7 @@ fn signalled(folder: &Folder, command: &mut Command, signal: &str) -> std::proce
     let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     std::thread::sleep(std::time::Duration::from_millis(200));
-    // Whoever has ended reads no more.
+    // A process that has ended reads no more.
     let _ = input.write_all(&gc()[100..]);
     drop(input);
     child.wait().unwrap()
@@ -179,7 +190,7 @@ fn entries(folder: &Folder) -> usize {
 fn an_interrupt_leaves_nothing_behind() {
     for (signal, number) in [("-INT", libc::SIGINT), ("-TERM", libc::SIGTERM), ("-HUP", libc::SIGHUP)] {
         let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
-        let ended = signalled(&folder, &mut folder.command("cnv - -o out.txt"), signal);
+        let ended = signaled(&folder, &mut folder.command("cnv - -o out.txt"), signal);
         assert_eq!(ended.signal(), Some(number), "{ended}");
         assert_eq!(entries(&folder), 2);
         assert_eq!(std::fs::read_to_string(folder.path("out.txt")).unwrap(), "old");
@@ -194,12 +205,12 @@ fn a_hangup_that_is_ignored_stays_so() {
     let mut command = Command::new("sh");
     let telemetry = env!("CARGO_BIN_EXE_telemetry");
     command.args(["-c", "trap '' HUP; exec \"$0\" cnv - -o out.txt", telemetry]).current_dir(folder.path(""));
-    let ended = signalled(&folder, &mut command, "-HUP");
+    let ended = signaled(&folder, &mut command, "-HUP");
     assert_eq!(ended.code(), Some(0), "{ended}");
     assert_eq!(std::fs::read(folder.path("out.txt")).unwrap(), folder.run("cnv gc.tel").stdout);
 }
 
-/// Whoever reads the output may stop at any time.
+/// The reader of the output may stop at any time.
 #[test]
 fn a_broken_pipe_ends_quietly() {
     let folder = Folder::new().with("gc.tel", gc());
@@ -218,26 +229,39 @@ fn a_broken_pipe_ends_quietly() {
 #[test]
 fn help_is_for_every_command() {
     let folder = Folder::new();
-    folder.check(
-        "help",
-        &[
-            "--help",
-            "print --help",
-            "csv --help",
-            "cnv --help",
-            "txt --help",
-            "sql --help",
-            "info --help",
-            "stats --help",
-            "spans --help",
-            "recover --help",
-            "replay --help",
-            "doctor --help",
-            "check --help",
-            "py --help",
-            "listen --help",
-            "completions --help",
-            "man --help",
-        ],
-    );
+    let lines: Vec<_> = commands(&folder).iter().map(|command| format!("{command} --help")).collect();
+    let lines: Vec<_> = std::iter::once("--help").chain(lines.iter().map(String::as_str)).collect();
+    folder.check("help", &lines);
+    assert_eq!(folder.run("help print").stdout, folder.run("print --help").stdout);
+    let version = String::from_utf8(folder.run("-V").stdout).unwrap();
+    assert!(version.contains(" (stream format "), "{version}");
+}
+
+/// Names of temporary files cannot be guessed, and a link that another user has planted is not followed.
+#[cfg(unix)]
+#[test]
+fn planted_links_are_refused() {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+    let folder = Folder::new().with("victim", "precious").with("whole.tel", gc());
+    std::fs::create_dir(folder.path("shared")).unwrap();
+    std::fs::write(folder.path("shared/own"), "old").unwrap();
+    let victim = || std::fs::read_to_string(folder.path("victim")).unwrap();
+    // Our own link is followed, as ever.
+    symlink(folder.path("shared/own"), folder.path("shared/link")).unwrap();
+    assert_eq!(folder.run("cnv -o shared/link whole.tel").code, Some(0));
+    assert_ne!(std::fs::read_to_string(folder.path("shared/own")).unwrap(), "old");
+    symlink(folder.path("victim"), folder.path("shared/planted")).unwrap();
+    if lchown(folder.path("shared/planted"), Some(65_534), None).is_err() {
+        eprintln!("SKIPPED: cannot make a link of another user: not root");
+        return;
+    }
+    // As /tmp is.
+    std::fs::set_permissions(folder.path("shared"), PermissionsExt::from_mode(0o1777)).unwrap();
+    for command in ["cnv", "recover", "csv"] {
+        let run = folder.run(&format!("{command} -o shared/planted whole.tel"));
+        assert_eq!(run.code, Some(2), "{command}: {}", run.stderr);
+        assert_eq!(victim(), "precious", "{command}");
+    }
+    let run = folder.run("csv -d shared/tables whole.tel");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
 }

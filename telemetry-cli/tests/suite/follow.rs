@@ -35,7 +35,7 @@ impl Following {
         Following { child, lines, stderr }
     }
 
-    /// Waits for so many more lines.
+    /// Waits for a number of further lines.
     #[track_caller]
     fn expect(&self, number: usize) {
         for count in 0..number {
@@ -79,7 +79,7 @@ fn a_growing_file_is_followed_to_the_end_of_its_session() {
     }
     let (lines, stderr) = following.end(0);
     assert_eq!(lines.len(), 23, "{stderr}");
-    assert_eq!(stderr, "telemetry: complete: 23 events; 14 blocks, 5_475 bytes\n");
+    assert_eq!(stderr, "complete: 23 events; 14 blocks, 5,475 bytes\n");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn the_segments_of_a_rotated_stream_are_followed() {
     assert!(stderr.contains("complete: 46 events"), "{} lines: {stderr}", lines.len());
 }
 
-/// Somebody cuts the file, with half a block in it, and writes it anew.
+/// Another program truncates the file, with half a block in it, and writes it again.
 #[test]
 fn a_cut_file_is_read_again() {
     let whole = gc();
@@ -159,7 +159,7 @@ fn a_cut_file_is_read_again() {
     // The first session never ends.
     assert!(killed(&following).success());
     let (_, stderr) = following.end(1);
-    assert!(stderr.starts_with("telemetry: `x.tel` was cut: reading it from its start again\n"), "{stderr}");
+    assert!(stderr.starts_with("`x.tel` was truncated: reading it from its start again\n"), "{stderr}");
     assert!(stderr.contains("incomplete: 6 events"), "{stderr}");
 }
 
@@ -180,7 +180,7 @@ fn waiting_is_not_busy() {
     let killed = Command::new("kill").args(["-TERM", &following.child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let (_, stderr) = following.end(0);
-    assert!(stderr.contains("did not end in good order"), "{stderr}");
+    assert!(stderr.contains("has no end"), "{stderr}");
     assert_eq!(std::fs::read_to_string(folder.path("out.txt")).unwrap().lines().count(), 13);
 }
 

@@ -6,8 +6,8 @@ use std::io::Write;
 
 use flate2::write::GzEncoder;
 
-use crate::mps_made::{self, Is::N, Is::S, event};
 use crate::run::{Folder, Run, run};
+use telemetry_testing::mps::{self as mps_made, Is::N, Is::S, event};
 
 /// All that read logs, `x.log` in this folder. `FORMAT` is where the format is said.
 const COMMANDS: &[&str] = &[
@@ -41,7 +41,7 @@ fn check(folder: &Folder, log: &[u8], format: &str, command: &str) -> Run {
     let mut limited = std::process::Command::new("sh");
     limited.args(["-c", &format!("ulimit -v {MEMORY} && ulimit -t {SECONDS} && exec \"$0\" \"$@\"")]);
     limited.arg(env!("CARGO_BIN_EXE_telemetry"));
-    let format = if format.is_empty() { String::new() } else { format!("--format {format}") };
+    let format = if format.is_empty() { String::new() } else { format!("--input-format {format}") };
     limited.args(command.replace("FORMAT", &format).split_whitespace()).current_dir(folder.path(""));
     let run = run(&mut limited, &[]);
     let what = format!("{command}: {:?}: {}\n{}", run.code, run.stderr, log.escape_ascii());
@@ -137,7 +137,7 @@ fn lines(run: &Run) -> usize {
     run.stdout.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// Gives changed logs of each form to all commands in turn, with the format said and recognised.
+/// Gives changed logs of each form to all commands in turn, with the format given and detected.
 fn each(change: impl Fn(&[u8], &mut dyn FnMut(&[u8])) + Sync) {
     std::thread::scope(|scope| {
         for (format, log, _) in logs() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::run::Folder;
 use crate::spans;
-use crate::streams::{gc, labelled, lossy, two_registries};
+use crate::streams::{gc, labeled, lossy, two_registries};
 use crate::validate::{self, WHOLE};
 
 const EVENT: &str = include_str!("../../schemas/event.schema.json");
@@ -15,7 +15,7 @@ const SPANS: &str = include_str!("../../schemas/spans.schema.json");
 fn folder() -> Folder {
     Folder::new()
         .with("gc.tel", gc())
-        .with("labels.tel", labelled())
+        .with("labels.tel", labeled())
         .with("lossy.tel", lossy())
         .with("two.tel", two_registries())
         .with("spans.tel", spans::stream())

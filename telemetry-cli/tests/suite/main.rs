@@ -13,6 +13,7 @@ mod docs;
 mod files;
 mod filters;
 mod follow;
+mod ghc;
 pub mod golden;
 mod gzip;
 #[cfg(target_os = "linux")]
@@ -20,18 +21,13 @@ mod hostile_logs;
 mod json;
 mod listen;
 mod mono;
-#[expect(dead_code, reason = "whole logs are made of them")]
-#[path = "../../../telemetry-foreign/tests/suite/mono/made.rs"]
-mod mono_made;
 mod mps;
-#[path = "../../../telemetry-foreign/tests/suite/mps/made.rs"]
-mod mps_made;
+#[cfg(unix)]
+mod mutants;
 #[cfg(target_os = "linux")]
 mod processes;
 mod py;
 mod recover;
-#[path = "../../../telemetry-foreign/tests/suite/reference.rs"]
-mod reference;
 mod relations;
 mod replay;
 mod report;

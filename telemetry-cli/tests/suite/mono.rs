@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::mono_made;
 use crate::run::Folder;
 use crate::sql;
+use telemetry_testing::mono as mono_made;
 
 /// A log of data version 1 with one buffer: a walk of the heap begins, and something unknown.
 pub(crate) fn log(unknown: &[u8]) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn a_log_is_printed_and_damage_is_said() {
     for command in ["mono-debug", "mono-report"] {
         let run = folder.run(&format!("{command} bad.mlpd"));
         assert_eq!(run.code, Some(1));
-        assert_eq!(run.stderr, "telemetry: `bad.mlpd`: bytes 82..83 are damaged: unknown event code 0xff\n");
+        assert_eq!(run.stderr, "error: `bad.mlpd`: bytes 82..83 are damaged: unknown event code 0xff\n");
     }
     let run = folder.run("mono-report -o report.txt good.mlpd");
     assert_eq!((run.code, run.stdout.len()), (Some(0), 0));
@@ -38,6 +38,37 @@ fn a_log_is_printed_and_damage_is_said() {
         "{report}"
     );
     assert_eq!(folder.run("mono-debug absent.mlpd").code, Some(2));
+}
+
+/// The first buffer's end looks like the log's.
+#[test]
+fn a_log_without_an_end_mark_is_not_complete() {
+    let two = [log(b""), log(b"\x16\x01").split_off(32)].concat();
+    let folder =
+        Folder::new().with("head.mlpd", &two[..32]).with("cut.mlpd", &two[..82]).with("two.mlpd", &two);
+    for (file, said) in [
+        ("head.mlpd", "read: 0 events; 32 bytes; may be truncated: the format has no end mark"),
+        ("cut.mlpd", "read: 2 events; 82 bytes; may be truncated: the format has no end mark"),
+        ("two.mlpd", "read: 5 events; 134 bytes; may be truncated: the format has no end mark"),
+    ] {
+        let run = folder.run(&format!("info --json {file}"));
+        assert!(run.stderr.ends_with(&format!("{said}\n")), "{file}: {}", run.stderr);
+        let info: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        let completeness = &info["completeness"];
+        assert_eq!(
+            (&completeness["complete"], &completeness["may_be_truncated"]),
+            (&false.into(), &true.into())
+        );
+        // Nothing is known to be lost, which is all that `--strict` asks for.
+        assert_eq!(folder.run(&format!("info --strict {file}")).code, Some(0), "{file}");
+    }
+    // A stream that was made from the log knows no more than the log.
+    assert_eq!(folder.run("convert --to telemetry -o cut.tel cut.mlpd").code, Some(0));
+    let of_stream = folder.run("print cut.tel").stderr;
+    assert!(
+        of_stream.ends_with("may be truncated: the log it was made from has no end mark\n"),
+        "{of_stream}"
+    );
 }
 
 #[test]
@@ -52,8 +83,8 @@ fn a_database_is_not_said_to_have_what_it_has_not() {
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     let run = folder.run("sql -o mono.db whole.mlpd");
     assert_eq!(run.code, Some(1));
-    let said = "telemetry: `mono.db` has 2 of the 3 events of `whole.mlpd`, and which is not known: nothing was loaded; \
-                help: -d replaces everything that is there, -f loads all events in addition\n";
+    let said = "error: `mono.db` has 2 of the 3 events of `whole.mlpd`, but not which; loaded nothing; \
+                help: -d replaces all events in the database, -f adds all events again\n";
     assert_eq!(run.stderr, said);
     for (args, events) in [("-d", 3), ("", 3)] {
         let run = folder.run(&format!("sql -o mono.db {args} whole.mlpd"));
@@ -116,7 +147,7 @@ fn called(folder: &Folder, file: &str, event: &str, param: &str) -> Vec<String> 
 #[test]
 fn a_database_has_the_names_of_a_log() {
     let folder = logs_and_streams();
-    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../registries/mono.toml");
+    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry-foreign/registries/mono.toml");
     for log in ["1", "17"] {
         let cnv = folder.run(&format!("cnv {log}.tel"));
         std::fs::write(folder.path(&format!("{log}.txt")), sorted(&cnv.stdout).join("\n") + "\n").unwrap();

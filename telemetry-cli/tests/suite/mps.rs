@@ -5,9 +5,9 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-use crate::mps_made::{self as made, Is::N, Is::S, beginning, event, init_of, sync};
-use crate::reference;
 use crate::run::{Folder, Run, run};
+use telemetry_testing::mps::{self as made, Is::N, Is::S, beginning, event, init_of, sync};
+use telemetry_testing::reference;
 
 fn folder() -> Folder {
     Folder::new().with("mpsio.log", made::small())
@@ -142,7 +142,7 @@ fn database() {
     // What is there is not loaded again.
     let again = folder.run("sql -o mps.db mpsio.log");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
-    assert!(again.stderr.contains("has all events of `mpsio.log` already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already has all events of `mpsio.log`"), "{}", again.stderr);
     assert_eq!(self::rows(&database), rows);
     let forced = folder.run("sql -f -o mps.db mpsio.log");
     assert_eq!(forced.code, Some(0), "{}", forced.stderr);
@@ -187,14 +187,26 @@ fn under_the_names_of_the_mpss_programs() {
     assert!(String::from_utf8(py.stdout).unwrap().contains("\n__version__ = 2, 0, 0\n"));
     assert_eq!((py.stderr.as_str(), py.code), ("", Some(0)));
     for (name, args, code, said) in [
-        ("mpseventcnv", "-h", 0, "Usage: mpseventcnv [-f logfile] [-h]\n"),
-        ("mpseventtxt", "-?", 0, "Usage: mpseventtxt [-l textlog] [-h]\n"),
+        ("mpseventsql", "-dz", 1, "Usage: mpseventsql [-i textlog] [-o database] [-dfprtv] [-h]\n"),
         ("mpseventcnv", "-f none.log", 1, "mpseventcnv: cannot read `none.log`"),
         ("mpseventsql", "-x", 1, "mpseventsql: unknown option -x\n"),
     ] {
         let run = run_as(&folder, name, args, &[]);
         assert_eq!((run.code, run.stdout.len()), (Some(code), 0), "{name} {args}");
         assert!(run.stderr.contains(said), "{}", run.stderr);
+    }
+    // What is asked for goes to standard output.
+    for (name, usage) in [
+        ("mpseventcnv", "[-f logfile] [-h]"),
+        ("mpseventtxt", "[-l textlog] [-h]"),
+        ("mpseventsql", "[-i textlog] [-o database] [-dfprtv] [-h]"),
+        ("mpseventpy", "[-h]"),
+    ] {
+        for help in ["-h", "-?"] {
+            let run = run_as(&folder, name, help, &[]);
+            assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{name} {help}");
+            assert_eq!(String::from_utf8_lossy(&run.stdout), format!("Usage: {name} {usage}\n"));
+        }
     }
 }
 
@@ -216,7 +228,7 @@ fn other_versions_and_damage() {
     // A database is filled by the same rule.
     let refused = folder.run("sql -o other.db other.log");
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
-    let lenient = folder.run("sql -o other.db --lenient --format mps other.log");
+    let lenient = folder.run("sql -o other.db --lenient --input-format mps other.log");
     assert_eq!(lenient.code, Some(0), "{}", lenient.stderr);
     let events = "SELECT count(*) FROM event";
     assert_eq!(column(&folder.path("other.db"), events), ["Integer(3)"]);
@@ -247,9 +259,12 @@ fn converted_and_back() {
 fn what_is_told_of_a_log_that_is_piped() {
     let folder = folder();
     let told = |args: &str| folder.run_on(args, &made::small()).stderr;
-    let expected = format!("telemetry: complete: 20 events; {} bytes\n", made::small().len());
+    let expected = format!(
+        "read: 20 events; {} bytes; may be truncated: the format has no end mark\n",
+        made::small().len()
+    );
     for args in ["print -", "info -", "info --json -"] {
-        assert_eq!(told(args).replace('_', ""), expected, "{args}");
+        assert_eq!(told(args).replace(',', ""), expected, "{args}");
     }
 }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::mps_made;
 use crate::run::{Folder, Run};
-use crate::streams::{GC, blocks, future, gc, gc_without_registry, labelled, lossy, two_registries};
+use crate::streams::{GC, blocks, future, gc, gc_without_registry, labeled, lossy, two_registries};
+use telemetry_testing::mps as mps_made;
 
 #[test]
 fn modules_are_made_and_checked() {
@@ -80,7 +80,7 @@ fn the_module_as_a_command() {
     let folder = Folder::new().with("events.toml", GC);
     assert_eq!(folder.run("py -o gc_events.py").code, Some(0));
     let streams =
-        [("whole", gc(), 0), ("damaged", damaged, 1), ("lossy", lossy(), 0), ("labelled", labelled(), 0)];
+        [("whole", gc(), 0), ("damaged", damaged, 1), ("lossy", lossy(), 0), ("labeled", labeled(), 0)];
     for (name, stream, code) in streams {
         let folder_of = &folder;
         std::fs::write(folder_of.path("some.tel"), stream).unwrap();
@@ -182,7 +182,7 @@ for event in mps_events.read(sys.argv[1]):
 fn names_in_a_stream_of_a_log_of_the_mps() {
     let Some(python) = python() else { return };
     let folder = Folder::new().with("mpsio.log", mps_made::small()).with("names.py", NAMES);
-    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../registries/mps.toml");
+    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry-foreign/registries/mps.toml");
     assert_eq!(folder.run(&format!("py {} -o mps_events.py", relation.display())).code, Some(0));
     for more in ["", "--compress"] {
         let run = folder.run(&format!("convert --to telemetry {more} -o some.tel mpsio.log"));

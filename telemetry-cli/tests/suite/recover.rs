@@ -3,7 +3,7 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use crate::run::Folder;
-use crate::streams::{GC, block_type, blocks, gc, image, labelled, lossy};
+use crate::streams::{GC, block_type, blocks, gc, image, labeled, lossy};
 use telemetry_format::BlockType;
 
 #[test]
@@ -24,7 +24,7 @@ fn recover() {
         .with("app.tel", early)
         .with("broken.ring", broken)
         .with("without.ring", image(&without, 0))
-        .with("labels.ring", image(&labelled(), 0))
+        .with("labels.ring", image(&labeled(), 0))
         .with("lossy.ring", image(&lossy(), 0))
         .with("gc.toml", GC)
         .with("noise", b"no telemetry \x89TEL\r\n\x1a\n here".repeat(30))
@@ -79,7 +79,7 @@ fn recover() {
 #[test]
 fn a_sparse_image() {
     let (most, size) =
-        if cfg!(target_os = "linux") { (1 << 40, "1_099_511_627_776") } else { (1 << 27, "134_217_728") };
+        if cfg!(target_os = "linux") { (1 << 40, "1,099,511,627,776") } else { (1 << 27, "134,217,728") };
     let folder = Folder::new();
     let mut file = std::fs::File::create(folder.path("core")).unwrap();
     file.seek(SeekFrom::Start(most / 4 * 3 + 8192)).unwrap();

@@ -5,7 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use telemetry_decode::{Lane, Value};
+use telemetry_decode::Value;
+use telemetry_decode::writer::Lane;
 use telemetry_format::Loss;
 
 use crate::run::{Folder, Run, run};
@@ -20,7 +21,7 @@ enum Told {
     Aligned(u64, u64, u64),
     Free(u64, u64),
     Resize(u64, u64, u64),
-    /// So many events were lost.
+    /// A number of events were lost.
     Lost(u64),
 }
 
@@ -59,7 +60,7 @@ fn marked(relation: &str, told: &[(u32, Told)]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// So many blocks that are allocated, each freed later.
+/// Blocks that are allocated, each freed later.
 pub(crate) fn long(blocks: u64) -> Vec<u8> {
     let told = |i: u64| [(1, Alloc(0x1000 + i * 16, 16)), (1, Free(0x1000 + i * 16, 16))];
     recording(&(0..blocks).flat_map(told).collect::<Vec<_>>())
@@ -226,7 +227,7 @@ fn refusals_are_told() {
         let (allocated, resized) = (Some("Allocated"), Some("Resized"));
         assert_eq!(told.collect::<Vec<_>>(), [(1, allocated), (2, allocated), (4, resized)]);
     }
-    let why = "event 2, `Allocated` of thread #1 at 2_000 ns, the allocator has no 4611686018427387904 bytes";
+    let why = "event 2, `Allocated` of thread #1 at 2,000 ns, the allocator has no 4611686018427387904 bytes";
     assert!(run.stderr.contains(why), "{}", run.stderr);
 }
 
@@ -323,7 +324,7 @@ fn a_run_that_is_killed_is_told_of() {
     let output = replay.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "telemetry: the run with `system` has failed: signal: 9 (SIGKILL)\n");
+    assert_eq!(said, "error: the run with `system` has failed: signal: 9 (SIGKILL)\n");
 }
 
 /// Nor does a run outlive the command.
@@ -365,7 +366,7 @@ fn any_input_will_do() {
     assert!(json["allocators"].as_array().unwrap().iter().all(|each| each["operations"] == 11), "{json:#}");
 }
 
-/// As fast as it was recorded, or so many times faster.
+/// As fast as it was recorded, or faster by a factor.
 #[test]
 fn intervals_are_kept_on_request() {
     let mut told = vec![(1, Alloc(0x1000, 10))];

@@ -66,7 +66,7 @@ impl Folder {
         let Run { stdout, stderr, code } = self.run_on(args, &input);
         let stdout = String::from_utf8_lossy(&stdout);
         let code = code.map_or("a signal".to_string(), |code| code.to_string());
-        // Lines of `txt` end in a space, which a snapshot shall show.
+        // Lines of `txt` end in a space, which a snapshot must show.
         let mut transcript = format!("$ telemetry {line}\n{}", stdout.replace(" \n", "·\n"));
         for line in stderr.lines() {
             writeln!(transcript, "! {line}").unwrap();
@@ -74,6 +74,13 @@ impl Folder {
         writeln!(transcript, "= {code}\n").unwrap();
         transcript
     }
+}
+
+/// The commands that `telemetry --help` lists.
+pub(crate) fn commands(folder: &Folder) -> Vec<String> {
+    let help = String::from_utf8(folder.run("--help").stdout).unwrap();
+    let listed = help.split_once("Options:\n").unwrap().0.lines().filter_map(|line| line.strip_prefix("  "));
+    listed.filter_map(|line| line.split_whitespace().next()).map(str::to_string).collect()
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 use crate::big::events;
-use crate::run::{Folder, run};
+use crate::run::{Folder, commands, run};
 use crate::streams::gc;
 
 /// Each shell that is there takes its completions.
@@ -40,10 +40,7 @@ fn every_command_has_a_page() {
     let folder = Folder::new();
     let pages = folder.run("man -d man");
     assert_eq!((pages.code, pages.stdout.len()), (Some(0), 0), "{}", pages.stderr);
-    let help = String::from_utf8(folder.run("--help").stdout).unwrap();
-    let commands = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
-    let commands: Vec<&str> =
-        commands.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next()).collect();
+    let commands = commands(&folder);
     assert!(commands.len() >= 12, "{commands:?}");
     for command in &commands {
         let page = std::fs::read(folder.path(&format!("man/telemetry-{command}.1"))).unwrap();
@@ -58,23 +55,28 @@ fn every_command_has_a_page() {
 }
 
 #[test]
-fn colours_are_for_terminals() {
+fn colors_are_for_terminals() {
     let folder = Folder::new().with("gc.tel", gc());
-    let is_coloured = |args: &str| folder.run(args).stdout.contains(&0x1b);
-    assert!(!is_coloured("print --kind Pool gc.tel"));
-    assert!(!is_coloured("print --kind Pool --color never gc.tel"));
-    assert!(is_coloured("print --kind Pool --color always gc.tel"));
-    // Without the colours it is the same text.
-    let coloured = String::from_utf8(folder.run("print --color always gc.tel").stdout).unwrap();
+    let is_colored = |args: &str| folder.run(args).stdout.contains(&0x1b);
+    assert!(!is_colored("print --kind Pool gc.tel"));
+    assert!(!is_colored("print --kind Pool --color never gc.tel"));
+    assert!(is_colored("print --kind Pool --color always gc.tel"));
+    // Without the colors it is the same text.
+    let colored = String::from_utf8(folder.run("print --color always gc.tel").stdout).unwrap();
     let plain = String::from_utf8(folder.run("print gc.tel").stdout).unwrap();
     let mut stripped = String::new();
-    let mut rest = coloured.as_str();
+    let mut rest = colored.as_str();
     while let Some((before, behind)) = rest.split_once("\u{1b}[") {
         stripped += before;
         rest = behind.split_once('m').unwrap().1;
     }
     let trimmed = |text: &str| text.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>();
     assert_eq!(trimmed(&(stripped + rest)), trimmed(&plain));
+
+    let mut forced = folder.command("print --kind Pool gc.tel");
+    forced.env("CLICOLOR_FORCE", "1").env_remove("NO_COLOR");
+    assert!(run(&mut forced, &[]).stdout.contains(&0x1b));
+    assert!(!run(forced.arg("-oout.txt"), &[]).stdout.contains(&0x1b));
 
     let Some(shown) = on_terminal(&folder, "TERM=xterm", "print --kind Pool gc.tel") else { return };
     assert!(shown.contains("\u{1b}[1mPoolInit"), "{shown:?}");
@@ -101,15 +103,17 @@ fn progress_is_shown_and_erased() {
     // Behind the last erasure and the way back up stands the verdict alone.
     let last = shown.rsplit_once("\u{1b}[2K").map_or("", |(_, last)| last);
     let last = last.trim_start_matches("\u{1b}[1A").trim_start_matches('\r');
-    assert!(last.starts_with("telemetry: complete: "), "{shown:?}");
+    assert!(last.starts_with("complete: "), "{shown:?}");
     // No terminal, no bar.
     let quiet = folder.run("stats big.tel -o out.txt");
     assert!(!quiet.stderr.contains('%') && !quiet.stderr.contains('\r'), "{}", quiet.stderr);
 }
 
 /// What a terminal is shown, if there is a program to make one.
+// Colors are also for terminals of a CI system, whatever `TERM` says.
 fn on_terminal(folder: &Folder, variables: &str, args: &str) -> Option<String> {
-    let line = format!("unset NO_COLOR; {variables} {} {args}", env!("CARGO_BIN_EXE_telemetry"));
+    let line =
+        format!("unset NO_COLOR CLICOLOR_FORCE CI; {variables} {} {args}", env!("CARGO_BIN_EXE_telemetry"));
     std::fs::write(folder.path("line.sh"), line).unwrap();
     let mut command = Command::new("script");
     command.args(["-qec", "sh ./line.sh", "/dev/null"]).current_dir(folder.path(""));

@@ -51,8 +51,8 @@ fn logs_are_shown_and_streams_of_them() {
     assert_eq!(std::fs::read(folder.path("b.eventlog")).expect("a log"), log(0));
     let run = folder.run("show gc.tel");
     assert_eq!((run.code, text(&run.stdout)), (Some(1), ""));
-    let said = "telemetry: `gc.tel` has 23 events of gc, expected a GHC eventlog, or a stream of one; help: `telemetry stats` \
-                and `telemetry print` show what it has\n";
+    let said = "error: `gc.tel` has 23 events of gc, expected a GHC eventlog or a stream of one; help: `telemetry stats` \
+                and `telemetry print` show its events\n";
     assert!(run.stderr.starts_with(said), "{}", run.stderr);
 }
 

@@ -1,7 +1,8 @@
 //! `spans`.
 
 use serde_json::Value as Json;
-use telemetry_decode::{Lane, Named, Text, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{EnumValue, Facts, RawStr, Value};
 use telemetry_format::Loss;
 
 use crate::run::Folder;
@@ -30,6 +31,18 @@ impl Run {
         Run { writer: writer.block_size(64), lane: Lane { thread: 0, ..lane } }
     }
 
+    /// A session in which an emission costs some picoseconds.
+    fn costing(emission_ps: i64) -> Run {
+        let registry = telemetry_schema::parse(RELATION).unwrap();
+        let mut facts = Facts::default();
+        facts.set("clock", "os");
+        facts.set("emission_ps", emission_ps);
+        let mut writer = Writer::new(Vec::new());
+        writer.session(7, &facts, 0, 1_795_240_051_000_000_000).unwrap();
+        let registry = writer.registry(7, &registry).unwrap();
+        Run { writer, lane: Lane { session: 7, thread: 0, registry } }
+    }
+
     fn lane(&self, thread: u32) -> Lane {
         Lane { thread, ..self.lane }
     }
@@ -53,7 +66,12 @@ impl Run {
     }
 
     fn queue(&mut self, thread: u32, ns: u64, code: u16, queue: i128, who: &str) -> &mut Run {
-        self.event(thread, ns, code, &[Value::Named(Named::new(queue)), Value::String(Text(who.as_bytes()))])
+        self.event(
+            thread,
+            ns,
+            code,
+            &[Value::Named(EnumValue::new(queue)), Value::String(RawStr(who.as_bytes()))],
+        )
     }
 
     /// A thread loses events behind what it has, in a lane of a kind.
@@ -93,10 +111,10 @@ fn spans() {
         "spans",
         &[
             "spans spans.tel",
-            "spans --strict --span Phase --top 1 spans.tel",
+            "spans --strict --span Phase --limit 1 spans.tel",
             "spans --csv spans.tel",
             "spans --span Nothing spans.tel",
-            "spans --json --span Job --top 1 spans.tel",
+            "spans --json --span Job --limit 1 spans.tel",
             "spans --kind Job - < spans.tel",
             "spans gc.tel",
             "spans empty",
@@ -137,6 +155,45 @@ fn self_time_is_that_of_the_innermost_span() {
         ("Phase", "/self_ns/min", Json::from(10)),
     ];
     check(&run.finish(), "", &expected);
+}
+
+/// Net times are without what emissions cost the thread that began the span, and never less than nothing.
+#[test]
+fn net_times_are_without_emissions() {
+    let stream = || {
+        let mut run = Run::costing(2_500);
+        // Two events of the thread are within the outer span beside its begin, one is on another thread.
+        run.phase(1, 0, true).phase(1, 10, true).phase(2, 20, true).phase(1, 40, false).phase(1, 100, false);
+        run.phase(2, 21, false);
+        // Ends on another thread, which has emitted more.
+        run.job(1, 200, true, 9).job(2, 260, false, 9);
+        run.finish()
+    };
+    let gross = [
+        ("Phase", "/total_ns", Json::from(100 + 30 + 1)),
+        ("Phase", "/total_self_ns", Json::from(100 + 1)),
+        ("Job", "/total_ns", Json::from(60)),
+    ];
+    check(&stream(), "", &gross);
+    let net = [
+        ("Phase", "/duration_ns/max", Json::from(100 - 7)),
+        ("Phase", "/duration_ns/min", Json::from(0)),
+        ("Phase", "/total_ns", Json::from((100 - 7) + (30 - 3))),
+        ("Phase", "/total_self_ns", Json::from(100 - 7)),
+        ("Job", "/total_ns", Json::from(60 - 2)),
+    ];
+    check(&stream(), "--net", &net);
+    let folder = Folder::new().with("x.tel", stream()).with("old.tel", Run::new().phase(1, 0, true).finish());
+    let csv = String::from_utf8(folder.run("spans --net --csv x.tel").stdout).unwrap();
+    assert!(csv.contains(",0,100,93,66,1,true,"), "{csv}");
+    let told: Json = serde_json::from_slice(&folder.run("spans --net --json x.tel").stdout).unwrap();
+    assert_eq!(told["net"], true);
+    let told: Json = serde_json::from_slice(&folder.run("spans --json x.tel").stdout).unwrap();
+    assert_eq!(told.get("net"), None);
+    let said = folder.run("spans --net old.tel").stderr;
+    let expected =
+        "session 0000000000000007 does not tell the cost of an emission (emission_ps): nothing is subtracted";
+    assert!(said.contains(expected), "{said}");
 }
 
 /// Jobs that overlap without nesting share no time.
@@ -198,7 +255,7 @@ fn damage_makes_spans_uncertain() {
         damaged[end - 1] ^= 1;
         for (what, stream) in [("missing", missing), ("damaged", damaged)] {
             let folder = Folder::new().with("x.tel", &stream);
-            let run = folder.run("spans --json --top 100 x.tel");
+            let run = folder.run("spans --json --limit 100 x.tel");
             let told: Json = serde_json::from_slice(&run.stdout).unwrap();
             for long in told["longest"].as_array().unwrap() {
                 let is_right = long["duration_ns"] == 50;

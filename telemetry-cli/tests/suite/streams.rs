@@ -1,6 +1,8 @@
 //! Streams to run the command on, and what can happen to them.
 
-use telemetry_decode::{Array, Blocks, Clock, Facts, Lane, Named, Piece, Text, Value, Writer};
+use telemetry_decode::blocks::{Blocks, Piece};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Array, Clock, EnumValue, Facts, RawStr, Value};
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAGIC, memory, state};
 use telemetry_schema::Registry;
 
@@ -60,7 +62,7 @@ pub(crate) fn gc_run(session: u64) -> Writer<Vec<u8>> {
     }
     for n in 0..4 {
         let thread = 2 + n as u32 % 2;
-        let why = Value::Named(Named::new(1 + i128::from(n)));
+        let why = Value::Named(EnumValue::new(1 + i128::from(n)));
         let start = [Value::Pointer(0x7f00_2000 + n), why, Value::F64(0.45 + n as f64 / 3.0)];
         event(thread, 0x20, 1_000 * n + 500, &start);
         event(thread, 0x30, 1_000 * n + 600, &[Value::Addr(0xdead_0000 + n)]);
@@ -69,7 +71,7 @@ pub(crate) fn gc_run(session: u64) -> Writer<Vec<u8>> {
     }
     for (n, text) in ["plain", "say \"hello \\world\"", "two\nlines \u{1b}[31m", "größe"].iter().enumerate()
     {
-        event(4, 0xffff, 2_500_000 + n as u64, &[Value::String(Text(text.as_bytes()))]);
+        event(4, 0xffff, 2_500_000 + n as u64, &[Value::String(RawStr(text.as_bytes()))]);
     }
     everything(&mut event);
     writer.end(session, 1_000_000 + 3_000_000_000).unwrap();
@@ -114,7 +116,7 @@ fn everything(event: &mut impl FnMut(u32, u16, u64, &[Value])) {
         let Extreme { unsigned: u, signed: i, f32: f, bytes, step, access, parts } = *extreme;
         let four = [0, -1, i32::MAX, i32::MIN].map(|i| Value::Signed(i.into()));
         let some = [u, 1, 2].map(Value::Word);
-        let steps = [-1, 1, 7].map(|step| Value::Named(Named::new(step)));
+        let steps = [-1, 1, 7].map(|step| Value::Named(EnumValue::new(step)));
         let parts: Vec<_> = parts.iter().map(|x| Value::F64(*x)).collect();
         let values = [
             Value::Unsigned(u as u8 as u64),
@@ -127,8 +129,8 @@ fn everything(event: &mut impl FnMut(u32, u16, u64, &[Value])) {
             Value::F32(f),
             Value::Label(u),
             Value::Bytes(bytes),
-            Value::Named(Named::new(step)),
-            Value::Named(Named::new(access)),
+            Value::Named(EnumValue::new(step)),
+            Value::Named(EnumValue::new(access)),
             Value::Array(Array::from(&four[..])),
             Value::Array(Array::from(&some[..n])),
             Value::Array(Array::from(&steps[..n + 1])),
@@ -144,7 +146,7 @@ pub(crate) fn lossy() -> Vec<u8> {
     let lane = Lane { thread: 9, ..lane };
     writer.event(lane, 0x101, 1_000, &[]).unwrap();
     writer.flush().unwrap();
-    writer.lose(lane, 6, Loss { pool: 1_200, nested: 30, sink: 0, cut: 4 }).unwrap();
+    writer.lose(lane, 6, Loss { pool: 1_200, reentrant: 30, sink: 0, cut: 4 }).unwrap();
     writer.withhold(lane, 6, 7_000).unwrap();
     writer.event(lane, 0x101, 5_000_000, &[]).unwrap();
     writer.finish().unwrap()
@@ -154,7 +156,7 @@ const RUNTIME: &str = include_str!("../../../telemetry-runtime/telemetry.toml");
 
 /// A run with labels: strings and names of addresses, one of them changed on the way, and numbers without a
 /// string. The runtime's own events share the codes of none of the program's.
-pub(crate) fn labelled() -> Vec<u8> {
+pub(crate) fn labeled() -> Vec<u8> {
     let (mut writer, Lane { registry: gc, .. }) = begun(5, START, "labels", &gc_registry());
     let runtime = writer.registry(5, &telemetry_schema::parse_embedded(RUNTIME).unwrap()).unwrap();
     writer.thread(5, 1, &facts_of_thread("main")).unwrap();
@@ -162,12 +164,13 @@ pub(crate) fn labelled() -> Vec<u8> {
     let mut runtimes = |ticks, code, values: &[Value]| {
         writer.event(lane(0, runtime), code, ticks, values).unwrap();
     };
-    runtimes(10, 2, &[Value::Label(1), Value::String(Text(b"the nursery"))]);
+    runtimes(10, 2, &[Value::Label(1), Value::String(RawStr(b"the nursery"))]);
     runtimes(11, 3, &[Value::Addr(0x1000), Value::Label(1)]);
-    runtimes(12, 2, &[Value::Label(2), Value::String(Text(b"say \"\x1b[1m\"\n"))]);
+    runtimes(12, 2, &[Value::Label(2), Value::String(RawStr(b"say \"\x1b[1m\"\n"))]);
     runtimes(2_000, 3, &[Value::Addr(0x1000), Value::Label(2)]);
     runtimes(2_001, 3, &[Value::Addr(0x2000), Value::Label(77)]);
-    let control = [Value::Named(Named::new(0)), Value::Named(Named::new(1)), Value::String(Text(b"Pool"))];
+    let control =
+        [Value::Named(EnumValue::new(0)), Value::Named(EnumValue::new(1)), Value::String(RawStr(b"Pool"))];
     writer.event(lane(1, runtime), 1, 15, &control).unwrap();
     for (ticks, pool, base) in [(5, 0x1000, 1), (20, 0x1000, 0x1001), (2_500, 0x2000, 0x1000)] {
         let values = [Value::Pointer(pool), Value::Addr(base), Value::Word(0x1000), Value::Unsigned(0x1000)];
@@ -186,8 +189,8 @@ pub(crate) fn labelled() -> Vec<u8> {
         Value::F32(0.0),
         Value::Label(1),
         Value::Bytes(b""),
-        Value::Named(Named::new(1)),
-        Value::Named(Named::new(1)),
+        Value::Named(EnumValue::new(1)),
+        Value::Named(EnumValue::new(1)),
     ];
     for (ticks, label) in [(30, 1), (31, 2), (32, 3), (33, 0)] {
         let mut values = [&plain[..], &arrays].concat();
@@ -198,26 +201,28 @@ pub(crate) fn labelled() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// The second one of [`two_registries`].
+pub(crate) const APP: &str = r#"
+[registry]
+name = "app"
+version = { major = 0, median = 1, minor = 0 }
+doc = "An application with events of its own"
+[kinds]
+Request = { bit = 0, doc = "per request" }
+[[event]]
+name = "RequestBegin"
+code = 0x10
+kind = "Request"
+doc = "A request came in"
+params = [{ name = "url", sort = "S", doc = "what for" }]
+"#;
+
 /// Two registries that share codes, in one session.
 pub(crate) fn two_registries() -> Vec<u8> {
-    const OTHER: &str = r#"
-        [registry]
-        name = "app"
-        version = { major = 0, median = 1, minor = 0 }
-        doc = "An application with events of its own"
-        [kinds]
-        Request = { bit = 0, doc = "per request" }
-        [[event]]
-        name = "RequestBegin"
-        code = 0x10
-        kind = "Request"
-        doc = "A request came in"
-        params = [{ name = "url", sort = "S", doc = "what for" }]
-    "#;
     let (mut writer, Lane { registry: gc, .. }) = begun(5, START, "server", &gc_registry());
-    let app = writer.registry(5, &telemetry_schema::parse(OTHER).unwrap()).unwrap();
+    let app = writer.registry(5, &telemetry_schema::parse(APP).unwrap()).unwrap();
     let lane = |registry| Lane { session: 5, thread: 1, registry };
-    writer.event(lane(app), 0x10, 10, &[Value::String(Text(b"/index"))]).unwrap();
+    writer.event(lane(app), 0x10, 10, &[Value::String(RawStr(b"/index"))]).unwrap();
     let pool = [Value::Pointer(1), Value::Addr(2), Value::Word(3), Value::Unsigned(4)];
     writer.event(lane(gc), 0x10, 20, &pool).unwrap();
     writer.end(5, 30).unwrap();

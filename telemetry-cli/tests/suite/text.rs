@@ -7,7 +7,7 @@ use telemetry_decode::Value;
 use telemetry_format::{BlockType, Header};
 
 use crate::streams::{
-    GC, begun, block_type, blocks, gc, gc_run, gc_without_registry, labelled, lossy, two_registries,
+    APP, GC, begun, block_type, blocks, gc, gc_run, gc_without_registry, labeled, lossy, two_registries,
 };
 
 #[test]
@@ -143,7 +143,7 @@ X
 /// Labels are shown where they are known, whatever the filter leaves out and in which order events come.
 #[test]
 fn labels() {
-    let labels = blocks(&labelled());
+    let labels = blocks(&labeled());
     let is_label = |block: &&Vec<u8>| {
         Header::decode(block, crc32c::crc32c).unwrap().thread == 0 && block_type(block) == BlockType::Events
     };
@@ -154,7 +154,7 @@ fn labels() {
         .flatten()
         .copied()
         .collect();
-    let folder = Folder::new().with("labels.tel", labelled()).with("last.tel", last);
+    let folder = Folder::new().with("labels.tel", labeled()).with("last.tel", last);
     folder.check(
         "labels",
         &[
@@ -183,6 +183,35 @@ fn sorted_cnv_text_becomes_the_text_of_the_stream() {
     let direct = String::from_utf8_lossy(&direct.stdout).into_owned();
     assert_eq!(String::from_utf8_lossy(&txt.stdout), direct);
     assert_eq!(direct.lines().count(), 23);
+}
+
+/// The same of events of two registries that share a code: lines name theirs.
+#[test]
+fn sorted_cnv_text_of_two_registries_becomes_the_text_of_the_stream() {
+    let folder = Folder::new().with("two.tel", two_registries()).with("gc.toml", GC).with("app.toml", APP);
+    let cnv = folder.run("cnv two.tel");
+    let sorted = run(Command::new("sort").env("LC_ALL", "C"), &cnv.stdout).stdout;
+    let text = String::from_utf8(sorted.clone()).unwrap();
+    assert_eq!(text, "000000000000000A app:10 \"/index\"\n0000000000000014 gc:10 1 2 3 4\n");
+    let direct = folder.run("txt two.tel");
+    assert!(String::from_utf8_lossy(&direct.stdout).contains(" 0010 app:RequestBegin    url:"));
+    for order in ["--registry gc.toml --registry app.toml", "--registry app.toml --registry gc.toml"] {
+        let txt = folder.run_on(&format!("txt {order}"), &sorted);
+        assert_eq!(txt.stderr, "read: 2 events; cnv text does not tell what was lost\n");
+        assert_eq!((txt.code, &txt.stdout), (Some(0), &direct.stdout));
+    }
+    let without = folder.run_on("txt --registry gc.toml", &sorted);
+    assert_eq!((without.code, without.stdout.iter().filter(|byte| **byte == b'\n').count()), (Some(1), 1));
+    let said = "line 1: column 18: `app:10`, expected a code, or an event of registry `gc`; help: give each registry with \
+                --registry FILE\n";
+    assert!(without.stderr.contains(said), "{}", without.stderr);
+    // A database is filled by the same rule.
+    let sql = folder.run_on("sql --registry gc.toml --registry app.toml -i - -o two.db", &sorted);
+    assert_eq!(sql.code, Some(0), "{}", sql.stderr);
+    let database = rusqlite::Connection::open(folder.path("two.db")).unwrap();
+    let row = |query: &str| database.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(row("SELECT time FROM EVENT_RequestBegin"), 10);
+    assert_eq!(row("SELECT time FROM EVENT_PoolInit"), 20);
 }
 
 #[test]

@@ -10,12 +10,13 @@ use std::ops::Range;
 
 use telemetry_format::{Header, Loss, MAX_PAYLOAD, flags, memory};
 
-use super::scan::{Copy, end_ticks, live_header};
-use super::{LastEvent, Refusal};
-use crate::compression::unpack;
-use crate::decoder::Decoder;
-use crate::part::{Walk, walk};
-use crate::source::Source;
+use super::found::Copy;
+use super::recovered::{LastEvent, Refusal};
+use super::scan::{end_ticks, live_header};
+use crate::bytes::compression::unpack;
+use crate::bytes::source::Source;
+use crate::decode::decoder::Decoder;
+use crate::decode::walk::{Walk, walk};
 
 /// A block that was put together, or the part that is left of it.
 pub(super) struct Whole {
@@ -197,7 +198,7 @@ fn from_start(
     for Stretch { header: Header { lost, .. }, .. } in stretches {
         header.lost = Loss {
             pool: header.lost.pool.max(lost.pool),
-            nested: header.lost.nested.max(lost.nested),
+            reentrant: header.lost.reentrant.max(lost.reentrant),
             sink: header.lost.sink.max(lost.sink),
             cut: header.lost.cut.max(lost.cut),
         };

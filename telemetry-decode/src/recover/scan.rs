@@ -1,15 +1,19 @@
 //! Blocks in a memory image, found by their magic number.
 
-use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use telemetry_format::{BlockType, HEADER_LEN, Header, MAGIC, MAX_PAYLOAD, memory, state};
+use telemetry_format::{
+    ACCOUNT_MAGIC, BlockType, HEADER_LEN, Header, LaneAccount, MAGIC, MAX_PAYLOAD, SessionTotals,
+    TOTALS_MAGIC, memory, state,
+};
 
-use super::{Refusal, Refused};
-use crate::blocks::{Block, MAX_FAILED_START, MAX_FAILED_TIMES};
-use crate::decoder::Decoder;
-use crate::session::Facts;
-use crate::source::Source;
+use super::found::{Copy, Found, refuse};
+use super::recovered::{MAX_COPIES, Refusal};
+use super::remnants::Suspects;
+use crate::bytes::blocks::{Block, MAX_FAILED_START, MAX_FAILED_TIMES};
+use crate::bytes::source::Source;
+use crate::decode::decoder::Decoder;
+use crate::sessions::session::Facts;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;
@@ -17,42 +21,16 @@ const CHUNK: usize = 1 << 20;
 /// Pages that hold nothing are passed over whole.
 const PAGE: usize = 4 << 10;
 
-/// Most copies of blocks of events. A copy takes some 50 bytes of memory.
-pub(super) const MAX_COPIES: usize = 4 << 20;
-
-/// What was found, apart from sessions and registries.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) scanned: u64,
-    pub(super) whole_blocks: u64,
-    pub(super) live_blocks: u64,
-    pub(super) refused: BTreeMap<Refusal, Refused>,
-    /// In the order in which they stand.
-    pub(super) copies: Vec<Copy>,
-    /// The latest sync block of each session.
-    pub(super) syncs: HashMap<u64, Header>,
-}
-
-/// A block of events, or a part of one.
-#[derive(Debug, Clone)]
-pub(super) struct Copy {
-    /// Byte offset of its header.
-    pub(super) at: u64,
-    pub(super) lane: u32,
-    pub(super) seq: u32,
-    pub(super) offset: u32,
-    /// Payload bytes; of a block of memory those that were committed.
-    pub(super) len: u32,
-    pub(super) base_ticks: u64,
-    /// In memory, without checksum of the payload.
-    pub(super) is_live: bool,
-    /// It was sealed, or is a last part.
-    pub(super) is_last: bool,
-}
-
 /// Looks through an image, and takes the sessions, registries and threads that it finds.
 pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Found> {
-    let mut scan = Scan { source, found: Found::default(), failed: 0, resume: 0 };
+    let mut scan = Scan {
+        source,
+        found: Found::default(),
+        suspects: Suspects::default(),
+        failed: 0,
+        resume: 0,
+        next: 0,
+    };
     // Room for a whole header behind each place of a chunk.
     let mut buffer = vec![0; CHUNK + memory::HEADER_LEN];
     let mut start = 0;
@@ -81,23 +59,32 @@ pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Fou
         }
         start += CHUNK as u64;
     }
-    scan.found.scanned = source.len();
-    Ok(scan.found)
+    let Scan { mut found, suspects, .. } = scan;
+    suspects.settle(&mut found);
+    found.scanned = source.len();
+    Ok(found)
 }
 
 struct Scan<'a, 's> {
     source: &'a Source<'s>,
     found: Found,
+    suspects: Suspects,
     /// Bytes whose checksums failed.
     failed: u64,
     /// The whole block found last ends here.
     resume: u64,
+    /// The block found last ends here, whole or damaged.
+    next: u64,
 }
 
 impl Scan<'_, '_> {
     /// Looks at bytes that begin with the magic number.
     fn examine(&mut self, at: u64, head: &[u8], decoder: &mut Decoder) -> io::Result<()> {
         if at < self.resume {
+            return Ok(());
+        }
+        if !head.starts_with(&MAGIC) {
+            self.take_account(head);
             return Ok(());
         }
         if let Some(header) = live_header(head) {
@@ -107,12 +94,42 @@ impl Scan<'_, '_> {
         match Header::decode(head, crc32c::crc32c) {
             Ok(header) => self.take_whole(at, header, decoder),
             Err(telemetry_format::HeaderError::Checksum { .. }) if looks_like_header(head) => {
-                self.refuse(Refusal::Header, at);
-                Ok(())
+                self.suspect_header(at, head)
             }
             // The magic number stands in the program's own text too.
             Err(_) => Ok(()),
         }
+    }
+
+    /// Refuses a header whose checksum differs, if a block is there.
+    fn suspect_header(&mut self, at: u64, head: &[u8]) -> io::Result<()> {
+        let (payload_len, _) = state::unpack(word(head, state::OFFSET));
+        if header_len(head) == memory::HEADER_LEN {
+            // One that was being opened has nothing to lose yet.
+            if payload_len > 0 {
+                self.suspects.add_memory(at);
+            }
+            return Ok(());
+        }
+        let end = at + HEADER_LEN as u64 + u64::from(payload_len);
+        self.suspect(Refusal::Header, at, end)
+    }
+
+    /// Refuses a block of a stream if it has neighbors, as those in streams have.
+    fn suspect(&mut self, why: Refusal, at: u64, end: u64) -> io::Result<()> {
+        let mut behind = [0; MAGIC.len()];
+        let is_in_stream = [0, self.resume, self.next].contains(&at)
+            || end == self.source.len()
+            || end < self.source.len()
+                && self.source.read_all_at(end, &mut behind)? == MAGIC.len()
+                && behind == MAGIC;
+        if is_in_stream {
+            self.next = end;
+            self.refuse(why, at);
+        } else {
+            self.suspects.add_alone(why, at);
+        }
+        Ok(())
     }
 
     /// Takes a block of memory.
@@ -124,6 +141,9 @@ impl Scan<'_, '_> {
             return self.refuse(Refusal::Cut, at);
         }
         self.found.live_blocks += 1;
+        if header.payload_len > 0 {
+            self.suspects.note_block(at);
+        }
         note_thread(&header, head, decoder);
         self.add(at, &header, true, end_ticks(head) != 0, decoder);
     }
@@ -132,18 +152,16 @@ impl Scan<'_, '_> {
     fn take_whole(&mut self, at: u64, header: Header, decoder: &mut Decoder) -> io::Result<()> {
         let end = at + header.block_len();
         if end > self.source.len() {
-            self.refuse(Refusal::Cut, at);
-            return Ok(());
+            return self.suspect(Refusal::Cut, at, end);
         }
         // As in streams: headers that promise much in the payloads of others must not cost time.
         let most = at.saturating_mul(MAX_FAILED_TIMES).saturating_add(MAX_FAILED_START);
         let start = at + u64::from(header.header_len);
         if self.failed > most || self.checksum(start, header.payload_len)? != header.payload_crc {
             self.failed = self.failed.saturating_add(header.block_len());
-            self.refuse(Refusal::Payload, at);
-            return Ok(());
+            return self.suspect(Refusal::Payload, at, end);
         }
-        self.resume = end;
+        (self.resume, self.next) = (end, end);
         self.found.whole_blocks += 1;
         match header.block_type {
             BlockType::Events => {
@@ -168,6 +186,15 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
+    /// Takes an account of a lane or of a session.
+    fn take_account(&mut self, head: &[u8]) {
+        if let Some(account) = LaneAccount::decode(head, crc32c::crc32c) {
+            self.found.accounts.add(account);
+        } else if let Some(totals) = SessionTotals::decode(head) {
+            self.found.accounts.add_totals(totals);
+        }
+    }
+
     fn checksum(&self, start: u64, len: u32) -> io::Result<u32> {
         let (mut sum, mut at, end) = (0, start, start + u64::from(len));
         let mut buffer = vec![0; CHUNK.min(len as usize)];
@@ -184,7 +211,7 @@ impl Scan<'_, '_> {
     }
 
     fn add(&mut self, at: u64, header: &Header, is_live: bool, is_last: bool, decoder: &mut Decoder) {
-        if self.found.copies.len() >= MAX_COPIES {
+        if self.found.copies.len() >= MAX_COPIES || !decoder.has_room(header) {
             return self.refuse(Refusal::TooMany, at);
         }
         let lane = decoder.lane(header);
@@ -195,11 +222,6 @@ impl Scan<'_, '_> {
     fn refuse(&mut self, why: Refusal, at: u64) {
         refuse(&mut self.found.refused, why, at);
     }
-}
-
-/// Counts a block that is left out.
-pub(super) fn refuse(refused: &mut BTreeMap<Refusal, Refused>, why: Refusal, at: u64) {
-    refused.entry(why).or_insert(Refused { blocks: 0, first_at: at }).blocks += 1;
 }
 
 /// The header of a block of memory, with what it has committed. Its checksum is that of a state word of 0.
@@ -250,19 +272,25 @@ fn note_thread(header: &Header, head: &[u8], decoder: &mut Decoder) {
 /// True if the bytes behind a magic number are those of a header, but for its checksum.
 fn looks_like_header(head: &[u8]) -> bool {
     let lens = [HEADER_LEN, memory::HEADER_LEN];
-    let len = usize::from(u16::from_le_bytes([head[10], head[11]]));
-    lens.contains(&len) && !matches!(BlockType::from_code(head[9]), BlockType::Unknown(_))
+    lens.contains(&header_len(head)) && !matches!(BlockType::from_code(head[9]), BlockType::Unknown(_))
+}
+
+fn header_len(head: &[u8]) -> usize {
+    usize::from(u16::from_le_bytes([head[10], head[11]]))
 }
 
 fn is_zero(page: &[u8]) -> bool {
     page.iter().fold(0, |all, byte| all | byte) == 0
 }
 
+/// What blocks and accounts begin with, and no other byte of it is the first one.
+const MAGICS: [[u8; 8]; 3] = [MAGIC, ACCOUNT_MAGIC, TOTALS_MAGIC];
+
 fn find_magic(bytes: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
         let index = from + bytes.get(from..)?.iter().position(|byte| *byte == MAGIC[0])?;
-        if bytes[index..].starts_with(&MAGIC) {
+        if MAGICS.iter().any(|magic| bytes[index..].starts_with(magic)) {
             return Some(index);
         }
         from = index + 1;

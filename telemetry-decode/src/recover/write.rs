@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::Range;
 
-use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
+use super::accounts::Ledger;
 use super::copies::{Whole, join};
-use super::scan::{Copy, Found, refuse};
-use super::{LastEvent, OpenBlock, Recovered, ThreadInFlight};
-use crate::coverage::Told;
-use crate::decoder::Decoder;
-use crate::lane::LaneKey;
-use crate::source::Source;
-use crate::writer::write_block;
+use super::found::{Copy, Found, refuse};
+use super::recovered::{LastEvent, OpenBlock, Recovered, ThreadInFlight};
+use crate::bytes::source::Source;
+use crate::decode::decoder::Decoder;
+use crate::lanes::coverage::Told;
+use crate::lanes::lane::LaneKey;
+use crate::write::block::write_block;
 
 /// Copies of one block.
 struct Group {
@@ -34,6 +35,7 @@ pub(super) fn write(
     mut found: Found,
     out: &mut dyn Write,
 ) -> io::Result<Recovered> {
+    let mut ledger = std::mem::take(&mut found.accounts).into_ledger(&mut decoder);
     let starts: Vec<(u64, bool)> = found.copies.iter().map(|copy| (copy.at, copy.is_live)).collect();
     let copies = &mut found.copies;
     copies.sort_by_key(|copy| (copy.lane, copy.seq, copy.offset, copy.at));
@@ -54,7 +56,7 @@ pub(super) fn write(
         let (lane, key) = (first.lane, decoder.lanes[first.lane as usize].key);
         if session != Some(key.session) {
             if let Some(before) = session.replace(key.session) {
-                end_session(before, &decoder, &found, &mut out)?;
+                end_session(before, &decoder, &found, &ledger, &mut out)?;
             }
             begin_session(key.session, &decoder, &registries, &mut out)?;
             open_sessions.remove(&key.session);
@@ -73,6 +75,7 @@ pub(super) fn write(
                 continue;
             }
             header.header_len = HEADER_LEN as u16;
+            ledger.take(lane, &mut header);
             let of_lane = told.entry(lane).or_default();
             *of_lane = of_lane.highest(&Told { lost: header.lost, withheld: header.withheld });
             if decoder.known.has_names(header.registry, header.kind) {
@@ -87,18 +90,29 @@ pub(super) fn write(
         }
     }
     if let Some(before) = session {
-        end_session(before, &decoder, &found, &mut out)?;
+        end_session(before, &decoder, &found, &ledger, &mut out)?;
     }
     // Those without events.
     for session in open_sessions {
         begin_session(session, &decoder, &registries, &mut out)?;
-        end_session(session, &decoder, &found, &mut out)?;
+        end_session(session, &decoder, &found, &ledger, &mut out)?;
     }
     out.flush()?;
     let threads = in_flight(threads, &decoder);
     let unreadable = decoder.known.all_unreadable();
-    let of_no_lane = found.syncs.values().map(|sync| Told { lost: sync.lost, withheld: 0 });
+    for index in 0..decoder.lanes.len() as u32 {
+        if let Some(end) = ledger.end(index, &decoder) {
+            let of_lane = told.entry(index).or_default();
+            *of_lane = of_lane.highest(&Told { lost: end.lost, withheld: end.withheld });
+        }
+    }
+    let ids = decoder.known.sessions.iter().map(|session| session.id);
+    let ids: BTreeSet<u64> = ids.chain(found.syncs.keys().copied()).collect();
+    let of_no_lane = ids.into_iter().filter_map(|session| last_sync(session, &found, &ledger));
+    let of_no_lane = of_no_lane.map(|sync| Told { lost: sync.lost, withheld: 0 });
     let told = told.into_values().chain(of_no_lane).fold(Told::default(), |sum, told| sum.sum(&told));
+    let lanes = ledger.lanes(&decoder);
+    let gone = decoder.known.sessions.iter().map(|session| ledger.gone(session.id)).collect();
     Ok(Recovered {
         scanned: found.scanned,
         whole_blocks: found.whole_blocks,
@@ -111,6 +125,8 @@ pub(super) fn write(
         lost: told.lost,
         sessions: decoder.known.sessions,
         threads,
+        lanes,
+        gone,
         registries: decoder.known.registries,
     })
 }
@@ -180,7 +196,7 @@ fn begin_session(
     for registry in registries.get(&session).into_iter().flatten() {
         let registry = &known.registries[*registry];
         let header = Header { registry: registry.fingerprint, ..header(BlockType::Registry) };
-        write_block(out, header, registry.to_toml().as_bytes())?;
+        write_block(out, header, registry.registry.to_toml().as_bytes())?;
     }
     for (thread, facts) in &one.threads {
         let header = Header { thread: *thread, ..header(BlockType::Thread) };
@@ -189,12 +205,33 @@ fn begin_session(
     Ok(())
 }
 
-/// Writes what a session's latest sync block says, which is its end if it had one.
-fn end_session(session: u32, decoder: &Decoder, found: &Found, out: &mut dyn Write) -> io::Result<()> {
+/// Writes what accounts and a session's latest sync block say, which is its end if it had one.
+fn end_session(
+    session: u32,
+    decoder: &Decoder,
+    found: &Found,
+    ledger: &Ledger,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for header in ledger.ends(session, decoder) {
+        write_block(out, header, &[])?;
+    }
     let Some(session) = decoder.known.sessions.get(session as usize) else { return Ok(()) };
-    let Some(sync) = found.syncs.get(&session.id) else { return Ok(()) };
-    let header = Header { header_len: HEADER_LEN as u16, ..sync.clone() };
-    Ok(write_block(out, header, &[])?)
+    match last_sync(session.id, found, ledger) {
+        Some(sync) => Ok(write_block(out, sync, &[])?),
+        None => Ok(()),
+    }
+}
+
+/// A session's latest sync block, with the losses of no lane that its account has.
+fn last_sync(session: u64, found: &Found, ledger: &Ledger) -> Option<Header> {
+    let strays = ledger.strays(session);
+    let sync = found.syncs.get(&session).cloned();
+    let sync = sync.or_else(|| strays.map(|_| Header::new(BlockType::Sync, session)))?;
+    let Loss { pool, reentrant, .. } = strays.unwrap_or_default();
+    let lost =
+        Loss { pool: sync.lost.pool.max(pool), reentrant: sync.lost.reentrant.max(reentrant), ..sync.lost };
+    Some(Header { header_len: HEADER_LEN as u16, lost, ..sync })
 }
 
 /// By thread, how long before the end of its session each ended.

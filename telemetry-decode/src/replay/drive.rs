@@ -1,21 +1,22 @@
 //! Events of a relation, given by time to the program's own replayer.
 
 use std::fmt;
-use std::io;
 use std::time::{Duration, Instant};
 
-use crate::completeness::Completeness;
-use crate::reader::{Order, Reader};
-use crate::typed::Typed;
-use crate::typed_events::At;
+use crate::read::reader::{Order, Reader};
+use crate::report::completeness::Completeness;
+use crate::report::error::Error;
+use crate::typed::generated::Typed;
+use crate::typed::typed_events::Timed;
 
 /// How fast events follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub enum Pace {
     /// Without a pause.
     #[default]
     Fast,
-    /// As they were recorded, so many times faster: 1 is as fast as the program was. Numbers that are not
+    /// At the recorded times, faster by this factor: 1 is as fast as the program was. Numbers that are not
     /// above 0 are taken for 1.
     Recorded(f64),
 }
@@ -30,10 +31,11 @@ pub struct Timer {
 }
 
 /// Where and when an event was.
-pub type Place<'a> = At<'a, ()>;
+pub type Place<'a> = Timed<'a, ()>;
 
-/// What became of a stream.
+/// The result of replaying a stream.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Replayed {
     /// Events that were replayed.
     pub events: u64,
@@ -46,9 +48,10 @@ pub struct Replayed {
 
 /// Why a replay ended before its stream.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ReplayError<E> {
     /// The stream cannot be read.
-    Io(io::Error),
+    Read(Error),
     /// The replayer could not do as an event says.
     Event {
         /// The event's name.
@@ -105,7 +108,7 @@ pub fn replay<D: Typed, E>(
     let (mut replayed, mut number) = (0, 0);
     while let Some(at) = events.next()? {
         number += 1;
-        let At { event, ticks, thread, session, offset } = at;
+        let Timed { event, ticks, thread, session, offset } = at;
         let place = Place { event: (), ticks, thread, session, offset };
         timer.wait(session.clock.wall_ns(ticks));
         match step(event, &place) {
@@ -117,20 +120,20 @@ pub fn replay<D: Typed, E>(
             }
         }
     }
-    let others = events.passed_over().total() + number - replayed;
+    let others = events.skipped().total() + number - replayed;
     Ok(Replayed { events: replayed, others, completeness: events.completeness() })
 }
 
-impl<E> From<io::Error> for ReplayError<E> {
-    fn from(error: io::Error) -> Self {
-        ReplayError::Io(error)
+impl<E> From<Error> for ReplayError<E> {
+    fn from(error: Error) -> Self {
+        ReplayError::Read(error)
     }
 }
 
 impl<E: fmt::Display> fmt::Display for ReplayError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReplayError::Io(error) => write!(f, "cannot read the stream: {error}"),
+            ReplayError::Read(error) => write!(f, "cannot read the stream: {error}"),
             ReplayError::Event { event, number, offset, time_ns, thread, cause } => write!(
                 f,
                 "event {number}, `{event}` of thread {thread} at {time_ns} ns, byte {offset}: {cause}"

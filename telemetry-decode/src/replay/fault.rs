@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::event::Event;
+use crate::registry::event::Event;
 
 /// Which event it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub struct Origin {
 
 /// An event that does not fit what came before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// Which event.
     pub origin: Origin,
@@ -34,6 +35,7 @@ pub struct Fault {
 
 /// What is wrong with an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FaultCause {
     /// It gives up memory that no event has allocated, or that is given up already.
     NotLive {
@@ -74,7 +76,7 @@ impl Origin {
             time_ns: event.time_ns,
             session: event.session.id,
             thread: event.thread,
-            registry: event.registry.fingerprint,
+            registry: event.known.fingerprint,
             code: event.schema.code,
         }
     }

@@ -34,6 +34,7 @@ pub enum Op {
 
 /// What was done so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Totals {
     /// Allocations.
     pub allocs: u64,
@@ -104,7 +105,7 @@ impl Live {
         Live::default()
     }
 
-    /// The same with room for so many pieces of memory, so that no tables grow.
+    /// The same with room for this number of pieces of memory, so that no tables grow.
     pub fn with_capacity(blocks: usize) -> Live {
         let mut live = Live { free_slots: vec![0; blocks], ..Live::default() };
         live.free_slots.clear();

@@ -1,8 +1,8 @@
-//! Replaying: events that their relation marks with `replay` drive something again.
+//! Replaying: events that their registry marks with `replay` drive something again.
 //!
-//! A program that knows the relation implements the trait `Replay` that the macro has made, and calls
-//! its `replay`. For allocators of whatever relation there are [`Step`], what an event asks for, and
-//! [`Live`], which knows the recorded program's blocks by its addresses and the replayer's by numbers.
+//! A program implements the trait `Replay` that the macro made, and calls its `replay`. For allocators
+//! there are [`Step`], what an event asks for, and [`Live`], which maps recorded addresses to blocks.
+//! This may use `read`, `typed`, `registry` and `report`. It must never know one registry in particular.
 
 mod drive;
 mod fault;

@@ -2,7 +2,7 @@
 
 use telemetry_schema::{Replay, ReplayAction, ReplayRole};
 
-use crate::event::Event;
+use crate::registry::event::Event;
 
 /// The alignment of memory whose event does not say it: that of C's `malloc` on most systems.
 pub const DEFAULT_ALIGN: u64 = 16;

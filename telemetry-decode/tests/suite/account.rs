@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use telemetry_decode::{Completeness, Facts, Filter, Hole, Lane, Reader, Writer};
+use telemetry_decode::completeness::Hole;
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Completeness, Facts, Filter, Reader};
 use telemetry_format::{BlockType, Loss};
 
 use crate::made::{Plan, Random, START, blocks, edit, header, make, relation};
@@ -19,7 +21,7 @@ fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
                 lanes.entry((header.session, header.thread, header.registry, header.kind)).or_default();
             lane.0 = lane.0.max(header.before + u64::from(header.events));
             lane.1.pool = lane.1.pool.max(header.lost.pool);
-            lane.1.nested = lane.1.nested.max(header.lost.nested);
+            lane.1.reentrant = lane.1.reentrant.max(header.lost.reentrant);
             lane.1.sink = lane.1.sink.max(header.lost.sink);
             lane.1.cut = lane.1.cut.max(header.lost.cut);
             lane.2 = lane.2.max(header.withheld);
@@ -38,7 +40,7 @@ fn check(stream: &[u8], way: Way, context: &str) -> Completeness {
         assert_eq!(lane.read, read.get(&key).map_or(0, |events| events.len() as u64), "{context}");
         let (recorded, lost, withheld) = told[&key];
         assert_eq!((lane.lost, lane.withheld), (lost, withheld), "{context}");
-        let emitted = recorded + lost.pool + lost.nested;
+        let emitted = recorded + lost.pool + lost.reentrant;
         let known = lane.read + lane.filtered + lane.missing + lane.withheld + lane.lost.events();
         assert_eq!(known, emitted, "{context}");
         assert!(lane.unread <= lane.missing, "{context}");
@@ -156,7 +158,7 @@ fn three_blocks() -> (Vec<u8>, Lane) {
         writer.event(lane, 1, ticks + 5, &[]).unwrap();
         writer.flush().unwrap();
         if ticks == 20 {
-            writer.lose(lane, 0, Loss { pool: 7, nested: 2, sink: 0, cut: 1 }).unwrap();
+            writer.lose(lane, 0, Loss { pool: 7, reentrant: 2, sink: 0, cut: 1 }).unwrap();
         }
     }
     writer.end(1, 40).unwrap();
@@ -167,7 +169,7 @@ fn three_blocks() -> (Vec<u8>, Lane) {
 #[test]
 fn losses_and_gaps_are_placed_in_time() {
     let (stream, lane) = three_blocks();
-    let lost = Loss { pool: 7, nested: 2, sink: 0, cut: 1 };
+    let lost = Loss { pool: 7, reentrant: 2, sink: 0, cut: 1 };
     let completeness = check(&stream, Way::MemoryByTime, "whole");
     let expected = Hole { from_ticks: 25, until_ticks: 35, absent: 0, lost };
     assert_eq!(completeness.lanes[0].holes, [expected]);
@@ -241,7 +243,7 @@ fn the_index_tells_the_same() {
         assert_eq!(index.sessions.len(), 2);
         assert_eq!(index.sessions[0].facts.text("program"), Some("program1"));
         assert_eq!(index.sessions[1].thread_name(2), Some("worker-2"));
-        assert_eq!(index.registries[0].name, "all_sorts");
+        assert_eq!(index.registries[0].registry.name, "all_sorts");
         let events: u64 = index.blocks.iter().map(|block| u64::from(block.events)).sum();
         assert_eq!(events, made.events.len() as u64);
         for block in &index.blocks {
@@ -261,7 +263,7 @@ fn verdicts() {
     flipped[parts[3].start + 145] ^= 1;
     let mut unknown = stream.clone();
     edit(&mut unknown[parts[0].clone()], |header| header.block_type = BlockType::Unknown(9));
-    let kinds = Filter { kinds: vec!["Cell".into(), "Sell".into()], ..Filter::default() };
+    let kinds = Filter::default().kinds(["Cell", "Sell"]);
     let cases = [
         ("whole", read(Way::MemoryByTime, &made.stream)),
         ("filtered", read_filtered(Way::MemoryByTime, &made.stream, kinds)),

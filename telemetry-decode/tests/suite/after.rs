@@ -1,20 +1,20 @@
 //! Readers that go on where others stopped.
 
 use proptest::prelude::*;
-use telemetry_decode::{Completeness, Order, ReadLane, Reader};
+use telemetry_decode::{Completeness, Order, Position, Reader};
 use telemetry_format::BlockType;
 
 use crate::made::{Plan, Random, blocks, header, make, relation};
 use crate::read::{Read, collect};
 
 /// Reads a stream after others. What was read of all lanes is then what the last readers of each say.
-fn go_on(lanes: &mut Vec<ReadLane>, stream: &[u8], order: Order) -> (Vec<Read>, Completeness) {
-    let reader = || Reader::from_slice(stream).order(order).after(lanes.clone()).events().unwrap();
+fn go_on(lanes: &mut Vec<Position>, stream: &[u8], order: Order) -> (Vec<Read>, Completeness) {
+    let reader = || Reader::from_slice(stream).order(order).resume(lanes.clone()).events().unwrap();
     let mut events = reader();
     while events.next().unwrap().is_some() {}
-    let read = events.read_lanes();
+    let read = events.positions();
     let found = collect(reader());
-    let key = |lane: &ReadLane| (lane.session, lane.thread, lane.registry, lane.kind);
+    let key = |lane: &Position| (lane.session, lane.thread, lane.registry, lane.kind);
     lanes.retain(|old| read.iter().all(|new| key(new) != key(old)));
     lanes.extend(read);
     found
@@ -58,7 +58,7 @@ proptest! {
         }
         prop_assert_eq!(sorted(events), sorted(made.events.clone()));
         prop_assert_eq!(last.untold, vec![]);
-        let read: u64 = lanes.iter().map(ReadLane::events).sum();
+        let read: u64 = lanes.iter().map(Position::events).sum();
         prop_assert_eq!(read, made.events.len() as u64);
 
         // Nothing is left of the whole, and its account is that of a reader who saw it at once.
@@ -68,7 +68,7 @@ proptest! {
         let (_, at_once) = collect_whole(&made.stream, order);
         for (lane, whole) in completeness.lanes.iter().zip(&at_once.lanes) {
             prop_assert_eq!((lane.read, lane.earlier, lane.lost, lane.withheld), (0, whole.read, whole.lost, whole.withheld));
-            let absent = |holes: &[telemetry_decode::Hole]| holes.iter().map(|hole| hole.absent).sum::<u64>();
+            let absent = |holes: &[telemetry_decode::completeness::Hole]| holes.iter().map(|hole| hole.absent).sum::<u64>();
             prop_assert_eq!(absent(&lane.holes), absent(&whole.holes));
         }
         // Two who read the same have read no more than one.

@@ -50,7 +50,7 @@ fn refinement() {
         "twice as far"
     );
     assert_eq!(refined(&[(900_000, 990_000)]), second as f64, "too near");
-    assert_eq!(refined(&[(10 * second, 30 * second)]), second as f64, "somebody set the wall clock");
+    assert_eq!(refined(&[(10 * second, 30 * second)]), second as f64, "the wall clock was set");
     assert_eq!(refined(&[(10 * second, 0), (0, 10 * second), (0, 0)]), second as f64, "no span");
     let mut any = start;
     any.refine_farthest(10 * second, START + 11 * second);

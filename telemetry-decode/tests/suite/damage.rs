@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use proptest::prelude::*;
-use telemetry_decode::{Cause, Completeness};
+use telemetry_decode::Completeness;
+use telemetry_decode::completeness::Cause;
 use telemetry_format::{BlockType, HeaderError};
 use telemetry_schema::Registry;
 
@@ -149,7 +150,7 @@ proptest! {
             let at = at.index(broken.len());
             let end = (at + out).min(broken.len());
             let mut random = Random(seed);
-            let put: Vec<u8> = (0..put).map(|_| if random.below(3) == 0 { 0x89 } else { random.next() as u8 }).collect();
+            let put: Vec<u8> = (0..put).map(|_| if random.below(3) == 0 { 0x89 } else { random.bits() as u8 }).collect();
             broken.splice(at..end, put);
         }
         // No two blocks are alike.

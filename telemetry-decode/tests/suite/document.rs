@@ -1,6 +1,7 @@
 //! The worked example of docs/format.md: made by the writer, drawn byte by byte, compared with the text.
 
-use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Facts, RawStr, Value};
 use telemetry_format::{BlockType, Cursor, HEADER_LEN};
 
 use crate::made::{blocks, header};
@@ -44,7 +45,7 @@ fn stream() -> Vec<u8> {
             Value::Pointer(0x7f00_1000),
             Value::Word(size),
             Value::F32(fill),
-            Value::String(Text::from(why)),
+            Value::String(RawStr::from(why)),
         ];
         writer.event(lane, 0x0102, ticks, &values).unwrap();
     }
@@ -86,7 +87,7 @@ impl Drawing<'_> {
         self.line(8, format!("base_wall {}", head.base_wall));
         self.line(8, format!("end_ticks {}", head.end_ticks));
         self.line(8, format!("before {}", head.before));
-        for cause in ["pool", "nested", "sink", "cut"] {
+        for cause in ["pool", "reentrant", "sink", "cut"] {
             self.line(8, format!("lost: {cause}"));
         }
         self.line(8, format!("withheld {}", head.withheld));
@@ -179,8 +180,8 @@ fn the_example_is_read() {
         assert_eq!(
             shown,
             [
-                "5250 Pointer(2130710528) Word(65536) F32(00000000) String(Text([115, 116, 97, 114, 116]))",
-                "6000 Pointer(2130710528) Word(61440) F32(3f400000) String(Text([195, 169]))",
+                "5250 Pointer(2130710528) Word(65536) F32(00000000) String(RawStr([115, 116, 97, 114, 116]))",
+                "6000 Pointer(2130710528) Word(61440) F32(3f400000) String(RawStr([195, 169]))",
             ]
         );
         assert!(completeness.is_complete());

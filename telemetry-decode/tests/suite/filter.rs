@@ -2,7 +2,7 @@
 //! are not read.
 
 use proptest::prelude::*;
-use telemetry_decode::{Filter, Name, Order, Reader};
+use telemetry_decode::{Filter, Order, Reader, Selector};
 use telemetry_format::BlockType;
 
 use crate::made::{Made, Plan, blocks, header, make, relation};
@@ -15,12 +15,12 @@ fn wants(filter: &Filter, event: &Read) -> bool {
     let kind = registry.kind_of(described);
     let since = (event.ticks - event.session * 1_000_000) as i64;
     let ns = if event.session.is_multiple_of(2) { since } else { (since + 1) / 2 };
-    let any = |names: &[Name], number: u64, text: &str| {
+    let any = |names: &[Selector], number: u64, text: &str| {
         names.is_empty()
-            || names.contains(&Name::Number(number))
+            || names.contains(&Selector::Number(number))
             || [text.to_string(), format!("all_sorts:{text}"), format!("all_sorts:{number}")]
                 .into_iter()
-                .any(|text| names.contains(&Name::Text(text)))
+                .any(|text| names.contains(&Selector::Text(text)))
     };
     any(&filter.kinds, kind.bit.into(), &kind.name)
         && any(&filter.events, event.code.into(), &described.name)
@@ -43,10 +43,10 @@ fn check(made: &Made, filter: &Filter) {
     }
 }
 
-fn names(all: &'static [&'static str]) -> impl Strategy<Value = Vec<Name>> {
+fn names(all: &'static [&'static str]) -> impl Strategy<Value = Vec<Selector>> {
     prop_oneof![
         2 => Just(Vec::new()),
-        1 => prop::sample::subsequence(all, 1..=all.len()).prop_map(|names| names.into_iter().map(Name::from).collect()),
+        1 => prop::sample::subsequence(all, 1..=all.len()).prop_map(|names| names.into_iter().map(Selector::from).collect()),
     ]
 }
 
@@ -55,20 +55,15 @@ fn filters() -> impl Strategy<Value = Filter> {
     (
         names(&["Space", "7", "all_sorts:Cell", "other:7", "Nowhere"]),
         names(&["Nothing", "0x100", "Numbers", "all_sorts:65535", "other:Nothing"]),
-        names(&["worker-1", "2", "nobody"]),
+        names(&["worker-1", "2", "absent"]),
         names(&["program1", "2"]),
         names(&["all_sorts", "other"]),
         window(),
         window(),
     )
-        .prop_map(|(kinds, events, threads, sessions, registries, from_ns, until_ns)| Filter {
-            kinds,
-            events,
-            threads,
-            sessions,
-            registries,
-            from_ns,
-            until_ns,
+        .prop_map(|(kinds, events, threads, sessions, registries, from_ns, until_ns)| {
+            let filter = Filter::default().kinds(kinds).events(events).threads(threads).sessions(sessions);
+            filter.registries(registries).from_ns(from_ns).until_ns(until_ns)
         })
 }
 
@@ -93,7 +88,7 @@ fn blocks_that_are_not_wanted_are_not_read() {
             broken[block.end - 1] ^= 1;
         }
     }
-    let filter = Filter { kinds: vec!["Cell".into()], ..Filter::default() };
+    let filter = Filter::default().kinds(["Cell"]);
     for order in [Order::Stream, Order::Time] {
         let mut events = Reader::from_slice(&broken).order(order).filter(filter.clone()).events().unwrap();
         let mut count = 0;
@@ -113,19 +108,16 @@ fn blocks_that_are_not_wanted_are_not_read() {
 #[test]
 fn names_that_nothing_has() {
     let made = make(&relation(), &Plan::default());
-    let list = |names: &[&str]| names.iter().map(|name| Name::from(*name)).collect();
-    let filter = Filter {
-        kinds: list(&["Cell", "3", "Sell", "63"]),
-        events: list(&["Made", "0x101", "Maid"]),
-        threads: list(&["worker-1", "2", "3"]),
-        sessions: list(&["program1", "nobody"]),
-        registries: list(&["all_sorts", "mps"]),
-        ..Filter::default()
-    };
+    let filter = Filter::default()
+        .kinds(["Cell", "3", "Sell", "63"])
+        .events(["Made", "0x101", "Maid"])
+        .threads(["worker-1", "2", "3"])
+        .sessions(["program1", "absent"])
+        .registries(["all_sorts", "mps"]);
     for way in Way::ALL {
         let (_, completeness) = read_filtered(way, &made.stream, filter.clone());
         let expected =
-            ["kind `Sell`", "kind `63`", "event `Maid`", "thread `3`", "session `nobody`", "registry `mps`"];
+            ["kind `Sell`", "kind `63`", "event `Maid`", "thread `3`", "session `absent`", "registry `mps`"];
         assert_eq!(completeness.unmatched, expected, "{way:?}");
     }
 }

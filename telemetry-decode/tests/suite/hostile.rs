@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use telemetry_decode::{Blocks, Piece, Reason};
+use telemetry_decode::blocks::{Blocks, Piece};
+use telemetry_decode::completeness::Reason;
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAX_PAYLOAD, codec, flags, put};
 
 use crate::made::{Plan, Random, blocks, edit, header, make, relation};
@@ -78,7 +79,7 @@ fn reasons() {
     insta::assert_snapshot!(text);
 }
 
-/// A block whose payload is said to be compressed, and to unpack to so many bytes.
+/// A block whose payload is said to be compressed, with a given length when unpacked.
 fn deflated(unpacked_len: u32) -> impl Fn(&mut Header) {
     move |header| (header.codec, header.unpacked_len) = (codec::DEFLATE, unpacked_len)
 }
@@ -149,7 +150,7 @@ fn impossible_headers() {
             if random.below(4) > 0 {
                 continue;
             }
-            let extreme = [0, 1, u64::MAX, 1 << 63, random.next()][random.below(5) as usize];
+            let extreme = [0, 1, u64::MAX, 1 << 63, random.bits()][random.below(5) as usize];
             let which = random.below(15);
             edit(&mut stream[range], |header| match which {
                 0 => header.block_type = BlockType::from_code(extreme as u8),
@@ -166,7 +167,7 @@ fn impossible_headers() {
                 11 => header.end_ticks = extreme,
                 12 => header.before = extreme,
                 13 => header.withheld = extreme,
-                _ => header.lost = Loss { pool: extreme, nested: extreme, sink: extreme, cut: extreme },
+                _ => header.lost = Loss { pool: extreme, reentrant: extreme, sink: extreme, cut: extreme },
             });
         }
         for way in [Way::MemoryByTime, Way::MemoryInStream, Way::PipeInStream] {

@@ -1,7 +1,8 @@
 //! Labels: strings and names of addresses, from the runtime's own events. What other events name is in `names.rs`.
 
 use telemetry_decode::__private::Source;
-use telemetry_decode::{At, Called, Facts, Filter, Lane, Order, Reader, Text, Typed, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{AddressName, Facts, Filter, Order, RawStr, Reader, Timed, Typed, Value};
 use telemetry_format::{Label, Malformed};
 use telemetry_schema::Registry;
 
@@ -20,7 +21,7 @@ fn named_over_and_over() -> Vec<u8> {
     let labels = Lane { session: 1, thread: 0, registry: writer.registry(1, &runtime()).unwrap() };
     for n in 0..20 {
         let text = format!("name {n}");
-        writer.event(labels, 2, n * 10, &[Value::Label(n), Value::String(Text::from(&*text))]).unwrap();
+        writer.event(labels, 2, n * 10, &[Value::Label(n), Value::String(RawStr::from(&*text))]).unwrap();
         writer.event(labels, 3, n * 10 + 1, &[Value::Addr(0x1000 + n % 2), Value::Label(n)]).unwrap();
         writer.event(program, 1, n * 10 + 5, &[]).unwrap();
         if n % 3 == 0 {
@@ -43,7 +44,7 @@ fn an_address_has_its_name_of_the_time() {
     });
     let again: Vec<u8> = labels.rev().flat_map(|block| stream[block.clone()].to_vec()).collect();
     let repeated = [&stream[..], &again].concat();
-    let cell_only = Filter { threads: vec![3.into()], ..Filter::default() };
+    let cell_only = Filter::default().threads([3_u64]);
     for stream in [&stream, &repeated] {
         for filter in [Filter::default(), cell_only.clone()] {
             for order in [Order::Stream, Order::Time] {
@@ -59,7 +60,7 @@ fn an_address_has_its_name_of_the_time() {
                     let name = |n: u64| format!("name {n}");
                     let (now, before) = (Some(name(n)), n.checked_sub(1).map(name));
                     let expected = if n % 2 == 0 { [now, before, None] } else { [before, now, None] };
-                    let expected = expected.each_ref().map(|name| name.as_deref().map(Called::Text));
+                    let expected = expected.each_ref().map(|name| name.as_deref().map(AddressName::Text));
                     assert_eq!(names, expected);
                     assert_eq!(event.label(n), Some(&*format!("name {n}")));
                     assert_eq!(event.label(99), None);
@@ -117,20 +118,20 @@ fn typed_events_have_labels() {
     let program = Lane { session: 1, thread: 3, registry: writer.registry(1, &named).unwrap() };
     let labels = Lane { session: 1, thread: 0, registry: writer.registry(1, &runtime()).unwrap() };
     writer.event(program, 1, 5, &[Value::Pointer(0x1000), Value::Label(1)]).unwrap();
-    writer.event(labels, 2, 6, &[Value::Label(1), Value::String(Text(b"one"))]).unwrap();
+    writer.event(labels, 2, 6, &[Value::Label(1), Value::String(RawStr(b"one"))]).unwrap();
     writer.event(labels, 3, 7, &[Value::Addr(0x1000), Value::Label(1)]).unwrap();
     writer.event(program, 1, 8, &[Value::Pointer(0x1000), Value::Label(2)]).unwrap();
     let stream = writer.finish().unwrap();
     for order in [Order::Time, Order::Stream] {
         let mut seen = Vec::new();
         let mut events = Reader::from_slice(&stream).order(order).typed::<Named>().unwrap();
-        let see = |at: At<'_, (u64, Label)>| {
+        let see = |at: Timed<'_, (u64, Label)>| {
             let (pool, called) = at.event;
-            let name = at.name_of(pool).and_then(Called::text);
+            let name = at.name_of(pool).and_then(AddressName::text);
             seen.push((at.label(called).map(str::to_string), name.map(str::to_string)));
         };
         events.for_each(see).unwrap();
         assert_eq!(seen, [(Some("one".to_string()), None), (None, Some("one".to_string()))], "{order:?}");
-        assert_eq!(events.passed_over().total(), 2);
+        assert_eq!(events.skipped().total(), 2);
     }
 }

@@ -2,10 +2,8 @@
 
 use std::io::{Seek, Write};
 
-use telemetry_decode::{
-    Clock, Completeness, Extent, Facts, Filter, Labels, Log, LogBytes, LogFile, LogLane, Order, Page, Reader,
-    Session, Survey, Value,
-};
+use telemetry_decode::foreign::{Extent, Log, LogBytes, LogFile, LogLane, Page, Survey};
+use telemetry_decode::{Clock, Completeness, Facts, Filter, Labels, Order, Reader, Session, Value};
 use telemetry_schema::{Registry, Sort, parse_embedded};
 
 /// Of `Step` and `Note`.
@@ -42,7 +40,7 @@ params = [{ name = "text", sort = "string", max = 99, doc = "what" }]
 struct Lines;
 
 impl Log for Lines {
-    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> std::io::Result<Survey> {
+    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> telemetry_decode::Result<Survey> {
         let registry = registry();
         let mut survey = Survey { counts: vec![vec![0; registry.events.len()]], ..Survey::default() };
         survey.registries.push(registry);
@@ -63,8 +61,8 @@ impl Log for Lines {
             let range = at..at + line.len() as u64;
             at = range.end;
             let Some((lane, ticks, values)) = parse(line) else {
-                let cause = telemetry_decode::Cause::Log("no line of a lane".into());
-                survey.damage.push(telemetry_decode::Damage { range, cause, events: 0 });
+                let cause = telemetry_decode::completeness::Cause::Log("no line of a lane".into());
+                survey.damage.push(telemetry_decode::completeness::Damage { range, cause, events: 0 });
                 continue;
             };
             survey.counts[0][usize::from(values.starts_with('"'))] += 1;
@@ -123,10 +121,10 @@ fn registry() -> Registry {
 
 /// Reads from memory and from a file, which must give the same: the events as lines again, and the account.
 fn check(log: &str, order: Order, filter: Filter, expected: &str) -> Completeness {
-    let slice = Reader::of_log(log.as_bytes(), Lines).order(order).filter(filter.clone());
+    let slice = Reader::from_log(log.as_bytes(), Lines).order(order).filter(filter.clone());
     let (events, completeness) = shown(slice);
     assert_eq!(events, expected, "from memory");
-    let file = Reader::of_logs([log_file(log)]).expect("a temporary file");
+    let file = Reader::from_logs([log_file(log)]).expect("a temporary file");
     let (events, again) = shown(file.order(order).filter(filter));
     assert_eq!(events, expected, "from a file");
     assert_eq!(format!("{completeness:?}"), format!("{again:?}"));
@@ -172,15 +170,15 @@ fn events_come_as_they_stand() {
 
 #[test]
 fn filters_apply() {
-    let kinds = Filter { kinds: vec!["Talk".into()], ..Filter::default() };
+    let kinds = Filter::default().kinds(["Talk"]);
     let completeness = check(LOG, Order::Time, kinds, "19 2 4 hello\n");
     assert_eq!(completeness.lanes.iter().map(|lane| lane.filtered).sum::<u64>(), 5);
     assert!(completeness.is_complete());
-    let threads = Filter { threads: vec!["3".into()], ..Filter::default() };
+    let threads = Filter::default().threads(["3"]);
     check(LOG, Order::Stream, threads, "42 3 1 5 [7]\n");
-    let times = Filter { from_ns: Some(4), until_ns: Some(5), ..Filter::default() };
+    let times = Filter::default().from_ns(4).until_ns(5);
     check(LOG, Order::Time, times, "19 2 4 hello\n");
-    let events = Filter { events: vec!["lines:Nothing".into()], ..Filter::default() };
+    let events = Filter::default().events(["lines:Nothing"]);
     assert_eq!(check(LOG, Order::Time, events, "").unmatched, ["event `lines:Nothing`"]);
 }
 
@@ -196,7 +194,7 @@ fn damage_is_told_and_what_is_around_it_is_read() {
 #[test]
 fn several_logs_are_merged_and_keep_their_sessions_apart() {
     let logs = ["0 1 1\n0 4 2\n", "0 3 3\n"].map(log_file);
-    let mut events = Reader::of_logs(logs).expect("files").events().expect("readable");
+    let mut events = Reader::from_logs(logs).expect("files").events().expect("readable");
     let mut seen = Vec::new();
     while let Some(event) = events.next().expect("readable") {
         seen.push((event.session.id, event.ticks, event.offset));
@@ -209,7 +207,7 @@ fn several_logs_are_merged_and_keep_their_sessions_apart() {
 #[test]
 fn a_file_that_is_cut_while_it_is_read_is_no_loss_unsaid() {
     let mut file = file_of(LOG);
-    let reader = Reader::of_logs([LogFile {
+    let reader = Reader::from_logs([LogFile {
         file: file.try_clone().expect("a file"),
         log: Box::new(Lines),
         cut: None,
@@ -230,7 +228,7 @@ fn a_file_that_is_cut_while_it_is_read_is_no_loss_unsaid() {
 #[test]
 fn a_file_that_is_known_to_be_cut_is_damaged() {
     let log = LogFile { cut: Some("half of it is missing".to_string()), ..log_file(LOG) };
-    let (_, completeness) = shown(Reader::of_logs([log]).expect("a file"));
+    let (_, completeness) = shown(Reader::from_logs([log]).expect("a file"));
     assert_eq!((completeness.events, completeness.damaged_ranges), (6, 1));
     assert_eq!(completeness.damage[0].range, LOG.len() as u64..LOG.len() as u64);
     assert!(!completeness.is_complete());

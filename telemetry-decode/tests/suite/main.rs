@@ -1,9 +1,4 @@
-//! Streams written by [`telemetry_decode::Writer`] and read in every way, whole and broken.
-
-#[path = "../../../telemetry-schema/tests/suite/arbitrary.rs"]
-mod arbitrary;
-mod made;
-mod read;
+//! Streams written by [`telemetry_decode::writer::Writer`] and read in every way, whole and broken.
 
 mod account;
 mod after;
@@ -21,6 +16,11 @@ mod recover;
 mod replay;
 mod round_trip;
 mod seeds;
+mod send;
 mod shown;
 mod texts;
+mod told;
+mod typed;
 mod writing;
+
+use telemetry_testing::{made, read, registries};

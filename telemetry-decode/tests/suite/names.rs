@@ -1,8 +1,8 @@
 //! Names that the marks of relations give: of what, from when on, and in streams from before the marks.
 
-use telemetry_decode::{
-    Called, Event, Facts, Filter, Labels, Lane, Namings, Order, Reader, Said, Text, Value, Writer,
-};
+use telemetry_decode::names::{Namings, Said};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{AddressName, Event, Facts, Filter, Labels, Order, RawStr, Reader, Value};
 use telemetry_schema::{Registry, parse, parse_embedded};
 
 use crate::labels::runtime;
@@ -33,7 +33,7 @@ fn stream(registry: &Registry, told: &[Told]) -> Vec<u8> {
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let names = writer.registry(1, registry).unwrap();
     let labels = writer.registry(1, &runtime()).unwrap();
-    let text = |text: &'static str| Value::String(Text::from(text));
+    let text = |text: &'static str| Value::String(RawStr::from(text));
     let flags = [Value::Unsigned(1), Value::Unsigned(2)];
     for (index, told) in told.iter().enumerate() {
         let (code, values) = match *told {
@@ -73,8 +73,8 @@ fn shown(reader: Reader<'_>) -> String {
 fn called(event: &Event<'_>, value: &Value<'_>) -> String {
     match event.name_of_value(value) {
         None => "-".to_string(),
-        Some(Called::Text(text)) => text.to_string(),
-        Some(Called::Number(number)) => format!("#{number}"),
+        Some(AddressName::Text(text)) => text.to_string(),
+        Some(AddressName::Number(number)) => format!("#{number}"),
     }
 }
 
@@ -91,12 +91,12 @@ fn names_of_pointers() -> Registry {
 /// What is shown of events, in whichever way they are read, and whatever a filter leaves out.
 fn check(registry: &Registry, told: &[Told], expected: &str) {
     let stream = stream(registry, told);
-    let shown_only = Filter { events: vec!["Show".into()], ..Filter::default() };
+    let shown_only = Filter::default().events(["Show"]);
     for order in [Order::Time, Order::Stream] {
         for filter in [Filter::default(), shown_only.clone()] {
             let reader = Reader::from_slice(&stream).order(order).filter(filter.clone());
             assert_eq!(shown(reader), expected, "{order:?}");
-            let pipe = Reader::from_read(&stream[..]).filter(filter);
+            let pipe = Reader::from_reader(&stream[..]).filter(filter);
             assert_eq!(shown(pipe), expected, "a pipe, by time");
         }
     }
@@ -161,7 +161,7 @@ fn an_older_stream_is_named_by_a_later_relation() {
     // Its text, what names it, and what is shown.
     let check = |text: &str, expected: &str| {
         let stream = stream(&without_marks(text), &told);
-        assert_eq!(shown(Reader::from_slice(&stream)), "-/-", "nobody knows it");
+        assert_eq!(shown(Reader::from_slice(&stream)), "-/-", "no name is known");
         assert_eq!(shown(Reader::from_slice(&stream).relations(later)), expected);
         assert_eq!(shown(Reader::from_slice(&stream).registry(names())), expected);
     };
@@ -181,11 +181,11 @@ fn older_runtimes_are_known() {
         writer.session(1, &Facts::default(), 0, START).unwrap();
         let registry = writer.registry(1, &without_marks(&text.replacen(from, to, 1))).unwrap();
         let lane = Lane { session: 1, thread: 0, registry };
-        writer.event(lane, 2, 1, &[Value::Label(2), Value::String(Text(b"two"))]).unwrap();
+        writer.event(lane, 2, 1, &[Value::Label(2), Value::String(RawStr(b"two"))]).unwrap();
         writer.event(lane, 3, 1, &[Value::Addr(1), Value::Label(2)]).unwrap();
         let stream = writer.finish().unwrap();
         let mut events = Reader::from_slice(&stream).events().unwrap();
-        assert_eq!(events.next().unwrap().unwrap().name_of(1), expected.map(Called::Text));
+        assert_eq!(events.next().unwrap().unwrap().name_of(1), expected.map(AddressName::Text));
     };
     check("", "", Some("two"));
     check("minor = 2", "minor = 0", Some("two"));
@@ -219,8 +219,8 @@ fn names_are_bounded() {
     }
     assert!(labels.strings() + labels.names() < 1_000 / 64);
     let names = [7, 8].map(|pointer| labels.name_of_pointer(pointer, 10));
-    assert_eq!(names, [Some(Called::Text("one")), Some(Called::Text("eight"))]);
+    assert_eq!(names, [Some(AddressName::Text("one")), Some(AddressName::Text("eight"))]);
     let mut plenty = usize::MAX;
     called.note(0, 5_000, Said::Text(b"\xff\xfe"), &mut labels, &mut plenty);
-    assert_eq!(labels.name_of_pointer(5_000, 0), Some(Called::Text("\u{fffd}\u{fffd}")));
+    assert_eq!(labels.name_of_pointer(5_000, 0), Some(AddressName::Text("\u{fffd}\u{fffd}")));
 }

@@ -1,6 +1,7 @@
 //! The order of events: by time over all lanes and sessions, and what makes equal times stable.
 
-use telemetry_decode::{Facts, Lane, Order, Reader, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Facts, Order, Reader, Value};
 
 use crate::made::{Made, Plan, START, make, relation};
 use crate::read::{Read, Way, assert_same, read};
@@ -43,6 +44,12 @@ fn shuffled_blocks_come_back_in_order() {
         for way in [Way::MemoryByTime, Way::FileByTime] {
             let (events, completeness) = read(way, &shuffled);
             assert_same(&events, &expected(&made), &format!("seed {seed}, {way:?}"));
+            assert!(completeness.is_complete(), "{completeness}");
+        }
+        // In the order of the stream, a part waits for the one that it continues: datagrams overtake each other.
+        for way in [Way::MemoryInStream, Way::FileInStream] {
+            let (events, completeness) = read(way, &shuffled);
+            assert_eq!(events.len(), expected(&made).len(), "seed {seed}, {way:?}");
             assert!(completeness.is_complete(), "{completeness}");
         }
     }
@@ -103,7 +110,7 @@ fn the_rate_is_refined_by_blocks() {
     let mut events = Reader::from_slice(&stream).events().unwrap();
     assert_eq!(events.next().unwrap().unwrap().time_ns, 1_100_000_000);
     // A pipe does not know yet.
-    let mut events = Reader::from_read(&stream[..]).order(Order::Stream).events().unwrap();
+    let mut events = Reader::from_reader(&stream[..]).order(Order::Stream).events().unwrap();
     assert_eq!(events.next().unwrap().unwrap().time_ns, 1_000_000_000);
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use telemetry_decode::{Facts, Lane, Reader, Recovered, Refusal, Text, Value, Writer};
+use telemetry_decode::recover::{Recovered, Refusal};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Facts, RawStr, Reader, Value};
 use telemetry_format::{BlockType, Header, flags, memory, state};
 
 use crate::labels::runtime;
@@ -71,7 +73,7 @@ fn split(stream: &[u8]) -> (Vec<&[u8]>, Vec<&[u8]>) {
 
 /// Something that is in memory beside blocks, the magic number among it.
 fn noise(random: &mut Random, len: usize) -> Vec<u8> {
-    let mut bytes: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
+    let mut bytes: Vec<u8> = (0..len).map(|_| random.bits() as u8).collect();
     if len > 40 {
         bytes[3..11].copy_from_slice(b"\x89TEL\r\n\x1a\n");
         bytes[len - 5..].copy_from_slice(b"\x89TEL\r");
@@ -345,7 +347,7 @@ fn ends_and_labels() {
     let program = Lane { session: 9, thread: 1, registry: writer.registry(9, &relation()).unwrap() };
     let labels = Lane { session: 9, thread: 0, registry: writer.registry(9, &runtime()).unwrap() };
     writer.event(program, 1, 5, &[]).unwrap();
-    writer.event(labels, 2, 6, &[Value::Label(1), Value::String(Text(b"the name"))]).unwrap();
+    writer.event(labels, 2, 6, &[Value::Label(1), Value::String(RawStr(b"the name"))]).unwrap();
     writer.end(9, 10).unwrap();
     let stream = writer.finish().unwrap();
     let (again, recovered) = recover(&stream);

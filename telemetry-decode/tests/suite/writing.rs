@@ -1,6 +1,7 @@
 //! What the writer refuses, and that it then changes nothing.
 
-use telemetry_decode::{Facts, Lane, Named, Reader, Text, Value, WriteError, Writer};
+use telemetry_decode::writer::{Lane, WriteError, Writer};
+use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
 use telemetry_format::Loss;
 
 use crate::made::{START, relation};
@@ -20,9 +21,9 @@ fn long_strings_of_others() {
     let mut writer = Writer::new(Vec::new()).block_size(100).long_runs();
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
-    let one = Value::Named(Named::new(1));
+    let one = Value::Named(EnumValue::new(1));
     let mut write = |text: &[u8], bytes: &[u8]| {
-        let values = [Value::String(Text(text)), one, one, Value::Bytes(bytes), Value::Addr(0)];
+        let values = [Value::String(RawStr(text)), one, one, Value::Bytes(bytes), Value::Addr(0)];
         writer.event(lane, 0x101, 5, &values)
     };
     let long = vec![b'x'; 70_000];
@@ -56,11 +57,11 @@ fn refusals() {
         all
     };
     let named = |index: usize, value: Value<'static>| {
-        let text = Value::String(Text::from(""));
+        let text = Value::String(RawStr::from(""));
         let mut all = [
             text,
-            Value::Named(Named::new(1)),
-            Value::Named(Named::new(1)),
+            Value::Named(EnumValue::new(1)),
+            Value::Named(EnumValue::new(1)),
             Value::Bytes(&[]),
             Value::Addr(0),
         ];
@@ -88,10 +89,10 @@ fn refusals() {
         event(2, &numbers(4, Value::Signed(-129))),
         event(2, &numbers(10, Value::Unsigned(1))),
         event(2, &numbers(8, Value::F64(0.5))),
-        event(0x101, &named(0, Value::String(Text(&[b'x'; 41])))),
+        event(0x101, &named(0, Value::String(RawStr(&[b'x'; 41])))),
         event(0x101, &named(0, Value::Bytes(b"x"))),
-        event(0x101, &named(1, Value::Named(Named::new(1 << 31)))),
-        event(0x101, &named(2, Value::Named(Named::new(-1)))),
+        event(0x101, &named(1, Value::Named(EnumValue::new(1 << 31)))),
+        event(0x101, &named(2, Value::Named(EnumValue::new(-1)))),
         event(0x101, &named(3, Value::Bytes(&[0; 21]))),
         event(0x101, &named(4, Value::Pointer(1))),
         event(0xffff, &arrays(0, Value::Addr(1))),
@@ -143,8 +144,9 @@ fn strings_of_another_system_stay_as_they_are() {
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
-    let text = Value::String(Text(b"a\xff\xfe"));
-    let rest = [Value::Named(Named::new(1)), Value::Named(Named::new(1)), Value::Bytes(&[]), Value::Addr(0)];
+    let text = Value::String(RawStr(b"a\xff\xfe"));
+    let rest =
+        [Value::Named(EnumValue::new(1)), Value::Named(EnumValue::new(1)), Value::Bytes(&[]), Value::Addr(0)];
     writer.event(lane, 0x101, 1, &[&[text][..], &rest].concat()).unwrap();
     writer.end(1, 2).unwrap();
     let (events, completeness) = read(Way::PipeInStream, &writer.finish().unwrap());

@@ -1,17 +1,18 @@
-//! The blocks of a log that is written.
+//! The blocks of a log that is being written.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::layout::{BLOCK_MARKER, MARKER};
 
-/// Bytes at which a block is ended whatever its marker said: more than GHC has memory for.
+/// The size at which a block ends, whatever its marker said: more than GHC has memory for.
 const LONGEST: usize = 4 << 20;
-/// Bytes of a block that has no marker of its own, and bytes of all blocks at which such are written.
+/// The size of a block without a marker of its own, and the total size at which such blocks are
+/// written.
 const USUAL: usize = 256 << 10;
 const MOST: usize = 16 << 20;
 
-/// The blocks that are being filled, one for each capability.
+/// The open blocks, one for each capability.
 pub(super) struct Blocks<'o> {
     out: &'o mut dyn Write,
     open: BTreeMap<u16, Open>,
@@ -19,10 +20,10 @@ pub(super) struct Blocks<'o> {
     len: usize,
 }
 
-/// A block that is being filled.
+/// An open block.
 struct Open {
     time: u64,
-    /// When it ends; none if that is when its last event is.
+    /// Its end. `None` if that is the time of its last event.
     end_time: Option<u64>,
     last: u64,
     events: Vec<u8>,
@@ -33,7 +34,7 @@ impl<'o> Blocks<'o> {
         Blocks { out, open: BTreeMap::new(), len: 0 }
     }
 
-    /// Writes bytes that are in no block.
+    /// Writes bytes that belong to no block.
     pub(super) fn outside(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.write_all(bytes)
     }
@@ -43,8 +44,8 @@ impl<'o> Blocks<'o> {
         self.open.contains_key(&cap)
     }
 
-    /// Begins the block of a capability that ends at a given time. The one before it is complete: blocks stand in the
-    /// order in which they were, as the runtime system writes them.
+    /// Begins the block of a capability that ends at a given time, and completes the one before.
+    /// Blocks are in the order in which they began, as the runtime system writes them.
     pub(super) fn begin(&mut self, cap: u16, time: u64, end_time: u64) -> io::Result<()> {
         self.write(cap)?;
         let open = Open { time, end_time: Some(end_time), last: time, events: Vec::new() };
@@ -76,7 +77,7 @@ impl<'o> Blocks<'o> {
         Ok(())
     }
 
-    /// Writes all blocks, in the order of their ends, and what stands behind them.
+    /// Writes all blocks in the order of their ends, and then the bytes that follow them.
     pub(super) fn finish(mut self, behind: &[u8]) -> io::Result<()> {
         let end = |open: &Open| open.end_time.unwrap_or(open.last);
         let mut caps: Vec<(u64, u16)> = self.open.iter().map(|(cap, open)| (end(open), *cap)).collect();

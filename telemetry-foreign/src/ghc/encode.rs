@@ -1,11 +1,11 @@
-//! Values to payloads.
+//! Encodes values to payloads.
 
 use telemetry_decode::Value;
 
 use super::layout::{Field, HEAD, LEN, Layout, VARIABLE};
 
-/// Appends an event of a tag whose type is declared with this size; an error is why a log cannot have it, and then nothing
-/// is appended.
+/// Appends an event of a tag whose type is declared with this size. An error says why a log cannot
+/// have it; then nothing is appended.
 pub(super) fn append<'v>(
     out: &mut Vec<u8>,
     tag: u16,
@@ -55,7 +55,7 @@ fn append_all<'v>(
 }
 
 fn append_field(out: &mut Vec<u8>, field: Field, value: Option<Value<'_>>) -> Result<(), &'static str> {
-    // A stream of an older log may be without it.
+    // A stream of an older log may lack it.
     let number = || value.map_or(Some(0), |value| value.as_u64()).ok_or("of other parameters");
     let bytes = || value.map_or(Some(&[][..]), |value| value.as_bytes()).ok_or("of other parameters");
     match field {

@@ -1,4 +1,4 @@
-//! Text as Haskell shows it.
+//! Text in Haskell's notation.
 
 /// The names of control characters.
 const CONTROLS: [&str; 32] = [
@@ -6,10 +6,10 @@ const CONTROLS: [&str; 32] = [
     "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US",
 ];
 
-/// Appends texts, each ended by a NUL, as `show` gives a list of them.
+/// Appends texts, each ended by a NUL, in the form in which `show` prints a list of them.
 pub(super) fn append_shown(out: &mut Vec<u8>, items: &[u8]) {
     let text = String::from_utf8_lossy(items);
-    // Whatever the number of NULs at the end, there is nothing behind the last text.
+    // Whatever the number of NULs at the end, no text follows the last one.
     let text = text.trim_end_matches('\0');
     out.push(b'[');
     for (index, item) in text.split('\0').enumerate() {
@@ -22,7 +22,7 @@ pub(super) fn append_shown(out: &mut Vec<u8>, items: &[u8]) {
 }
 
 fn append_string(out: &mut Vec<u8>, text: &str) {
-    /// What the last escape must not be followed by.
+    /// The characters that must not follow the last escape.
     #[derive(PartialEq)]
     enum After {
         Anything,
@@ -32,7 +32,7 @@ fn append_string(out: &mut Vec<u8>, text: &str) {
     let mut after = After::Anything;
     out.push(b'"');
     for c in text.chars() {
-        // An empty escape stands between one and what would be read as part of it.
+        // An empty escape separates an escape from a character that would be read as part of it.
         if after == After::Digit && c.is_ascii_digit() || after == After::H && c == 'H' {
             out.extend(b"\\&");
         }
@@ -59,7 +59,7 @@ fn append_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends bytes as text, with a dot for everything that cannot be printed.
+/// Appends bytes as text, with a dot for each that cannot be printed.
 pub(super) fn append_printable(out: &mut Vec<u8>, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
@@ -76,7 +76,8 @@ fn is_printable(c: char) -> bool {
         ' '..='~' => true,
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => true,
         c if c.is_ascii() => false,
-        // What the standard library's debug form leaves as it is; marks it escapes only at the start.
+        // Characters that the standard library's debug form does not escape; it escapes marks only
+        // at the start.
         c => format!("x{c}").escape_debug().count() == 2,
     }
 }

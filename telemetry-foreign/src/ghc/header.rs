@@ -1,49 +1,51 @@
-//! The header of a log: which types of events it has.
+//! The header of a log: the types of its events.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use telemetry_decode::{Cause, Damage, LogBytes};
+use telemetry_decode::completeness::{Cause, Damage};
+use telemetry_decode::foreign::LogBytes;
 
 use super::layout::{
     DATA_BEGIN, HEADER_BEGIN, HEADER_END, TYPE_BEGIN, TYPE_END, TYPES_BEGIN, TYPES_END, VARIABLE,
 };
 
-/// Most bytes of a description, and of what else a type may say: more than anybody writes.
+/// The most bytes of a description, and of further data of a type: more than any writer uses.
 const MAX_TEXT: u32 = 16_384;
 
-/// A type as a header declares it.
+/// A type as declared in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Declared<'a> {
-    /// The number that its events begin with.
+    /// The number at the start of its events.
     pub(super) tag: u16,
     /// Bytes of its payload, or [`VARIABLE`].
     pub(super) size: u16,
-    /// What the writer calls it.
+    /// The description.
     pub(super) description: &'a [u8],
 }
 
-/// What a header has.
+/// The content of a header.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    /// Size and description by tag; of two declarations the later one.
+    /// Size and description by tag. If a tag is declared twice, the later one counts.
     pub(super) types: BTreeMap<u16, (u16, Vec<u8>)>,
-    /// The declarations: bytes of the log, and how many.
+    /// The declarations: their bytes in the log, and their number.
     pub(super) declarations: Vec<(Range<u64>, u32)>,
-    /// Where the events begin; none if the log ends before that.
+    /// Where the events begin. `None` if the log ends before that.
     pub(super) end: Option<u64>,
-    /// What cannot be read.
+    /// The parts that cannot be read.
     pub(super) damage: Vec<Damage>,
 }
 
-/// Bytes of the log that hold declarations which are read at once.
+/// Bytes of the log with declarations that are read together.
 const STEP: u64 = 64 << 10;
 
 impl Header {
     /// Reads a header that begins at `at`.
     ///
-    /// What is no declaration is damage up to the next one, so that one flipped bit costs one type.
+    /// Anything that is not a declaration is damage up to the next one, so one flipped bit costs
+    /// one type.
     pub(super) fn read(bytes: &mut LogBytes<'_>, at: u64) -> io::Result<Header> {
         let mut header = Header::default();
         let mut at = header.expect(bytes, at, HEADER_BEGIN, "hdrb")?;
@@ -82,7 +84,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Passes over a mark; if something else is there, it is taken for it.
+    /// Skips a mark. Other bytes in its place are treated as the mark.
     fn expect(&mut self, bytes: &mut LogBytes<'_>, at: u64, expected: u32, name: &str) -> io::Result<u64> {
         let end = (at + 4).min(bytes.len());
         let found = mark(bytes.at(at, 4)?);
@@ -97,7 +99,7 @@ impl Header {
     }
 
     fn note(&mut self, range: Range<u64>, why: String) {
-        // That the log ends is said once.
+        // The end of the log is reported once.
         if range.is_empty() && self.damage.last().is_some_and(|damage| damage.range.end == range.end) {
             return;
         }
@@ -115,7 +117,7 @@ impl Header {
     }
 }
 
-/// Reads the declaration of a type, and gives its length; or what is wrong with it.
+/// Reads the declaration of a type. Returns its length, or what is wrong with it.
 pub(super) fn declaration(bytes: &[u8]) -> Result<(Declared<'_>, usize), String> {
     let cut = || "the log ends in it".to_string();
     let number = |at: usize| bytes.get(at..at + 4).and_then(mark).ok_or_else(cut);
@@ -144,7 +146,7 @@ pub(super) fn declaration(bytes: &[u8]) -> Result<(Declared<'_>, usize), String>
     Ok((declared, 20 + description + extra))
 }
 
-/// Appends the header of a log that has these types.
+/// Appends the header of a log with these types.
 pub(super) fn append<'a>(out: &mut Vec<u8>, types: impl Iterator<Item = Declared<'a>>) {
     out.extend(HEADER_BEGIN.to_be_bytes());
     out.extend(TYPES_BEGIN.to_be_bytes());
@@ -162,7 +164,7 @@ pub(super) fn append<'a>(out: &mut Vec<u8>, types: impl Iterator<Item = Declared
     }
 }
 
-/// The size of a type for people: `variable`, or its bytes.
+/// The size of a type as text: `variable`, or its bytes.
 pub(super) fn append_size(out: &mut Vec<u8>, size: u16) {
     match size {
         VARIABLE => out.extend(b"variable"),
@@ -175,8 +177,8 @@ fn mark(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.first_chunk()?))
 }
 
-/// Where, behind `at`, a header may be read on: at a declaration, or at one of the marks behind them. The end of the log if
-/// that is nowhere.
+/// The place after `at` where reading can continue: a declaration, or one of the marks after them.
+/// The end of the log if there is none.
 fn next_mark(bytes: &mut LogBytes<'_>, at: u64) -> io::Result<u64> {
     let found = scan(bytes, at + 1, 8, |here, _| {
         mark(here).is_some_and(|mark| matches!(mark, TYPE_BEGIN | TYPES_END | DATA_BEGIN))
@@ -184,8 +186,8 @@ fn next_mark(bytes: &mut LogBytes<'_>, at: u64) -> io::Result<u64> {
     Ok(found.unwrap_or(bytes.len()))
 }
 
-/// The first place from `from` on that a test takes. It is given the bytes from there on, `least` of them or all that there
-/// are, and the place.
+/// The first place from `from` on that passes a test. The test gets the bytes from there on,
+/// `least` of them or all that remain, and the place.
 pub(super) fn scan(
     bytes: &mut LogBytes<'_>,
     from: u64,

@@ -1,10 +1,11 @@
-//! What the bytes of an eventlog have beyond the relation, which has the order, the widths and the meaning of fields.
+//! The layout of an eventlog beyond the registry, which has the order, the widths and the meaning
+//! of fields.
 
 use telemetry_schema::{Count, Event, Registry, Sort};
 
 use Form::{Ended, Fixed, Rest};
 
-/// Begins a log, in four bytes as all of these: `hdrb`.
+/// Begins a log. Four bytes, like all of these: `hdrb`.
 pub(super) const HEADER_BEGIN: u32 = 0x6864_7262;
 /// Begins the table of types: `hetb`.
 pub(super) const TYPES_BEGIN: u32 = 0x6865_7462;
@@ -16,13 +17,13 @@ pub(super) const TYPE_END: u32 = 0x6574_6500;
 pub(super) const TYPES_END: u32 = 0x6865_7465;
 /// Ends the header: `hdre`.
 pub(super) const HEADER_END: u32 = 0x6864_7265;
-/// Stands before the events: `datb`.
+/// Precedes the events: `datb`.
 pub(super) const DATA_BEGIN: u32 = 0x6461_7462;
-/// Stands behind the events, where a tag would.
+/// Follows the events, in the place of a tag.
 pub(super) const DATA_END: u16 = 0xffff;
-/// The size of a type whose events say their own.
+/// The size of a type whose events have their own length.
 pub(super) const VARIABLE: u16 = 0xffff;
-/// The capability of events of none.
+/// The capability of events without one.
 pub(super) const NO_CAP: u16 = 0xffff;
 /// Bytes of an event before its payload: tag and time.
 pub(super) const HEAD: usize = 10;
@@ -30,25 +31,25 @@ pub(super) const HEAD: usize = 10;
 pub(super) const LEN: usize = 2;
 /// The longest event.
 pub(super) const MAX_EVENT: usize = HEAD + LEN + 0xffff;
-/// The tag of what begins a block, and the bytes of the event.
+/// The tag of the event that begins a block, and the length of that event.
 pub(super) const BLOCK_MARKER: u16 = 18;
 pub(super) const MARKER: usize = HEAD + 14;
-/// The code of what the relation has for a type that a header declares.
+/// The code of the registry's event for a type that a header declares.
 pub(super) const EVENT_TYPE: u16 = 0xffff;
 
-/// How the payload of a type is made.
+/// The form of a type's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Every field has its width. Older writers may have another size: the leading fields only, or the first one
-    /// as the binary logarithm of what it is now.
+    /// Every field has its width. Older writers may have another size: only the leading fields, or
+    /// the first field as the binary logarithm of its present value.
     Fixed(&'static [u16]),
-    /// A string or byte string takes what the other fields leave.
+    /// A string or byte string takes the bytes that the other fields leave.
     Rest,
-    /// Strings are ended by a NUL. Older writers may leave out fields from this one on.
+    /// Strings end with a NUL. Older writers may omit fields from this one on.
     Ended(usize),
 }
 
-/// All types that the relation has: the tag, what GHC calls it, the form of its payload.
+/// All types in the registry: the tag, GHC's description, the form of the payload.
 pub(super) const TYPES: &[(u16, &str, Form)] = &[
     (0, "Create thread", Fixed(&[])),
     (1, "Run thread", Fixed(&[])),
@@ -131,7 +132,8 @@ pub(super) const TYPES: &[(u16, &str, Form)] = &[
     (204, "Begin concurrent sweep", Fixed(&[])),
     (205, "End concurrent sweep", Fixed(&[])),
     (206, "Update remembered set flushed", Fixed(&[])),
-    // GHC 9.10 has the size of blocks in 16 bits where it was a logarithm in 8, and is the size that newer logs have.
+    // GHC 9.10 writes the size of blocks in 16 bits, where it was a logarithm in 8. Newer logs have
+    // that size.
     (207, "Nonmoving heap census", Fixed(&[13])),
     (208, "Nonmoving pruned segments", Fixed(&[])),
     (210, "Ticky counter definition", Ended(4)),
@@ -139,8 +141,8 @@ pub(super) const TYPES: &[(u16, &str, Form)] = &[
     (212, "Ticky begin sample", Fixed(&[])),
 ];
 
-/// Fields that are narrower in a log than in the relation, where other writers have them in another form: tag, size of
-/// the payload, index of the field, what it is there.
+/// Fields that are narrower in a log than in the registry and have another form with other writers:
+/// tag, size of the payload, index of the field, and its form.
 const NARROW: &[(u16, u16, usize, Field)] =
     &[(207, 13, 0, Field::Log2), (207, 14, 0, Field::Number { bytes: 2 })];
 
@@ -154,35 +156,34 @@ pub(super) enum Field {
     },
     /// The binary logarithm of a number, in one byte.
     Log2,
-    /// What all later fields leave.
+    /// The bytes that all later fields leave.
     Rest {
         /// Bytes of later fields.
         but: u8,
-        /// It is text, and not any bytes.
+        /// It is text, not arbitrary bytes.
         text: bool,
     },
     /// Text and a NUL.
     Ended,
-    /// A count in one byte, and so many numbers of 32 bits.
+    /// A count in one byte, and that number of 32-bit numbers.
     Counted,
 }
 
-/// How the payload of a type stands in a log.
+/// The layout of a type's payload in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Layout {
-    /// As the parameters of the event.
+    /// In the order of the event's parameters.
     pub(super) fields: Vec<Field>,
-    /// Of these, fields that may be left out are those from this one on.
+    /// The first of the fields that may be missing.
     pub(super) optional: usize,
-    /// [`VARIABLE`], or bytes of the payload that the fields take: the log may have more.
+    /// [`VARIABLE`], or the bytes of the payload that the fields take: the log may have more.
     pub(super) size: u16,
 }
 
 impl Layout {
-    /// The layout of an event of the relation in a log that declares this size for it. None if such a log's events of this
-    /// type cannot be understood: then only their description is known.
-    ///
-    /// The layout may have fewer fields than the event has parameters.
+    /// The layout of an event of the registry in a log that declares this size for it. `None` if
+    /// such events cannot be understood: then only their description is known. The layout may have
+    /// fewer fields than the event has parameters.
     pub(super) fn new(registry: &Registry, event: &Event, declared: u16) -> Option<Layout> {
         let &(tag, _, form) = TYPES.iter().find(|(tag, _, _)| *tag == event.code)?;
         let widths = |params: usize| -> u16 {
@@ -217,7 +218,7 @@ impl Layout {
         if declared == VARIABLE {
             return None;
         }
-        // The largest known size that is not larger than the declared one.
+        // The largest known size up to the declared one.
         let newest = NARROW.iter().filter(|narrow| narrow.0 == tag).map(|narrow| narrow.1).max();
         let newest = newest.unwrap_or_else(|| widths(event.params.len()));
         let size = older.iter().copied().chain([newest]).filter(|size| *size <= declared).max()?;
@@ -230,14 +231,14 @@ impl Layout {
         Some(Layout { fields, optional: usize::MAX, size })
     }
 
-    /// True if nothing can be wrong with a payload of this layout that is as long as declared.
+    /// True if every payload of this layout with the declared length is valid.
     pub(super) fn is_plain(&self) -> bool {
         self.fields.iter().all(|field| matches!(field, Field::Number { .. }))
     }
 }
 
 impl Field {
-    /// Bytes of a field that has its width.
+    /// Bytes of a field with a fixed width.
     fn width(self) -> u8 {
         match self {
             Field::Number { bytes } => bytes,
@@ -247,7 +248,7 @@ impl Field {
     }
 }
 
-/// Bytes of a number in a log; none of strings.
+/// Bytes of a number in a log; `None` for strings.
 fn width(registry: &Registry, sort: Sort) -> Option<u16> {
     match registry.repr(sort) {
         Sort::U8 => Some(1),
@@ -258,7 +259,7 @@ fn width(registry: &Registry, sort: Sort) -> Option<u16> {
     }
 }
 
-/// What GHC calls a type, and the size that it declares for it.
+/// GHC's description of a type, and the size that it declares.
 pub(super) fn usual(registry: &Registry, event: &Event) -> Option<(&'static str, u16)> {
     let (tag, description, form) = TYPES.iter().find(|(tag, _, _)| *tag == event.code)?;
     let widths = event.params.iter().filter_map(|param| width(registry, param.sort)).sum();

@@ -1,29 +1,34 @@
 //! An eventlog as a source of events.
 
-use std::io;
-
-use telemetry_decode::{Extent, Log, LogBytes, Page, Survey};
+use telemetry_decode::foreign::{Extent, Log, LogBytes, Page, Survey};
 use telemetry_schema::{Registry, Sort};
 
 use super::header::declaration;
 use super::layout::EVENT_TYPE;
 use super::payload::Wire;
-use super::survey::Walk;
+use super::survey::{Kind, Walk};
 use super::types::Types;
 
-/// An eventlog as a source of events. Each capability is a thread, and what belongs to none is a further one.
-///
-/// Whatever the header declares is read by it: a type that the relation does not have is an event with the header's
-/// description for a doc and its payload for a parameter. Logs that stand one behind the other are sessions.
+/// An eventlog as a source of events. Each capability is a thread; a further one has the events
+/// without capability. The declarations in the header determine how events are read. A type that is
+/// not in the registry becomes an event with the header's description as its doc and the payload as
+/// its parameter. Logs that follow each other are sessions.
 pub struct GhcLog {
     relation: Registry,
     types: Vec<Types>,
+    as_recorded: bool,
 }
 
 impl GhcLog {
-    /// A log that was not read yet.
+    /// A log that has not been read yet.
     pub fn new() -> Self {
-        GhcLog { relation: super::registry(), types: Vec::new() }
+        GhcLog { relation: super::registry(), types: Vec::new(), as_recorded: false }
+    }
+
+    /// Gives each event the time when it was written. Otherwise events with the mark `time` in the
+    /// registry have the time that they tell of.
+    pub fn as_recorded(self, as_recorded: bool) -> Self {
+        GhcLog { as_recorded, ..self }
     }
 }
 
@@ -34,25 +39,27 @@ impl Default for GhcLog {
 }
 
 impl Log for GhcLog {
-    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Survey> {
-        let Walk { survey, types, .. } = Walk::all(&self.relation, bytes)?;
+    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> telemetry_decode::Result<Survey> {
+        let Walk { survey, types, .. } = Walk::all(&self.relation, self.as_recorded, bytes)?;
         self.types = types;
         Ok(survey)
     }
 
     fn read(&self, extent: &Extent, bytes: &[u8], page: &mut Page) {
-        let registry = (extent.note >> 1) as usize;
+        let (kind, registry) = Kind::of(extent.note);
         let Some(types) = self.types.get(registry) else { return };
-        if extent.note & 1 == 1 {
+        if kind == Kind::Header {
             return read_header(types, registry, bytes, page);
         }
         let mut place = 0;
         while let Some(rest) = bytes.get(place..).filter(|rest| !rest.is_empty()) {
-            // The survey has seen that all of it can be read: it is another file now if something cannot.
+            // The survey has read all of it. If something cannot be read now, the file has changed.
             let Ok(frame) = types.frame(rest) else { return };
             let Some(layout) = types.layout(frame.entry.event) else { return };
             let payload = rest.get(frame.head..frame.len).unwrap_or_default();
-            let mut event = page.event(registry, frame.entry.event.into(), frame.time, place, frame.len);
+            let told = if kind == Kind::Told { types.told_time(frame.entry.event, payload) } else { None };
+            let time = told.unwrap_or(frame.time);
+            let mut event = page.event(registry, frame.entry.event.into(), time, place, frame.len);
             let read = layout.each(payload, |_, wire| match wire {
                 Wire::Number(number) => event.number(number),
                 Wire::Run { bytes, .. } => event.run(bytes),

@@ -1,6 +1,6 @@
 //! Logs of GHC's runtime system, `.eventlog`.
 //!
-//! The relation is `registries/ghc.toml`; `layout.rs` is what its bytes have beyond that.
+//! The registry is `registries/ghc.toml`; `layout.rs` has the layout beyond that.
 
 mod blocks;
 mod encode;
@@ -23,19 +23,22 @@ pub use log::GhcLog;
 pub use show::Show;
 pub use write::write;
 
-/// The relation as it stands in the repository.
+/// The name of the registry.
+pub(crate) const NAME: &str = "ghc";
+
+/// The registry file in the repository.
 const RELATION: &str = include_str!("../../registries/ghc.toml");
 
-/// True if a file that begins like this is an eventlog.
+/// True if a file that begins with these bytes is an eventlog.
 pub fn recognize(first: &[u8]) -> bool {
     first.starts_with(&layout::HEADER_BEGIN.to_be_bytes())
 }
 
-/// What GHC's runtime system can report.
+/// The registry of GHC's events.
 pub fn registry() -> Registry {
     // Parsing it takes longer than reading a small log.
     static PARSED: LazyLock<Registry> = LazyLock::new(|| {
-        // That the relation is sound is tested.
+        // A test parses it.
         parse_embedded(RELATION)
             .unwrap_or_else(|invalid| unreachable!("{}", invalid.render("ghc.toml", RELATION)))
     });

@@ -114,7 +114,7 @@ impl Others {
             Some(cap) => *cap,
             None => self.begin_thread(event, capset, time, types, blocks)?,
         };
-        let registry = &event.registry.registry;
+        let registry = event.registry();
         let index = registry.event_index(event.schema.code);
         let begins = registry.spans.iter().find(|span| Some(span.begin) == index);
         let ends = registry.spans.iter().find(|span| Some(span.end) == index);

@@ -9,18 +9,18 @@ pub(super) enum Wire<'a> {
     Number(u64),
     /// Text, without the NUL that may end it, or bytes.
     Run {
-        /// What it says.
+        /// The bytes.
         bytes: &'a [u8],
-        /// It should be UTF-8.
+        /// True if it should be UTF-8.
         text: bool,
     },
-    /// Numbers of 32 bits, as they stand in the log.
+    /// Numbers of 32 bits, as in the log.
     Counted(&'a [u8]),
 }
 
 impl Layout {
-    /// Hands out the fields of a payload, whose length is as declared. An error is what is wrong with the first field
-    /// that cannot be read, and its index.
+    /// Passes on the fields of a payload, whose length is as declared. An error says what is wrong
+    /// with the first field that cannot be read, with its index.
     #[inline]
     pub(super) fn each<'a>(
         &self,

@@ -1,38 +1,49 @@
-//! The types of events of one log: the relation, and what the log's header says of it.
+//! The types of events of one log, from the registry and from the log's header.
 
 use std::collections::{BTreeMap, HashSet};
 
+use telemetry_decode::names::Namings;
 use telemetry_schema::{Count, Event, Param, Registry, Sort};
 
 use super::layout::{EVENT_TYPE, Field, HEAD, LEN, Layout, TYPES, VARIABLE, usual};
+use super::payload::Wire;
 
-/// Characters of a name that is made of a description.
+/// The length of a name that is made of a description.
 const MAX_NAME: usize = 48;
-/// Bytes that the relation lets a parameter have.
+/// The most bytes that the registry allows in a parameter.
 const MAX_DATA: u32 = 16_384;
+
+/// The most types, in all logs together, of which only the description is known. Each is an event
+/// of the registry.
+pub(super) const MAX_UNKNOWN: usize = 4_096;
 
 /// The types of events of one log.
 pub(super) struct Types {
-    /// The relation, with types that it does not have, and without fields that this log's events do not have.
+    /// The registry, with types that it does not have, and without fields that this log's events do
+    /// not have.
     pub(super) registry: Registry,
     /// By index of the event.
     layouts: Vec<Layout>,
     /// By tag.
     entries: Vec<Entry>,
-    /// What the log declares.
+    /// The declarations of the log.
     declared: BTreeMap<u16, (u16, Vec<u8>)>,
+    /// The events that give strings for numbers.
+    pub(super) namings: Namings,
+    /// The number of types for which there was no room.
+    pub(super) left_out: usize,
 }
 
-/// What is to be known of a tag to pass over its events.
+/// The data that is needed to skip events of a tag.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Entry {
     /// Bytes of the payload, or [`VARIABLE`].
     size: u16,
     /// Index in the registry.
     pub(super) event: u16,
-    /// False if no event of the tag may be there.
+    /// False if no event of the tag is allowed.
     is_declared: bool,
-    /// False if all there is to know of an event while the log is surveyed is its time.
+    /// False if a survey needs only the time of an event.
     pub(super) is_special: bool,
 }
 
@@ -48,24 +59,25 @@ pub(super) struct Frame {
     pub(super) len: usize,
 }
 
-/// Why there is no event.
+/// The reason why there is no event.
 pub(super) enum NoFrame {
     /// The log does not declare this type.
     Undeclared(u16),
-    /// The bytes end in it. It is this long, where that can be told.
+    /// The bytes end in it. This is its length, if known.
     Cut(Option<usize>),
 }
 
 impl Types {
-    /// The types of a log that declares these. `is_special` are tags that a survey wants to see.
-    ///
-    /// If the header is damaged, types that it does not have are taken to be as usual.
+    /// The types of a log with these declarations. `is_special` selects tags that a survey wants to
+    /// see. If the header is damaged, types that it does not have get their usual declaration.
     pub(super) fn new(
         relation: &Registry,
         declared: BTreeMap<u16, (u16, Vec<u8>)>,
         is_damaged: bool,
         is_special: impl Fn(u16) -> bool,
+        room: &mut usize,
     ) -> Types {
+        let mut left_out = 0;
         let mut registry = relation.clone();
         let mut layouts: BTreeMap<u16, Layout> = BTreeMap::new();
         let unknown = registry.kinds.iter().position(|kind| kind.name == "Unknown").unwrap_or_default();
@@ -85,6 +97,11 @@ impl Types {
             if tag == EVENT_TYPE {
                 continue;
             }
+            let Some(less) = room.checked_sub(1) else {
+                left_out += 1;
+                continue;
+            };
+            *room = less;
             let event = unknown_event(tag, description, unknown, &mut names);
             let index = registry.events.partition_point(|event| event.code < tag);
             for span in &mut registry.spans {
@@ -114,15 +131,17 @@ impl Types {
                 continue;
             };
             entries.resize(usize::from(tag) + 1, Entry::default());
-            let is_special = is_special(tag) || !layout.is_plain();
+            let tells_time = registry.events[index].time.is_some();
+            let is_special = is_special(tag) || tells_time || !layout.is_plain();
             entries[usize::from(tag)] = Entry { size, event: index as u16, is_declared: true, is_special };
         }
         let layouts =
             registry.events.iter().map(|event| layouts.remove(&event.code).unwrap_or_default()).collect();
-        Types { registry, layouts, entries, declared }
+        let namings = Namings::new(&registry);
+        Types { registry, layouts, entries, declared, namings, left_out }
     }
 
-    /// True if a log that declares these types has the same.
+    /// True if a log with these declarations has the same types.
     pub(super) fn is_of(&self, declared: &BTreeMap<u16, (u16, Vec<u8>)>) -> bool {
         self.declared == *declared
     }
@@ -132,13 +151,24 @@ impl Types {
         self.layouts.get(usize::from(event))
     }
 
+    /// The time that an event tells of, if it differs from the time when it was written.
+    pub(super) fn told_time(&self, event: u16, payload: &[u8]) -> Option<u64> {
+        let param = self.registry.events.get(usize::from(event))?.time?;
+        let mut told = None;
+        let read = self.layout(event)?.each(payload, |index, wire| match wire {
+            Wire::Number(number) if index == param => told = Some(number),
+            _ => {}
+        });
+        told.filter(|_| read.is_ok())
+    }
+
     /// The size that is declared for a tag, and its layout.
     pub(super) fn declared(&self, tag: u16) -> Option<(u16, &Layout)> {
         let entry = self.entries.get(usize::from(tag)).filter(|entry| entry.is_declared)?;
         Some((entry.size, self.layout(entry.event)?))
     }
 
-    /// Reads the head of the event that bytes begin with, and makes sure that all of it is there.
+    /// Reads the head of the event at the start of bytes, and checks that all of it is there.
     #[inline(always)]
     pub(super) fn frame(&self, bytes: &[u8]) -> Result<Frame, NoFrame> {
         let Some(tag) = bytes.first_chunk() else { return Err(NoFrame::Cut(None)) };
@@ -167,7 +197,7 @@ impl Types {
     }
 }
 
-/// Takes an event out of a registry, and spans of it.
+/// Removes an event, and the spans of it, from a registry.
 fn remove(registry: &mut Registry, index: usize) {
     registry.events.remove(index);
     registry.spans.retain(|span| span.begin != index && span.end != index);
@@ -177,7 +207,7 @@ fn remove(registry: &mut Registry, index: usize) {
     }
 }
 
-/// All names that an event cannot have, in small letters.
+/// All names that an event must not have, in lower case.
 fn names_of(registry: &Registry) -> HashSet<String> {
     let kinds = registry.kinds.iter().map(|kind| &kind.name);
     let types = registry.types.iter().map(|ty| &ty.name);
@@ -216,7 +246,9 @@ fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<
         max_len: MAX_DATA,
         align: 1,
         names: None,
+        numbers: String::new(),
         since: None,
     };
-    Event { name, code: tag, always: true, used: true, kind, doc, replay: None, params: vec![data] }
+    let params = vec![data];
+    Event { name, code: tag, always: true, used: true, kind, doc, replay: None, time: None, params }
 }

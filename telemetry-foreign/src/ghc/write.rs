@@ -23,7 +23,7 @@ use crate::Written;
 ///
 /// # Errors
 /// Those of the input and of the output.
-pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
+pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::Result<Written> {
     let relation = super::registry();
     let sessions = events.sessions();
     let start = sessions.iter().map(|session| session.clock.start_wall()).min().unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written
     if writer.types.is_none() {
         writer.begin(&registries)?;
     }
-    writer.end()
+    Ok(writer.end()?)
 }
 
 /// True for GHC's relation, whatever version of it, and whatever types a log added to it.
@@ -73,7 +73,7 @@ struct Writer<'o> {
 impl Writer<'_> {
     /// True for a declaration.
     fn declares(&self, event: &Event<'_>) -> bool {
-        event.schema.code == EVENT_TYPE && is_ghc(event.registry)
+        event.schema.code == EVENT_TYPE && is_ghc(event.known_registry())
     }
 
     /// Writes the header.
@@ -115,14 +115,15 @@ impl Writer<'_> {
             declared.map(|(tag, size, description)| Declared { tag: *tag, size: *size, description });
         header::append(&mut header, declared);
         self.blocks.outside(&header)?;
-        self.types = Some(Types::new(&self.relation, types, false, |_| false));
+        let mut room = usize::MAX;
+        self.types = Some(Types::new(&self.relation, types, false, |_| false, &mut room));
         Ok(())
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let start = event.session.clock.start_wall();
         let offset = self.start.map_or(0, |first| start.saturating_sub(first));
-        if !is_ghc(event.registry) {
+        if !is_ghc(event.known_registry()) {
             let time = u64::try_from(event.time_ns).unwrap_or(0).saturating_add(offset);
             let Some(types) = &self.types else { return Ok(()) };
             self.others.event(event, time, types, &mut self.blocks)?;

@@ -1,16 +1,17 @@
-//! Which events of the relation enters and leaves are.
+//! The events of the registry for enters and leaves.
 //!
-//! Nearly every leave is of the method that was entered last. The relation says so without saying which it was, as
-//! formats of traces do: less than half as long, and a span needs no key.
+//! Nearly every leave is of the method that was entered last. The registry has an event for that
+//! without the method, as trace formats do. It takes less than half the space, and a span needs no
+//! key.
 
 use super::what::What;
 
-/// The calls of a buffer that have not ended, innermost last.
+/// The open calls of a buffer, innermost last.
 #[derive(Default)]
 pub(super) struct Calls(Vec<u64>);
 
 impl Calls {
-    /// The events that an enter or a leave is, and whether they have the method.
+    /// The events of an enter and a leave, with or without the method.
     #[inline]
     pub(super) fn read(&mut self, what: What, method: u64) -> (&'static [What], bool) {
         if what == What::MethodEnter {
@@ -31,7 +32,7 @@ impl Calls {
         self.0.push(method);
     }
 
-    /// The call that the thread is in ends: which one it was.
+    /// The thread's innermost call ends. Returns which one it was.
     pub(super) fn end(&mut self) -> Option<u64> {
         self.0.pop()
     }

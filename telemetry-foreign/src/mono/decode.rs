@@ -1,4 +1,4 @@
-//! The events of one buffer.
+//! Decodes the events of one buffer.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::layout::{Entry, Field, Frames, Layout, List, MAX_FIELDS};
 use super::leb::Bytes;
 use super::what::What;
 
-/// Who is given the events of a buffer, in their order.
+/// Receives the events of a buffer, in their order.
 pub(super) trait Visit {
     /// An enter or a leave: most events are.
     fn call(&mut self, what: What, ticks: u64, method: u64, at: usize, end: usize);
@@ -16,20 +16,20 @@ pub(super) trait Visit {
     fn event(&mut self, item: &Item<'_>);
 }
 
-/// An event as it stands in a buffer, with its values.
+/// An event of a buffer, with its values.
 pub(super) struct Item<'i> {
     pub(super) entry: &'i Entry,
-    /// What it is: as the entry says, except for values of counters.
+    /// Its entry, except for values of counters.
     pub(super) what: What,
-    /// Index of the event in the relation.
+    /// Index of the event in the registry.
     pub(super) event: u32,
     pub(super) ticks: u64,
-    /// Where it stands in the buffer's payload.
+    /// Its position in the buffer's payload.
     pub(super) at: usize,
     pub(super) end: usize,
-    /// Where its single parameters end.
+    /// The end of its single parameters.
     pub(super) single_end: usize,
-    /// Its single parameters. That of a text is what [`text_value`] makes of its place.
+    /// Its single parameters. [`text_value`] makes the value of a text from its place.
     pub(super) values: &'i [u64],
     /// Its lists.
     pub(super) lists: [&'i [u64]; 2],
@@ -43,7 +43,7 @@ impl<'i> Item<'i> {
         self.values.get(index).copied().unwrap_or_default()
     }
 
-    /// The text that a value names.
+    /// The text that a value refers to.
     #[inline]
     pub(super) fn text(&self, index: usize) -> &'i [u8] {
         let value = self.value(index);
@@ -56,12 +56,12 @@ fn text_value((from, end): (usize, usize)) -> u64 {
     (from as u64) << 32 | end as u64
 }
 
-/// How far a buffer could be read.
+/// The part of a buffer that could be read.
 #[derive(Debug)]
 pub(super) struct Decoded {
     /// Bytes of whole events.
     pub(super) end: usize,
-    /// What is wrong with the event there.
+    /// What is wrong with the event after them.
     pub(super) wrong: Option<Wrong>,
     /// Clock reading after the last event.
     pub(super) ticks: u64,
@@ -72,7 +72,7 @@ pub(super) struct Decoded {
 pub(super) enum Wrong {
     Code(u8),
     Sub(u8, u8),
-    /// A list of more elements than an event can have.
+    /// A list with more elements than an event can have.
     TooMany(u64, u64),
     /// The event reaches beyond the buffer, or a number in it has no end.
     Cut,
@@ -89,8 +89,8 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// Gives out the events of a payload. A later event is decoded with what the earlier ones have left: a wrong one
-/// ends the buffer.
+/// Decodes the events of a payload. Each event depends on the state after the earlier ones, so an
+/// invalid one ends the buffer.
 #[inline]
 pub(super) fn decode(layout: &Layout, head: &BufferHead, payload: &[u8], visit: &mut impl Visit) -> Decoded {
     let mut decoder = Decoder {
@@ -115,7 +115,7 @@ pub(super) fn decode(layout: &Layout, head: &BufferHead, payload: &[u8], visit: 
             break None;
         }
     };
-    // Counters of a list that is wrong further on are whole.
+    // Counters of a list that is invalid further on are complete.
     Decoded { end: end.max(decoder.given), wrong, ticks: decoder.ticks }
 }
 
@@ -129,7 +129,7 @@ struct Decoder<'b> {
     values: [u64; MAX_FIELDS],
     lists: [Vec<u64>; 2],
     single_end: usize,
-    /// Where the last event that was given ends, unless it is a call.
+    /// The end of the last event, unless it is a call.
     given: usize,
 }
 
@@ -150,7 +150,7 @@ impl<'b> Decoder<'b> {
         self.other(entry, at, visit)
     }
 
-    /// An event that is no call, of which the first byte was read.
+    /// An event other than a call, after its first byte.
     #[inline(never)]
     fn other(&mut self, mut entry: &'b Entry, at: usize, visit: &mut impl Visit) -> Result<(), Wrong> {
         let earlier = self.ticks;
@@ -169,7 +169,7 @@ impl<'b> Decoder<'b> {
         given
     }
 
-    /// The single parameters; their number.
+    /// Reads the single parameters, and returns their number.
     #[inline]
     fn values(&mut self, entry: &Entry) -> Result<usize, Wrong> {
         for (index, field) in entry.row.fields.iter().enumerate() {
@@ -187,7 +187,7 @@ impl<'b> Decoder<'b> {
         Ok(entry.row.fields.len())
     }
 
-    /// The lists, and then the event is whole. `count` single parameters were read.
+    /// Reads the lists, which complete the event. `count` single parameters were read.
     #[inline]
     fn lists(
         &mut self,
@@ -249,9 +249,9 @@ impl<'b> Decoder<'b> {
         Ok(())
     }
 
-    /// Counters that are described, each an event.
+    /// Descriptions of counters, each an event.
     fn counters(&mut self, entry: &Entry, visit: &mut impl Visit) -> Result<(), Wrong> {
-        // What counters of the program's own have for a section.
+        // The section of the program's own counters.
         const OWN: u64 = 0x8000;
         for _ in 0..self.number()? {
             let at = self.bytes.at;

@@ -1,5 +1,5 @@
-//! A buffer that is filled event by event, and made into bytes when it is whole: only then is the order of its
-//! events known.
+//! A buffer that is filled event by event, and encoded when it is complete: only then is the order
+//! of its events known.
 
 use telemetry_decode::{Event, Value};
 
@@ -17,19 +17,19 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// A step of a call that its method is found for when the order is known.
+    /// A step of a call, whose method is found when the order is known.
     pub(super) fn call(entry: &Entry) -> Kept {
         Kept { entry: entry.index, kind: entry.kind }
     }
 
-    /// None if the event has another form than this version's relation says.
+    /// `None` if the event has another form than in this version's registry.
     pub(super) fn of(event: &Event<'_>, entry: &Entry) -> Option<Kept> {
         let fields = entry.row.fields.len();
         let more = match entry.row.list {
             List::None => 0,
             List::Frames(Frames::FlagsAndPointers) => 2,
             List::Frames(Frames::Methods) | List::Pairs | List::Objects => 1,
-            // None of data version 1.
+            // Data version 1 has none.
             _ => return None,
         };
         let values = event.values();
@@ -46,14 +46,14 @@ impl Kept {
     }
 }
 
-/// A buffer without its bytes.
+/// A buffer that is not encoded yet.
 #[derive(Default)]
 pub(super) struct Draft {
     events: Vec<Drafted>,
-    /// Values of all events. Of a text: where it stands; a list follows its number of elements.
+    /// Values of all events. For a text, its place. A list follows its number of elements.
     values: Vec<u64>,
     texts: Vec<u8>,
-    /// By time and kind: the place of each event, if it is another one.
+    /// By time and kind: the position of each event, if it is not that of time.
     order: Vec<u32>,
 }
 
@@ -90,14 +90,14 @@ impl Draft {
         }
     }
 
-    /// Notes where events stand, in addition to what was noted.
+    /// Notes the positions of further events.
     pub(super) fn order(&mut self, positions: impl Iterator<Item = u32>) {
         // No buffer that is kept open has more.
         let room = (1 << 22_usize) - self.order.len().min(1 << 22);
         self.order.extend(positions.take(room));
     }
 
-    /// About as many bytes as it will take.
+    /// The approximate length of its encoding.
     pub(super) fn len(&self) -> usize {
         3 * self.events.len() + 4 * self.values.len() + self.texts.len() + 4 * self.order.len()
     }
@@ -106,7 +106,7 @@ impl Draft {
         self.events.len() as u64
     }
 
-    /// Takes the last events out, as far as they are not before a time.
+    /// Takes the last events out that are not before a time.
     pub(super) fn split_from(&mut self, ticks: u64) -> Draft {
         let at = self.events.iter().rposition(|event| event.key.0 < ticks).map_or(0, |last| last + 1);
         let mut later = Draft::default();
@@ -115,19 +115,20 @@ impl Draft {
             .events
             .extend(self.events.drain(at..).map(|event| Drafted { first: event.first - first, ..event }));
         later.values.extend(self.values.drain(first as usize..));
-        // Values of texts are places in all texts.
+        // Values of texts are positions in all texts.
         later.texts = self.texts.clone();
         later
     }
 
-    /// A header for a buffer that nobody has told of: bases are the first values, as Mono takes them.
+    /// A header for a buffer that no event describes. Its bases are the first values, as in Mono.
     pub(super) fn head(&self, thread: u64) -> Option<BufferHead> {
         let time = self.events.iter().map(|event| event.key.0).min()?;
         Some(BufferHead { time, thread, ..BufferHead::default() })
     }
 
-    /// The buffer with its header, and the number of events that it has no room for: returns from calls that it does
-    /// not have. `calls` are those that run when it begins, and then when it ends.
+    /// Encodes the buffer with its header. Also returns the number of events that it cannot
+    /// represent: returns from calls that it does not have. `calls` are those that are open at its
+    /// start, and then at its end.
     pub(super) fn encode(
         mut self,
         layout: &Layout,

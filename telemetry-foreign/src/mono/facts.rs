@@ -1,18 +1,18 @@
-//! What a log says of its run and its threads, as facts of a session; and the way back.
+//! The facts of a log about its run and its threads, as facts of a session; and back.
 
-use telemetry_decode::{Called, Facts, Labels};
+use telemetry_decode::{AddressName, Facts, Labels, Session};
 
 use super::decode::Item;
 use super::header::FileHead;
 use super::layout::Version;
 
-/// What session facts call the format.
+/// The format's name in session facts.
 pub(super) const FORMAT: &str = "mono-log";
 
 /// The texts of a file header of version 17.
 const TEXTS: [&str; 3] = ["arguments", "architecture", "system"];
 
-/// The facts of a session. Without a header only the format is known.
+/// The facts of a session. Without a header, only the format is known.
 pub(super) fn session(head: Option<&FileHead>, program: Option<&str>) -> Facts {
     let mut facts = Facts::default();
     if let Some(program) = program {
@@ -20,6 +20,8 @@ pub(super) fn session(head: Option<&FileHead>, program: Option<&str>) -> Facts {
     }
     facts.set("clock", "os");
     facts.set("format", FORMAT);
+    let (key, value) = Session::NO_END_MARK;
+    facts.set(key, value);
     let Some(head) = head else { return facts };
     facts.set("data_version", i64::from(head.version.stamp().data));
     facts.set("log_version", format!("{}.{}", head.major, head.minor));
@@ -43,7 +45,7 @@ pub(super) fn session(head: Option<&FileHead>, program: Option<&str>) -> Facts {
     facts
 }
 
-/// The header, of data version 1, of a session.
+/// The header of data version 1 for a session.
 pub(super) fn file_head(facts: &Facts) -> FileHead {
     let stamp = Version::One.stamp();
     let is_mono = facts.text("format") == Some(FORMAT);
@@ -68,29 +70,29 @@ pub(super) fn file_head(facts: &Facts) -> FileHead {
     }
 }
 
-/// The facts of a thread, which is what pthread_self gave in it.
+/// The fact of a thread: the result of pthread_self in it.
 pub(super) fn thread(id: u64, labels: &Labels) -> Facts {
     let mut facts = Facts::default();
     set_number(&mut facts, "tid", id);
-    if let Some(name) = labels.name_of_pointer(id, u64::MAX).and_then(Called::text) {
+    if let Some(name) = labels.name_of_pointer(id, u64::MAX).and_then(AddressName::text) {
         facts.set("name", name);
     }
     facts
 }
 
-/// What pthread_self gave in a thread; of one that says nothing, the session's own number for it.
+/// The result of pthread_self in a thread. Without that fact, the session's number for the thread.
 pub(super) fn thread_id(facts: Option<&Facts>, thread: u32) -> u64 {
     facts.and_then(|facts| number(facts, "tid")).unwrap_or(thread.into())
 }
 
-/// The name of the program: the image that is no library.
+/// The name of the program: the image that is not a library.
 pub(super) fn program(item: &Item<'_>) -> Option<String> {
     let path = String::from_utf8_lossy(item.text(item.entry.name?.into())).into_owned();
     let file = path.rsplit(['/', '\\']).next()?;
     Some(file.strip_suffix(".exe")?.to_string())
 }
 
-/// A number of all 64 bits: TOML has one less, the largest are text.
+/// A number of 64 bits. TOML has 63, so the largest are text.
 fn set_number(facts: &mut Facts, key: &str, number: u64) {
     match i64::try_from(number) {
         Ok(number) => facts.set(key, number),

@@ -13,11 +13,11 @@
 
 use super::layout::Version;
 
-/// What a file begins with, and what each buffer begins with, as little-endian numbers.
+/// The ids at the start of a file and of each buffer, as little-endian numbers.
 pub(super) const FILE_ID: u32 = 0x4D50_5A01;
 pub(super) const BUFFER_ID: u32 = 0x4D50_4C01;
 
-/// Bytes of a file header of data version 1, and of the start of any.
+/// Bytes of a file header of data version 1, and of the common part of all.
 pub(super) const FILE_LEN: usize = 32;
 /// Bytes of a buffer header.
 pub(super) const BUFFER_LEN: usize = 48;
@@ -26,7 +26,7 @@ const TEXTS_AT: usize = 38;
 /// Most bytes of a text in a file header.
 pub(super) const MAX_TEXT: usize = 64 << 10;
 
-/// What a file says of the run.
+/// The facts of a file about the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileHead {
     pub(super) version: Version,
@@ -34,18 +34,18 @@ pub(super) struct FileHead {
     pub(super) minor: u8,
     pub(super) pointer_size: u8,
     pub(super) start_ms: u64,
-    /// By the clock of the events; 0 in version 1, which does not say it.
+    /// By the clock of the events; 0 in version 1, which does not have it.
     pub(super) start_ns: u64,
     pub(super) overhead_ns: u32,
     pub(super) flags: u32,
     pub(super) pid: u32,
-    /// In version 1 the number that was never used.
+    /// In version 1, the unused number.
     pub(super) port: u32,
     /// Arguments, architecture, system.
     pub(super) texts: [Vec<u8>; 3],
 }
 
-/// What a buffer says of its events.
+/// The facts of a buffer about its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct BufferHead {
     pub(super) len: i32,
@@ -57,11 +57,11 @@ pub(super) struct BufferHead {
     pub(super) method_base: u64,
 }
 
-/// Why a file header cannot be read.
+/// The reason why a file header cannot be read.
 pub(super) enum BadFile {
     /// The bytes end inside it.
     Cut,
-    /// In words.
+    /// Another reason, in words.
     Because(String),
 }
 
@@ -73,18 +73,18 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// True where a file begins.
+/// True if bytes begin a file.
 pub(super) fn is_file(bytes: &[u8]) -> bool {
     u32_at(bytes, 0) == Some(FILE_ID)
 }
 
-/// True where a buffer begins.
+/// True if bytes begin a buffer.
 pub(super) fn is_buffer(bytes: &[u8]) -> bool {
     u32_at(bytes, 0) == Some(BUFFER_ID)
 }
 
 impl FileHead {
-    /// Reads a header, and says how long it is.
+    /// Reads a header, and returns its length.
     pub(super) fn read(bytes: &[u8]) -> Result<(FileHead, usize), BadFile> {
         let numbers = bytes.get(..FILE_LEN).ok_or(BadFile::Cut)?;
         let data = numbers[6];

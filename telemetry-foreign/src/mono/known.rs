@@ -1,14 +1,14 @@
-//! Names of classes and methods while a log is gone through.
+//! Names of classes and methods during a scan of a log.
 
 use hashbrown::HashMap;
 
 use super::decode::Item;
 use super::what::What;
 
-/// Bytes of names that are kept. Those of a program are a few MB.
+/// The most bytes of names that are kept. Those of a program are a few MB.
 const ROOM: usize = 256 << 20;
 
-/// What is known of classes and methods so far.
+/// The classes and methods that are known so far.
 #[derive(Default)]
 pub(super) struct Known {
     methods: HashMap<u64, Box<[u8]>>,
@@ -19,7 +19,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Takes what an event names.
+    /// Takes the names in an event.
     pub(super) fn take(&mut self, item: &Item<'_>) {
         let named = match item.what {
             What::ClassLoad | What::ClassDefine => &mut self.classes,

@@ -1,22 +1,22 @@
-//! How events stand in a buffer: what the tables of the versions are made of, and a version's table made ready.
+//! The layout of events in a buffer: the tables of the versions, prepared for use.
 
-use telemetry_decode::Namings;
+use telemetry_decode::names::Namings;
 use telemetry_schema::{Count, NameBy, Registry};
 
 use super::what::What;
 use super::{v1, v17};
 
-/// Most parameters of an event that are no lists.
+/// The most parameters of an event that are not lists.
 pub(super) const MAX_FIELDS: usize = 8;
 
-/// How a parameter stands in a buffer.
+/// The encoding of a parameter in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     /// Signed LEB128, added to the buffer's base of pointers.
     Pointer,
     /// Signed LEB128, added to the buffer's base of objects; 8 bytes each.
     Object,
-    /// Signed LEB128, added to the method before, or for the first to the buffer's base of methods.
+    /// Signed LEB128, added to the previous method; for the first, to the buffer's base of methods.
     Method,
     /// Unsigned LEB128.
     Number,
@@ -24,37 +24,38 @@ pub(super) enum Field {
     Byte,
     /// Text up to a byte 0.
     Text,
-    /// As `Text` if the event's first parameter is this; else nothing.
+    /// As `Text`, if the event's first parameter has this value; otherwise nothing.
     TextIf(u64),
 }
 
-/// What stands behind the single parameters of an event.
+/// The data after the single parameters of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {
     None,
     Frames(Frames),
-    /// Number of objects, and objects: two for each that was moved.
+    /// The number of objects, and the objects: two for each that was moved.
     Pairs,
-    /// Number of objects, and objects.
+    /// The number of objects, and the objects.
     Objects,
-    /// Number, and for each a number and an object.
+    /// A number, and for each element a number and an object.
     OffsetsAndObjects,
-    /// Number, and for each a pointer and an object.
+    /// A number, and for each element a pointer and an object.
     PointersAndObjects,
-    /// Number of pointers, pointers, and frames.
+    /// The number of pointers, the pointers, and frames.
     PointersAndFrames,
-    /// Number, and descriptions of counters. Each is an event in the relation.
+    /// A number, and descriptions of counters. Each is an event in the registry.
     Counters,
-    /// Values of counters, up to one of counter 0. Each is an event in the relation, by the type of its value.
+    /// Values of counters, up to one of counter 0. Each is an event in the registry, by the type of
+    /// its value.
     CounterValues,
 }
 
-/// How the frames of a backtrace stand in a buffer.
+/// The encoding of the frames of a backtrace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frames {
-    /// Flags and number of frames; frames are pointers. Flags are a parameter.
+    /// Flags and the number of frames; frames are pointers. The flags are a parameter.
     FlagsAndPointers,
-    /// Number of frames; frames are methods.
+    /// The number of frames; frames are methods.
     Methods,
 }
 
@@ -63,17 +64,17 @@ pub(super) enum Frames {
 pub(super) struct Row {
     /// Its first byte.
     pub(super) code: u8,
-    /// The byte behind the time, for those that share a first byte.
+    /// The byte after the time, for events with the same first byte.
     pub(super) sub: Option<u8>,
-    /// Whether the time since the event before stands behind the first byte.
+    /// True if the time since the previous event follows the first byte.
     pub(super) is_timed: bool,
-    /// Its name in the relation; of a list of counters, that of the first kind of event in it.
+    /// Its name in the registry; for a list of counters, that of the first kind of event in it.
     pub(super) name: &'static str,
     pub(super) fields: &'static [Field],
     pub(super) list: List,
 }
 
-/// What the file header says of a version.
+/// The facts of the file header in a version.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     pub(super) major: u8,
@@ -93,7 +94,7 @@ pub(super) const fn without_time(code: u8, name: &'static str, fields: &'static 
     Row { code, sub: None, is_timed: false, name, fields, list }
 }
 
-/// Data versions that are known.
+/// The known data versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     One,
@@ -120,42 +121,42 @@ impl Version {
     }
 }
 
-/// An event of a version, and what it is in the relation.
+/// An event of a version, and its event in the registry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     /// Its own place in the table.
     pub(super) index: usize,
     pub(super) row: Row,
     pub(super) what: What,
-    /// Bit of its kind there.
+    /// The bit of its kind in the registry.
     pub(super) kind: u8,
-    /// Most elements of a list.
+    /// The most elements of a list.
     pub(super) most: u64,
-    /// Index of the text that names what the first parameter points to.
+    /// Index of the text that names the target of the first parameter.
     pub(super) name: Option<u8>,
 }
 
-/// A version's table, made ready.
+/// The prepared table of a version.
 pub(super) struct Layout {
     pub(super) version: Version,
-    /// Those that share a first byte stand together.
+    /// Events with the same first byte are neighbors.
     entries: Vec<Entry>,
     /// By first byte: index of its first entry, or [`Layout::UNKNOWN`].
     first: [u8; 256],
-    /// By first byte: the event, if it has nothing but a method behind the time. Most events are such.
+    /// By first byte: the event, if it has only a method after the time. Most events do.
     calls: [Option<What>; 256],
     /// Bit of the kind of calls.
     pub(super) call_kind: u8,
     /// By event: its index in the relation.
     indices: Vec<u32>,
-    /// Which of them give names.
+    /// The events that give names.
     pub(super) namings: Namings,
 }
 
 impl Layout {
     const UNKNOWN: u8 = u8::MAX;
 
-    /// The table of a version against the relation.
+    /// Prepares the table of a version for the registry.
     pub(super) fn new(version: Version, registry: &Registry) -> Layout {
         let namings = Namings::new(registry);
         let index = |name: &str| {
@@ -185,25 +186,25 @@ impl Layout {
         Layout { version, entries, first, calls, call_kind, indices, namings }
     }
 
-    /// The index of an event in the relation.
+    /// The index of an event in the registry.
     #[inline]
     pub(super) fn index(&self, what: What) -> u32 {
         self.indices[what as usize]
     }
 
-    /// The event of a first byte that has nothing but a method behind the time.
+    /// The event with a first byte, if it has only a method after the time.
     #[inline(always)]
     pub(super) fn call(&self, code: u8) -> Option<What> {
         self.calls[usize::from(code)]
     }
 
-    /// The first entry of a first byte.
+    /// The first entry with a first byte.
     #[inline]
     pub(super) fn first(&self, code: u8) -> Option<&Entry> {
         self.entries.get(usize::from(self.first[usize::from(code)]))
     }
 
-    /// The entry of a first byte and the byte behind the time.
+    /// The entry with a first byte and the byte after the time.
     pub(super) fn with_sub(&self, code: u8, sub: u8) -> Option<&Entry> {
         let from = usize::from(self.first[usize::from(code)]);
         let of_code = self.entries.get(from..)?.iter().take_while(|entry| entry.row.code == code);
@@ -215,19 +216,20 @@ impl Layout {
         self.entries.get(index)
     }
 
-    /// The entry of an event.
+    /// The entry for writing an event: the highest of several first bytes.
     pub(super) fn of_what(&self, what: What) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.what == what)
+        self.entries.iter().rfind(|entry| entry.what == what)
     }
 }
 
-/// The text by which an event names what its first parameter points to.
+/// The text by which an event names the target of its first parameter.
 fn name_param(namings: &Namings, event: usize) -> Option<u8> {
-    let is_text = |mark: &&telemetry_decode::Mark| mark.naming.name == NameBy::Text && mark.naming.of == 0;
+    let is_text =
+        |mark: &&telemetry_decode::names::Mark| mark.naming.name == NameBy::Text && mark.naming.of == 0;
     namings.of_event(event).iter().find(is_text).map(|mark| mark.naming.by as u8)
 }
 
-/// Most elements of each list of an event: what the relation allows.
+/// The most elements of each list of an event, according to the registry.
 fn most_elements(registry: &Registry, event: usize) -> u64 {
     let params = registry.events.get(event).map_or(&[][..], |event| &event.params);
     let most = params.iter().filter_map(|param| match param.count {

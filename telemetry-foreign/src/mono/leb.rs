@@ -1,6 +1,6 @@
-//! Numbers as Mono writes them, LEB128, and a place in bytes that they are read at.
+//! Numbers in Mono's encoding, LEB128, and a cursor that reads them.
 
-/// A place in the bytes of a buffer. What cannot be read gives none, and where it then stands does not matter.
+/// A position in the bytes of a buffer. After a failed read it is undefined.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bytes<'b> {
     pub(super) all: &'b [u8],
@@ -15,7 +15,7 @@ impl<'b> Bytes<'b> {
         Some(byte)
     }
 
-    /// An unsigned number. Bits beyond 64 are dropped, as Mono's own reader does.
+    /// An unsigned number. Bits beyond 64 are dropped, as in Mono's own reader.
     #[inline(always)]
     pub(super) fn unsigned(&mut self) -> Option<u64> {
         let first = self.byte()?;
@@ -27,8 +27,8 @@ impl<'b> Bytes<'b> {
         if second < 0x80 { Some(two) } else { self.unsigned_after(two) }
     }
 
-    /// An unsigned and then a signed number, of which nearly all together take less than eight bytes: these are read
-    /// at once.
+    /// An unsigned and then a signed number. Nearly all pairs take less than eight bytes, which are
+    /// read at once.
     #[inline(always)]
     pub(super) fn unsigned_and_signed(&mut self) -> Option<(u64, u64)> {
         if let Some(bytes) = self.all.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -46,7 +46,7 @@ impl<'b> Bytes<'b> {
         Some((self.unsigned()?, self.signed()?))
     }
 
-    /// The rest of an unsigned number, of which two bytes are read.
+    /// The rest of an unsigned number, after two bytes.
     #[inline]
     fn unsigned_after(&mut self, two: u64) -> Option<u64> {
         let (mut value, mut shift) = (two, 14);
@@ -98,7 +98,7 @@ impl<'b> Bytes<'b> {
         }
     }
 
-    /// Text up to a byte 0, without it: where it stands.
+    /// Text up to a byte 0, without it. Returns its place.
     pub(super) fn text(&mut self) -> Option<(usize, usize)> {
         let from = self.at;
         let len = self.all.get(from..)?.iter().position(|byte| *byte == 0)?;
@@ -131,7 +131,7 @@ fn short_signed(word: u64) -> Option<(u64, usize)> {
     Some((((low << unused) as i64 >> unused) as u64, len as usize))
 }
 
-/// A number of more bytes than this says is none: Mono writes ten at most.
+/// A number with more bytes is invalid: Mono writes ten at most.
 const MAX_SHIFT: u32 = 7 * 16;
 
 /// Appends an unsigned number.
@@ -143,7 +143,7 @@ pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a signed number, of which the bits of its two's complement are given.
+/// Appends a signed number, given as the bits of its two's complement.
 pub(super) fn put_signed(out: &mut Vec<u8>, value: u64) {
     let mut value = value as i64;
     loop {

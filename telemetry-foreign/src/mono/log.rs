@@ -3,7 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 
-use telemetry_decode::{Clock, Damage, Extent, Log, LogBytes, LogLane, Page, Session, Survey};
+use telemetry_decode::completeness::Damage;
+use telemetry_decode::foreign::{Extent, Log, LogBytes, LogLane, Page, Survey};
+use telemetry_decode::{Clock, Session};
 use telemetry_schema::Registry;
 
 use super::calls::Calls;
@@ -16,23 +18,23 @@ use super::page::PageEvents;
 use super::walk::{Layouts, Placed, Step, Walk};
 use super::what::What;
 
-/// Damaged ranges that are listed; the rest of a log that has more is one range.
+/// The most damaged ranges that are listed. The rest of a log with more is one range.
 const MAX_DAMAGE: usize = 1 << 16;
 
-/// Lanes of one thread that a buffer may go on with.
+/// The most lanes of one thread that a buffer may continue.
 const MAX_OPEN: usize = 16;
 
 /// A log of the Mono log profiler, data version 1 or 17.
 pub struct MonoLog {
     /// Of version 1, and of version 17.
     registries: [Registry; 2],
-    /// Of each of them: its index among those of the log, if the log has events of it.
+    /// For each version, its index among the log's registries, if the log has events of it.
     used: [Option<usize>; 2],
     layouts: &'static Layouts,
 }
 
 impl MonoLog {
-    /// Understands logs of both versions; which one it is, the log says.
+    /// The reader of logs of both versions; a log states its version.
     pub fn new() -> MonoLog {
         let registries = [super::registry_of_one(), super::registry()];
         MonoLog { registries, used: [None; 2], layouts: Layouts::shared() }
@@ -46,7 +48,7 @@ impl Default for MonoLog {
 }
 
 impl Log for MonoLog {
-    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Survey> {
+    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> telemetry_decode::Result<Survey> {
         let mut survey = Survey::default();
         self.used = [None; 2];
         let mut run: Option<Run> = None;
@@ -90,12 +92,12 @@ impl Log for MonoLog {
     }
 }
 
-/// What an extent's note says.
+/// The content of an extent's note.
 struct Note {
     version: Version,
     /// Number of the buffer.
     index: u32,
-    /// Events that tell the order of the others.
+    /// The events that tell the order of the others.
     order: u32,
 }
 
@@ -112,16 +114,16 @@ impl Note {
     }
 }
 
-/// One run of a program, while the log is gone through.
+/// One run of a program, during the scan.
 struct Run {
     head: Option<FileHead>,
     /// Its index.
     session: usize,
     id: u64,
     names: Names,
-    /// By pthread_self: the lanes of the thread that a buffer may go on with.
+    /// By pthread_self: the lanes of the thread that a buffer may continue.
     open: HashMap<u64, VecDeque<Open>>,
-    /// Of each lane: pthread_self.
+    /// For each lane, its pthread_self.
     threads: Vec<u64>,
     earliest: Option<u64>,
     program: Option<String>,
@@ -147,7 +149,7 @@ impl Run {
         }
     }
 
-    /// Takes a buffer: its events are counted, and it becomes an extent.
+    /// Takes a buffer: counts its events, and makes it an extent.
     fn buffer(
         &mut self,
         layout: &Layout,
@@ -166,7 +168,8 @@ impl Run {
         counts[layout.index(What::Buffer) as usize] += 1;
         counts[layout.index(What::Order) as usize] += u64::from(order);
         let lane = self.lane(&placed.head, first, last, &mut survey.lanes);
-        // Where the log ends does not matter to its number: one that was cut, or has grown, is the same.
+        // The end of the log does not influence its id: a log that was cut or has grown is the
+        // same.
         if self.earliest.is_none() {
             self.identify(&placed.head);
         }
@@ -185,8 +188,9 @@ impl Run {
         Ok(())
     }
 
-    /// The lane of a buffer. One that is not wholly later than a thread's earlier one has a lane of its own, so that
-    /// events of a lane are never out of order, and it is clear which buffer each belongs to.
+    /// The lane of a buffer. A buffer that is not entirely later than a thread's earlier one gets
+    /// its own lane. So events of a lane are always in order, and it is clear which buffer each
+    /// belongs to.
     fn lane(&mut self, head: &BufferHead, first: u64, last: u64, lanes: &mut Vec<LogLane>) -> u32 {
         let open = self.open.entry(head.thread).or_default();
         if let Some(open) = open.iter_mut().find(|open| open.last < first) {
@@ -203,7 +207,7 @@ impl Run {
         lane
     }
 
-    /// Makes a number of the start of the run: two logs of the same numbers are the same log.
+    /// Makes an id from the start of the run: two logs with the same id are the same log.
     fn identify(&mut self, head: &BufferHead) {
         let file = self.head.as_ref().map_or([0; 3], |head| [head.start_ms, head.start_ns, head.pid.into()]);
         let numbers = [head.time, head.ptr_base, head.obj_base, head.thread, head.method_base];
@@ -287,7 +291,7 @@ impl Visit for Counted<'_> {
     }
 }
 
-/// Lists damage; what is beyond the most that is listed becomes part of the last.
+/// Lists damage. Ranges beyond the limit become part of the last.
 fn note(list: &mut Vec<Damage>, damage: Damage) {
     let is_full = list.len() >= MAX_DAMAGE;
     match list.last_mut() {

@@ -1,8 +1,8 @@
 //! Logs of the Mono log profiler, `.mlpd`: data version 1 (2010) and data version 17 (Mono 6.8).
 //!
-//! A file is a header and buffers. A buffer is one thread's, and decodable alone: the running clock, the bases that
-//! numbers are counted from, and the chain of methods begin again in each. `v1.rs` and `v17.rs` are the tables of what
-//! events look like in it; what they mean is in the relation `registries/mono.toml`.
+//! A file is a header and buffers. A buffer belongs to one thread and can be decoded alone: the
+//! clock, the bases of numbers, and the chain of methods start again in each. `v1.rs` and `v17.rs`
+//! have the tables of the events' layout. The registry `registries/mono.toml` has their meaning.
 
 mod calls;
 mod debug;
@@ -40,15 +40,16 @@ pub use write::write;
 /// The name of the registry.
 pub(crate) const NAME: &str = "mono";
 
-/// The relation as it stands in this crate.
+/// The registry file in this crate.
 const REGISTRY: &str = include_str!("../../registries/mono.toml");
 
-/// True if a file that begins with these bytes is a log of the Mono log profiler, of whatever data version.
+/// True if a file that begins with these bytes is a log of the Mono log profiler, of any data
+/// version.
 pub fn recognize(first: &[u8]) -> bool {
     header::is_file(first)
 }
 
-/// Mono's events, of both data versions: the relation that logs of version 17 have.
+/// Mono's events of both data versions: the registry of logs of version 17.
 ///
 /// # Panics
 /// Never: the text is part of this crate, and tests parse it.
@@ -56,7 +57,7 @@ pub fn registry() -> Registry {
     parsed().clone()
 }
 
-/// The relation, which is parsed once.
+/// The registry, which is parsed once.
 fn parsed() -> &'static Registry {
     static PARSED: OnceLock<Registry> = OnceLock::new();
     PARSED.get_or_init(|| match telemetry_schema::parse(REGISTRY) {
@@ -68,8 +69,8 @@ fn parsed() -> &'static Registry {
 /// Codes below this one are events of data version 1.
 const CODES_OF_ONE: u16 = 0x20;
 
-/// The events that data version 1 has: the relation before those of version 17 were added to it. A log of version 1
-/// need not carry more.
+/// The events of data version 1: the registry without those of version 17. A log of version 1 need
+/// not carry more.
 pub fn registry_of_one() -> Registry {
     static ONE: OnceLock<Registry> = OnceLock::new();
     ONE.get_or_init(part_of_one).clone()
@@ -77,7 +78,6 @@ pub fn registry_of_one() -> Registry {
 
 fn part_of_one() -> Registry {
     let mut registry = registry();
-    registry.version = telemetry_schema::Version { minor: 0, ..registry.version };
     registry.events.retain(|event| event.code < CODES_OF_ONE);
     registry.kinds.truncate(registry.events.iter().map(|event| event.kind + 1).max().unwrap_or(0));
     let mut types = Vec::new();
@@ -90,7 +90,7 @@ fn part_of_one() -> Registry {
             });
         }
     }
-    // Types are ordered by name, and so are those that are left.
+    // Types are ordered by name, and so are the remaining ones.
     let mut order: Vec<usize> = (0..types.len()).collect();
     order.sort_by_key(|place| types[*place]);
     for param in registry.events.iter_mut().flat_map(|event| &mut event.params) {

@@ -1,11 +1,12 @@
-//! What addresses are called, wherever the log says it: in the events that the relation marks.
+//! Names of addresses from anywhere in the log, in the events that the registry marks.
 
-use telemetry_decode::{Labels, Namings, Said};
+use telemetry_decode::Labels;
+use telemetry_decode::names::{Namings, Said};
 use telemetry_schema::NameBy;
 
 use super::decode::Item;
 
-/// Bytes for the names of a log. What is beyond them is not kept: addresses stay numbers.
+/// The most bytes of names of a log. Further names are not kept, and addresses stay numbers.
 const ROOM: usize = 32 << 20;
 
 /// Collects names, until they become a session's labels.
@@ -21,7 +22,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Takes what an event names.
+    /// Takes the names in an event.
     #[inline]
     pub(super) fn take(&mut self, namings: &Namings, item: &Item<'_>) {
         for mark in namings.of_event(item.event as usize) {

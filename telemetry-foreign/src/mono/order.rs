@@ -1,22 +1,22 @@
-//! The order of events in a buffer, beside that of time.
+//! The order of events in a buffer, where it is not that of time.
 //!
-//! Events go through a stream by time, and those of different kinds at the same time in any order. Inside a buffer
-//! the order by time, then kind, then as they stood, is therefore what everybody can make again. Where the buffer has
-//! another one, because its clock went back or because two kinds share a time, events `Order` say where each event
-//! of that order stands.
+//! Events pass through a stream by time. Those of different kinds at the same time are in any
+//! order. So every reader can reproduce only this order within a buffer: by time, then by kind,
+//! then by position. The order of a buffer may differ, because its clock went back or because two
+//! kinds share a time. Then events `Order` give the position of each event in that order.
 
 /// Positions in one event.
 pub(super) const PER_EVENT: usize = 4096;
 
-/// What an event is ordered by: clock reading, bit of the kind.
+/// The key of the order: clock reading, bit of the kind.
 pub(super) type Key = (u64, u8);
 
-/// Events `Order` that a buffer of so many events needs, if any are needed.
+/// The number of events `Order` that a buffer of `len` events needs, if any.
 pub(super) fn events(len: u32) -> u32 {
     len.div_ceil(PER_EVENT as u32)
 }
 
-/// By key: the place of each event.
+/// By key: the position of each event.
 pub(super) fn positions(keys: &[Key]) -> Vec<u32> {
     let mut positions: Vec<u32> = (0..keys.len() as u32).collect();
     positions.sort_by_key(|position| keys[*position as usize]);

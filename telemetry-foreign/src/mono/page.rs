@@ -1,6 +1,6 @@
-//! The events of a buffer into a page.
+//! Decodes the events of a buffer to a page.
 
-use telemetry_decode::Page;
+use telemetry_decode::foreign::Page;
 use telemetry_schema::{Count, Registry, Sort};
 
 use super::calls::Calls;
@@ -14,12 +14,12 @@ use super::what::What;
 pub(super) struct PageEvents<'p> {
     layout: &'p Layout,
     registry: &'p Registry,
-    /// Index of the relation among those of the log.
+    /// Index of the registry among those of the log.
     index: usize,
     page: &'p mut Page,
     /// Clock reading of the buffer's earliest event.
     first: u64,
-    /// Of each event, if their order is to be told.
+    /// The position of each event, if their order is to be given.
     keys: Option<Vec<Key>>,
     calls: Calls,
 }
@@ -34,7 +34,7 @@ impl<'p> PageEvents<'p> {
         PageEvents { layout, registry, index, page, first, keys: None, calls: Calls::default() }
     }
 
-    /// The buffer itself: its number, the number of events that follow, and whether their order is to be told.
+    /// The buffer itself: its number, the number of its events, and whether their order follows.
     pub(super) fn buffer(&mut self, head: &BufferHead, index: u32, events: u32, tells_order: bool) {
         let mut event =
             self.page.event(self.index, self.layout.index(What::Buffer) as usize, self.first, 0, BUFFER_LEN);
@@ -44,7 +44,7 @@ impl<'p> PageEvents<'p> {
         self.keys = tells_order.then(Vec::new);
     }
 
-    /// The order of the events, if it is to be told.
+    /// The order of the events, if it is to be given.
     pub(super) fn order(self) {
         let Some(keys) = self.keys else { return };
         for positions in order::positions(&keys).chunks(order::PER_EVENT) {

@@ -1,15 +1,16 @@
-//! How far a reader that goes through zlib has read ahead.
+//! The read position of a reader that uses zlib, which reads ahead.
 
-/// zlib's smaller buffer: its first read is one of these, later ones are of two, and longer wishes are read at once.
+/// zlib's smaller buffer. Its first read has this size, later ones twice that; longer requests are
+/// read at once.
 const PIECE: u64 = 8192;
 
-/// The place in the file of a reader that asks zlib for uncompressed bytes. The tool of 2010 prints it as the place of
-/// a buffer.
+/// The file position of a reader that asks zlib for uncompressed bytes. The tool of 2010 prints it
+/// as the position of a buffer.
 pub(super) struct ReadAhead {
     len: u64,
-    /// What was asked for up to here.
+    /// The end of the requested bytes.
     wanted: u64,
-    /// What was read up to here.
+    /// The end of the bytes that were read.
     read: u64,
 }
 
@@ -22,7 +23,7 @@ impl ReadAhead {
         self.read
     }
 
-    /// The reader asks for all bytes up to a place, together.
+    /// The reader asks for all bytes up to a position, together.
     pub(super) fn read_to(&mut self, end: u64) {
         self.wanted = end.min(self.len).max(self.wanted);
         while self.read < self.wanted {

@@ -1,8 +1,9 @@
-//! The calls that a thread is in, as enters and leaves tell them.
+//! The open calls of a thread, from enters and leaves.
 
 use std::collections::HashMap;
 
-/// Calls of all threads that are kept. Mono itself does not record more than 100 a thread.
+/// The most calls of all threads that are kept. Mono itself does not record more than 100 per
+/// thread.
 const MOST: usize = 4 << 20;
 
 /// A call that has not ended.
@@ -10,18 +11,18 @@ const MOST: usize = 4 << 20;
 pub(super) struct Frame {
     /// The address of the method.
     pub(super) method: u64,
-    /// What the caller knows it by.
+    /// The caller's index of the method.
     pub(super) index: u32,
     pub(super) entered: u64,
-    /// Time spent in calls of it.
+    /// Time spent in calls from it.
     pub(super) in_callees: u64,
 }
 
-/// The calls that a thread is in, outermost first.
+/// The open calls of a thread, outermost first.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
     pub(super) frames: Vec<Frame>,
-    /// Calls that are deeper than is kept.
+    /// The number of calls beyond the depth that is kept.
     deeper: u64,
     /// Clock reading at the end of the thread's last buffer.
     pub(super) last: u64,
@@ -34,7 +35,7 @@ pub(super) struct Ended {
     /// Time from its enter to its leave.
     pub(super) time: u64,
     pub(super) in_callees: u64,
-    /// The clock went back in it.
+    /// The clock went back during it.
     pub(super) is_backward: bool,
 }
 
@@ -69,16 +70,16 @@ impl Stack {
     }
 }
 
-/// What a leave ended.
+/// The result of a leave.
 pub(super) enum Left {
     Ended(Ended),
-    /// A call that is deeper than is kept.
+    /// A call beyond the depth that is kept.
     Unknown,
     /// None: the innermost call is of another method.
     Unmatched,
 }
 
-/// The stacks of all threads, by what pthread_self gives in them.
+/// The stacks of all threads, by pthread_self.
 pub(super) struct Stacks {
     by_thread: HashMap<u64, usize>,
     /// In the order in which threads were first seen.

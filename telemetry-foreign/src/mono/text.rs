@@ -1,6 +1,6 @@
 //! Numbers and pointers as C prints them, appended to a line.
 
-/// Text that is appended to.
+/// Text under construction.
 pub(super) trait Text {
     fn text(&mut self, text: &str) -> &mut Self;
     fn bytes(&mut self, bytes: &[u8]) -> &mut Self;

@@ -3,13 +3,14 @@
 use super::layout::Field::{Byte, Method, Number, Object, Pointer, Text, TextIf};
 use super::layout::{Frames, List, Row, Stamp, row, with_sub};
 
-/// What the file header says of this version.
+/// The content of the file header in this version.
 pub(super) const STAMP: Stamp = Stamp { major: 3, minor: 0, data: 17 };
 
-/// Frames of a backtrace are methods, each counted from the one before.
+/// Frames of a backtrace are methods, each relative to the one before.
 const FRAMES: List = List::Frames(Frames::Methods);
 
-/// Every event: its first byte, its name in the relation, and how its parameters stand, in their order.
+/// Every event: its first byte, its name in the registry, and the encodings of its parameters, in
+/// order.
 pub(super) const ROWS: &[Row] = &[
     row(0x00, "VtableAlloc", &[Pointer, Object, Number], List::None),
     row(0x10, "VtableAllocTraced", &[Pointer, Object, Number], FRAMES),

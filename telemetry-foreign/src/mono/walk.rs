@@ -1,23 +1,24 @@
-//! The headers and buffers of a log, one after the other, also where something between them is damaged.
+//! The headers and buffers of a log, in order, also after damage between them.
 
 use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use telemetry_decode::{Cause, Damage, LogBytes};
+use telemetry_decode::completeness::{Cause, Damage};
+use telemetry_decode::foreign::LogBytes;
 
 use super::decode::{Decoded, Item, Visit, decode};
 use super::header::{BUFFER_LEN, BadFile, BufferHead, FILE_LEN, FileHead, MAX_TEXT, is_buffer, is_file};
 use super::layout::{Layout, Version};
 use super::what::What;
 
-/// Most bytes of events in a buffer. Mono's are 64 KiB, or as long as their one event.
+/// The most bytes of events in a buffer. Mono's have 64 KiB, or the length of their only event.
 pub(super) const MAX_PAYLOAD: usize = 4 << 20;
 
-/// Bytes looked at together where a header is searched for.
+/// Bytes that are searched together for a header.
 const SEARCH: usize = 256 << 10;
 
-/// Goes through a log.
+/// Walks through a log.
 pub(super) struct Walk<'l> {
     layouts: &'l Layouts,
     at: u64,
@@ -37,7 +38,7 @@ impl Layouts {
     pub(super) fn shared() -> &'static Layouts {
         static SHARED: OnceLock<Layouts> = OnceLock::new();
         SHARED.get_or_init(|| {
-            // Events that version 1 has are the first ones of its own relation, too.
+            // The events of version 1 are also the first ones of its own registry.
             let registry = super::parsed();
             Layouts {
                 one: Layout::new(Version::One, registry),
@@ -54,13 +55,13 @@ impl Layouts {
     }
 }
 
-/// What a log has next.
+/// The next item of a log.
 pub(super) enum Step {
     /// A file begins.
     File(Box<FileHead>),
     /// A buffer.
     Buffer(Placed),
-    /// Bytes that are nothing.
+    /// Bytes that are neither.
     Damage(Damage),
     End,
 }
@@ -74,7 +75,7 @@ pub(super) struct Placed {
     pub(super) index: u32,
     /// Offset of its header.
     pub(super) at: u64,
-    /// Bytes behind its header that are to be decoded.
+    /// Bytes after its header that are to be decoded.
     pub(super) len: usize,
 }
 
@@ -84,7 +85,7 @@ impl Placed {
         self.at + BUFFER_LEN as u64
     }
 
-    /// What is wrong with it, if anything is.
+    /// What is wrong with it, if anything.
     pub(super) fn damage(&self, decoded: &Decoded) -> Option<Damage> {
         if let Some(wrong) = &decoded.wrong {
             let range = self.payload_at() + decoded.end as u64..self.payload_at() + self.len as u64;
@@ -109,7 +110,7 @@ impl<'l> Walk<'l> {
         self.at
     }
 
-    /// The next step. Bytes of a buffer are asked for by whoever wants them.
+    /// The next step. The caller reads the bytes of a buffer if it wants them.
     pub(super) fn next(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Step> {
         let len = bytes.len();
         if self.at >= len {
@@ -122,7 +123,7 @@ impl<'l> Walk<'l> {
         if let (true, Some(version)) = (is_buffer(here), self.version) {
             return self.buffer(bytes, version);
         }
-        // A log whose first bytes are damaged may still say its version.
+        // A log whose first bytes are damaged may still state its version.
         if self.version.is_none() {
             self.version = here.get(6).and_then(|data| Version::of(u64::from(*data)));
         }
@@ -180,13 +181,13 @@ impl<'l> Walk<'l> {
                 return Ok(Step::Buffer(placed));
             }
         }
-        // The length does not lead to another header: either it is wrong, or what it leads to is.
+        // The length does not lead to another header: either it is wrong, or its target is.
         let next = search(bytes, payload, |b| is_file(b) || is_buffer(b))?;
         let most = (next - payload).min(MAX_PAYLOAD as u64) as usize;
         if let Some(len) = claimed.filter(|len| *len <= most) {
             let payload = bytes.at(payload, len)?;
             let payload = &payload[..len.min(payload.len())];
-            if decode(self.layouts.of(version), &head, payload, &mut Nobody).wrong.is_none() {
+            if decode(self.layouts.of(version), &head, payload, &mut Ignore).wrong.is_none() {
                 placed.len = len;
                 self.at += (BUFFER_LEN + len) as u64;
                 return Ok(Step::Buffer(placed));
@@ -197,7 +198,7 @@ impl<'l> Walk<'l> {
         Ok(Step::Buffer(placed))
     }
 
-    /// Goes on to the next header.
+    /// Continues at the next header.
     fn skip(
         &mut self,
         bytes: &mut LogBytes<'_>,
@@ -219,7 +220,7 @@ fn damage(range: Range<u64>, why: String) -> Damage {
     Damage { range, cause: Cause::Log(why), events: 0 }
 }
 
-/// Where a header stands next; the end of the log if none does.
+/// The place of the next header, or the end of the log.
 fn search(bytes: &mut LogBytes<'_>, from: u64, accept: fn(&[u8]) -> bool) -> io::Result<u64> {
     let (mut at, len) = (from, bytes.len());
     while at + 4 <= len {
@@ -233,10 +234,10 @@ fn search(bytes: &mut LogBytes<'_>, from: u64, accept: fn(&[u8]) -> bool) -> io:
     Ok(len)
 }
 
-/// Wants no event.
-struct Nobody;
+/// Ignores all events.
+struct Ignore;
 
-impl Visit for Nobody {
+impl Visit for Ignore {
     fn call(&mut self, _: What, _: u64, _: u64, _: usize, _: usize) {}
     fn event(&mut self, _: &Item<'_>) {}
 }

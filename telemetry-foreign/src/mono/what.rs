@@ -1,8 +1,8 @@
-//! The events of the relation by name: what code that does something with one matches on.
+//! The events of the registry by name, to match on.
 
 macro_rules! events {
     ($($name:ident),* $(,)?) => {
-        /// An event of the relation.
+        /// An event of the registry.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub(super) enum What {
@@ -10,7 +10,7 @@ macro_rules! events {
         }
 
         impl What {
-            /// All of them, with their names in the relation.
+            /// All of them, with their names in the registry.
             pub(super) const ALL: &[(What, &str)] = &[$((What::$name, stringify!($name))),*];
         }
     };
@@ -27,11 +27,11 @@ events! {
     AssemblyUnload, DomainUnload, DomainName, ThreadStart, ThreadEnd, ThreadName, ContextLoad,
     ContextUnload, VtableLoad, ThrowFrames, ClauseObject, MonitorWait, MonitorWaitTraced,
     SampleHit, SampleSymbol, CounterDefine, CounterNumber, CounterReal, CounterText, JitHelper,
-    SyncPoint, AotId,
+    SyncPoint, AotId, ClassLoadError, ImageLoadError, AssemblyLoadError, DomainLoadError,
 }
 
 impl What {
-    /// The event of a name.
+    /// The event with a name.
     pub(super) fn of(name: &str) -> Option<What> {
         What::ALL.iter().find(|(_, known)| *known == name).map(|(what, _)| *what)
     }

@@ -1,4 +1,4 @@
-//! What Mono's own tool calls numbers.
+//! The words of Mono's own tool for numbers.
 
 use super::header::FileHead;
 use super::layout::Version;
@@ -98,13 +98,13 @@ pub(super) fn header(head: &FileHead, out: &mut Vec<u8>) {
     }
 }
 
-/// A time in seconds since 1970 as C's `ctime` gives it, in UTC.
+/// A time in seconds since 1970, in the form of C's `ctime`, in UTC.
 fn date(seconds: u64) -> String {
     const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (days, seconds) = (seconds / 86_400, seconds % 86_400);
-    // Years from March, in eras of 400 of them, so that the day that leap years have is the last.
+    // Years from March, in eras of 400, so that a leap year's extra day is the last.
     let from_era = days + 719_468;
     let (era, day) = (from_era / 146_097, from_era % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -33,7 +33,7 @@ const NOT_OF_ONE: &str = "that data version 1 does not have";
 ///
 /// # Errors
 /// Those of the source and of the output.
-pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
+pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::Result<Written> {
     let mut writer = Writer {
         layout: Layouts::shared().of(Version::One),
         out,
@@ -48,7 +48,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written
     while let Some(event) = events.next()? {
         writer.event(&event)?;
     }
-    writer.end()
+    Ok(writer.end()?)
 }
 
 struct Writer<'w> {
@@ -81,7 +81,7 @@ struct Open {
 
 impl Writer<'_> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if event.registry.registry.name != super::NAME {
+        if event.registry().name != super::NAME {
             self.written.leave_out("of other registries");
             return Ok(());
         }
@@ -177,7 +177,7 @@ impl Writer<'_> {
         if open.draft.len() >= most
             && let Some(open) = self.open.remove(&event.thread)
         {
-            // Nobody has told that calls would begin anew.
+            // No event said that the call stack starts again.
             let (thread, calls) = (open.thread, self.close(open)?);
             self.open.insert(event.thread, Open { told: None, thread, draft: Draft::default(), calls });
         }
@@ -209,7 +209,7 @@ impl Writer<'_> {
         Ok(calls)
     }
 
-    /// Writes the finished buffers whose turn it is, and more if more than so many bytes would wait.
+    /// Writes the finished buffers whose turn it is, and more if more than `most` bytes would wait.
     fn write_finished(&mut self, most: usize) -> io::Result<()> {
         while let Some(first) = self.finished.first_entry() {
             if *first.key() > self.next && self.held <= most {

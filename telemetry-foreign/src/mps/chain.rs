@@ -1,14 +1,14 @@
-//! Where events certainly begin: what follows must look like events, too.
+//! Finds where events certainly begin: what follows must look like events, too.
 
 use super::layout::{Head, Layout};
 
-/// Readings of the counter that are farther apart, hours, are of no two events that stand side by side.
+/// Clock readings that are farther apart, by hours, do not belong to neighboring events.
 const NEAR: u64 = 1 << 45;
 
-/// Events that must follow each other where nothing else tells that one begins.
+/// Events that must follow each other if nothing else shows that one begins.
 pub(super) const NEED: usize = 3;
 
-/// Number of events of known form that stand one behind the other from the first byte on, up to `most`.
+/// Number of events of known form that follow each other from the first byte on, up to `most`.
 pub(super) fn sound(layout: &Layout, bytes: &[u8], most: usize) -> usize {
     let (mut at, mut found, mut last) = (0, 0, None);
     while found < most
@@ -17,7 +17,7 @@ pub(super) fn sound(layout: &Layout, bytes: &[u8], most: usize) -> usize {
         && form.has_size(head.size)
         && last.is_none_or(|last: u64| last.abs_diff(head.ticks) < NEAR)
     {
-        // The last one may be cut.
+        // The last one may be cut off.
         if let Some(event) = bytes.get(at..at + head.size)
             && !form.is_size_of(event)
         {
@@ -28,8 +28,8 @@ pub(super) fn sound(layout: &Layout, bytes: &[u8], most: usize) -> usize {
     found
 }
 
-/// True if an event certainly begins with the first of these bytes: so many follow each other, or the log ends behind
-/// fewer of them. `is_end` says that the bytes are all that the log has.
+/// True if an event certainly begins with the first of these bytes: `need` events follow each other, or the log ends
+/// after fewer. `is_end` says that the bytes are all that the log has.
 pub(super) fn is_border(layout: &Layout, bytes: &[u8], is_end: bool, need: usize) -> bool {
     if is_end && bytes.is_empty() {
         return true;
@@ -50,7 +50,7 @@ pub(super) fn is_border(layout: &Layout, bytes: &[u8], is_end: bool, need: usize
     true
 }
 
-/// Offset of the first byte behind the first one where an event certainly begins, among those before `until`.
+/// Offset of the next place after the first byte where an event certainly begins, before `until`.
 pub(super) fn next_border(layout: &Layout, bytes: &[u8], is_end: bool, until: usize) -> Option<usize> {
     (1..until.min(bytes.len())).find(|at| is_border(layout, &bytes[*at..], is_end, NEED))
 }

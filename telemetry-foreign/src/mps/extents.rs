@@ -1,45 +1,47 @@
-//! Cuts the events of a log into extents and lanes, so that they can be read by time with little memory.
+//! Divides the events of a log into extents and lanes, so that they can be read by time with little
+//! memory.
 //!
-//! An extent is a run of whole batches, in whatever order their events stand. The next one of its lane must be all later,
-//! which a batch is, but for events of a kind that was output late: what its buffer had kept of it comes behind
-//! later ones. Such events begin another lane. So do those behind damage in the middle of a batch, and those of a log of no
-//! order at all.
+//! An extent is a run of whole batches, in whatever order their events are. The next extent of its
+//! lane must be entirely later. A batch is, except for events of a kind that was output late: those
+//! that its buffer had kept come after later ones. Such events begin another lane. So do events
+//! after damage in the middle of a batch, and those of a log without any order.
 
-use telemetry_decode::{Extent, LogLane};
+use telemetry_decode::foreign::{Extent, LogLane};
 
-/// Bytes from which an extent ends at the end of a batch.
+/// An extent with this number of bytes ends at the end of its batch.
 const ENOUGH: u32 = 32 << 10;
 
-/// Bytes that no extent gets beyond, but for one event. A batch of the MPS has at most 28,696.
+/// The maximum length of an extent, except for one event. A batch of the MPS has at most 28,696
+/// bytes.
 const MOST: u32 = 128 << 10;
 
-/// Lanes, the latest ones, that are looked at for one that can go on.
+/// The number of latest lanes that are searched for one that can continue.
 const LOOKED_AT: usize = 16;
 
-/// Cuts events into extents and lanes.
+/// Divides events into extents and lanes.
 #[derive(Default)]
 pub(super) struct Cutter {
     pub(super) lanes: Vec<LogLane>,
-    /// Of each lane: the latest clock reading of extents that have ended.
+    /// For each lane, the latest clock reading of extents that have ended.
     latest: Vec<Option<u64>>,
     pub(super) extents: Vec<Extent>,
     session: usize,
-    /// First lane of the session.
+    /// The first lane of the session.
     first_lane: usize,
     open: Option<Open>,
-    /// The lane that the last extent was of.
+    /// The lane of the last extent.
     current: Option<usize>,
 }
 
 struct Open {
     extent: Extent,
     latest: u64,
-    /// What its events must be later than.
+    /// The time that its events must be later than.
     floor: Option<u64>,
 }
 
 impl Cutter {
-    /// Takes an event of so many bytes at an offset.
+    /// Takes an event of this length at an offset.
     #[inline]
     pub(super) fn event(&mut self, at: u64, len: u32, ticks: u64) {
         if let Some(Open { extent, latest, floor }) = &mut self.open
@@ -79,7 +81,7 @@ impl Cutter {
         }
     }
 
-    /// Takes everything back from an offset on.
+    /// Discards everything from an offset on.
     pub(super) fn undo(&mut self, from: u64) {
         self.open = None;
         self.extents.retain(|extent| extent.at < from);

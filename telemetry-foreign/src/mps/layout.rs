@@ -1,26 +1,27 @@
-//! Where the bytes of an event stand: C structures, little-endian, 64 bits.
+//! The layout of events: C structures, little-endian, 64 bits.
 
-use telemetry_decode::{Mark, Namings, Page};
+use telemetry_decode::foreign::Page;
+use telemetry_decode::names::{Mark, Namings};
 use telemetry_schema::{Event, Registry, Sort};
 
-/// Bytes before the parameters: code and size of 16 bits each, 4 bytes that nobody writes, the clock.
+/// Bytes before the parameters: code and size of 16 bits each, 4 bytes that are not written, the clock.
 pub(super) const HEAD: usize = 16;
 
 /// Sizes of events are multiples of this.
 pub(super) const ALIGN: usize = 8;
 
-/// What the size of a string counts for its end: the MPS takes the size of a character constant, which in C is
-/// that of an int.
+/// The bytes that the size of a string counts for its end. The MPS takes the size of a character
+/// constant, which in C is that of an int.
 const STRING_END: usize = 4;
 
-/// Most bytes of a string, without its end.
+/// The most bytes of a string, without its end.
 pub(super) const MAX_STRING: usize = 255;
 
 /// The forms of the events of a registry.
 pub(super) struct Layout {
     /// By index.
     forms: Vec<Form>,
-    /// By code: index and one. The codes of the MPS are small.
+    /// By code: the index plus one. The codes of the MPS are small.
     by_code: Vec<u16>,
 }
 
@@ -29,12 +30,12 @@ pub(super) struct Form {
     /// The kind's bit.
     pub(super) kind: u8,
     pub(super) role: Option<Role>,
-    /// Of the whole event; with a string, the least.
+    /// Size of the whole event; the least one for an event with a string.
     size: usize,
     fields: Vec<Field>,
 }
 
-/// What the reader takes from an event, beside its values.
+/// The data that the reader takes from an event beside its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Label(Mark),
@@ -42,13 +43,13 @@ pub(super) enum Role {
     Init,
 }
 
-/// A parameter: its offset in the event, and how many bytes it has.
+/// A parameter: its offset in the event, and its length in bytes.
 #[derive(Clone, Copy)]
 enum Field {
     Eight(u16),
     Four(u16),
     Byte(u16),
-    /// To its NUL; the last one.
+    /// Up to its NUL; the last parameter.
     String(u16),
 }
 
@@ -61,7 +62,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads a head; none of fewer bytes than it has.
+    /// Reads a head. `None` if there are too few bytes.
     #[inline]
     pub(super) fn read(bytes: &[u8]) -> Option<Head> {
         let bytes: &[u8; HEAD] = bytes.first_chunk()?;
@@ -70,7 +71,7 @@ impl Head {
         Some(Head { code, size: size.into(), ticks: u64::from_le_bytes(ticks) })
     }
 
-    /// True if an event can have such a size.
+    /// True if an event can have this size.
     #[inline]
     pub(super) fn is_sane(&self) -> bool {
         self.size >= HEAD && self.size.is_multiple_of(ALIGN)
@@ -91,7 +92,7 @@ impl Layout {
         Layout { forms, by_code }
     }
 
-    /// Index and form of the event of a code.
+    /// Index and form of the event with a code.
     #[inline]
     pub(super) fn of_code(&self, code: u16) -> Option<(usize, &Form)> {
         let index = usize::from(*self.by_code.get(usize::from(code))?).checked_sub(1)?;
@@ -116,7 +117,7 @@ impl Form {
             Sort::String => Field::String(place(1)),
             Sort::Bool => Field::Byte(place(1)),
             Sort::U32 => Field::Four(place(4)),
-            // Of the sorts of the MPS all others have 8 bytes.
+            // All other types of the MPS have 8 bytes.
             _ => Field::Eight(place(8)),
         });
         let fields: Vec<Field> = fields.collect();
@@ -133,7 +134,7 @@ impl Form {
         Form { kind: registry.kind_of(event).bit, role, size, fields }
     }
 
-    /// True if a size is one that the event can have.
+    /// True if the event can have this size.
     #[inline]
     pub(super) fn has_size(&self, size: usize) -> bool {
         size == self.size
@@ -160,7 +161,7 @@ impl Form {
         self.size
     }
 
-    /// Bytes of the event with such a string.
+    /// The length of the event with this string.
     pub(super) fn size_with(&self, string: Option<&[u8]>) -> usize {
         match (self.fields.last(), string) {
             (Some(Field::String(at)), Some(string)) => string_size(*at, string.len()),
@@ -168,7 +169,7 @@ impl Form {
         }
     }
 
-    /// Number at an index of a parameter that is one; 0 if the event ends before it.
+    /// The number at the index of a numeric parameter; 0 if the event ends before it.
     pub(super) fn number(&self, bytes: &[u8], param: usize) -> u64 {
         self.fields.get(param).map_or(0, |field| field.number(bytes))
     }
@@ -181,7 +182,7 @@ impl Form {
         }
     }
 
-    /// Appends the event to a page. `at` is where it stands in the extent.
+    /// Appends the event to a page. `at` is its position in the extent.
     #[inline]
     pub(super) fn read(&self, index: usize, ticks: u64, at: usize, bytes: &[u8], page: &mut Page) {
         let mut event = page.event(0, index, ticks, at, bytes.len());
@@ -207,7 +208,7 @@ impl Form {
         }
     }
 
-    /// Writes the string into an event of [`Form::size_with`] it.
+    /// Writes the string to an event of [`Form::size_with`] it.
     pub(super) fn put_string(&self, bytes: &mut [u8], string: &[u8]) {
         if let Some(Field::String(at)) = self.fields.last()
             && let Some(place) = bytes.get_mut(usize::from(*at)..usize::from(*at) + string.len())
@@ -223,7 +224,7 @@ impl Form {
         })
     }
 
-    /// Bytes that an event can take in memory at most: of one with a string the whole structure.
+    /// The most bytes that an event can take in memory: with a string, the whole structure.
     pub(super) fn most(&self) -> usize {
         match self.fields.last() {
             Some(Field::String(at)) => string_size(*at, MAX_STRING),
@@ -251,7 +252,7 @@ fn string_at(bytes: &[u8], at: u16) -> &[u8] {
     &string[..len]
 }
 
-/// Bytes of an event with a string of so many bytes.
+/// Bytes of an event with a string of `len` bytes.
 fn string_size(at: u16, len: usize) -> usize {
     (usize::from(at) + len + STRING_END).next_multiple_of(ALIGN)
 }

@@ -1,43 +1,42 @@
 //! A log of the MPS as a source of events.
 
-use std::io;
-
-use telemetry_decode::{Extent, Log, LogBytes, Page, Survey};
+use telemetry_decode::foreign::{Extent, Log, LogBytes, Page, Survey};
 
 use super::layout::{Head, Role};
 use super::{known, survey, unknown};
 
-/// The bytes of a log of the MPS, understood.
+/// The decoder of an MPS log.
 ///
-/// Events of codes that the relation does not have are events of a registry of their own ([`super::UNKNOWN_REGISTRY`]).
-/// A log that another version of the MPS wrote, as its EventInit says, is damage as a whole.
+/// Events with codes that are not in the registry belong to a registry of their own
+/// ([`super::UNKNOWN_REGISTRY`]). A log that another version of the MPS wrote, according to its
+/// EventInit, is damage as a whole.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MpsLog {
     is_lenient: bool,
 }
 
 impl MpsLog {
-    /// A log of the version that the relation describes.
+    /// A log of the version that the registry describes.
     pub fn new() -> MpsLog {
         MpsLog::default()
     }
 
-    /// Reads a log of another version, too, as far as its events have a known code and at least the known size. What
-    /// they mean may be something else.
+    /// Also reads a log of another version, as far as its events have a known code and at least the
+    /// known size. Their meaning may differ.
     pub fn lenient(self, is_lenient: bool) -> MpsLog {
         MpsLog { is_lenient }
     }
 }
 
 impl Log for MpsLog {
-    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Survey> {
-        survey::survey(known(), self.is_lenient, bytes)
+    fn survey(&mut self, bytes: &mut LogBytes<'_>) -> telemetry_decode::Result<Survey> {
+        Ok(survey::survey(known(), self.is_lenient, bytes)?)
     }
 
     fn read(&self, _: &Extent, bytes: &[u8], page: &mut Page) {
         let layout = &known().layout;
         let mut at = 0;
-        // The kind whose events are being read, for one of which that is not known.
+        // The kind whose events are being read, for an event whose kind is unknown.
         let mut kind = None;
         while let Some(rest) = bytes.get(at..)
             && let Some(head) = Head::read(rest)
@@ -45,13 +44,13 @@ impl Log for MpsLog {
             && let Some(event) = rest.get(..head.size)
         {
             match layout.of_code(head.code) {
-                // The size was looked at before, with the string's length.
+                // The size was checked before, with the string's length.
                 Some((index, form)) if form.has_size(head.size) || head.size > form.size() => {
                     form.read(index, head.ticks, at, event, page);
                     kind = Some(form.kind).filter(|_| form.role != Some(Role::ClockSync));
                 }
                 _ => {
-                    // Looked for once: all unknown ones up to the next known one are of that kind.
+                    // Searched once: all unknown events up to the next known one are of that kind.
                     let of = kind.or_else(|| kind_behind(&rest[head.size..])).unwrap_or_default();
                     kind = Some(of);
                     unknown::read(head, of, at, event, page);

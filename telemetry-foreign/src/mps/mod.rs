@@ -1,11 +1,12 @@
 //! Logs of the Memory Pool System's telemetry, `mpsio.log`.
 //!
-//! Such a log is a plain run of C structures: no magic number, no checksum, no framing. Each has a head of 16 bytes, code,
-//! size and clock, and its parameters behind it. The MPS has a buffer for each kind of event, fills it from its end, and
-//! writes all buffers of the kinds that are output at once, one behind the other, whenever one is full; so a log is a row of
-//! *batches*, each the events of one kind after the other, of each the newest first, and an EventClockSync at the end.
+//! Such a log is a sequence of C structures without magic number, checksum or framing. Each has a
+//! head of 16 bytes (code, size and clock), followed by its parameters. The MPS has a buffer for
+//! each kind, which it fills from the end. When one is full, it writes the buffers of all kinds
+//! that are output, one after the other. So a log is a sequence of *batches*. A batch has the
+//! events of one kind after the other, the newest of each first, and an EventClockSync at the end.
 //!
-//! What its events are is in registries/mps.toml; docs/formats.md describes everything.
+//! registries/mps.toml describes its events, and docs/formats.md everything.
 
 mod chain;
 mod extents;
@@ -35,10 +36,10 @@ use layout::{Head, Layout};
 /// The name of the registry, and the fact `format` of sessions.
 pub(crate) const NAME: &str = "mps";
 
-/// The relation of the MPS's events.
+/// The registry file of the MPS's events.
 const RELATION: &str = include_str!("../../registries/mps.toml");
 
-/// What there is to know of the MPS's events.
+/// The MPS's events: their registry, and their layout in a log.
 struct Known {
     registry: Registry,
     layout: Layout,
@@ -49,8 +50,8 @@ pub fn registry() -> Registry {
     known().registry.clone()
 }
 
-/// True if a file begins as such a log does, `first` being its first 4096 bytes, or all if it has fewer: with events
-/// of the forms that are known.
+/// True if a file begins like such a log: with events of known forms. `first` is its first 4096
+/// bytes, or all bytes of a shorter one.
 pub fn recognize(first: &[u8]) -> bool {
     let layout = &known().layout;
     let is_init = |head: &Head| {
@@ -75,7 +76,7 @@ fn known() -> &'static Known {
     })
 }
 
-/// Offsets of the parameters of the event of a code, and the sizes that it can have, in bytes of a log.
+/// The offsets of the parameters of the event with a code, and its possible sizes in a log.
 pub fn layout_of(code: u16) -> Option<(Vec<usize>, std::ops::RangeInclusive<usize>)> {
     let (_, form) = known().layout.of_code(code)?;
     Some((form.offsets().collect(), form.size()..=form.most()))

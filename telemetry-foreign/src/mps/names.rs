@@ -1,4 +1,4 @@
-//! What the MPS calls a parameter: the one rule for text, SQL and Python.
+//! The MPS's names of parameters: the one rule for text, SQL and Python.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use telemetry_schema::Registry;
 
 use super::NAME;
 
-/// Parameters whose name the rule does not give: `refIO` has two capital letters, and `ref` and `gen` are keywords
-/// of Rust, which no relation may have.
+/// Parameters whose names do not follow the rule: `refIO` has two capital letters, and `ref` and
+/// `gen` are keywords of Rust, which a registry may not use.
 const EXCEPTIONS: [(&str, &str); 3] = [("ref_io", "refIO"), ("reference", "ref"), ("generation", "gen")];
 
-/// True if the parameters of a registry have names of the MPS: all of the registry `mps`, of any version.
+/// True if the parameters of a registry have names of the MPS: the registry `mps` of any version.
 #[inline]
 pub fn has_names(registry: &Registry) -> bool {
     registry.name == NAME
 }
 
-/// What the MPS calls a parameter of the registry `mps`: `base_tract` is `baseTract`.
+/// The MPS's name of a parameter of the registry `mps`: `base_tract` is `baseTract`.
 pub fn name(param: &str) -> Cow<'_, str> {
     if let Some((_, name)) = EXCEPTIONS.iter().find(|(ours, _)| *ours == param) {
         return Cow::Borrowed(name);
@@ -29,7 +29,7 @@ pub fn name(param: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// Appends what the MPS calls a parameter of the registry `mps`.
+/// Appends the MPS's name of a parameter of the registry `mps`.
 #[inline]
 pub fn append_name(out: &mut Vec<u8>, param: &str) {
     match EXCEPTIONS.iter().find(|(ours, _)| *ours == param) {
@@ -38,7 +38,8 @@ pub fn append_name(out: &mut Vec<u8>, param: &str) {
     }
 }
 
-/// The registry with the MPS's own names: no longer one that a relation could be, for who only describes it.
+/// The registry with the MPS's own names, for descriptions only: a registry file could not have
+/// them.
 pub fn with_names(registry: &Registry) -> Registry {
     let mut named = registry.clone();
     for param in named.events.iter_mut().flat_map(|event| &mut event.params) {

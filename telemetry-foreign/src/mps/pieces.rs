@@ -14,19 +14,19 @@ pub(super) struct Pieces {
 #[derive(Default)]
 struct Piece {
     bytes: Vec<u8>,
-    /// Clock reading, and where the event begins.
+    /// The clock reading, and the offset where the event begins.
     events: Vec<(u64, usize)>,
-    /// Of the bytes: those of events that wait for a later batch than the next.
+    /// Bytes of events that wait for a later batch than the next.
     held: usize,
 }
 
 impl Pieces {
-    /// For events of which these were output late.
+    /// The batches for events that were output late.
     pub(super) fn new(late: Vec<Late>) -> Pieces {
         Pieces { kinds: Default::default(), late }
     }
 
-    /// True if a kind has events and would have more bytes than `most` with so many.
+    /// True if a kind has events, and would have more than `most` bytes with `bytes` more.
     pub(super) fn would_fill(&self, kind: u8, bytes: usize, most: usize) -> bool {
         let piece = &self.kinds[usize::from(kind) % KINDS];
         let waiting = piece.bytes.len() - piece.held;
@@ -40,13 +40,13 @@ impl Pieces {
         piece.bytes.extend_from_slice(event);
     }
 
-    /// Writes what the batch has that ends at a clock reading.
+    /// Writes the events of the batch that ends at a clock reading.
     pub(super) fn write(&mut self, until: u64, out: &mut dyn Write) -> io::Result<()> {
         let late = &mut self.late;
         for (kind, piece) in self.kinds.iter_mut().enumerate() {
             let held = late.iter().filter(|late| usize::from(late.kind) == kind && late.until > until);
             let held = held.map(|late| late.from).min();
-            // Events wait by time, so all from the first one on are held.
+            // Events wait in order of time, so all from the first one on wait.
             let first = held.and_then(|from| piece.events.iter().position(|(ticks, _)| *ticks >= from));
             piece.write(first.unwrap_or(piece.events.len()), out)?;
         }
@@ -62,7 +62,7 @@ impl Pieces {
 }
 
 impl Piece {
-    /// Writes the first so many events, the newest first. The others stay.
+    /// Writes the first events, the newest first. The others stay.
     fn write(&mut self, events: usize, out: &mut dyn Write) -> io::Result<()> {
         let mut end = self.events.get(events).map_or(self.bytes.len(), |(_, at)| *at);
         let behind = end;

@@ -1,4 +1,4 @@
-//! The Python module of `mpseventpy`: descriptions of the MPS's events, and of their bytes in a log.
+//! The Python module of `mpseventpy`: descriptions of the MPS's events and of their bytes in a log.
 
 use std::fmt::Write;
 
@@ -78,7 +78,7 @@ pub fn module() -> String {
     let registry = with_names(&known().registry);
     let Version { major, median, minor } = registry.version;
     let mut out = BEGINNING.to_string();
-    // A string takes it all.
+    // A string takes the rest.
     let _ = write!(out, "\n__version__ = {major}, {median}, {minor}\n{TUPLES}\n\nclass Kind:\n");
     for kind in &registry.kinds {
         let _ = writeln!(out, "    {0} = KindDesc('{0}', {1}, {2})", kind.name, kind.bit, text(&kind.doc));
@@ -123,7 +123,7 @@ fn format(event: &Event, form: &Form) -> String {
     let (mut out, mut at) = ("<".to_string(), HEAD);
     for (param, offset) in event.params.iter().zip(form.offsets()) {
         let (letter, size) = match param.sort {
-            // A string has no format: what stands before it is read with this.
+            // A string has no format: the format reads what precedes it.
             Sort::String => return out,
             Sort::F64 => ('d', 8),
             Sort::Bool => ('?', 1),
@@ -144,7 +144,7 @@ fn append_padding(out: &mut String, bytes: usize) {
     }
 }
 
-/// A string as Python reads it.
+/// A string as a Python literal.
 fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

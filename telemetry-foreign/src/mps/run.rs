@@ -1,6 +1,7 @@
-//! What a log says of one run of a program, gathered while it is looked through.
+//! Facts of a log about one run of a program, collected while the log is scanned.
 
-use telemetry_decode::{Clock, Facts, Labels, Mark, Numbers, Said, Session};
+use telemetry_decode::names::{Mark, Numbers, Said};
+use telemetry_decode::{Clock, Facts, Labels, Session};
 use telemetry_schema::NameBy;
 
 use super::layout::{Form, Role};
@@ -10,23 +11,25 @@ use crate::run_id::run_id;
 /// Bytes for the labels of a log, as for those of a stream.
 const LABEL_ROOM: usize = 32 << 20;
 
-/// The fact with the stretches in which kinds were recorded and output late, see [`Late`].
+/// The fact with the intervals in which kinds were recorded and output late, see [`Late`].
 pub(super) const LATE: &str = "late_output";
 
-/// How many of them are kept.
+/// The number of intervals that are kept.
 const MOST_LATE: usize = 1024;
 
-/// Readings that are farther from a log's first one are of no event of its own.
+/// Clock readings that are farther from a log's first one do not belong to its events.
 const NEAR: u64 = 1 << 50;
 
 /// Kinds of the MPS, rounded up.
 pub(super) const KINDS: usize = 8;
 
-/// Units of the slow clock in a second, where the log does not say it: microseconds, as on all systems with POSIX.
+/// Units of the slow clock per second, if the log does not state it: microseconds, as on all POSIX
+/// systems.
 const CLOCKS_PER_SEC: u64 = 1_000_000;
 
-/// Events of a kind that were written later than in the batch of their time, since the kind was output late: those
-/// from a clock reading on until another, that of the EventClockSync behind them.
+/// Events of a kind that were written later than the batch of their time, because the kind was
+/// output late. They lie between two clock readings; the second is that of the EventClockSync after
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Late {
     pub(super) kind: u8,
@@ -50,11 +53,12 @@ pub(super) struct Run {
     version: Option<[u64; 3]>,
     clocks_per_sec: u64,
     pub(super) has_init: bool,
-    /// The numbers of the string that names the MPS, once the log has had it.
+    /// The numbers in the string that names the MPS, once the log has had it.
     pub(super) named_by: Option<Numbers>,
     /// Clock reading at the end of the last batch.
     batch_after: Option<u64>,
-    /// Of the open batch: events, and by kind the earliest that is before the last batch's end.
+    /// In the open batch: the number of events, and for each kind the earliest one before the end
+    /// of the last batch.
     pub(super) batch_events: u64,
     stale: [Option<u64>; KINDS],
     late: Vec<Late>,
@@ -62,7 +66,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A run whose first bytes are these.
+    /// A run that begins with these bytes.
     pub(super) fn new(start: u64, first: &[u8]) -> Run {
         Run {
             start,
@@ -100,7 +104,7 @@ impl Run {
         }
     }
 
-    /// Takes what an event says of the log itself.
+    /// Takes the facts of an event about the log itself.
     pub(super) fn own(&mut self, role: Role, form: &Form, ticks: u64, bytes: &[u8]) {
         let number = |param| form.number(bytes, param);
         match role {
@@ -132,7 +136,7 @@ impl Run {
         }
     }
 
-    /// What is known of the run; `late` is said where kinds were output late.
+    /// The facts of the run. `late` is included if kinds were output late.
     pub(super) fn session(mut self) -> Session {
         let ended = self.batch_events == 0;
         self.end_batch(u64::MAX);
@@ -146,6 +150,8 @@ impl Run {
             facts.set("version", format!("{major}.{median}.{minor}"));
         }
         facts.set("clock", "tsc");
+        let (key, value) = Session::NO_END_MARK;
+        facts.set(key, value);
         let clock = self.clock(&mut facts);
         facts.set("clocks_per_sec", i64::try_from(self.clocks_per_sec).unwrap_or(i64::MAX));
         if !self.late.is_empty() {
@@ -165,8 +171,8 @@ impl Run {
         }
     }
 
-    /// The counter's rate is not in a log: pairs of readings tell it. The slow clock is the processor's time, not that of
-    /// the day, so time stands still while the program waits.
+    /// A log does not state the counter's rate: pairs of readings determine it. The slow clock is
+    /// processor time, not wall-clock time, so time stands still while the program waits.
     fn clock(&self, facts: &mut Facts) -> Clock {
         let mut clock = Clock::ticks(self.earliest, 0, 0);
         if let (Some((ticks, units)), Some((last_ticks, last_units))) = (self.sync, self.last_sync) {
@@ -196,18 +202,18 @@ impl Run {
     }
 }
 
-/// True if an event says the string that names the MPS, `of` being what it names.
+/// True if an event has the string that names the MPS; `of` is the number of that string.
 pub(super) fn is_of_version(mark: &Mark, of: u64) -> bool {
     mark.naming.name == NameBy::Text && of == version::STRING
 }
 
-/// `KIND:FROM-UNTIL`, in hexadecimal, for each, with spaces between.
+/// `KIND:FROM-UNTIL` in hexadecimal for each, separated by spaces.
 fn late_text(late: &[Late]) -> String {
     let all = late.iter().map(|Late { kind, from, until }| format!("{kind:x}:{from:x}-{until:x}"));
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// Reads what [`late_text`] wrote; what is something else is passed over.
+/// Reads the text of [`late_text`], and skips anything else.
 pub(super) fn read_late(text: &str) -> Vec<Late> {
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
     let one = |word: &str| {

@@ -1,9 +1,10 @@
-//! Looks through a log, event by event.
+//! Scans a log, event by event.
 
 use std::io;
 use std::ops::Range;
 
-use telemetry_decode::{Cause, Damage, LogBytes, Survey};
+use telemetry_decode::completeness::{Cause, Damage};
+use telemetry_decode::foreign::{LogBytes, Survey};
 use telemetry_schema::Event;
 
 use super::chain::{NEED, is_border, next_border};
@@ -12,20 +13,19 @@ use super::layout::{Form, HEAD, Head, Layout, Role};
 use super::run::{self, Run};
 use super::{Known, unknown, version};
 
-/// Bytes that are looked at together: the heads of some events of any size.
+/// Bytes that are scanned together: the heads of some events of any size.
 const WINDOW: usize = 512 << 10;
 
-/// Bytes at the end of a window that are only looked ahead at: whatever is asked of what follows an event is asked
-/// of fewer.
+/// Bytes at the end of a window for looking ahead only. Checks of what follows an event need fewer.
 const AHEAD: usize = 300 << 10;
 
-/// Damaged places; a log with more is none, and nothing is read from there on.
+/// The most damaged places. A log with more is not a log, and nothing is read from there on.
 const MOST_DAMAGED: usize = 1 << 16;
 
-/// Unknown events in a row that are taken for events although nothing known follows them.
+/// Unknown events in a row that are accepted although no known event follows them.
 const UNKNOWN_IN_A_ROW: usize = 3;
 
-/// Looks through a log.
+/// Scans a log.
 pub(super) fn survey(known: &Known, is_lenient: bool, bytes: &mut LogBytes<'_>) -> io::Result<Survey> {
     let len = bytes.len();
     let mut walk = Walk {
@@ -45,7 +45,7 @@ pub(super) fn survey(known: &Known, is_lenient: bool, bytes: &mut LogBytes<'_>) 
     while at < len {
         let window = bytes.at(at, WINDOW)?;
         if window.is_empty() {
-            // Somebody cut the file.
+            // The file was truncated.
             walk.damage(at..len, "the log was cut while it was read".to_string(), 0);
             break;
         }
@@ -59,7 +59,7 @@ pub(super) fn survey(known: &Known, is_lenient: bool, bytes: &mut LogBytes<'_>) 
     Ok(survey)
 }
 
-/// Where the way through a log is.
+/// The state of a scan.
 struct Walk<'l> {
     layout: &'l Layout,
     names: &'l [Event],
@@ -70,31 +70,32 @@ struct Walk<'l> {
     /// By index of the event.
     counts: Vec<u64>,
     unknown: u64,
-    /// What they were when the last run began.
+    /// The counts when the last run began.
     before: (Vec<u64>, u64),
     damage: Vec<Damage>,
-    /// Nothing tells where the next event begins.
+    /// Nothing shows where the next event begins.
     is_lost: bool,
 }
 
-/// What stands at a place.
+/// The content of a place.
 enum Found<'l> {
     Event(Head, usize, &'l Form),
     Unknown(Head),
     Damage(Wrong),
 }
 
-/// Why an event cannot be read.
+/// The reason why an event cannot be read.
 struct Wrong {
     why: String,
-    /// Where one certainly begins, by its size, unless one does before.
+    /// Where the next event certainly begins, by its size, unless one begins before.
     skip: Option<usize>,
-    /// Events that the bytes certainly were.
+    /// The number of events that the bytes certainly were.
     events: u32,
 }
 
 impl<'l> Walk<'l> {
-    /// Goes through the events of a window, which begins at an offset, and gives the offset to go on from.
+    /// Scans the events of a window that begins at an offset, and returns the offset to continue
+    /// from.
     fn window(&mut self, start: u64, window: &[u8]) -> u64 {
         let is_end = start + window.len() as u64 >= self.len;
         let until = if is_end { window.len() } else { window.len().saturating_sub(AHEAD).max(1) };
@@ -137,7 +138,7 @@ impl<'l> Walk<'l> {
                         self.damage(offset..self.len, why, 0);
                         return self.len;
                     }
-                    // Where one was sought in vain until here, it may begin here.
+                    // An event that was searched for in vain up to here may begin here.
                     let is_here = self.is_lost && is_border(self.layout, rest, is_end, NEED);
                     let within = skip.unwrap_or(usize::MAX).min(until - at);
                     let next = match is_here {
@@ -154,7 +155,8 @@ impl<'l> Walk<'l> {
         start + at as u64
     }
 
-    /// Takes what an event says of the log itself: why it cannot be read, if it cannot.
+    /// Takes the facts of an event about the log itself. Returns why it cannot be read, if it
+    /// cannot.
     fn own(&mut self, role: Role, form: &Form, ticks: u64, event: &[u8]) -> Option<String> {
         if role == Role::Init
             && !self.is_lenient
@@ -171,8 +173,8 @@ impl<'l> Walk<'l> {
         None
     }
 
-    /// True if an event that says something of the log itself is of another run than those before: what a log has once
-    /// comes again where two stand one behind the other.
+    /// True if an event about the log itself belongs to another run than those before. An event
+    /// that a log has once occurs again if two logs were put together.
     fn begins_run(&self, role: Role, form: &Form, event: &[u8]) -> bool {
         let Some(run) = self.runs.last() else { return true };
         match role {
@@ -191,7 +193,7 @@ impl<'l> Walk<'l> {
         self.before = (self.counts.clone(), self.unknown);
     }
 
-    /// Takes back a run that another version of the MPS wrote, and says why.
+    /// Discards a run that another version of the MPS wrote, and says why.
     #[cold]
     fn refuse(&mut self, at: u64, why: String) {
         let from = self.runs.last().map_or(0, |run| run.start);
@@ -234,13 +236,13 @@ impl<'l> Walk<'l> {
 }
 
 impl Found<'_> {
-    /// What stands where nothing tells that an event begins.
+    /// The content of a place where nothing shows that an event begins.
     fn lost() -> Self {
         Found::Damage(Wrong { why: String::new(), skip: None, events: 0 })
     }
 }
 
-/// What the bytes begin with; `is_end` says that they are all that there are.
+/// The item at the beginning of the bytes. `is_end` says that there are no more.
 #[inline]
 fn look<'l>(walk: &Walk<'l>, rest: &[u8], is_end: bool) -> Found<'l> {
     let layout = walk.layout;
@@ -266,8 +268,8 @@ fn look<'l>(walk: &Walk<'l>, rest: &[u8], is_end: bool) -> Found<'l> {
     strange(walk, head, rest, is_end)
 }
 
-/// An event with something else behind it: whole, unless events begin inside of it. Then it was cut, and the log of another
-/// run was put behind that.
+/// An event that is followed by something else. It is whole, unless events begin inside it: then it
+/// was cut off, and the log of another run was appended.
 #[cold]
 fn before_strange<'l>(
     walk: &Walk<'l>,
@@ -287,7 +289,7 @@ fn before_strange<'l>(
     }
 }
 
-/// The same where it is no event of a known form.
+/// The same for bytes that are not an event of a known form.
 #[cold]
 fn strange<'l>(walk: &Walk<'l>, head: Head, rest: &[u8], is_end: bool) -> Found<'l> {
     let layout = walk.layout;
@@ -334,7 +336,7 @@ fn wrong<'l>(why: String, skip: Option<usize>) -> Found<'l> {
     Found::Damage(Wrong { why, skip, events: 0 })
 }
 
-/// True if some events of unknown codes stand one behind the other, or some and then one that is known.
+/// True if several events of unknown codes follow each other, or several and then a known one.
 fn is_row_of_unknown(layout: &Layout, rest: &[u8], is_end: bool) -> bool {
     let mut at = 0;
     for row in 0.. {

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use telemetry_decode::{Event, Page, Value};
+use telemetry_decode::foreign::Page;
+use telemetry_decode::{Event, Value};
 use telemetry_schema::{Registry, parse_embedded};
 
 use super::layout::{HEAD, Head};
@@ -44,7 +45,7 @@ pub(super) fn registry() -> Registry {
 
 /// The code of an event of an unknown code, as it stands in the log; none of other events.
 pub fn unknown_code(event: &Event<'_>) -> Option<u16> {
-    if event.registry.name != UNKNOWN_REGISTRY {
+    if event.registry().name != UNKNOWN_REGISTRY {
         return None;
     }
     match event.value(0) {
@@ -65,7 +66,7 @@ pub(super) fn read(head: Head, kind: u8, at: usize, bytes: &[u8], page: &mut Pag
 
 /// The bytes of such an event again: its kind's bit, and all but its clock, which is 0.
 pub(super) fn bytes(event: &Event<'_>) -> Option<(u8, Vec<u8>)> {
-    let [code, kind, size] = [0, 1, 2].map(|index| event.value(index)?.number());
+    let [code, kind, size] = [0, 1, 2].map(|index| event.value(index)?.as_i128());
     let Some(Value::Bytes(body)) = event.value(3) else { return None };
     let (code, kind, size) =
         (u16::try_from(code?).ok()?, u8::try_from(kind?).ok()?, u16::try_from(size?).ok()?);

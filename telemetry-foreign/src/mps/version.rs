@@ -1,13 +1,13 @@
-//! Which versions of the MPS's telemetry the relation describes, and how a log says its own.
+//! The versions of the MPS's telemetry that the registry describes, and how a log states its own.
 
 use telemetry_decode::Facts;
 
 use super::layout::Form;
 
-/// The number of the string that names the MPS: its first.
+/// The number of the string that names the MPS: the first one.
 pub(super) const STRING: u64 = 1;
 
-/// Parameters of EventInit behind the three of the version.
+/// Parameters of EventInit after the three of the version.
 const MAX_CODE: usize = 3;
 const WORD_WIDTH: usize = 5;
 pub(super) const CLOCKS_PER_SEC: usize = 6;
@@ -15,10 +15,10 @@ pub(super) const CLOCKS_PER_SEC: usize = 6;
 /// The width of words in logs that can be read.
 pub(super) const WIDTH: u64 = 64;
 
-/// Why a log cannot be read, if its EventInit says that the MPS of another version wrote it: in words.
-///
-/// Another major or median version means the same codes for other events, or other forms. So does another highest code:
-/// codes were given anew once, and the version was not raised. A higher minor version has more events.
+/// Why a log cannot be read, if its EventInit says that another version of the MPS wrote it.
+/// Another major or median version means other events for the same codes, or other forms. So does
+/// another highest code: codes were once reassigned without a higher version. A higher minor
+/// version has more events.
 pub(super) fn refusal(form: &Form, bytes: &[u8]) -> Option<String> {
     let own = super::known().registry.version;
     let most = super::known().registry.events.last().map_or(0, |event| u64::from(event.code));
@@ -36,8 +36,8 @@ pub(super) fn refusal(form: &Form, bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Sets what the string says that names the MPS, for instance `@(#)Ravenbrook MPS, product.mps, release/1.118.0,
-/// platform.lii6gc, variety.asserted.logging.nonstats, compiled on ...`.
+/// Adds the facts in the string that names the MPS, for example `@(#)Ravenbrook MPS, product.mps,
+/// release/1.118.0, platform.lii6gc, variety.asserted.logging.nonstats, compiled on ...`.
 pub(super) fn describe(text: &str, facts: &mut Facts) {
     let text = text.strip_prefix("@(#)").unwrap_or(text);
     for word in text.split(", ") {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use telemetry_decode::{Event, Events, RUNTIME_REGISTRY, Value};
+use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_decode::{Event, Events, Value};
 use telemetry_schema::{self as schema, Count, NameBy, Named, Naming};
 
 use super::layout::{Form, HEAD, MAX_STRING, Role};
@@ -24,7 +25,7 @@ const BUFFER: usize = 4096;
 ///
 /// # Errors
 /// Those of the input and of the output.
-pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> io::Result<Written> {
+pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::Result<Written> {
     let mut written = Written::default();
     let mut plans = Plans::default();
     let mut log: Option<Output<'_>> = None;
@@ -71,7 +72,7 @@ struct Plans {
 
 impl Plans {
     fn of(&mut self, event: &Event<'_>) -> Plan {
-        let key = (event.registry.fingerprint, event.schema.code);
+        let key = (event.known_registry().fingerprint, event.schema.code);
         if let Some((last, plan)) = self.last
             && last == key
         {
@@ -84,16 +85,16 @@ impl Plans {
 }
 
 fn plan(event: &Event<'_>) -> Plan {
-    if event.registry.name == UNKNOWN_REGISTRY {
+    if event.registry().name == UNKNOWN_REGISTRY {
         return Plan::Unknown;
     }
     let own = known().registry.events.iter().position(|own| own.name == event.schema.name);
     match own.filter(|index| is_like(&known().registry.events[*index], event.schema)) {
         Some(index) => Plan::Known(index),
-        None if event.registry.name == NAME => Plan::None("of another version of the MPS"),
+        None if event.registry().name == NAME => Plan::None("of another version of the MPS"),
         None => match event.schema.namings().find(is_label) {
             Some(naming) => Plan::Label(naming),
-            None if event.registry.name == RUNTIME_REGISTRY => {
+            None if event.registry().name == RUNTIME_REGISTRY => {
                 Plan::None("of the runtime, of which the MPS has no like")
             }
             None => Plan::None("that the MPS does not have"),
@@ -285,7 +286,7 @@ fn pack<'v>(
         }
         let number = match value {
             Value::F64(x) => x.to_bits(),
-            value => value.number().unwrap_or_default() as u64,
+            value => value.as_i128().unwrap_or_default() as u64,
         };
         form.put(event, param, number);
     }

@@ -3,5 +3,6 @@
 mod ghc;
 mod mono;
 mod mps;
-mod reference;
 mod streams;
+
+use telemetry_testing::reference;

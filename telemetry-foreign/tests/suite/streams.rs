@@ -1,6 +1,8 @@
 //! Logs as streams of ours.
 
-use telemetry_decode::{Lane, Log, Order, Reader, Value, Writer};
+use telemetry_decode::foreign::Log;
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Order, Reader, Value};
 use telemetry_schema::Registry;
 
 /// The events of a log, by time, with all that it says of its sessions, without compression.
@@ -10,7 +12,7 @@ pub(crate) fn of_log(log: &[u8], format: impl Log + 'static) -> Vec<u8> {
 
 /// The same, of relations that were otherwise when it was made.
 pub(crate) fn of_log_with(log: &[u8], format: impl Log + 'static, change: impl Fn(&mut Registry)) -> Vec<u8> {
-    let mut events = Reader::of_log(log, format).order(Order::Time).events().expect("readable");
+    let mut events = Reader::from_log(log, format).order(Order::Time).events().expect("readable");
     let mut writer = Writer::new(Vec::new()).long_runs();
     let mut ends = Vec::new();
     for session in events.sessions() {
@@ -27,7 +29,7 @@ pub(crate) fn of_log_with(log: &[u8], format: impl Log + 'static, change: impl F
         ends.push((session.id, ticks));
     }
     while let Some(event) = events.next().expect("readable") {
-        let (session, registry) = (event.session.id, event.registry.fingerprint);
+        let (session, registry) = (event.session.id, event.known_registry().fingerprint);
         let lane = Lane { session, thread: event.thread, registry };
         let values: Vec<Value<'_>> = event.values().collect();
         writer.event(lane, event.schema.code, event.ticks, &values).expect("an event");

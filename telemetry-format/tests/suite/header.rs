@@ -1,4 +1,4 @@
-//! Headers: what is encoded is decoded, and nothing else.
+//! Headers are decoded as they were encoded, and other bytes are not headers.
 
 use proptest::prelude::*;
 use telemetry_format::{
@@ -12,7 +12,7 @@ fn headers() -> impl Strategy<Value = Header> {
             let (block_type, header_len, [kind, flags, codec], payload_len) = small;
             let [events, thread, seq, offset, unpacked_len, payload_crc] = halves;
             let [session, registry, base_ticks, base_wall, end_ticks, before, withheld] = words;
-            let [pool, nested, sink, cut] = lost;
+            let [pool, reentrant, sink, cut] = lost;
             Header {
                 block_type: BlockType::from_code(block_type),
                 header_len,
@@ -31,7 +31,7 @@ fn headers() -> impl Strategy<Value = Header> {
                 base_wall,
                 end_ticks,
                 before,
-                lost: Loss { pool, nested, sink, cut },
+                lost: Loss { pool, reentrant, sink, cut },
                 withheld,
                 payload_crc,
             }
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// Encodes a header of which a few bytes are then changed, with a checksum that fits.
+/// Encodes a header, changes a few bytes, and sets a checksum that fits.
 fn with(at: usize, bytes: &[u8]) -> Result<Header, HeaderError> {
     let mut all = Header::new(BlockType::Events, 1).encode(crc32c::crc32c);
     all[at..at + bytes.len()].copy_from_slice(bytes);
@@ -113,11 +113,11 @@ fn counts_that_cannot_be() {
     let error = with_events(most + 1, 4).unwrap_err();
     assert_eq!(error, HeaderError::Events { before: most + 1, events: 2 });
     assert_eq!(error.to_string(), "2 events behind 18446744073709551614, expected fewer than 2^64 in all");
-    // It counts something else there.
+    // The field counts something else there.
     assert!(with_events(u64::MAX, 5).is_ok());
 }
 
-/// Reserved bytes may get a meaning later: readers pass over them.
+/// Reserved bytes may get a meaning later, so readers ignore them.
 #[test]
 fn reserved_bytes_are_not_looked_at() {
     let plain = with(0, &[]);
@@ -127,7 +127,7 @@ fn reserved_bytes_are_not_looked_at() {
     }
 }
 
-/// Every number of a type is one type, and the other way round.
+/// Every number is one type, and every type is one number.
 #[test]
 fn block_types() {
     let types: Vec<BlockType> = (0..=u8::MAX).map(BlockType::from_code).collect();
@@ -137,7 +137,7 @@ fn block_types() {
     }
 }
 
-/// The checksum is the one of docs/format.md.
+/// The checksum is the one in `docs/format.md`.
 #[test]
 fn the_checksum_is_crc_32c() {
     assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);

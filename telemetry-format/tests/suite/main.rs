@@ -1,5 +1,6 @@
-//! Writer beside reader: every value and every header, whole, cut and flipped.
+//! Writer and reader together: every value and every header, whole, truncated and changed.
 
+mod documents;
 mod header;
 mod packing;
 mod ring;

@@ -1,11 +1,11 @@
-//! What `put` writes, `Cursor` reads.
+//! `Cursor` reads what `put` writes.
 
 use proptest::prelude::*;
 use telemetry_format::put::{self, MAX_VARINT};
 use telemetry_format::{Cursor, Malformed};
 
-/// Writes a value and reads it back: alone, with other bytes behind it, and cut short, when nothing is
-/// read and the cursor stays.
+/// Writes a value and reads it: alone, with other bytes after it, and truncated. A truncated value
+/// is not read, and the cursor stays.
 fn check<T: PartialEq + std::fmt::Debug>(
     value: T,
     write: impl Fn(&mut Vec<u8>, &T),
@@ -28,7 +28,7 @@ fn check<T: PartialEq + std::fmt::Debug>(
     }
 }
 
-/// Numbers of every length, and the borders between lengths.
+/// Returns numbers of every length, and those at the limits between lengths.
 fn numbers() -> impl Strategy<Value = u64> {
     prop_oneof![
         (any::<u64>(), 0..64_u32).prop_map(|(bits, shift)| bits >> shift),
@@ -55,7 +55,7 @@ proptest! {
         check(value, |out, n| _ = put::delta(out, slot, *n), |cursor| {
             let mut place = slot;
             let read = cursor.delta(&mut place);
-            // The slot then holds the value, or is as it was.
+            // The slot then contains the value, or is unchanged.
             assert_eq!(place, read.unwrap_or(slot));
             read
         });
@@ -113,7 +113,7 @@ proptest! {
         same(value, |out| _ = put::bytes(out, &run), |out| put::short_bytes(out, &run).is_some());
     }
 
-    /// A number that does not fit the type is refused, and the cursor stays.
+    /// A number that does not fit into the type is refused, and the cursor stays.
     #[test]
     fn narrow_numbers(value in numbers()) {
         fn narrow<T: TryFrom<u64> + TryFrom<i64> + PartialEq + std::fmt::Debug>(value: u64) {
@@ -134,7 +134,7 @@ proptest! {
         narrow::<i32>(value);
     }
 
-    /// A count is one of elements that can be there.
+    /// A count is limited to elements that fit into the rest.
     #[test]
     fn counts(count in numbers(), size in 1..9_usize, left in 0..100_usize) {
         let mut bytes = Vec::new();
@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// The table of docs/format.md.
+/// The table in `docs/format.md`.
 #[test]
 fn lengths_of_numbers() {
     for len in 1..=8_u32 {
@@ -195,7 +195,7 @@ fn lengths_of_numbers() {
     }
 }
 
-/// Longer forms than needed are read too.
+/// Forms that are longer than needed are read, too.
 #[test]
 fn forms_that_are_not_the_shortest() {
     for value in [0, 5, 127] {
@@ -209,5 +209,17 @@ fn forms_that_are_not_the_shortest() {
         }
         let bytes = [&[0][..], &value.to_le_bytes()].concat();
         assert_eq!(Cursor::new(&bytes).unsigned(), Ok(value));
+    }
+}
+
+#[test]
+fn the_length_of_a_number_is_known_before_it_is_written() {
+    for bits in 0..=64_u32 {
+        let largest = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
+        for value in [largest, largest.wrapping_add(1)] {
+            let mut out = Vec::new();
+            put::unsigned(&mut out, value);
+            assert_eq!(put::unsigned_len(value), out.len(), "{value:#x}");
+        }
     }
 }

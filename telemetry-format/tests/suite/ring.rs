@@ -1,4 +1,4 @@
-//! Whose a ring file is: read as it is written, and nothing else is one.
+//! The head of a ring file is read as it was written, and other bytes are not a head.
 
 use proptest::prelude::*;
 use telemetry_format::{RING_MAGIC, RingHead};

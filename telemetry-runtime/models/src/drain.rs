@@ -1,10 +1,11 @@
-//! Lanes that open, fill and seal blocks while passes read them, or take them away.
+//! Lanes that open, fill and seal blocks while passes read the blocks, or take them away.
 
 use crate::model;
-use crate::sync::Ordering;
+use crate::sys::atomic::Ordering;
 use crate::world::{Reader, World, Writer};
 
-/// Every event of a lane is read once and in order, whatever a pass finds: open blocks, sealed ones, both.
+/// Every event of a lane is read once and in order, whether a pass finds open blocks, sealed ones,
+/// or both.
 #[test]
 fn a_lane_and_a_pass() {
     model(3, || {
@@ -16,7 +17,7 @@ fn a_lane_and_a_pass() {
             emitted
         });
         let mut reader = Reader::new(&world);
-        // A flush has all events whose emitters had returned before.
+        // A flush writes all events whose emitters had returned before.
         let returned = world.lanes[0].emitted.load(Ordering::Acquire);
         reader.pass();
         assert!(reader.lanes[0].events >= returned, "{} of {returned}", reader.lanes[0].events);
@@ -33,7 +34,7 @@ fn a_lane_and_a_pass() {
     });
 }
 
-/// Pages that a pass has read go to another lane: nobody reads or sorts them any more.
+/// Pages that a pass has read go to another lane, and the pass does not read or sort them again.
 #[test]
 fn two_lanes_and_a_pass() {
     model(3, || {
@@ -54,14 +55,16 @@ fn two_lanes_and_a_pass() {
     });
 }
 
-/// A lane that finds no memory takes the oldest block that no sink has, while a pass reads others: every event
-/// is read or overwritten, never both, and what is read is never taken away.
+/// A lane that finds no memory overwrites the oldest block that no sink has taken, while a pass
+/// reads others. Every event is read or overwritten, never both, and a block that is being read is
+/// never overwritten.
 #[test]
 fn a_lane_that_overwrites_and_a_pass() {
     model(2, || {
         let world = World::new(3, 1);
         let mut writer = Writer::new(&world, 0, true);
-        // A block is open that the pass may pin, and its lane fill, seal, and find in the way.
+        // A block is open. The pass may pin it, and its lane may fill it, seal it, and find it
+        // pinned.
         assert!(writer.emit());
         let thread = loom::thread::spawn(move || {
             let emitted = 1 + (0..7).filter(|_| writer.emit()).count();
@@ -77,8 +80,8 @@ fn a_lane_that_overwrites_and_a_pass() {
     });
 }
 
-/// What the runtime itself has to say waits for a stream, and is in the way of nothing: a lane that finds no memory
-/// takes it. The first pass that has a stream has all that is left, in order.
+/// Blocks of the runtime's own registry wait for a stream and block nothing: a lane that finds no
+/// memory reclaims them. The first pass that has a stream writes all that are left, in order.
 #[test]
 fn a_lane_that_waits_for_a_stream() {
     model(2, || {
@@ -101,8 +104,9 @@ fn a_lane_that_waits_for_a_stream() {
     });
 }
 
-/// The end of a process while a thread emits: the mask is cleared and the last pass made. What the last pass has
-/// is a prefix of what was emitted, with all whose emitters had returned before; the rest stays in memory.
+/// The end of a process while a thread emits: the mask is cleared, and then the last pass is made.
+/// That pass reads a prefix of what was emitted, with all events whose emitters had returned
+/// before. The rest stays in memory.
 #[test]
 fn an_end_while_a_lane_emits() {
     model(3, || {
@@ -110,7 +114,7 @@ fn an_end_while_a_lane_emits() {
         let mut writer = Writer::new(&world, 0, false);
         let thread = loom::thread::spawn(move || {
             let is_on = |writer: &Writer| writer.world.is_on.load(Ordering::Relaxed);
-            // The mask is tested first; the event may be recorded long after.
+            // The mask is tested first, and the event may be recorded much later.
             (0..3).filter(|_| is_on(&writer) && writer.emit()).count() as u64
         });
         let mut reader = Reader::new(&world);

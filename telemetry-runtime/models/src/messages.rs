@@ -1,23 +1,23 @@
-//! Pairs of messages: an end is posted once, whoever has the lock, and none is lost.
+//! Pairs of messages: an owner of the lock posts each end once, and none is lost.
 
 use std::sync::Arc;
 
-use crate::lock::Lock;
 use crate::model;
-use crate::slot::Slot;
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::lock::Lock;
+use crate::sync::slot::Slot;
+use crate::sys::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A channel with one slot, whose queue is a sum.
 struct World {
     lock: Lock,
     pending: AtomicBool,
     slot: Slot<u64, u64>,
-    /// Ends posted, and what they said. Changed under the lock.
+    /// Number of posted ends, and the sum of their values. Changed under the lock.
     posted: AtomicU64,
     said: AtomicU64,
 }
 
-// SAFETY: what is not atomic is in cells of the slot, which loom checks.
+// SAFETY: fields that are not atomic are in cells of the slot, which loom checks.
 unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
@@ -25,7 +25,7 @@ unsafe impl Send for World {}
 const KEY: u64 = 7;
 
 impl World {
-    /// A pair of the key runs.
+    /// Creates a channel in which a pair of the key runs.
     fn new() -> World {
         let world = World {
             lock: Lock::new(),
@@ -43,7 +43,7 @@ impl World {
         self.slot.begin(KEY, number);
     }
 
-    /// As of the channel: under the lock.
+    /// The same as in the channel: under the lock.
     fn tidy(&self) {
         if self.pending.swap(false, Ordering::Acquire)
             && let Some((_, end)) = self.slot.take_end()
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// As of the channel: does what waits for the lock.
+    /// The same as in the channel: does the work that waits for the lock.
     fn settle(&self, thread: usize) {
         while self.pending.load(Ordering::Relaxed) {
             let Ok(_held) = self.lock.take_as(thread) else { return };
@@ -61,9 +61,9 @@ impl World {
         }
     }
 
-    /// Somebody is inside for a moment.
+    /// Keeps a thread inside for a moment.
     fn visit(&self, thread: usize, work: impl FnOnce()) {
-        let Ok(held) = self.lock.take_as(thread) else { panic!("nobody is inside for long") };
+        let Ok(held) = self.lock.take_as(thread) else { panic!("no thread is inside for long") };
         self.tidy();
         work();
         drop(held);
@@ -108,7 +108,8 @@ fn of_two_ends_one_is_posted() {
     });
 }
 
-/// Disabled and enabled again while a pair is being ended: what comes after has nothing of it.
+/// The message is disabled and enabled again while a pair is being ended: later messages have none
+/// of its values.
 #[test]
 fn what_is_reset_while_it_ends_is_of_no_consequence() {
     model(3, || {
@@ -117,7 +118,7 @@ fn what_is_reset_while_it_ends_is_of_no_consequence() {
         let ends = loom::thread::spawn(move || ends.end(1, 2));
         world.visit(2, || world.slot.reset());
         ends.join().unwrap();
-        // Posted before that, or not at all.
+        // Posted before that, or never.
         assert!(world.posted.load(Ordering::Relaxed) <= 1);
         assert!(world.slot.is_bare(), "the slot can be used again");
         world.visit(2, || world.begin(50));

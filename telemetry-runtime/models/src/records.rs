@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::model;
-use crate::status::Status;
+use crate::sync::status::Status;
 use crate::world::Owned;
 
-/// Two threads claim one record, one after the other if at all; a pass reads what the claimer filled in, and
-/// frees it when it is closed.
+/// One of two threads claims a record, or both do in turn. A pass reads what the claiming thread
+/// has filled in, and frees the record when it is closed.
 #[test]
 fn a_record_has_one_owner() {
     model(3, || {

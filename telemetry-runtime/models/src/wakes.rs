@@ -1,11 +1,11 @@
-//! The drain is woken for what is handed over: no wake is missed.
+//! The drain is woken for blocks that are handed over, and misses no wake.
 
 use std::sync::Arc;
 
-use crate::bell::Bell;
-use crate::list::{Linked, List};
 use crate::model;
-use crate::sync::{AtomicBool, AtomicPtr, Ordering};
+use crate::sync::bell::Bell;
+use crate::sync::list::{Linked, List};
+use crate::sys::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 struct Item(AtomicPtr<Item>);
 
@@ -15,7 +15,7 @@ impl Linked for Item {
     }
 }
 
-/// What two threads hand over is taken by the drain that looks, or the bell has rung for it.
+/// The drain takes what two threads hand over when it looks, or the bell has rung for it.
 #[test]
 fn no_wake_is_missed() {
     model(3, || {
@@ -33,13 +33,14 @@ fn no_wake_is_missed() {
         let mut take = || {
             let mut next = shared.1.take();
             while !next.is_null() {
-                // SAFETY: taken items are ours.
+                // SAFETY: this thread owns the items that it has taken.
                 let item = unsafe { Box::from_raw(next) };
                 next = item.0.load(Ordering::Relaxed);
                 taken += 1;
             }
         };
-        // As the drain: it looks after each answer, and would sleep then unless the bell has rung again.
+        // The same as the drain: it looks after each answer, and then sleeps unless the bell has
+        // rung again.
         shared.0.answer();
         take();
         threads.into_iter().for_each(|thread| thread.join().expect("a thread"));

@@ -1,5 +1,5 @@
-//! What the models of blocks have in common: a pool of a few pages, lanes that write blocks of one page, and
-//! passes that read them.
+//! The common part of the models of blocks. It has a pool of a few pages, lanes that write blocks
+//! of one page, and passes that read them.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -7,21 +7,24 @@ use std::sync::Arc;
 use loom::cell::{Cell, UnsafeCell};
 use telemetry_format::state;
 
-use crate::list::Linked;
-use crate::open::Open;
-use crate::pages::{self, CHUNK_PAGES};
-use crate::publish::State;
-use crate::sorter::{Queue, Sorter, Sorting, Stored};
-use crate::status::Status;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU16, AtomicU64, Ordering};
+use crate::sync::gate::{self, Gate};
+use crate::sync::list::Linked;
+use crate::sync::open::Open;
+use crate::sync::pages::{self, CHUNK_PAGES};
+use crate::sync::publish::State;
+use crate::sync::sorter::{Queue, Sorter, Sorting, Stored};
+use crate::sync::status::Status;
+use crate::sync::turn::Turn;
+use crate::sys::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU64, Ordering};
 
-/// Events that a block has room for.
+/// Maximum number of events in a block.
 const ROOM: usize = 2;
 
-/// All that is shared. Lives as long as the threads that have it.
+/// All shared data. Lives as long as the threads that use it.
 pub(crate) struct World {
     pub(crate) sorter: Sorter<Block>,
-    /// What is output apart, once there is a stream for it; until then it may be given up.
+    /// Blocks that are output apart, once there is a stream for them. Until then they may be
+    /// evicted.
     own: Queue<Block>,
     has_stream: AtomicBool,
     pub(crate) lanes: Vec<Lane>,
@@ -33,14 +36,16 @@ pub(crate) struct World {
 
 /// A lane's record.
 pub(crate) struct Lane {
-    /// Its blocks are output apart.
+    /// True if its blocks are output apart.
     is_own: bool,
     pub(crate) status: Status,
     pub(crate) open: Open<Block>,
-    /// Events that were given up before a sink had them.
+    /// Number of events that were evicted or overwritten before a sink took them.
     pub(crate) overwritten: AtomicU64,
-    /// Events whose emitters have returned.
+    /// Number of events whose emitters have returned.
     pub(crate) emitted: AtomicU64,
+    pub(crate) gate: Gate<u8>,
+    turn: Turn,
 }
 
 /// A block of one page.
@@ -48,10 +53,11 @@ pub(crate) struct Block {
     state: State,
     next: AtomicPtr<Block>,
     pinned: AtomicBool,
-    /// Events that the sink has.
+    /// Number of events that the sink has taken.
     taken: AtomicU64,
-    /// Written when the block is opened: whose it is, and what the lane had recorded before.
-    header: UnsafeCell<(*const Lane, u64)>,
+    /// Written when the block is opened: its lane, its number, and the number of the lane's earlier
+    /// events.
+    header: UnsafeCell<(*const Lane, u32, u64)>,
     events: [UnsafeCell<u64>; ROOM],
 }
 
@@ -77,35 +83,40 @@ impl Stored for Block {
 
 impl Block {
     fn lane(&self) -> &Lane {
-        // SAFETY: loom says if it is being written; lanes live as long as the world.
+        // SAFETY: loom reports if it is being written, and lanes live as long as the world.
         unsafe { &*self.header.with(|header| (*header).0) }
+    }
+
+    fn seq(&self) -> u32 {
+        // SAFETY: as above.
+        self.header.with(|header| unsafe { (*header).1 })
     }
 
     fn before(&self) -> u64 {
         // SAFETY: as above.
-        self.header.with(|header| unsafe { (*header).1 })
+        self.header.with(|header| unsafe { (*header).2 })
     }
 }
 
-// SAFETY: what is not atomic is in cells that loom checks.
+// SAFETY: fields that are not atomic are in cells that loom checks.
 unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
 
 impl World {
-    /// So many pages, and so many lanes that have nothing yet.
+    /// Creates a world with a number of pages and of lanes without blocks.
     pub(crate) fn new(pages: usize, lanes: usize) -> Arc<World> {
         World::with(pages, vec![false; lanes])
     }
 
-    /// So many pages, and lanes of which some are output apart, for which there is no stream yet.
+    /// Creates a world in which some lanes are output apart, and there is no stream for those yet.
     pub(crate) fn with(pages: usize, is_own: Vec<bool>) -> Arc<World> {
         let block = || Block {
             state: State::new(),
             next: AtomicPtr::new(std::ptr::null_mut()),
             pinned: AtomicBool::new(false),
             taken: AtomicU64::new(0),
-            header: UnsafeCell::new((std::ptr::null(), 0)),
+            header: UnsafeCell::new((std::ptr::null(), 0, 0)),
             events: [(); ROOM].map(|()| UnsafeCell::new(u64::MAX)),
         };
         let lane = |is_own| Lane {
@@ -114,6 +125,8 @@ impl World {
             open: Open::new(),
             overwritten: AtomicU64::new(0),
             emitted: AtomicU64::new(0),
+            gate: Gate::new(),
+            turn: Turn::new(),
         };
         Arc::new(World {
             sorter: Sorter::new(),
@@ -126,9 +139,9 @@ impl World {
         })
     }
 
-    /// The sorter's lock, which is free sooner or later.
+    /// Takes the sorter's lock, which becomes free sooner or later.
     pub(crate) fn lock(&self) -> Sorting<'_, Block> {
-        self.sorter.lock(u32::MAX, loom::thread::yield_now).expect("a lock that is held for moments")
+        self.sorter.wait(crate::sys::me()).expect("a lock that is held for moments")
     }
 
     pub(crate) fn give_back(&self, block: NonNull<Block>) {
@@ -136,116 +149,151 @@ impl World {
         pages::give(&self.map, page, 1);
     }
 
-    /// As `place` of the store. All events are output.
+    /// The same as `place` of the store. All events are output.
     pub(crate) fn place(&self, block: &Block) -> Option<&Queue<Block>> {
         block.lane().is_own.then_some(&self.own)
     }
 }
 
-/// What a lane's thread knows.
+/// The data of a lane's thread.
 pub(crate) struct Writer {
     pub(crate) world: Arc<World>,
     lane: usize,
     block: Option<NonNull<Block>>,
-    /// Events in blocks that are sealed, and the next event's number.
-    recorded: u64,
+    /// The number of the next block, and the number of events in blocks before the open one.
+    seq: u32,
+    before: u64,
+    /// The number of the next event.
     pub(crate) number: u64,
-    /// Takes the place of what no sink has if there is no memory; else waits.
+    /// True if it overwrites blocks that no sink has taken when there is no memory; otherwise it
+    /// waits.
     overwrites: bool,
+}
+
+/// Returns the address in the gate with this number of events in the block.
+fn place(events: usize) -> *mut u8 {
+    std::ptr::without_provenance_mut(events)
 }
 
 impl Writer {
     pub(crate) fn new(world: &Arc<World>, lane: usize, overwrites: bool) -> Writer {
         world.lanes[lane].status.claim();
         world.lanes[lane].status.live();
-        Writer { world: world.clone(), lane, block: None, recorded: 0, number: 0, overwrites }
+        Writer { world: world.clone(), lane, block: None, seq: 0, before: 0, number: 0, overwrites }
     }
 
     fn lane(&self) -> &Lane {
         &self.world.lanes[self.lane]
     }
 
-    /// As `record_long` and `refill`: emits the next event. False if there is no memory for it.
+    /// Returns the number of events in the open block, by the data of the lane alone.
+    fn len(&self) -> usize {
+        gate::unmarked(self.lane().gate.at()).addr()
+    }
+
+    /// The same as `record`, `record_long` and `refill`: emits the next event. Returns false if
+    /// there is no memory for it.
     pub(crate) fn emit(&mut self) -> bool {
-        let is_full = |block: NonNull<Block>| {
-            // SAFETY: the block is the lane's.
-            unsafe { block.as_ref() }.state.committed().1 as usize == ROOM
-        };
-        if self.block.is_none_or(is_full) && !self.refill() {
-            return false;
+        assert!(self.lane().gate.enter(), "a thread is inside once");
+        let at = self.lane().gate.at();
+        let is_full = self.block.is_none() || gate::is_marked(at) || at.addr() == ROOM;
+        let has_room = !is_full || self.refill();
+        if has_room {
+            // SAFETY: the lane owns the block while its thread is inside.
+            let block = unsafe { self.block.expect("refilled").as_ref() };
+            let len = self.len();
+            // SAFETY: loom reports if it is being read.
+            block.events[len].with_mut(|event| unsafe { *event = self.number });
+            self.number += 1;
+            self.lane().gate.set(place(len + 1));
+            block.state.publish(state::pack(len as u32 + 1, len as u32 + 1));
+            self.lane().emitted.store(self.number, Ordering::Release);
         }
-        // SAFETY: as above.
-        let block = unsafe { self.block.expect("refilled").as_ref() };
-        let (len, events) = state::unpack(block.state.own());
-        // SAFETY: loom says if it is being read.
-        block.events[events as usize].with_mut(|event| unsafe { *event = self.number });
-        self.number += 1;
-        block.state.publish(state::pack(len + 1, events + 1));
-        self.lane().emitted.store(self.number, Ordering::Release);
-        true
+        if is_full {
+            self.lane().turn.set_refilling(false);
+        }
+        self.lane().gate.leave(has_room)
     }
 
     fn refill(&mut self) -> bool {
+        self.lane().turn.set_refilling(true);
+        let page = pages::take(&self.world.map, 1);
         self.seal();
-        let page =
-            pages::take(&self.world.map, 1).or_else(|| self.overwrites.then(|| self.reclaim()).flatten());
+        let page = page.or_else(|| self.overwrites.then(|| self.reclaim()).flatten());
         let Some(page) = page else { return false };
         let block = &self.world.blocks[page];
-        // SAFETY: the page is ours; loom says if somebody has it still.
-        block.header.with_mut(|header| unsafe { *header = (self.lane(), self.recorded) });
+        // SAFETY: this thread owns the page; loom reports if another thread still uses it.
+        block.header.with_mut(|header| unsafe { *header = (self.lane(), self.seq, self.before) });
+        self.seq += 1;
         block.events.iter().for_each(|event| event.with_mut(|event| unsafe { *event = u64::MAX }));
         block.state.publish(0);
         block.pinned.store(false, Ordering::Relaxed);
         block.taken.store(0, Ordering::Relaxed);
         let block = NonNull::from(block);
         self.block = Some(block);
+        self.lane().gate.set(place(0));
         self.lane().open.set(block);
         true
     }
 
-    /// As `Store::reclaim` where the oldest is overwritten, or the flight recorder gives up.
+    /// The same as `Store::reclaim` if the oldest block is overwritten, or evicted by the flight
+    /// recorder.
     fn reclaim(&self) -> Option<usize> {
         let sorting = self.world.lock();
         sorting.sort(|block| self.world.place(block));
         let own = (!self.world.has_stream.load(Ordering::Relaxed)).then_some(&self.world.own);
-        let victim = own.and_then(Queue::take).or_else(|| sorting.outgoing().take())?;
-        // SAFETY: the block is out of its queue, and so ours.
+        let take =
+            |queue: &Queue<Block>| queue.take_if(true, |block| !block.lane().turn.is_latest(block.seq()));
+        let victim = own.and_then(take).or_else(|| take(sorting.outgoing()))?;
+        // SAFETY: the block is not in its queue any more, so this thread owns it.
         let block = unsafe { victim.as_ref() };
         let (_, events) = block.state.committed();
+        let end = block.before() + u64::from(events);
+        let emitted = block.lane().emitted.load(Ordering::Acquire);
+        assert!(
+            end < emitted || block.lane().status.is_closed(),
+            "the latest of {emitted} events were given up"
+        );
         let untaken = u64::from(events) - block.taken.load(Ordering::Relaxed);
         block.lane().overwritten.fetch_add(untaken, Ordering::Relaxed);
         self.world.give_back(victim);
         pages::take(&self.world.map, 1)
     }
 
-    /// As `seal`.
-    pub(crate) fn seal(&mut self) {
+    /// The same as `seal`.
+    fn seal(&mut self) {
         let Some(block) = self.block.take() else { return };
-        // SAFETY: the block is ours until it is handed over.
-        self.recorded += u64::from(unsafe { block.as_ref() }.state.committed().1);
-        // SAFETY: as above; its memory is the world's.
-        unsafe { self.world.sorter.hand_over(block) };
+        self.before += self.len() as u64;
+        self.lane().gate.set(place(0));
+        // If the drain was first, the block may be another lane's by now.
+        if self.lane().turn.claim(self.seq - 1) {
+            // SAFETY: this thread owns the block until it hands it over, and the world keeps its
+            // memory.
+            unsafe { self.world.sorter.hand_over(block) };
+        }
     }
 
-    /// As at the end of a thread.
+    /// The same as the end of a thread.
     pub(crate) fn close(mut self) {
+        assert!(self.lane().gate.enter(), "a thread is inside once");
         self.seal();
+        self.lane().gate.leave(());
         self.lane().status.close();
     }
 }
 
-/// What a sink has been given, by lane.
+/// What a sink was given, by lane.
 pub(crate) struct Reader {
     world: Arc<World>,
     pub(crate) lanes: Vec<Given>,
 }
 
-/// Of one lane.
+/// What a sink was given of one lane.
 #[derive(Default)]
 pub(crate) struct Given {
-    /// All events below this are given, or were overwritten.
+    /// All events below this number were given or overwritten.
     pub(crate) next: u64,
-    /// Events given.
+    /// Number of events that were given.
     pub(crate) events: u64,
 }
 
@@ -254,15 +302,43 @@ impl Reader {
         Reader { world: world.clone(), lanes: world.lanes.iter().map(|_| Given::default()).collect() }
     }
 
-    /// As `Outputs::pass` with a sweep, where what is output apart has a stream.
+    /// The same as `Outputs::pass` with a sweep, if there is a stream for what is output apart.
     pub(crate) fn pass(&mut self) {
         self.world.has_stream.store(true, Ordering::Relaxed);
         self.pass_of(true);
     }
 
-    /// The same where it has none.
+    /// The same without such a stream.
     pub(crate) fn pass_without_a_stream(&mut self) {
         self.pass_of(false);
+    }
+
+    /// The same as [`Reader::pass`], and seals open blocks. A lane is stopped if `is_stopped`
+    /// returns true.
+    pub(crate) fn pass_that_seals(&mut self, is_stopped: impl Fn(&Gate<u8>) -> bool) {
+        self.world.has_stream.store(true, Ordering::Relaxed);
+        let world = self.world.clone();
+        let mut open = Vec::with_capacity(world.lanes.len());
+        world.lock().pin(world.lanes.iter().map(|lane| &lane.open), &mut open, |block| world.place(block));
+        // SAFETY: the blocks are pinned.
+        let lane = |block: &NonNull<Block>| unsafe { block.as_ref() }.lane();
+        open.iter().for_each(|block| lane(block).gate.mark());
+        // The system's barrier.
+        crate::sys::atomic::compiler_fence(Ordering::SeqCst);
+        let stopped: Vec<_> = open.iter().copied().filter(|block| is_stopped(&lane(block).gate)).collect();
+        let sorting = world.lock();
+        for &block in &stopped {
+            // SAFETY: as above.
+            let seq = unsafe { block.as_ref() }.seq();
+            if lane(&block).turn.claim(seq) {
+                sorting.add(block, |block| world.place(block));
+                open.retain(|open| *open != block);
+            }
+        }
+        drop(sorting);
+        self.read_all(&world, &open, |sorting| sorting.outgoing());
+        let sorting = world.lock();
+        open.into_iter().for_each(|block| sorting.unpin(block));
     }
 
     fn pass_of(&mut self, has_stream: bool) {
@@ -280,7 +356,7 @@ impl Reader {
         open.into_iter().for_each(|block| sorting.unpin(block));
     }
 
-    /// Reads what is sealed of a queue, then what is open.
+    /// Reads the sealed blocks of a queue, then the open blocks.
     fn read_all<'w>(
         &mut self,
         world: &'w World,
@@ -298,8 +374,8 @@ impl Reader {
         open.iter().for_each(|&block| self.read(block));
     }
 
-    /// Reads what of a block was not read before; and asserts that nothing of its lane is missing before it but
-    /// what was overwritten.
+    /// Reads the part of a block that was not read before. Asserts that nothing of its lane is
+    /// missing before it except what was overwritten.
     fn read(&mut self, block: NonNull<Block>) {
         // SAFETY: the pass has the block.
         let block = unsafe { block.as_ref() };
@@ -311,7 +387,7 @@ impl Reader {
         let first = given.next.max(before);
         assert!(first - given.events <= overwritten, "{} are missing before {first}", first - given.events);
         for number in first..end {
-            // SAFETY: loom says if it is being written.
+            // SAFETY: loom reports if it is being written.
             let found = block.events[(number - before) as usize].with(|event| unsafe { *event });
             assert_eq!(found, number, "another event than was published");
         }
@@ -321,7 +397,7 @@ impl Reader {
     }
 }
 
-/// A cell that loom checks, for what one thread has at a time.
+/// A cell that loom checks, for data that one thread owns at a time.
 pub(crate) struct Owned(Cell<u64>);
 
 impl Owned {
@@ -337,7 +413,7 @@ impl Owned {
         self.0.get()
     }
 }
-// SAFETY: loom says if two have it.
+// SAFETY: loom reports if two threads use it.
 unsafe impl Sync for Owned {}
 // SAFETY: as above.
 unsafe impl Send for Owned {}

@@ -1,4 +1,4 @@
-//! The way of one message from its emitters to the program.
+//! Carries the messages of one name from their emitters to the program.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -6,35 +6,23 @@ use core::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use super::fifo::Fifo;
-use super::list::{self, AnyChannel, AnyMessage, Link};
-use super::lock::{Held, Lock, NotHeld, this_thread};
-use super::posted::Posted;
-use super::slot::Slot;
-use super::values::Values;
-use crate::own::{self, MessageDrop};
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::{clock, sys};
+use super::list::{self, Link};
+use crate::model::channel::{AnyChannel, AnyMessage, Form};
+use crate::model::message_values::Values;
+use crate::model::posted::Posted;
+use crate::own::registry::{self as own, MessageDrop};
+use crate::run::clock;
+use crate::sync::lock::{Held, Lock, NotHeld, this_thread};
+use crate::sync::slot::Slot;
+use crate::sys;
+use crate::sys::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// A message of a relation, as the macro knows it.
-#[derive(Debug, Clone, Copy)]
-pub struct Form {
-    /// Name of the registry.
-    pub registry: &'static str,
-    /// `CamelCase`.
-    pub name: &'static str,
-    /// It has an end.
-    pub is_pair: bool,
-    /// A key tells running pairs apart. Without one a pair runs at a time, in one thread.
-    pub is_keyed: bool,
-}
-
-/// What begins is `B`, what ends is `E`; at most `LIMIT` run at once. Of a message without an end `E` is
-/// [`Infallible`]. The
-/// macro makes a static of it.
+/// The messages of one name. Up to `LIMIT` pairs run at once, with values `B` of the begin and `E`
+/// of the end. For a message without an end, `E` is [`Infallible`]. The macro makes a static of it.
 pub struct Channel<B: 'static, E: 'static, const LIMIT: usize> {
-    /// Somebody wants to hear of it: the one thing that emitters look at.
+    /// True if the message is enabled. Emitters check nothing else.
     wanted: AtomicBool,
-    /// An end waits in a slot to be posted, or the queues to be given back.
+    /// True if a slot contains an end to be posted, or the queues are to be freed.
     pending: AtomicBool,
     form: Form,
     lock: Lock,
@@ -42,38 +30,39 @@ pub struct Channel<B: 'static, E: 'static, const LIMIT: usize> {
     slots: [Slot<B, E>; LIMIT],
     queued: AtomicU64,
     dropped: AtomicU64,
-    /// Begins that were dropped, whose ends are still to come.
+    /// Number of dropped begins whose ends are still to come.
     refused: AtomicU64,
-    /// Threads that wait for a message, and what they sleep at.
+    /// Number of threads that wait for a message, and the word that they sleep at.
     waiting: AtomicU32,
     ring: AtomicU32,
     link: Link,
 }
 
-// SAFETY: the queues are used under the lock alone, slots by their protocol; the values go to other threads.
+// SAFETY: the queues are used only under the lock, and slots by their protocol. The values are
+// `Send`.
 unsafe impl<B: Send, E: Send, const LIMIT: usize> Sync for Channel<B, E, LIMIT> {}
 
-/// What the lock is for.
+/// The data that the lock protects.
 struct Queues<B, E> {
     begins: Fifo<B>,
     ends: Fifo<E>,
-    /// The time of the message that was posted last.
+    /// The time of the last message that was posted.
     last: u64,
-    /// Some slots may be bare.
+    /// True if some slots may be bare.
     is_short: bool,
 }
 
-/// A message of either half.
+/// A message that is a begin or an end.
 #[derive(Debug, Clone, Copy)]
 pub enum Either<B, E> {
-    /// What begins, or stands alone.
+    /// The begin of a pair, or a message without an end.
     Begin(Posted<B>),
-    /// What ends.
+    /// The end of a pair.
     End(Posted<E>),
 }
 
 impl<B> Either<B, Infallible> {
-    /// The message, which stands alone.
+    /// Returns a message without an end.
     pub fn single(self) -> Posted<B> {
         match self {
             Either::Begin(message) => message,
@@ -92,7 +81,7 @@ impl<B: Copy + Values + 'static, E: Copy + Values + 'static> Either<B, E> {
 }
 
 impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
-    /// A message that nobody wants to hear of yet.
+    /// Creates a message that is not enabled.
     pub const fn new(form: Form) -> Self {
         Channel {
             wanted: AtomicBool::new(false),
@@ -115,7 +104,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         }
     }
 
-    /// True while the program wants to hear of it. What emitters ask.
+    /// Returns true if the message is enabled. Emitters call it.
     #[inline(always)]
     pub fn is_wanted(&self) -> bool {
         if self.wanted.load(Ordering::Relaxed) {
@@ -126,8 +115,8 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         }
     }
 
-    /// From now on the program hears of it. False if there is no memory for all pairs that may run at once; then the
-    /// rest is tried again with every message that is fetched.
+    /// Enables the message. Returns false if there is no memory for all pairs that may run at once.
+    /// Each fetched message then tries to allocate the rest.
     pub(super) fn enable(&self) -> bool {
         let enabled = self.with(|queues| {
             if !self.wanted.load(Ordering::Relaxed) {
@@ -141,8 +130,8 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         enabled.unwrap_or(false)
     }
 
-    /// Nobody wants to hear of it any more: what is queued or allocated ahead is given back, by the thread that is
-    /// inside at this moment, if there is one.
+    /// Disables the message. Frees the memory of queued messages, and the memory that was allocated
+    /// ahead. If a thread is inside at this moment, that thread frees it.
     pub(super) fn disable(&self) {
         self.wanted.store(false, Ordering::Relaxed);
         self.pending.swap(true, Ordering::AcqRel);
@@ -150,8 +139,8 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         self.wake();
     }
 
-    /// The pair of a key begins, or a message without an end is posted. The key of a pair without one is of no
-    /// meaning.
+    /// Begins the pair with this key, or posts a message without an end. A message without a key
+    /// ignores `key`.
     #[cold]
     #[inline(never)]
     pub fn begin(&self, key: u64, values: B) {
@@ -173,7 +162,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         }
     }
 
-    /// The pair of a key ends. `end` makes what the end says of what the begin said.
+    /// Ends the pair with this key. `end` makes the values of the end from those of the begin.
     #[cold]
     #[inline(never)]
     pub fn end(&self, key: u64, end: impl FnOnce(B) -> E) {
@@ -200,7 +189,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         self.count_dropped(why);
     }
 
-    /// The oldest message, which is the program's from then on.
+    /// Returns the oldest message, which the caller then owns.
     pub fn get(&self) -> Option<Either<B, E>> {
         self.with(|queues| {
             let begin = queues.begins.oldest();
@@ -217,14 +206,15 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         .flatten()
     }
 
-    /// As [`get`](Self::get), and waits for so long at most if there is none, and while it is enabled.
+    /// Does the same as [`get`](Self::get), and waits up to `longest` for a message while it is
+    /// enabled.
     pub fn wait(&self, longest: Duration) -> Option<Either<B, E>> {
-        // What is too long for the clock is for ever.
+        // A time that is too long for the clock means forever.
         let until = Instant::now().checked_add(longest);
         loop {
             self.waiting.fetch_add(1, Ordering::Relaxed);
             let ring = self.ring.load(Ordering::Acquire);
-            // Under the lock: who posts after it sees that somebody waits.
+            // This takes the lock: a thread that posts after it sees that this one waits.
             let message = self.get();
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let is_over = message.is_some()
@@ -240,31 +230,31 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         }
     }
 
-    /// Messages that may be fetched.
+    /// Returns the number of messages that can be fetched.
     pub fn queued(&self) -> u64 {
         self.queued.load(Ordering::Relaxed)
     }
 
-    /// Messages that could not be posted, since the program's beginning.
+    /// Returns the number of messages that could not be posted since the start of the program.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Does something as what interrupts a thread amid a message would.
+    /// Runs `work` as a signal handler that interrupts a thread inside a message does.
     #[cfg(test)]
-    pub(super) fn amid(&self, work: impl FnOnce()) {
+    pub(super) fn interrupted(&self, work: impl FnOnce()) {
         let held = self.lock.take();
         work();
         drop(held);
         self.settle();
     }
 
-    /// What tells running pairs apart.
+    /// Returns the key by which a running pair is found.
     fn key(&self, key: u64) -> u64 {
         if self.form.is_keyed { key } else { this_thread() as u64 }
     }
 
-    /// Posts a begin, in room that was reserved.
+    /// Posts a begin into room that was reserved.
     fn post(&self, queues: &mut Queues<B, E>, key: u64, values: B) -> Result<(), MessageDrop> {
         if self.form.is_pair && self.slots.iter().any(|slot| slot.runs(key)) {
             return Err(MessageDrop::BegunTwice);
@@ -288,9 +278,10 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         Ok(())
     }
 
-    /// Does what waits for the lock: posts the ends of pairs, and gives all back that nobody wants.
+    /// Does the work that waits for the lock: posts the ends of pairs, or frees the memory of a
+    /// disabled message.
     fn tidy(&self, queues: &mut Queues<B, E>) {
-        // Acquire: pairs with whoever left something.
+        // Acquire: pairs with the thread that left work.
         if !self.pending.swap(false, Ordering::Acquire) {
             return;
         }
@@ -321,11 +312,11 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
             }
             has_room
         });
-        // One that is doomed is bare in a moment.
+        // A doomed slot will soon be bare.
         queues.is_short = !all || self.slots.iter().any(Slot::is_doomed);
     }
 
-    /// Gives all memory back.
+    /// Frees all memory.
     fn empty(&self, queues: &mut Queues<B, E>) {
         self.slots.iter().for_each(Slot::reset);
         queues.begins.clear();
@@ -338,7 +329,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         self.queued.store((queues.begins.len() + queues.ends.len()) as u64, Ordering::Relaxed);
     }
 
-    /// Does something under the lock, and before and after that what waits for it.
+    /// Runs `work` under the lock. Does the work that waits for the lock before and after that.
     fn with<T>(&self, work: impl FnOnce(&mut Queues<B, E>) -> T) -> Result<T, NotHeld> {
         let held = self.lock.take()?;
         let result = {
@@ -351,7 +342,8 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         Ok(result)
     }
 
-    /// Does what waits for the lock, unless somebody has it, who will.
+    /// Does the work that waits for the lock. If another thread has the lock, that thread does the
+    /// work.
     fn settle(&self) {
         while self.pending.load(Ordering::Relaxed) {
             let Ok(held) = self.lock.take() else { return };
@@ -361,11 +353,12 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
 
     #[allow(clippy::mut_from_ref)]
     fn queues(&self, _: &Held<'_>) -> &mut Queues<B, E> {
-        // SAFETY: the one that has the lock uses them, one at a time: what interrupts its thread does not get it.
+        // SAFETY: only the owner of the lock uses them, one reference at a time. Code that
+        // interrupts the owner does not get the lock.
         unsafe { &mut *self.queues.get() }
     }
 
-    /// Wakes who waits for a message.
+    /// Wakes the threads that wait for a message.
     fn wake(&self) {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             self.ring.fetch_add(1, Ordering::Release);
@@ -374,7 +367,8 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         list::ring();
     }
 
-    /// A message could not be posted, which the program cannot be told by a message.
+    /// Counts a message that could not be posted, and emits the loss. A message about it could be
+    /// lost, too.
     #[cold]
     fn count_dropped(&self, why: MessageDrop) {
         let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
@@ -383,13 +377,14 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
 }
 
 impl<B: Copy, E: Copy> Queues<B, E> {
-    /// The time of the next message: later than that of the last one, so that times tell the order of the two queues.
+    /// Returns the time of the next message. It is later than the previous one, so that times give
+    /// the order of the two queues.
     fn next(&mut self, ticks: u64) -> u64 {
         self.last = ticks.max(self.last.wrapping_add(1));
         self.last
     }
 
-    /// Sets room for a pair aside, or for a begin alone.
+    /// Reserves room for a pair, or for a begin alone.
     fn reserve(&mut self, is_pair: bool) -> bool {
         let begin = self.begins.reserve();
         if begin && is_pair && !self.ends.reserve() {
@@ -401,13 +396,13 @@ impl<B: Copy, E: Copy> Queues<B, E> {
 }
 
 impl<B: Copy + Send + Values, E: Copy + Send + Values, const LIMIT: usize> Channel<B, E, LIMIT> {
-    /// As [`AnyChannel::start`].
+    /// Enables the message, see [`AnyChannel::start`].
     pub fn start(&'static self) -> bool {
         list::add(&self.link, self);
         self.enable()
     }
 
-    /// Nobody wants to hear of it any more: all its memory is given back.
+    /// Disables the message and frees all its memory.
     pub fn stop(&self) {
         self.disable();
     }
@@ -454,7 +449,7 @@ where
         self.lock.reset();
     }
 
-    fn begin_anew(&self, is_whole: bool) {
+    fn reset_in_child(&self, is_whole: bool) {
         self.slots.iter().for_each(Slot::clear);
         {
             // SAFETY: this is the only thread.
@@ -482,7 +477,7 @@ where
 impl From<NotHeld> for MessageDrop {
     fn from(why: NotHeld) -> Self {
         match why {
-            NotHeld::Nested => MessageDrop::Nested,
+            NotHeld::Reentrant => MessageDrop::Nested,
             NotHeld::Busy => MessageDrop::Busy,
         }
     }

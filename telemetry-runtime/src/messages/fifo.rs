@@ -1,7 +1,7 @@
-//! A queue without a limit whose room is reserved before it is needed.
+//! A queue without a limit, in which room is reserved before it is needed.
 //!
-//! Entries stand one behind the other in chunks, so that ten million of them take little more than their own size. A
-//! chunk that has been read is given back.
+//! Entries are adjacent in chunks, so that ten million of them take little more than their own
+//! size. A chunk is freed once all its entries are read.
 //!
 //! ```text
 //! first ──▶ chunk ──▶ chunk (write) ──▶ chunk (last)
@@ -13,18 +13,18 @@ use core::mem::{align_of, size_of};
 use core::ptr::{NonNull, null_mut};
 
 use super::memory::{self, PAGE};
-use super::posted::Posted;
+use crate::model::posted::Posted;
 
 pub(super) struct Fifo<T> {
-    /// Where the oldest entry is.
+    /// The chunk with the oldest entry.
     first: *mut Chunk,
-    /// Where the next one will be, unless the chunk is full.
+    /// The chunk of the next entry, unless that chunk is full.
     write: *mut Chunk,
     last: *mut Chunk,
-    /// Entries read of `first`, and written of `write`.
+    /// Number of entries that were read from `first`, and written to `write`.
     read: usize,
     written: usize,
-    /// Free entries behind what is written, of which so many are reserved.
+    /// Number of free entries after the written ones, and how many of them are reserved.
     room: usize,
     reserved: usize,
     len: usize,
@@ -38,16 +38,16 @@ struct Chunk {
     capacity: usize,
 }
 
-/// Most bytes of a chunk of small entries.
-const MOST: usize = 1 << 20;
-/// Fewest entries of a chunk.
-const LEAST: usize = 8;
+/// Maximum length of a chunk of small entries.
+const MAX_QUEUE_LEN: usize = 1 << 20;
+/// Minimum number of entries in a chunk.
+const MIN_CAPACITY: usize = 8;
 
 impl<T: Copy> Fifo<T> {
-    /// Where the entries of a chunk begin.
+    /// The offset of the first entry in a chunk.
     const START: usize = size_of::<Chunk>().next_multiple_of(align_of::<Posted<T>>());
 
-    /// Empty, and without memory.
+    /// Creates an empty queue without memory.
     pub(super) const fn new() -> Self {
         const { assert!(align_of::<T>() <= 64, "chunks are aligned to pages") };
         let none = null_mut();
@@ -64,12 +64,12 @@ impl<T: Copy> Fifo<T> {
         }
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Sets room for one more entry aside. False if there is no memory.
+    /// Reserves room for one more entry. Returns false if there is no memory.
     pub(super) fn reserve(&mut self) -> bool {
         if self.room == self.reserved && !self.grow() {
             return false;
@@ -78,18 +78,18 @@ impl<T: Copy> Fifo<T> {
         true
     }
 
-    /// Room that is set aside is not needed.
+    /// Releases room for one entry.
     pub(super) fn unreserve(&mut self) {
         self.reserved = self.reserved.saturating_sub(1);
     }
 
-    /// Adds an entry, in room that was set aside. False, and nothing is added, if there is none.
+    /// Adds an entry in reserved room. Returns false, and adds nothing, if no room is reserved.
     pub(super) fn push(&mut self, entry: Posted<T>) -> bool {
         if self.reserved == 0 {
             return false;
         }
-        // SAFETY: what is reserved is there, in this chunk or in one behind it, which chunks point to until they
-        // are given back.
+        // SAFETY: reserved room is in this chunk or in a later one, and chunks point to the next
+        // one until they are freed.
         unsafe {
             if self.written == (*self.write).capacity {
                 self.write = (*self.write).next;
@@ -104,30 +104,31 @@ impl<T: Copy> Fifo<T> {
         true
     }
 
-    /// When the oldest entry was posted.
+    /// Returns when the oldest entry was posted.
     pub(super) fn oldest(&self) -> Option<u64> {
-        // SAFETY: as of `pop`.
+        // SAFETY: as in `pop`.
         (self.len > 0).then(|| Posted::ticks(unsafe { &*Self::at(self.first, self.read) }))
     }
 
-    /// Takes the oldest entry out.
+    /// Removes the oldest entry and returns it.
     pub(super) fn pop(&mut self) -> Option<Posted<T>> {
         if self.len == 0 {
             return None;
         }
-        // SAFETY: an entry that was written and not yet read: the first chunk has more than were read, since it
-        // goes with the last of them.
+        // SAFETY: this entry was written and not yet read. The first chunk has such an entry, since
+        // it is freed with its last one.
         let entry = unsafe { Self::at(self.first, self.read).read() };
         self.read += 1;
         self.len -= 1;
         if self.len == 0 {
-            // The chunk that was written last, from its beginning again.
+            // Use the chunk that was written last from its beginning again.
             self.room += self.written;
             (self.read, self.written) = (0, 0);
         // SAFETY: as above.
         } else if self.read == unsafe { (*self.first).capacity } {
             let chunk = self.first;
-            // SAFETY: there are more entries, so there is a chunk behind it, and nothing else points to this one.
+            // SAFETY: there are more entries, so there is a chunk after it, and nothing else points
+            // to this one.
             unsafe {
                 self.first = (*chunk).next;
                 Self::give(chunk);
@@ -137,11 +138,11 @@ impl<T: Copy> Fifo<T> {
         Some(entry)
     }
 
-    /// Gives all memory back.
+    /// Frees all memory.
     pub(super) fn clear(&mut self) {
         let mut chunk = self.first;
         while !chunk.is_null() {
-            // SAFETY: the list's own, and the list is forgotten.
+            // SAFETY: the queue owns the chunk, and forgets it below.
             unsafe {
                 let next = (*chunk).next;
                 Self::give(chunk);
@@ -151,19 +152,21 @@ impl<T: Copy> Fifo<T> {
         *self = Fifo::new();
     }
 
-    /// Forgets all entries: they are another process's, which was amid a change of them.
+    /// Forgets all entries, because they belong to another process, which was changing them.
     pub(super) fn forget(&mut self) {
         *self = Fifo::new();
     }
 
-    /// Adds a chunk at the end: a quarter of what there is, so that what is not used is little.
+    /// Adds a chunk at the end. It has a quarter of the present entries, so that little of it stays
+    /// unused.
     fn grow(&mut self) -> bool {
         let size = size_of::<Posted<T>>();
-        let wanted = ((self.len + self.reserved) / 4).saturating_mul(size).min(MOST);
-        let bytes = (Self::START + wanted.max(LEAST * size)).next_multiple_of(PAGE);
+        let wanted = ((self.len + self.reserved) / 4).saturating_mul(size).min(MAX_QUEUE_LEN);
+        let bytes = (Self::START + wanted.max(MIN_CAPACITY * size)).next_multiple_of(PAGE);
         let Some(at) = memory::take(bytes) else { return false };
         let (chunk, capacity) = (at.as_ptr().cast::<Chunk>(), (bytes - Self::START) / size);
-        // SAFETY: fresh memory of so many bytes, aligned to a page; the last chunk is the list's own.
+        // SAFETY: the memory is new, has this length, and is aligned to a page. The queue owns the
+        // last chunk.
         unsafe {
             chunk.write(Chunk { next: null_mut(), bytes, capacity });
             if self.last.is_null() {
@@ -177,21 +180,21 @@ impl<T: Copy> Fifo<T> {
         true
     }
 
-    /// Where an entry of a chunk is.
+    /// Returns the address of an entry in a chunk.
     ///
     /// # Safety
-    /// The chunk must be the list's own, and have more entries than `index`.
+    /// The queue must own the chunk, which must have more than `index` entries.
     unsafe fn at(chunk: *mut Chunk, index: usize) -> *mut Posted<T> {
-        // SAFETY: as promised, inside of the chunk's memory.
+        // SAFETY: by the contract of this function, the address is inside the chunk's memory.
         unsafe { chunk.cast::<u8>().add(Self::START).cast::<Posted<T>>().add(index) }
     }
 
-    /// Gives a chunk back.
+    /// Frees a chunk.
     ///
     /// # Safety
     /// Nothing may point to it any more.
     unsafe fn give(chunk: *mut Chunk) {
-        // SAFETY: as promised; chunks are made of what `take` gave.
+        // SAFETY: by the contract of this function, and `take` returned the memory of the chunk.
         unsafe {
             let bytes = (*chunk).bytes;
             memory::give(NonNull::new_unchecked(chunk.cast()), bytes);

@@ -1,66 +1,21 @@
-//! All messages that were ever enabled: what the end of the process and its forks must see to.
+//! The list of all messages that were ever enabled, for the end of the process and for its forks.
 #![allow(unsafe_code)]
 
 use core::ptr::null_mut;
 use std::sync::OnceLock;
-use std::time::Duration;
 
-use super::channel::Form;
-use super::posted::Posted;
-use super::values::{Valued, Values};
-use crate::sync::{AtomicBool, AtomicPtr, Ordering};
+#[cfg(feature = "async")]
+use super::wakers;
+use crate::model::channel::AnyChannel;
 use crate::sys;
+use crate::sys::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// A message of any relation.
-pub trait AnyChannel: Sync {
-    /// What the relation says of it.
-    fn form(&self) -> &Form;
-    /// From now on the program hears of it. False if there is no memory for all pairs that may run at once.
-    fn start(&'static self) -> bool;
-    /// Nobody wants to hear of it any more: all its memory is given back.
-    fn stop(&self);
-    /// The oldest message.
-    fn get(&self) -> Option<AnyMessage>;
-    /// The oldest message, after so long at most.
-    fn wait(&self, longest: Duration) -> Option<AnyMessage>;
-    /// Messages that may be fetched.
-    fn queued(&self) -> u64;
-    /// Messages that could not be posted.
-    fn dropped(&self) -> u64;
-    /// Has nobody else be inside. False if somebody is, for long.
-    fn hold(&self) -> bool;
-    /// Ends that.
-    fn let_go(&self);
-    /// In the child of a fork: nothing is queued, and nothing runs. `is_whole` if nobody was inside.
-    fn begin_anew(&self, is_whole: bool);
-}
-
-/// A message of any relation, fetched.
-pub struct AnyMessage {
-    /// It ends a pair.
-    pub is_end: bool,
-    /// When it was posted.
-    pub ticks: u64,
-    values: Box<dyn Values>,
-}
-
-impl AnyMessage {
-    pub(super) fn new<T: Copy + Values + 'static>(is_end: bool, message: Posted<T>) -> Self {
-        AnyMessage { is_end, ticks: Posted::ticks(&message), values: Box::new(*message) }
-    }
-
-    /// The parameter of a name.
-    pub fn find(&self, name: &str) -> Option<&dyn Valued> {
-        self.values.find(name)
-    }
-}
-
-/// Ties a message into the list.
+/// The link of a message in the list.
 pub(super) struct Link {
     next: AtomicPtr<Link>,
     channel: OnceLock<&'static dyn AnyChannel>,
     is_listed: AtomicBool,
-    /// What `hold` said before a fork.
+    /// The result of `hold` before a fork.
     is_held: AtomicBool,
 }
 
@@ -77,7 +32,7 @@ impl Link {
     }
 }
 
-/// Puts a message into the list, if it is not there.
+/// Adds a message to the list, unless it is there.
 pub(super) fn add(link: &'static Link, channel: &'static dyn AnyChannel) {
     if link.is_listed.swap(true, Ordering::Relaxed) {
         return;
@@ -87,7 +42,7 @@ pub(super) fn add(link: &'static Link, channel: &'static dyn AnyChannel) {
     loop {
         link.next.store(first, Ordering::Relaxed);
         let this = core::ptr::from_ref(link).cast_mut();
-        // Release: who finds it sees what it is.
+        // Release: a thread that finds the link sees its content.
         match FIRST.compare_exchange_weak(first, this, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => break,
             Err(other) => first = other,
@@ -102,7 +57,7 @@ pub(super) fn add(link: &'static Link, channel: &'static dyn AnyChannel) {
 
 fn each(mut work: impl FnMut(&'static Link, &'static dyn AnyChannel)) {
     let mut at = FIRST.load(Ordering::Acquire);
-    // SAFETY: links are of statics.
+    // SAFETY: links are parts of statics.
     while let Some(link) = unsafe { at.as_ref() } {
         if let Some(channel) = link.channel.get() {
             work(link, *channel);
@@ -111,20 +66,20 @@ fn each(mut work: impl FnMut(&'static Link, &'static dyn AnyChannel)) {
     }
 }
 
-/// Gives all memory back.
+/// Frees the memory of all messages.
 extern "C" fn at_exit() {
     each(|_, channel| channel.stop());
 }
 
 extern "C" fn prepare() {
     #[cfg(feature = "async")]
-    super::wakers::hold();
+    wakers::hold();
     each(|link, channel| link.is_held.store(channel.hold(), Ordering::Relaxed));
 }
 
 extern "C" fn in_parent() {
     #[cfg(feature = "async")]
-    super::wakers::let_go();
+    wakers::let_go();
     each(|link, channel| {
         if link.is_held.swap(false, Ordering::Relaxed) {
             channel.let_go();
@@ -134,12 +89,12 @@ extern "C" fn in_parent() {
 
 extern "C" fn in_child() {
     #[cfg(feature = "async")]
-    super::wakers::begin_anew();
-    each(|link, channel| channel.begin_anew(link.is_held.swap(false, Ordering::Relaxed)));
+    wakers::reset_in_child();
+    each(|link, channel| channel.reset_in_child(link.is_held.swap(false, Ordering::Relaxed)));
 }
 
-/// A message was posted: for those who wait for any.
+/// Wakes the tasks that wait for a message, after one was posted.
 pub(super) fn ring() {
     #[cfg(feature = "async")]
-    super::wakers::ring();
+    wakers::ring();
 }

@@ -1,23 +1,24 @@
-//! The one place that the memory of messages comes from: straight from the system, since posting may happen inside
-//! of the program's own allocator.
+//! The memory of messages, which comes from the system alone: posting may happen inside the
+//! program's own allocator.
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
 
-use crate::sync::{AtomicU64, Ordering};
 use crate::sys;
+use crate::sys::atomic::{AtomicU64, Ordering};
 
-/// What memory is taken in: the least page of any system that there is.
+/// The unit of allocation, which is the smallest page of any system.
 pub(super) const PAGE: usize = 4096;
 
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes that messages hold at the moment: what is queued, and what is allocated ahead. 0 where none is enabled.
+/// Returns the number of bytes that messages have: queued ones, and what is allocated ahead. It is
+/// 0 while none is enabled.
 pub fn held() -> u64 {
     HELD.load(Ordering::Relaxed)
 }
 
-/// Takes so many bytes of zeros, a multiple of [`PAGE`], or nothing if there is no memory.
+/// Allocates `bytes` zeros, a multiple of [`PAGE`]. Returns `None` if there is no memory.
 pub(super) fn take(bytes: usize) -> Option<NonNull<u8>> {
     #[cfg(test)]
     if failing::fails() {
@@ -30,27 +31,27 @@ pub(super) fn take(bytes: usize) -> Option<NonNull<u8>> {
     Some(at)
 }
 
-/// Gives back what [`take`] gave.
+/// Frees what [`take`] returned.
 ///
 /// # Safety
-/// It must be of [`take`], of so many bytes, and nothing may use it any more.
+/// `at` must come from [`take`] with the same length. Nothing may use the memory any more.
 pub(super) unsafe fn give(at: NonNull<u8>, bytes: usize) {
     HELD.fetch_sub(bytes as u64, Ordering::Relaxed);
     #[cfg(test)]
     failing::count(-(bytes as i64));
-    // SAFETY: the caller's promise.
+    // SAFETY: by the contract of this function.
     unsafe { sys::unmap(at.as_ptr(), bytes) };
 }
 
-/// Has allocations fail in tests: those of the calling thread, from one on, so many times.
+/// Makes a number of allocations of the calling thread fail in tests, from an index on.
 #[cfg(test)]
 pub(super) mod failing {
     use std::cell::Cell;
 
     std::thread_local! {
-        /// Allocations until the first failure, failures after that, allocations so far.
+        /// Allocations until the first failure, failures after that, and allocations so far.
         static PLAN: Cell<(u64, u64, u64)> = const { Cell::new((u64::MAX, 0, 0)) };
-        /// Bytes that it took, less those that it gave back.
+        /// Number of bytes that this thread has allocated and not freed.
         static BYTES: Cell<i64> = const { Cell::new(0) };
     }
 
@@ -58,7 +59,7 @@ pub(super) mod failing {
         BYTES.set(BYTES.get() + bytes);
     }
 
-    /// Bytes that this thread took, less those that it gave back.
+    /// Returns the number of bytes that this thread has allocated and not freed.
     pub(in crate::messages) fn held() -> i64 {
         BYTES.get()
     }
@@ -76,12 +77,12 @@ pub(super) mod failing {
         false
     }
 
-    /// The allocation of this index fails, and so many in all.
+    /// Makes the allocation with this index fail, and `failures` in all.
     pub(in crate::messages) fn at(index: u64, failures: u64) {
         PLAN.set((index, failures, 0));
     }
 
-    /// Allocations that this thread made since.
+    /// Returns the number of allocations that this thread has made since.
     pub(in crate::messages) fn made() -> u64 {
         PLAN.get().2
     }

@@ -1,13 +1,15 @@
-//! What holds of every message, of channels that no relation has.
+//! Properties of every message, tested with channels that no relation has.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::memory::failing;
-use super::{Channel, Either, Form, Posted};
+use super::{Channel, Either};
+use crate::model::channel::Form;
+use crate::model::posted::Posted;
 
-/// What a pair says: its key and a number at the begin, both and another number at the end.
+/// The values of a pair: its key and a number at the begin, both and another number at the end.
 type Begin = (u64, u64);
 type End = (Begin, u64);
 type Pairs<const LIMIT: usize> = Channel<Begin, End, LIMIT>;
@@ -32,7 +34,7 @@ fn end<const LIMIT: usize>(channel: &Pairs<LIMIT>, key: u64, number: u64) {
     channel.end(key, |begin| (begin, number));
 }
 
-/// What is queued: keys with `+` for a begin, `-` for an end.
+/// Returns what is queued: each key with `+` for a begin and `-` for an end.
 fn fetched<const LIMIT: usize>(channel: &Pairs<LIMIT>) -> String {
     let mut text = String::new();
     while let Some(message) = channel.get() {
@@ -44,7 +46,7 @@ fn fetched<const LIMIT: usize>(channel: &Pairs<LIMIT>) -> String {
     text.trim_end().to_string()
 }
 
-/// The numbers of queued and dropped messages.
+/// Checks the numbers of queued and dropped messages.
 #[track_caller]
 fn check_counts<const LIMIT: usize>(channel: &Pairs<LIMIT>, queued: u64, dropped: u64) {
     assert_eq!((channel.queued(), channel.dropped()), (queued, dropped), "queued and dropped");
@@ -57,7 +59,7 @@ fn no_allocation_at_begin_time() {
     for round in 0..10_000 {
         failing::at(0, u64::MAX);
         (0..4).for_each(|key| begin(&channel, key, round));
-        // Not even a failure was met.
+        // The planned failures were not reached.
         failing::at(u64::MAX, 0);
         (0..4).for_each(|key| end(&channel, key, round));
     }
@@ -87,7 +89,7 @@ fn messages_queue_without_limit_and_in_their_order() {
         }
     }
     assert!(channel.get().is_none());
-    // What was read is given back: no more than what is kept for the next ones.
+    // The memory of read messages is freed, except what is kept for the next ones.
     assert!(failing::held() < 3 << 20, "{}", failing::held());
     channel.disable();
     assert_eq!(failing::held(), 0);
@@ -118,7 +120,8 @@ fn half_read_queues_go_on() {
     assert_eq!(failing::held(), 0);
 }
 
-/// Begins and ends pairs while the allocation of an index fails, and so many behind it. What was posted must be pairs.
+/// Begins and ends pairs while the allocation with this index fails, and `failures` in all. Only
+/// pairs must be posted.
 fn run_with_failures(index: u64, failures: u64) -> u64 {
     let channel = pairs::<3>();
     failing::at(index, failures);
@@ -148,7 +151,7 @@ fn run_with_failures(index: u64, failures: u64) -> u64 {
     if failures == 0 {
         assert_eq!(dropped, 0);
     }
-    // Memory comes back, and with it the messages.
+    // With memory, messages are posted again.
     failing::at(u64::MAX, 0);
     channel.get();
     begin(&channel, 9, 0);
@@ -180,7 +183,7 @@ fn a_pair_that_cannot_be_allocated_is_not_posted_and_counted() {
     end(&channel, 1, 0);
     check_counts(&channel, 0, 2);
     failing::at(u64::MAX, 0);
-    // What is fetched next has it tried again.
+    // The next fetch tries again.
     assert!(channel.get().is_none());
     begin(&channel, 1, 0);
     end(&channel, 1, 0);
@@ -201,7 +204,7 @@ fn not_enabled_is_discarded_at_once() {
     end(&channel, 1, 0);
     check_counts(&channel, 0, 0);
     assert_eq!((fetched(&channel), failing::held()), (String::new(), 0));
-    // What began before is of no meaning to who enables it again.
+    // An earlier begin has no meaning once the message is enabled again.
     channel.enable();
     end(&channel, 1, 0);
     check_counts(&channel, 0, 1);
@@ -247,7 +250,7 @@ fn a_pair_without_a_key_is_of_one_thread() {
     check_counts(&channel, 1, 1);
     begin(&channel, 1, 0);
     check_counts(&channel, 1, 2);
-    // The key says nothing.
+    // The key is ignored.
     end(&channel, 2, 0);
     assert_eq!(fetched(&channel), "+1 -1");
     channel.disable();
@@ -261,7 +264,8 @@ fn a_message_without_an_end_stands_alone() {
     let numbers: Vec<u64> = std::iter::from_fn(|| channel.get().map(|message| *message.single())).collect();
     assert!(numbers.into_iter().eq(0..1000));
     failing::at(0, u64::MAX);
-    // What is ahead is posted; then nothing, until there is memory and somebody asks.
+    // Messages that were allocated ahead are posted. Then there are none until there is memory and
+    // the program fetches.
     (0..1000).for_each(|number| channel.begin(0, number));
     let kept = channel.queued();
     assert!(0 < kept && kept + channel.dropped() == 1000, "{kept} and {}", channel.dropped());
@@ -273,14 +277,14 @@ fn a_message_without_an_end_stands_alone() {
     assert_eq!(failing::held(), 0);
 }
 
-/// As a signal handler that interrupts its thread amid a message.
+/// As a signal handler that interrupts its thread inside a message.
 #[test]
 fn what_interrupts_a_message_drops_begins_and_keeps_ends() {
     let channel = pairs::<4>();
     channel.enable();
     begin(&channel, 1, 0);
     begin(&channel, 2, 0);
-    channel.amid(|| {
+    channel.interrupted(|| {
         begin(&channel, 3, 0);
         end(&channel, 1, 0);
         end(&channel, 3, 0);
@@ -289,8 +293,8 @@ fn what_interrupts_a_message_drops_begins_and_keeps_ends() {
     });
     check_counts(&channel, 4, 2);
     assert_eq!(fetched(&channel), "+1 +2 -1 -2");
-    // What is disabled there is given back by who is inside.
-    channel.amid(|| channel.disable());
+    // If the message is disabled there, the thread inside frees the memory.
+    channel.interrupted(|| channel.disable());
     assert_eq!(failing::held(), 0);
 }
 
@@ -388,7 +392,7 @@ fn waiting_ends_with_a_message_or_the_time() {
         end(&channel, 1, 0);
         assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap()));
     });
-    // Nobody waits for what is not enabled.
+    // No thread waits for a message that is not enabled.
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| channel.wait(Duration::from_secs(60)).is_none());
         std::thread::sleep(Duration::from_millis(20));

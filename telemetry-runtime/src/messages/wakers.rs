@@ -1,55 +1,37 @@
-//! Waiting in tasks: a thread of the runtime wakes them.
+//! Wakes tasks that wait for messages, from a thread of the runtime.
 //!
-//! A waker runs code of the program's executor, which may allocate and lock. Emitters stand in allocators and signal
-//! handlers, so that they ring a bell, which does neither, and the thread that sleeps there does the waking.
+//! A waker runs code of the program's executor, which may allocate and take locks. Emitters run in
+//! allocators and signal handlers. So they ring a bell, which does neither, and the thread that
+//! waits there wakes the tasks.
 
-use core::future::poll_fn;
-use core::task::{Poll, Waker};
+use core::task::Waker;
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::channel::{Channel, Either};
-use super::list::AnyChannel;
-use super::values::Values;
-use crate::bell::Bell;
-use crate::sync::{AtomicBool, Ordering};
+use crate::model::channel::AnyChannel;
+use crate::sync::bell::Bell;
 use crate::sys;
+use crate::sys::atomic::{AtomicBool, Ordering};
 
 static BELL: Bell = Bell::new();
-/// Some task waits.
+/// True if a task waits.
 static AWAITED: AtomicBool = AtomicBool::new(false);
 static BEGUN: AtomicBool = AtomicBool::new(false);
 static WAITING: Mutex<Tasks> = Mutex::new(Vec::new());
 
-/// What tasks wait for.
+/// Tasks, each with the message that it waits for.
 type Tasks = Vec<(&'static dyn AnyChannel, Waker)>;
 
-impl<B: Copy + Send + Values, E: Copy + Send + Values, const LIMIT: usize> Channel<B, E, LIMIT> {
-    /// The next message, as soon as there is one. For any executor. The task sleeps for ever while the message is not
-    /// enabled.
-    pub async fn next(&'static self) -> Either<B, E> {
-        poll_fn(|context| {
-            if let Some(message) = self.get() {
-                return Poll::Ready(message);
-            }
-            wait(self, context.waker());
-            // One that was posted before somebody waited.
-            self.get().map_or(Poll::Pending, Poll::Ready)
-        })
-        .await
-    }
-}
-
-/// A message was posted.
+/// Wakes the tasks that wait for a message, after one was posted.
 pub(super) fn ring() {
     if AWAITED.load(Ordering::Relaxed) {
         BELL.ring();
     }
 }
 
-/// Has a waker called once there is a message.
-fn wait(channel: &'static dyn AnyChannel, waker: &Waker) {
+/// Calls a waker once there is a message.
+pub(super) fn wait(channel: &'static dyn AnyChannel, waker: &Waker) {
     let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |(of, other): &(&'static dyn AnyChannel, Waker)| {
         std::ptr::addr_eq(*of, channel) && other.will_wake(waker)
@@ -57,9 +39,12 @@ fn wait(channel: &'static dyn AnyChannel, waker: &Waker) {
     if !waiting.iter().any(same) {
         waiting.push((channel, waker.clone()));
     }
-    // Before the caller looks again, under the lock of the channel: who posts after that sees it.
+    // Before the caller checks again under the lock of the channel: a thread that posts after that
+    // sees it.
     AWAITED.store(true, Ordering::Relaxed);
     if !BEGUN.swap(true, Ordering::Relaxed) {
+        // The code of the thread may be in a library that the program closes.
+        sys::pin_library();
         let thread = std::thread::Builder::new().name("telemetry-wake".to_string());
         if thread.spawn(run).is_err() {
             BEGUN.store(false, Ordering::Relaxed);
@@ -68,8 +53,6 @@ fn wait(channel: &'static dyn AnyChannel, waker: &Waker) {
 }
 
 fn run() {
-    // Its code is in a library that may be closed.
-    sys::stay_loaded();
     loop {
         BELL.wait(Duration::from_secs(3600));
         BELL.answer();
@@ -84,24 +67,24 @@ fn run() {
 }
 
 std::thread_local! {
-    /// Of the thread that forks.
+    /// The lock that the forking thread holds.
     static HELD: RefCell<Option<MutexGuard<'static, Tasks>>> = const { RefCell::new(None) };
 }
 
-/// Before a fork: nobody else is amid a change of the list.
+/// Before a fork: no other thread is changing the list.
 pub(super) fn hold() {
     HELD.replace(Some(WAITING.lock().unwrap_or_else(PoisonError::into_inner)));
 }
 
-/// In the parent.
+/// After a fork, in the parent.
 pub(super) fn let_go() {
     HELD.take();
 }
 
-/// In the child of a fork: the thread is the parent's, and so are the tasks.
-pub(super) fn begin_anew() {
+/// After a fork, in the child: the thread belongs to the parent, and so do the tasks.
+pub(super) fn reset_in_child() {
     if let Some(mut waiting) = HELD.take() {
-        // Their executor is no more: none of its code is to run.
+        // Their executor does not exist any more, so none of its code may run.
         std::mem::forget(std::mem::take(&mut *waiting));
     }
     BEGUN.store(false, Ordering::Relaxed);

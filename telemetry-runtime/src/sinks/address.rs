@@ -1,19 +1,26 @@
-//! Sinks by their address, one line of text.
+//! Makes a sink from its address, which is one line of text.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Datagram, File, Rotating, Socket, place};
-use crate::sink::{Blocks, Sink};
-use crate::start;
+use super::datagram::Datagram;
+use super::file::File;
+use super::place;
+use super::rotating::Rotating;
+use super::socket::Socket;
+use telemetry_format::Notice;
 
-/// What an address may be.
+use crate::run::settings;
+use crate::sinks::sink::{Batch, Sink};
+use crate::sys;
+
+/// The forms of an address, for messages.
 const EXPECTED: &str = "a path, or `file:PATH`, `rotate:PATH?size=64M&age=3600&count=10`, `unix:PATH`, \
                         `tcp:HOST:PORT`, `udp:HOST:PORT`";
 
-/// The sink of an address, as `TELEMETRY_FILENAME` takes it.
+/// Makes the sink of an address, in the form of `TELEMETRY_FILENAME`.
 ///
 /// | address | sink |
 /// |---|---|
@@ -22,14 +29,14 @@ const EXPECTED: &str = "a path, or `file:PATH`, `rotate:PATH?size=64M&age=3600&c
 /// | `unix:PATH`, `tcp:HOST:PORT` | [`Socket`] |
 /// | `udp:HOST:PORT` | [`Datagram`] |
 ///
-/// A path with a word and a colon at its start is written `./WORD:...`, or with `file:` before it.
+/// If a path begins with a word and a colon, write it as `./WORD:...`, or with `file:` before it.
 ///
 /// # Errors
-/// If it is none of these, or if files shall rotate at the path of a device, a pipe or a directory. Nothing is opened
-/// yet, so nothing else can fail.
+/// Returns an error for any other address, and for `rotate:` with the path of a device, a pipe or a
+/// directory. Opens nothing yet, so nothing else can fail.
 pub fn open(address: impl AsRef<OsStr>) -> io::Result<Box<dyn Sink>> {
     let address = address.as_ref();
-    // Only a path may be no text.
+    // Only a path may be something other than UTF-8.
     let Some(text) = address.to_str() else { return Ok(Box::new(File::new(address))) };
     let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
     match scheme {
@@ -47,13 +54,16 @@ pub fn open(address: impl AsRef<OsStr>) -> io::Result<Box<dyn Sink>> {
     }
 }
 
-/// The same, and for an address that is none a sink that says so whenever it is given something.
+/// Does the same. For an invalid address, returns a sink that fails each write with that error.
 pub(crate) fn open_or_refuse(address: impl AsRef<OsStr>) -> Box<dyn Sink> {
     let address = address.as_ref();
-    open(address).unwrap_or_else(|error| {
-        let address = address.to_string_lossy().into_owned();
-        Box::new(Refusing { address, error: error.to_string() })
-    })
+    open(address)
+        .unwrap_or_else(|error| refuse(&address.to_string_lossy(), Notice::SinkAddress, &error.to_string()))
+}
+
+/// Returns a sink that fails each write with the given reason.
+pub(crate) fn refuse(address: &str, notice: Notice, why: &str) -> Box<dyn Sink> {
+    Box::new(Refusing { address: address.to_owned(), notice, error: why.to_owned() })
 }
 
 fn path<'a>(address: &str, path: &'a str) -> io::Result<&'a str> {
@@ -76,7 +86,7 @@ fn rotating(address: &str, rest: &str) -> io::Result<Rotating> {
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let set = match name {
-            "size" => start::bytes(value).filter(|bytes| *bytes > 0).map(|bytes| sink.size(bytes as u64)),
+            "size" => settings::bytes(value).filter(|bytes| *bytes > 0).map(|bytes| sink.size(bytes as u64)),
             "age" => seconds(value).map(|age| sink.age(age)),
             "count" => value.parse().ok().filter(|count| *count > 0).map(|count| sink.count(count)),
             _ => None,
@@ -95,18 +105,19 @@ fn seconds(text: &str) -> Option<Duration> {
 }
 
 fn wrong(address: &str, why: &str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, format!("`{address}` is no address of a sink: {why}"))
+    io::Error::new(ErrorKind::InvalidInput, format!("`{address}` is not an address of a sink: {why}"))
 }
 
-/// Stands for a sink that there is none of.
+/// Takes the place of a sink that could not be made.
 struct Refusing {
     address: String,
+    notice: Notice,
     error: String,
 }
 
 impl Sink for Refusing {
-    fn write(&mut self, _blocks: &Blocks<'_>) -> io::Result<()> {
-        Err(io::Error::new(ErrorKind::InvalidInput, self.error.clone()))
+    fn write(&mut self, _blocks: &Batch<'_>) -> io::Result<()> {
+        Err(sys::tagged(ErrorKind::InvalidInput, self.notice, self.error.clone()))
     }
 
     fn name(&self) -> String {

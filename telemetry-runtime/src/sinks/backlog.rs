@@ -1,125 +1,276 @@
-//! What a pipe or a connection has not taken yet, so that no block is left half sent.
+//! The bytes that a pipe or a connection has not taken yet, so that no block is left half-sent.
+//! Also holds blocks for a reader that is not connected yet.
 
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Write};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::sink::Blocks;
+use telemetry_format::{BlockType, Header};
+
+use super::patience::may_wait;
+use crate::own::registry as own;
+use crate::sinks::sink::Batch;
 use crate::sys;
 
-/// Most bytes that wait unless somebody says otherwise; one write more, about a megabyte.
+/// Maximum number of bytes that wait by default, plus one write of about a megabyte.
 pub(super) const DEFAULT_MOST: usize = 4 << 20;
 
-/// How long one write waits for a reader that takes something. (One that writes to a disk pauses for 10 ms
-/// every so often.)
-const PATIENCE: Patience = Patience { idle: Duration::from_millis(40), all: Duration::from_millis(100) };
-/// How long the end waits.
-const LAST_PATIENCE: Patience = Patience { idle: Duration::from_millis(500), all: Duration::from_secs(2) };
+/// How long a write waits for a reader that takes something, if no other sink would wait with it. A
+/// reader that writes to a disk may pause for 10 ms now and then.
+const WRITE_TIMEOUT: Timeout = Timeout { idle: Duration::from_millis(40), all: Duration::from_millis(100) };
+/// How long the end of the process waits.
+const END_TIMEOUT: Timeout = Timeout { idle: Duration::from_millis(500), all: Duration::from_secs(2) };
+/// Maximum number of pieces in one write.
+const MAX_SLICES: usize = 64;
+
+/// When the process began to end its sinks.
+static ENDING: OnceLock<Instant> = OnceLock::new();
+
+/// Records that the sinks are dropped because the process ends. All of them together have the time
+/// limit of one.
+pub(crate) fn end() {
+    ENDING.get_or_init(Instant::now);
+}
+
+/// Returns how much of a time limit other sinks have left at the end.
+pub(super) fn rest_of_end(limit: Duration) -> Duration {
+    let used = ENDING.get().map_or(Duration::ZERO, Instant::elapsed);
+    limit.min(END_TIMEOUT.all.saturating_sub(used))
+}
 
 #[derive(Clone, Copy)]
-struct Patience {
-    /// Without any progress.
+struct Timeout {
+    /// The limit for a time without progress.
     idle: Duration,
     all: Duration,
 }
 
-/// Something that is written to without waiting, and what it has not taken yet.
+impl Timeout {
+    /// Returns the limits of a write.
+    fn of_write(is_patient: bool) -> Timeout {
+        match is_patient && may_wait() {
+            true => WRITE_TIMEOUT,
+            false => Timeout { all: Duration::ZERO, ..WRITE_TIMEOUT },
+        }
+    }
+}
+
+/// A writer that is used without waiting, or with short waits, and the bytes that it has not taken
+/// yet.
 #[derive(Debug)]
 pub(super) struct Backlog<W: Write> {
-    pub(super) out: W,
-    bytes: Vec<u8>,
-    /// Bytes of these that were sent since.
-    start: usize,
+    /// The writer, or `None` while there is no reader.
+    pub(super) out: Option<W>,
+    pieces: VecDeque<Piece>,
+    /// Number of bytes in all pieces that were not sent.
+    waiting: usize,
     most: usize,
-    /// The reader took nothing the last time. It is not waited for again until it does.
+    /// True if a write may wait for the reader.
+    is_patient: bool,
+    /// When the reader last took something, or when something began to wait.
+    progress: Instant,
+    /// True if the reader took nothing for a while. No write waits for it until it does.
     stalled: bool,
 }
 
+/// The rest of one write. It is allocated with its exact length, so that no memory is wasted.
+#[derive(Debug)]
+struct Piece {
+    bytes: Vec<u8>,
+    /// Number of these bytes that were sent.
+    sent: usize,
+    /// The end of each block, and its number of events.
+    blocks: Vec<(usize, u32)>,
+}
+
+impl Piece {
+    /// Copies blocks without the first `sent` bytes.
+    fn new(blocks: &Batch<'_>, sent: usize) -> Piece {
+        let mut piece =
+            Piece { bytes: Vec::with_capacity(blocks.byte_len() - sent), sent: 0, blocks: Vec::new() };
+        let mut skip = sent;
+        for block in blocks.iter() {
+            for bytes in block {
+                let skipped = skip.min(bytes.len());
+                piece.bytes.extend_from_slice(&bytes[skipped..]);
+                skip -= skipped;
+            }
+            if skip == 0 {
+                piece.blocks.push((piece.bytes.len(), events(block[0])));
+            }
+        }
+        piece.blocks.shrink_to_fit();
+        piece
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.sent..]
+    }
+
+    /// Returns the number of events in blocks that were not sent in full.
+    fn events(&self) -> u64 {
+        let unsent = self.blocks.iter().filter(|(end, _)| *end > self.sent);
+        unsent.map(|(_, events)| u64::from(*events)).sum()
+    }
+}
+
+/// Returns the number of events in a block that count as written. Those of labels do not.
+fn events(header: &[u8]) -> u32 {
+    let Ok(header) = Header::decode(header, crc32c::crc32c) else { return 0 };
+    let is_label =
+        header.registry == own::registry().relation().fingerprint && header.kind == own::LABEL_KIND;
+    if header.block_type == BlockType::Events && !is_label { header.events } else { 0 }
+}
+
 impl<W: Write> Backlog<W> {
-    pub(super) fn new(out: W, most: usize) -> Self {
-        Backlog { out, bytes: Vec::new(), start: 0, most, stalled: false }
+    pub(super) fn new(out: Option<W>, most: usize) -> Self {
+        Backlog {
+            out,
+            pieces: VecDeque::new(),
+            waiting: 0,
+            most,
+            is_patient: true,
+            progress: Instant::now(),
+            stalled: false,
+        }
+    }
+
+    /// Makes this never wait for the reader from now on.
+    #[cfg(all(unix, not(miri)))]
+    pub(super) fn never_wait(&mut self) {
+        self.is_patient = false;
+    }
+
+    /// Sets another limit.
+    pub(super) fn limit(&mut self, most: usize) {
+        self.most = most;
     }
 
     /// Sends blocks, or keeps what cannot be sent yet.
     ///
     /// # Errors
-    /// `WouldBlock` if too much waits already. After any other error the reader is gone, and with it what
-    /// waits.
-    pub(super) fn send(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
-        self.go_on(PATIENCE)?;
-        if self.waiting() == 0 {
-            let mut slices = blocks.slices();
-            let mut rest = &mut slices[..];
-            self.push(&mut rest, PATIENCE)?;
-            rest.iter().for_each(|bytes| self.bytes.extend_from_slice(bytes));
-            return Ok(());
+    /// Returns `WouldBlock` if too much waits already, and `NotConnected` if that is so without a
+    /// reader. After any other error the reader is gone.
+    pub(super) fn send(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
+        self.go_on(Timeout::of_write(self.is_patient))?;
+        let mut sent = 0;
+        if self.waiting == 0 {
+            self.progress = Instant::now();
+            if self.out.is_some() {
+                sent = self.push(&mut blocks.slices(), Timeout::of_write(self.is_patient))?;
+            }
+        } else if self.waiting + blocks.byte_len() > self.most {
+            return Err(self.full());
         }
-        if self.waiting() + blocks.bytes() > self.most {
-            return Err(self.would_block());
+        if sent < blocks.byte_len() {
+            let piece = Piece::new(blocks, sent);
+            self.waiting += piece.bytes.len();
+            self.pieces.push_back(piece);
         }
-        blocks.iter().flatten().for_each(|bytes| self.bytes.extend_from_slice(bytes));
         Ok(())
     }
 
-    /// Sends what waits, as far as that can be done soon.
+    /// Sends the waiting bytes, as far as that can be done soon.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.go_on(PATIENCE)?;
-        if self.waiting() == 0 { Ok(()) } else { Err(self.would_block()) }
+        self.go_on(Timeout::of_write(self.is_patient))?;
+        if self.waiting == 0 { Ok(()) } else { Err(self.full()) }
     }
 
-    /// Forgets what waits: it is not ours to send.
-    pub(super) fn abandon(mut self) {
-        self.clear();
+    /// Sends the waiting bytes for the last time. Returns the number of events that were not sent.
+    pub(super) fn finish(&mut self) -> u64 {
+        self.stalled = false;
+        self.progress = Instant::now();
+        let [idle, all] = [END_TIMEOUT.idle, END_TIMEOUT.all].map(rest_of_end);
+        // A reader that is gone gets nothing more.
+        let _ = self.go_on(Timeout { idle, all });
+        self.clear()
     }
 
-    fn clear(&mut self) {
-        (self.bytes, self.start) = (Vec::new(), 0);
+    /// Forgets the waiting bytes. Returns the number of their events.
+    pub(super) fn clear(&mut self) -> u64 {
+        self.waiting = 0;
+        (self.stalled, self.progress) = (false, Instant::now());
+        std::mem::take(&mut self.pieces).iter().map(Piece::events).sum()
     }
 
-    fn waiting(&self) -> usize {
-        self.bytes.len() - self.start
+    /// Returns true if bytes wait.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting > 0
     }
 
-    fn would_block(&self) -> io::Error {
-        let text = format!("the reader is too slow: {} bytes wait, at most {}", self.waiting(), self.most);
-        io::Error::new(ErrorKind::WouldBlock, text)
+    /// Returns true if bytes wait for a reader that has taken something lately.
+    pub(super) fn is_behind(&self) -> bool {
+        self.waiting > 0 && self.out.is_some() && !self.stalled
     }
 
-    fn go_on(&mut self, patience: Patience) -> io::Result<()> {
-        if self.waiting() == 0 {
-            return Ok(());
+    fn full(&self) -> io::Error {
+        let Backlog { waiting, most, .. } = self;
+        match self.out {
+            Some(_) => {
+                let text = format!("the reader is too slow: {waiting} bytes wait, at most {most}");
+                io::Error::new(ErrorKind::WouldBlock, text)
+            }
+            None => {
+                let text = format!("{waiting} bytes wait for a reader, at most {most}");
+                io::Error::new(ErrorKind::NotConnected, text)
+            }
         }
-        let bytes = std::mem::take(&mut self.bytes);
-        let mut slices = [IoSlice::new(&bytes[self.start..])];
-        let mut rest = &mut slices[..];
-        self.push(&mut rest, patience)?;
-        self.start = bytes.len() - rest.iter().map(|slice| slice.len()).sum::<usize>();
-        self.bytes = bytes;
-        if self.start * 2 >= self.bytes.len() {
-            self.bytes.drain(..self.start);
-            self.start = 0;
+    }
+
+    fn go_on(&mut self, timeout: Timeout) -> io::Result<()> {
+        while self.waiting > 0 && self.out.is_some() {
+            let pieces = std::mem::take(&mut self.pieces);
+            let mut slices: Vec<_> =
+                pieces.iter().take(MAX_SLICES).map(|piece| IoSlice::new(piece.rest())).collect();
+            let offered: usize = slices.iter().map(|slice| slice.len()).sum();
+            let result = self.push(&mut slices, timeout);
+            drop(slices);
+            self.pieces = pieces;
+            let sent = result?;
+            self.take(sent);
+            if sent < offered {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// Writes until all is written or the reader takes no more. After an error nothing waits any more: the
-    /// next reader could not use it.
-    fn push(&mut self, rest: &mut &mut [IoSlice<'_>], patience: Patience) -> io::Result<()> {
-        IoSlice::advance_slices(rest, 0);
+    /// Removes the bytes that were sent.
+    fn take(&mut self, mut sent: usize) {
+        self.waiting -= sent;
+        while sent > 0
+            && let Some(first) = self.pieces.front_mut()
+        {
+            let taken = sent.min(first.rest().len());
+            first.sent += taken;
+            sent -= taken;
+            if first.rest().is_empty() {
+                self.pieces.pop_front();
+            }
+        }
+    }
+
+    /// Writes until all is written or the reader takes no more. Returns the number of bytes that it
+    /// took.
+    fn push(&mut self, mut rest: &mut [IoSlice<'_>], timeout: Timeout) -> io::Result<usize> {
+        IoSlice::advance_slices(&mut rest, 0);
         let begin = Instant::now();
-        let mut progress = begin;
-        let result = sys::without_sigpipe(|| {
+        let mut sent = 0;
+        let Some(out) = &mut self.out else { return Ok(0) };
+        sys::without_sigpipe(|| {
             while !rest.is_empty() {
-                match self.out.write_vectored(rest) {
+                match out.write_vectored(rest) {
                     Ok(0) => return Err(ErrorKind::WriteZero.into()),
                     Ok(n) => {
-                        IoSlice::advance_slices(rest, n);
-                        self.stalled = false;
-                        progress = Instant::now();
+                        IoSlice::advance_slices(&mut rest, n);
+                        sent += n;
+                        (self.stalled, self.progress) = (false, Instant::now());
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        self.stalled |= progress.elapsed() >= patience.idle;
-                        if self.stalled || begin.elapsed() >= patience.all {
+                        self.stalled |= self.progress.elapsed() >= timeout.idle;
+                        if self.stalled || begin.elapsed() >= timeout.all {
                             break;
                         }
                         std::thread::sleep(Duration::from_micros(500));
@@ -128,18 +279,7 @@ impl<W: Write> Backlog<W> {
                 }
             }
             Ok(())
-        });
-        if result.is_err() {
-            self.clear();
-        }
-        result
-    }
-}
-
-impl<W: Write> Drop for Backlog<W> {
-    /// Sends what waits, as far as a reader takes it, for the last time.
-    fn drop(&mut self) {
-        self.stalled = false;
-        let _ = self.go_on(LAST_PATIENCE);
+        })?;
+        Ok(sent)
     }
 }

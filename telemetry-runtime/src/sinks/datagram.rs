@@ -1,41 +1,42 @@
-//! Datagrams, each a block.
+//! Sends datagrams, each with one block.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, Instant};
 
 use super::connect::Connect;
-use crate::sink::{Blocks, Sink};
+use crate::sinks::sink::{Batch, Sink, Start};
 
-/// UDP, one block a datagram.
+/// Sends blocks by UDP, one in each datagram.
 ///
-/// Datagrams get lost, and nobody tells: not the program, but a reader, who sees which events are missing.
-/// Since what a reader needs may be lost too, it is sent again every second. It is as with a
-/// [`Socket`](super::Socket) that a name is looked up without waiting for more than the first second.
+/// Datagrams get lost, and the system does not report it. A reader of the stream sees which events
+/// are missing. The facts that a reader needs may also be lost, so they are sent again every
+/// second. A name is looked up on another thread. The drain waits a second at most for the first
+/// lookup, and only if this is the only sink.
 #[derive(Debug)]
 pub struct Datagram {
     /// `HOST:PORT`.
     address: String,
     socket: Option<UdpSocket>,
     connect: Connect<UdpSocket>,
-    /// When the reader was told what it needs.
+    /// When the reader was last sent the facts that it needs.
     told: Option<Instant>,
     telling: bool,
 }
 
-/// Most bytes of a datagram over IPv4.
-const MOST: usize = 65_507;
-/// How often readers are told again what they need.
+/// Maximum length of a datagram over IPv4.
+const MAX_DATAGRAM: usize = 65_507;
+/// How often the facts are sent again.
 const REMINDER: Duration = Duration::from_secs(1);
-/// Long ones that follow each other at once do not fit the buffer of a reader, usually 208 KiB: of sixteen,
-/// five arrive even on the same machine. With a pause all do.
+/// Long datagrams in quick succession do not fit into the buffer of a reader, usually 208 KiB. Of
+/// sixteen, five arrive even on the same machine. With a pause all do.
 const LONG: usize = 8 << 10;
 const PAUSE: Duration = Duration::from_micros(50);
 /// How long a block waits for room.
-const PATIENCE: Duration = Duration::from_millis(5);
+const SEND_TIMEOUT: Duration = Duration::from_millis(5);
 
 impl Datagram {
-    /// Datagrams to `HOST:PORT`.
+    /// Sends datagrams to `HOST:PORT`.
     pub fn udp(address: impl Into<String>) -> Self {
         let (address, connect) = (address.into(), Connect::new());
         Datagram { address, socket: None, connect, told: None, telling: false }
@@ -44,28 +45,28 @@ impl Datagram {
     fn connected(&mut self) -> io::Result<&UdpSocket> {
         if self.socket.is_none() {
             let address = self.address.clone();
-            self.socket = Some(self.connect.poll(move || connect(&address))?);
+            self.socket = Some(self.connect.wait(move || connect(&address))?);
         }
         self.socket.as_ref().ok_or_else(|| ErrorKind::NotConnected.into())
     }
 }
 
 impl Sink for Datagram {
-    fn begin(&mut self, _bytes: usize) -> io::Result<bool> {
+    fn begin(&mut self, _bytes: usize) -> io::Result<Start> {
         self.connected()?;
         self.telling = self.told.is_none_or(|told| told.elapsed() >= REMINDER);
-        Ok(self.telling)
+        Ok(Start::new_if(self.telling))
     }
 
-    fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         let socket = self.connected()?;
-        let mut datagram = Vec::with_capacity(MOST);
+        let mut datagram = Vec::with_capacity(MAX_DATAGRAM);
         for (index, block) in blocks.iter().enumerate() {
             datagram.clear();
             block.iter().for_each(|bytes| datagram.extend_from_slice(bytes));
             match send(socket, &datagram) {
-                // Once one is on its way, those that fail are lost as if they were, too: they are missing
-                // in the stream.
+                // Once one datagram is sent, those that fail are treated like datagrams that get
+                // lost: they are missing in the stream.
                 Err(error) if index == 0 => return Err(error),
                 _ => {}
             }
@@ -80,10 +81,10 @@ impl Sink for Datagram {
     }
 
     fn max_block(&self) -> usize {
-        MOST
+        MAX_DATAGRAM
     }
 
-    fn in_child(&mut self) -> bool {
+    fn after_fork(&mut self) -> bool {
         *self = Datagram::udp(std::mem::take(&mut self.address));
         true
     }
@@ -119,7 +120,7 @@ fn send(socket: &UdpSocket, datagram: &[u8]) -> io::Result<()> {
         match socket.send(datagram) {
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock && since.elapsed() < PATIENCE => {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && since.elapsed() < SEND_TIMEOUT => {
                 std::thread::sleep(Duration::from_micros(200));
             }
             Err(error) => return Err(error),

@@ -6,30 +6,39 @@ use std::path::{Path, PathBuf};
 
 use super::backlog::{Backlog, DEFAULT_MOST};
 use super::place::{self, Opened, Segment};
-use crate::sink::{Blocks, Sink};
+use telemetry_format::Notice;
 
-/// A file, made anew when the first block comes; or a pipe or a device by its name.
+use crate::sinks::sink::{Batch, Sink, Start};
+use crate::sys;
+
+/// Writes to a file, which the first block creates or empties; or to a pipe or a device by its
+/// name.
 ///
-/// In the path `%p` stands for the process's id, `%s` for the session's in hexadecimal, `%%` for `%`. On Unix
-/// the file is locked: if another process or another copy of the runtime writes to it (a child with
-/// the same settings, a shared library), this stream goes to `name.PID.ext` beside it, which is said once on
-/// standard error. So does that of a forked child, whose parent's file it is. What is in the file at first is gone only once it is known to be this sink's.
+/// In the path, `%p` is the process's number, `%s` is the session's number in hexadecimal, and `%%`
+/// is `%`. On Unix the file is locked. Another process with the same settings, or another copy of
+/// the runtime, may write to it, such as a child or a shared library. Then this stream goes to
+/// `name.PID.ext` beside it, and standard error reports that once. So does the stream of a forked
+/// child, since the file is its parent's. The file is only emptied once this sink has the lock.
 ///
-/// Of a write that fails, on a full disk for instance, nothing stays in the file. A pipe is opened as soon
-/// as it has a reader, and again when it has another. A write waits at most 0.1 s for a slow one, and not for
-/// one that took nothing the last time; up to 4 MiB are kept for it, and what is more is refused. At the end a reader that goes on reading is waited for, at most
-/// 2 s.
+/// If a write fails, for example on a full disk, nothing of it stays in the file. A pipe is opened
+/// as soon as it has a reader, and again when it has another one. Up to 4 MiB are kept for a reader
+/// that is slow or not there yet; what is more is refused, and counted. A write waits for a slow
+/// reader for 0.1 s at most. It does not wait if the reader took nothing the last time, or if there
+/// are other sinks. The end of the process waits for a reader that continues to read, for 2 s at
+/// most.
 #[derive(Debug)]
 pub struct File {
-    /// As it was given.
+    /// The path that the sink was given.
     path: PathBuf,
     target: Option<Target>,
-    /// It is the parent's file, though that may not have opened it yet.
+    /// True if the file belongs to the parent, which may not have opened it yet.
     is_taken: bool,
+    /// Number of events that were taken for a reader of a pipe and could not be sent.
+    lost: u64,
 }
 
-/// Whole blocks by `write`, not a mapping: mapping a growing file costs two to three times as much, in
-/// page faults.
+/// Whole blocks are written with `write`. A mapping of a growing file costs two to three times as
+/// much, in page faults.
 #[derive(Debug)]
 enum Target {
     Regular(Segment),
@@ -37,12 +46,13 @@ enum Target {
 }
 
 impl File {
-    /// Nothing is opened yet.
+    /// Creates a sink, and opens nothing yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        File { path: path.into(), target: None, is_taken: false }
+        File { path: path.into(), target: None, is_taken: false, lost: 0 }
     }
 
-    /// The file that is written, once it is open. It may be another one than was asked for, see [`File`].
+    /// Returns the path of the file that is written, once it is open. It may differ from the given
+    /// one, see [`File`].
     pub fn path(&self) -> Option<&Path> {
         match &self.target {
             Some(Target::Regular(segment)) => Some(&segment.path),
@@ -52,34 +62,76 @@ impl File {
     }
 
     fn open(&mut self) -> io::Result<&mut Target> {
-        if self.target.is_none() {
-            self.target = Some(match place::open(&place::expanded(&self.path), self.is_taken)? {
-                Opened::Regular(segment) => Target::Regular(segment),
-                Opened::Pipe(pipe) => Target::Pipe { pipe: Backlog::new(pipe, DEFAULT_MOST), is_new: true },
-            });
+        let is_open = match &self.target {
+            Some(Target::Pipe { pipe, .. }) => pipe.out.is_some(),
+            target => target.is_some(),
+        };
+        if !is_open {
+            match place::open(&place::expanded(&self.path), self.is_taken)? {
+                Opened::Regular(segment) => self.target = Some(Target::Regular(segment)),
+                Opened::Pipe(pipe) => self.set_reader(Some(pipe)),
+                Opened::NoReader => self.set_reader(None),
+            }
         }
         self.target.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// A pipe whose reader is gone is opened again for the next one.
-    fn closed_if_gone(&mut self, result: io::Result<()>) -> io::Result<()> {
-        let is_gone = |error: &io::Error| error.kind() != io::ErrorKind::WouldBlock;
-        if result.as_ref().is_err_and(is_gone) && matches!(self.target, Some(Target::Pipe { .. })) {
-            self.target = None;
+    /// Uses the path as a pipe with this reader, and sends what waits.
+    fn set_reader(&mut self, reader: Option<fs::File>) {
+        match &mut self.target {
+            Some(Target::Pipe { pipe, .. }) => pipe.out = reader,
+            target => {
+                *target = Some(Target::Pipe { pipe: Backlog::new(reader, DEFAULT_MOST), is_new: true });
+            }
         }
-        result
+    }
+
+    /// Returns the backlog of a pipe, if bytes wait.
+    fn waiting(&mut self) -> Option<&mut Backlog<fs::File>> {
+        match &mut self.target {
+            Some(Target::Pipe { pipe, .. }) if pipe.is_waiting() => Some(pipe),
+            _ => None,
+        }
+    }
+
+    /// Closes a pipe whose reader is gone, so that it is opened again for the next one.
+    fn closed_if_gone(&mut self, result: io::Result<()>) -> io::Result<()> {
+        let Err(error) = result else { return Ok(()) };
+        if let Some(Target::Pipe { pipe, is_new }) = &mut self.target {
+            if pipe.out.is_none() {
+                return Err(io::Error::new(error.kind(), format!("the pipe has no reader yet; {error}")));
+            }
+            if error.kind() != io::ErrorKind::WouldBlock {
+                self.lost += pipe.clear();
+                (pipe.out, *is_new) = (None, true);
+            }
+        }
+        Err(error)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        if self.waiting().is_some() {
+            let _ = self.open();
+            let unsent = self.waiting().map_or(0, Backlog::finish);
+            if unsent > 0 {
+                let text = format_args!("{unsent} events that waited for {} were not sent", self.name());
+                sys::report(Notice::EventsUnsent, text);
+            }
+        }
     }
 }
 
 impl Sink for File {
-    fn begin(&mut self, _bytes: usize) -> io::Result<bool> {
-        Ok(match self.open()? {
+    fn begin(&mut self, _bytes: usize) -> io::Result<Start> {
+        Ok(Start::new_if(match self.open()? {
             Target::Regular(segment) => segment.len == 0,
             Target::Pipe { is_new, .. } => *is_new,
-        })
+        }))
     }
 
-    fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         let result = match self.open()? {
             Target::Regular(segment) => segment.write(blocks),
             Target::Pipe { pipe, is_new } => pipe.send(blocks).inspect(|()| *is_new = false),
@@ -88,15 +140,25 @@ impl Sink for File {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Some(Target::Pipe { pipe, .. }) = &mut self.target else { return Ok(()) };
-        let result = pipe.flush();
+        if self.waiting().is_none() {
+            return Ok(());
+        }
+        self.open()?;
+        let result = self.waiting().map_or(Ok(()), Backlog::flush);
         self.closed_if_gone(result)
     }
 
-    fn in_child(&mut self) -> bool {
-        if let Some(Target::Pipe { pipe, .. }) = self.target.take() {
-            pipe.abandon();
-        }
+    fn is_behind(&self) -> bool {
+        matches!(&self.target, Some(Target::Pipe { pipe, .. }) if pipe.is_behind())
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    fn after_fork(&mut self) -> bool {
+        self.target = None;
+        self.lost = 0;
         self.is_taken = !place::is_own(&self.path);
         true
     }

@@ -1,23 +1,24 @@
-//! The sinks that the runtime has: where blocks go, one file each.
-//!
-//! All of them bound the memory that they take and the time that they wait: a sink whose disk, reader or
-//! peer is too slow refuses blocks, which are then counted as lost.
+//! The runtime's own sinks, one file each, and their addresses. Uses `own`, to tell labels from
+//! events, and the rooms before it. Every sink bounds its memory. While there are other sinks,
+//! pipes and connections never wait for their readers. If a reader is slow, they refuse what is too
+//! much, and count it as lost. A regular file takes as long as its disk.
 
-mod address;
-mod backlog;
+pub(crate) mod address;
+pub(crate) mod backlog;
 mod connect;
 mod datagram;
-mod file;
+pub(crate) mod file;
 mod memory;
+pub(crate) mod patience;
 mod place;
 mod rotating;
+pub(crate) mod sink;
 mod socket;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use address::open;
-pub(crate) use address::open_or_refuse;
 pub use datagram::Datagram;
 pub use file::File;
 pub use memory::Memory;

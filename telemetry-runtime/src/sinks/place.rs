@@ -1,4 +1,4 @@
-//! Files of the file system: how they are named, opened, shared with others and written.
+//! Names, opens, locks and writes the files of sinks.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -6,59 +6,64 @@ use std::fs::{File, FileType, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::sink::Blocks;
-use crate::{start, sys};
+use telemetry_format::Notice;
 
-/// Names that are tried before it is given up to find one that nobody else writes to.
-const MOST_NAMES: u32 = 100;
+use crate::run::state;
+use crate::sinks::sink::Batch;
+use crate::sys;
 
-/// What was opened.
+/// Maximum number of names that are tried to find one that no other process writes to.
+const MAX_NAMES: u32 = 100;
+
+/// What a path led to.
 pub(super) enum Opened {
     Regular(Segment),
-    /// A pipe or a device: what is written is gone. It does not wait.
+    /// A pipe or a device, where written bytes cannot be taken back. Writes to it do not wait.
     Pipe(File),
+    /// A pipe without a reader.
+    NoReader,
 }
 
-/// A regular file that is this sink's alone.
+/// A regular file that only this sink writes to.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) path: PathBuf,
     file: File,
-    /// Bytes of whole blocks.
+    /// Number of bytes in whole blocks.
     pub(super) len: u64,
 }
 
-/// Opens what a path names, and empties it. If somebody else writes a stream there, another copy of the
-/// runtime for instance, it is a file beside it; also if it is known to be somebody else's.
+/// Opens the file of a path, and empties it. If another process or another copy of the runtime
+/// writes a stream there, or `is_taken` says so, opens a file beside it.
 pub(super) fn open(path: &Path, is_taken: bool) -> io::Result<Opened> {
     let own = std::process::id();
-    for number in u32::from(is_taken)..MOST_NAMES {
+    for number in u32::from(is_taken)..MAX_NAMES {
         let beside = match number {
             0 => path.to_path_buf(),
             1 => numbered(path, &own),
             _ => numbered(path, &format_args!("{own}-{number}")),
         };
-        let file = open_at_once(&beside).map_err(|error| explained(error, &beside))?;
+        let file = match open_at_once(&beside).map_err(|error| explained(error, &beside)) {
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(Opened::NoReader),
+            opened => opened?,
+        };
         if !file.metadata()?.is_file() {
             return Ok(Opened::Pipe(file));
         }
-        // Emptied only once it is known to be ours.
+        // Emptied only once this sink has the lock.
         if !lock(&file) {
             continue;
         }
         file.set_len(0)?;
         if number > 0 {
-            sys::complain(format_args!(
-                "`{}` is somebody else's; this stream goes to `{}`",
-                path.display(),
-                beside.display()
-            ));
+            let (path, beside) = (path.display(), beside.display());
+            sys::report(Notice::FileInUse, format_args!("`{path}` is in use; writing to `{beside}`"));
         }
         return Ok(Opened::Regular(Segment::new(beside, file)));
     }
     Err(io::Error::new(
         io::ErrorKind::ResourceBusy,
-        format!("is being written by somebody else, and so are {} files beside it", MOST_NAMES - 1),
+        format!("the file is in use, and so are {} files beside it", MAX_NAMES - 1),
     ))
 }
 
@@ -67,23 +72,24 @@ impl Segment {
         Segment { path, file, len: 0 }
     }
 
-    /// Makes a file that is not there yet.
+    /// Creates a file that must not exist.
     pub(super) fn create_new(path: PathBuf) -> io::Result<Segment> {
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        // Nobody else knows of it yet.
+        // No other process knows the file yet.
         lock(&file);
         Ok(Segment::new(path, file))
     }
 
     /// Writes all blocks, or none that a reader would find.
-    pub(super) fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
+    pub(super) fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         match write_all(&mut self.file, &mut blocks.slices()) {
             Ok(()) => {
-                self.len += blocks.bytes() as u64;
+                self.len += blocks.byte_len() as u64;
                 Ok(())
             }
             Err(error) => {
-                // Take a half-written block back. If even that fails, readers resync there.
+                // Removes the half-written block. If that fails, too, readers continue at the next
+                // block.
                 let _ = self.file.set_len(self.len);
                 let _ = self.file.seek(SeekFrom::Start(self.len));
                 Err(error)
@@ -92,30 +98,47 @@ impl Segment {
     }
 }
 
-/// Makes the file this one's alone. False if it is somebody else's. Where files cannot be locked, as on some
-/// network file systems, it is taken to be ours. Elsewhere than on Unix a lock would keep readers out.
+/// Locks the file. Returns false if another process has the lock. A file that cannot be locked
+/// counts as free, as on some network file systems. On systems other than Unix, nothing is locked:
+/// a lock would keep readers out.
 fn lock(file: &File) -> bool {
     !cfg!(unix) || !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// True if a stream is being written to the file.
+/// Returns true if a stream is being written to the file. Does not follow a link, and does not wait
+/// for a pipe.
 pub(super) fn is_in_use(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| !lock(&file))
-}
-
-/// Opens without emptying it, and without waiting for the reader of a pipe.
-fn open_at_once(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
+    options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
     }
-    options.open(path)
+    options.open(path).is_ok_and(|file| !lock(&file))
 }
 
-/// What the system's words hide.
+/// Opens a file without emptying it, and without waiting for the reader of a pipe. Refuses a file
+/// or link that another user has planted.
+#[cfg(all(unix, not(miri)))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    let text = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())?;
+    sys::open_output(&text)?.map_err(|sys::Planted { user, is_link }| {
+        let what = if is_link { "a symbolic link" } else { "a file" };
+        let why = format!(
+            "found {what} of user {user} in a directory that any user may write to, expected one of user {}",
+            sys::user()
+        );
+        sys::tagged(io::ErrorKind::PermissionDenied, Notice::SinkUntrusted, why)
+    })
+}
+
+#[cfg(not(all(unix, not(miri))))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(path)
+}
+
+/// Explains an error whose text from the system is misleading.
 #[cfg(unix)]
 fn explained(error: io::Error, path: &Path) -> io::Error {
     use std::os::unix::fs::FileTypeExt;
@@ -126,7 +149,7 @@ fn explained(error: io::Error, path: &Path) -> io::Error {
         }
         Ok(kind) if kind.is_socket() => {
             let help = format!("a socket, expected a file or a pipe; help: `unix:{}`", path.display());
-            io::Error::new(io::ErrorKind::InvalidInput, help)
+            sys::tagged(io::ErrorKind::InvalidInput, Notice::SinkAddress, help)
         }
         _ => error,
     }
@@ -137,8 +160,8 @@ fn explained(error: io::Error, _path: &Path) -> io::Error {
     error
 }
 
-/// Refuses a path for files beside it, if something else than a file is there: who names a device or a pipe wants that
-/// to be written, and not a file among the devices.
+/// Refuses a path for files beside it, if it leads to something other than a file. A user who names
+/// a device or a pipe wants the sink to write to that, and not to create files in `/dev`.
 pub(super) fn expect_file(path: &Path) -> io::Result<()> {
     let Some(kind) =
         std::fs::metadata(path).ok().map(|there| there.file_type()).filter(|kind| !kind.is_file())
@@ -149,7 +172,7 @@ pub(super) fn expect_file(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// What is no regular file, in words.
+/// Describes what is not a regular file.
 fn described(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {
@@ -164,7 +187,7 @@ fn described(kind: FileType) -> &'static str {
     if kind.is_dir() { "a directory" } else { "a device" }
 }
 
-/// `name.NUMBER.ext`.
+/// Returns `name.NUMBER.ext`.
 pub(super) fn numbered(path: &Path, number: &dyn Display) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!(".{number}"));
@@ -175,7 +198,7 @@ pub(super) fn numbered(path: &Path, number: &dyn Display) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// True if the path of a forked child is another one than its parent's.
+/// Returns true if a forked child has another path than its parent.
 pub(super) fn is_own(path: &Path) -> bool {
     path.to_str().is_some_and(|text| {
         let text = text.replace("%%", "");
@@ -183,7 +206,8 @@ pub(super) fn is_own(path: &Path) -> bool {
     })
 }
 
-/// A path in which `%p` stands for the process's id, `%s` for the session's in hexadecimal, and `%%` for `%`.
+/// Returns a path with `%p` replaced by the process's number, `%s` by the session's in hexadecimal,
+/// and `%%` by `%`.
 pub(super) fn expanded(path: &Path) -> PathBuf {
     let Some(text) = path.to_str().filter(|text| text.contains('%')) else { return path.to_path_buf() };
     let mut out = String::new();
@@ -192,7 +216,7 @@ pub(super) fn expanded(path: &Path) -> PathBuf {
         out += before;
         let (known, instead) = match after.chars().next() {
             Some('p') => (1, std::process::id().to_string()),
-            Some('s') => (1, format!("{:016x}", start::session())),
+            Some('s') => (1, format!("{:016x}", state::session())),
             Some('%') => (1, "%".to_owned()),
             _ => (0, "%".to_owned()),
         };
@@ -202,7 +226,7 @@ pub(super) fn expanded(path: &Path) -> PathBuf {
     (out + rest).into()
 }
 
-/// As the standard library's unstable `write_all_vectored`.
+/// The same as the standard library's unstable `write_all_vectored`.
 fn write_all(file: &mut File, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
     IoSlice::advance_slices(&mut slices, 0);
     while !slices.is_empty() {

@@ -1,4 +1,4 @@
-//! Files one after the other, of which the last few are kept.
+//! Writes a sequence of files, and keeps the last ones.
 
 use std::ffi::OsStr;
 use std::io;
@@ -6,49 +6,54 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::place::{self, Segment};
-use crate::sink::{Blocks, Sink};
+use telemetry_format::Notice;
+
+use crate::sinks::sink::{Batch, Sink, Start};
 use crate::sys;
 
-/// Files one after the other, each a stream that can be read alone: of `trace.tel`, `trace.1.tel`,
-/// `trace.2.tel` and so on.
+/// Writes a sequence of files, each a stream that can be read alone: `trace.1.tel`, `trace.2.tel`
+/// and so on for the path `trace.tel`.
 ///
-/// The numbers go on from those that are there, and no file is ever renamed or written anew. When a new
-/// one begins, the oldest of that name beyond the count are removed, those of earlier runs too, but none that
-/// is being written. What is at the path itself is left alone, and must be a file or nothing. In the path `%p`, `%s` and `%%` stand for what they do for [`File`](super::File).
+/// The numbers continue after those of existing files, and no file is ever renamed or written
+/// again. When a new file begins, the oldest files of that name beyond the count are removed. These
+/// may be files of earlier runs, but none that is being written. What is at the path itself is left
+/// alone, and must be a file or nothing. In the path, `%p`, `%s` and `%%` have the same meaning as
+/// for [`File`](super::File).
 #[derive(Debug)]
 pub struct Rotating {
-    /// As it was given.
+    /// The path that the sink was given.
     path: PathBuf,
     size: u64,
     age: Option<Duration>,
     count: usize,
     segment: Option<(Segment, Instant)>,
-    complained: bool,
+    reported: bool,
 }
 
 impl Rotating {
-    /// Files of 64 MiB, at most 10.
+    /// Creates a sink for files of 64 MiB, at most 10.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Rotating { path, size: 64 << 20, age: None, count: 10, segment: None, complained: false }
+        Rotating { path, size: 64 << 20, age: None, count: 10, segment: None, reported: false }
     }
 
-    /// Bytes of a file, which has more only if its first write, about a megabyte, is longer.
+    /// Sets the maximum length of a file. A file is longer only if its first write is, which is
+    /// about a megabyte.
     pub fn size(self, bytes: u64) -> Self {
         Rotating { size: bytes, ..self }
     }
 
-    /// How long a file is written to. The next one begins when there is something to write.
+    /// Sets how long a file is written to. The next file begins with the next write after that.
     pub fn age(self, age: Duration) -> Self {
         Rotating { age: Some(age), ..self }
     }
 
-    /// How many files are kept, the one being written among them; from 1.
+    /// Sets how many files are kept, including the one being written, from 1.
     pub fn count(self, files: usize) -> Self {
         Rotating { count: files.max(1), ..self }
     }
 
-    /// The file that is being written.
+    /// Returns the path of the file that is being written.
     pub fn path(&self) -> Option<&Path> {
         self.segment.as_ref().map(|(segment, _)| &*segment.path)
     }
@@ -56,12 +61,12 @@ impl Rotating {
     fn is_due(&self, bytes: usize) -> bool {
         self.segment.as_ref().is_none_or(|(segment, since)| {
             let is_full = segment.len.saturating_add(bytes as u64) > self.size;
-            // What has no events belongs behind those that are there.
+            // A write without events belongs to the present file.
             segment.len > 0 && bytes > 0 && (is_full || self.age.is_some_and(|age| since.elapsed() >= age))
         })
     }
 
-    /// Begins the next file. What is written stays open if that fails.
+    /// Begins the next file. If that fails, the present one stays open.
     fn rotate(&mut self) -> io::Result<()> {
         let path = place::expanded(&self.path);
         place::expect_file(&path)?;
@@ -92,9 +97,10 @@ impl Rotating {
                 continue;
             }
             match std::fs::remove_file(&oldest) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound && !self.complained => {
-                    self.complained = true;
-                    sys::complain(format_args!("cannot remove `{}`: {error}", oldest.display()));
+                Err(error) if error.kind() != io::ErrorKind::NotFound && !self.reported => {
+                    self.reported = true;
+                    let tag = sys::with_errno(Notice::SegmentKept, &error);
+                    sys::report(tag, format_args!("cannot remove `{}`: {error}", oldest.display()));
                 }
                 _ => {}
             }
@@ -102,7 +108,7 @@ impl Rotating {
     }
 }
 
-/// The numbers of the files that are there, lowest first.
+/// Returns the numbers of the existing files, lowest first.
 fn numbers(path: &Path) -> io::Result<Vec<u64>> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut numbers = Vec::new();
@@ -113,7 +119,7 @@ fn numbers(path: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// The number in a file's name, if it is one of ours.
+/// Returns the number in a file's name, if the name is one that this sink makes.
 fn number_of(path: &Path, name: &OsStr) -> Option<u64> {
     let name = Path::new(name);
     let (stem, extension) = match path.extension() {
@@ -121,20 +127,20 @@ fn number_of(path: &Path, name: &OsStr) -> Option<u64> {
         None => (name, true),
     };
     let number = stem.extension()?.to_str()?.parse().ok()?;
-    // Names such as `trace.01.tel` are not.
+    // It does not make names such as `trace.01.tel`.
     let is_ours = extension && place::numbered(path, &number).file_name() == Some(name.as_os_str());
     is_ours.then_some(number)
 }
 
 impl Sink for Rotating {
-    fn begin(&mut self, bytes: usize) -> io::Result<bool> {
+    fn begin(&mut self, bytes: usize) -> io::Result<Start> {
         if self.is_due(bytes) {
             self.rotate()?;
         }
-        Ok(self.segment.as_ref().is_some_and(|(segment, _)| segment.len == 0))
+        Ok(Start::new_if(self.segment.as_ref().is_some_and(|(segment, _)| segment.len == 0)))
     }
 
-    fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         if self.segment.is_none() {
             self.rotate()?;
         }
@@ -144,7 +150,7 @@ impl Sink for Rotating {
         }
     }
 
-    fn in_child(&mut self) -> bool {
+    fn after_fork(&mut self) -> bool {
         self.segment = None;
         true
     }

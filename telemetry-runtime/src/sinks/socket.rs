@@ -1,4 +1,4 @@
-//! A connection to whoever listens.
+//! A connection to a listener.
 
 use std::io::{self, IoSlice, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,32 +9,45 @@ use std::path::PathBuf;
 
 use super::backlog::{Backlog, DEFAULT_MOST};
 use super::connect::{Connect, TIMEOUT};
-use crate::sink::{Blocks, Sink};
+use telemetry_format::Notice;
 
-/// A TCP or Unix connection to whoever listens, `telemetry listen` for instance.
+use crate::sinks::sink::{Batch, Sink, Start};
+use crate::sys;
+
+/// Writes to a TCP or Unix connection, whose peer listens, for example `telemetry listen`.
 ///
-/// The first connection is waited for, at most 1 s. After that, while there is none, blocks are refused, and
-/// it is tried again with growing delays of up to 10 s. A write waits at most 0.1 s for a slow peer, and not
-/// for one that took nothing the last time; up to 4 MiB are kept for it, and what is more is refused. When a connection breaks
-/// what waits is lost, half a block of it too, and the next connection begins anew, with all that its
-/// reader needs. At the end a peer that goes on reading is waited for, at most 2 s.
+/// Up to 4 MiB are kept for a peer that is slow or not there yet, and are sent later. What is more
+/// is refused, and counted. Without a connection, the sink tries again with growing delays of up to
+/// 10 s. A write waits for a slow peer for 0.1 s at most. It does not wait if the peer took nothing
+/// the last time, or if there are other sinks.
+///
+/// If a connection breaks, what waits is lost, including a half-sent block, and counted. The next
+/// connection starts over, with all that its reader needs. The end of the process waits for a last
+/// attempt to connect, for 1 s at most. It waits for a peer that continues to read, for 2 s at
+/// most.
 #[derive(Debug)]
 pub struct Socket {
     peer: Peer,
-    stream: Option<Backlog<Stream>>,
+    backlog: Backlog<Stream>,
     connect: Connect<Stream>,
-    /// Most bytes that wait.
-    backlog: usize,
-    /// Nothing has been sent on this connection.
+    /// True if nothing was taken for this connection yet.
     is_new: bool,
+    /// Number of events that were taken and could not be sent.
+    lost: u64,
+    /// Why there is no connection.
+    failure: Option<io::Error>,
 }
+
+/// Maximum number of bytes that wait for a client that follows the process, plus one write.
+#[cfg(unix)]
+const CLIENT_MOST: usize = 1 << 20;
 
 #[derive(Debug)]
 enum Peer {
     Tcp(String),
     #[cfg(unix)]
     Unix(PathBuf),
-    /// Somebody else made the connection. There is no second one.
+    /// The connection was given to the sink, which cannot make a second one.
     #[cfg(unix)]
     Given,
 }
@@ -47,69 +60,125 @@ enum Stream {
 }
 
 impl Socket {
-    /// A TCP connection to `HOST:PORT`.
+    /// Creates a sink for a TCP connection to `HOST:PORT`.
     pub fn tcp(address: impl Into<String>) -> Self {
         Socket::new(Peer::Tcp(address.into()))
     }
 
-    /// A connection to a Unix socket.
+    /// Creates a sink for a connection to a Unix socket.
     #[cfg(unix)]
     pub fn unix(path: impl Into<PathBuf>) -> Self {
         Socket::new(Peer::Unix(path.into()))
     }
 
-    /// A connection that somebody else made. The sink is gone once it breaks or the peer closes its end.
+    /// Creates a sink for an existing connection. The sink is gone once it breaks or the peer
+    /// closes its end.
     ///
     /// # Errors
-    /// If the connection is of no use.
+    /// Returns an error if the connection cannot be used.
     #[cfg(unix)]
     pub fn from_unix(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        let stream = Backlog::new(Stream::Unix(stream), DEFAULT_MOST);
-        Ok(Socket { stream: Some(stream), ..Socket::new(Peer::Given) })
+        let mut socket = Socket::new(Peer::Given);
+        socket.backlog.out = Some(Stream::Unix(stream));
+        Ok(socket)
     }
 
-    /// Most bytes that wait for a slow peer, for the next connection; one write more, about a megabyte.
-    pub fn backlog(self, bytes: usize) -> Self {
-        Socket { backlog: bytes, ..self }
+    /// Creates a sink for a client's connection. Nothing ever waits for it, and less is kept for
+    /// it.
+    #[cfg(unix)]
+    pub(crate) fn of_client(stream: UnixStream) -> io::Result<Self> {
+        let mut socket = Socket::from_unix(stream)?.backlog(CLIENT_MOST);
+        socket.backlog.never_wait();
+        Ok(socket)
+    }
+
+    /// Sets how many bytes may wait for a slow or absent peer, plus one write of about a megabyte.
+    pub fn backlog(mut self, bytes: usize) -> Self {
+        self.backlog.limit(bytes);
+        self
     }
 
     fn new(peer: Peer) -> Self {
-        Socket { peer, stream: None, connect: Connect::new(), backlog: DEFAULT_MOST, is_new: true }
+        let backlog = Backlog::new(None, DEFAULT_MOST);
+        Socket { peer, backlog, connect: Connect::new(), is_new: true, lost: 0, failure: None }
     }
 
-    fn connected(&mut self) -> io::Result<&mut Backlog<Stream>> {
-        if self.stream.is_none() {
-            let stream = match &self.peer {
-                Peer::Tcp(address) => {
-                    let address = address.clone();
-                    self.connect.poll(move || connect_tcp(&address))
-                }
-                #[cfg(unix)]
-                Peer::Unix(path) => {
-                    let path = path.clone();
-                    self.connect.poll(move || {
-                        let stream = UnixStream::connect(path)?;
-                        stream.set_nonblocking(true)?;
-                        Ok(Stream::Unix(stream))
-                    })
-                }
-                #[cfg(unix)]
-                Peer::Given => Err(io::ErrorKind::NotConnected.into()),
-            };
-            self.stream = Some(Backlog::new(stream?, self.backlog));
-            self.is_new = true;
+    /// Returns true if the connection was given to the sink. Its other end then reports errors.
+    fn is_given(&self) -> bool {
+        #[cfg(unix)]
+        return matches!(self.peer, Peer::Given);
+        #[cfg(not(unix))]
+        false
+    }
+
+    /// Connects if there is no connection. The next write or flush sends what waits.
+    fn connect(&mut self, is_last: bool) -> io::Result<()> {
+        if self.backlog.out.is_some() {
+            return Ok(());
         }
-        self.stream.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+        let connect = &mut self.connect;
+        let made = match &self.peer {
+            Peer::Tcp(address) => {
+                let address = address.clone();
+                let attempt = move || connect_tcp(&address);
+                if is_last { connect.last(attempt) } else { connect.poll(attempt) }
+            }
+            #[cfg(unix)]
+            Peer::Unix(path) => {
+                let path = path.clone();
+                let attempt = move || {
+                    let stream = UnixStream::connect(path)?;
+                    stream.set_nonblocking(true)?;
+                    Ok(Stream::Unix(stream))
+                };
+                if is_last { connect.last(attempt) } else { connect.poll(attempt) }
+            }
+            #[cfg(unix)]
+            Peer::Given => return Err(io::ErrorKind::NotConnected.into()),
+        };
+        match made {
+            Ok(stream) => {
+                self.backlog.out = Some(stream);
+                self.failure = None;
+            }
+            // In progress, or not due yet.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => self.failure = Some(error),
+        }
+        Ok(())
     }
 
-    /// After an error the connection is given up, but for a peer that is only slow.
+    /// Closes the connection after an error, unless the peer is only slow.
     fn closed_if_broken(&mut self, result: io::Result<()>) -> io::Result<()> {
-        if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
-            self.stream = None;
+        let Err(error) = result else { return Ok(()) };
+        if self.backlog.out.is_none() {
+            let (tag, text) = match &self.failure {
+                Some(failure) => (sys::tag_of(failure), format!("{failure}; {error}")),
+                None => (Notice::SinkFailed.into(), format!("not connected yet; {error}")),
+            };
+            return Err(sys::tagged(io::ErrorKind::NotConnected, tag, text));
+        }
+        if error.kind() != io::ErrorKind::WouldBlock {
+            self.backlog.out = None;
+            self.lost += self.backlog.clear();
+            self.is_new = true;
             self.connect.lost();
         }
-        result
+        Err(error)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if self.backlog.is_waiting() {
+            let _ = self.connect(true);
+            let unsent = self.backlog.finish();
+            if unsent > 0 && !self.is_given() {
+                let text = format_args!("{unsent} events that waited for {} were not sent", self.name());
+                sys::report(Notice::EventsUnsent, text);
+            }
+        }
     }
 }
 
@@ -119,7 +188,7 @@ fn connect_tcp(address: &str) -> io::Result<Stream> {
         match TcpStream::connect_timeout(&address, TIMEOUT) {
             Ok(stream) => {
                 stream.set_nonblocking(true)?;
-                // Blocks are gathered already.
+                // The runtime gathers blocks already.
                 stream.set_nodelay(true)?;
                 return Ok(Stream::Tcp(stream));
             }
@@ -130,13 +199,14 @@ fn connect_tcp(address: &str) -> io::Result<Stream> {
 }
 
 impl Sink for Socket {
-    fn begin(&mut self, _bytes: usize) -> io::Result<bool> {
-        self.connected()?;
-        Ok(self.is_new)
+    fn begin(&mut self, _bytes: usize) -> io::Result<Start> {
+        self.connect(false)?;
+        Ok(Start::new_if(self.is_new))
     }
 
-    fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
-        let result = self.connected()?.send(blocks);
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
+        self.connect(false)?;
+        let result = self.backlog.send(blocks);
         if result.is_ok() {
             self.is_new = false;
         }
@@ -144,24 +214,35 @@ impl Sink for Socket {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Some(stream) = &mut self.stream else { return Ok(()) };
-        let result = stream.flush();
+        if !self.backlog.is_waiting() {
+            return Ok(());
+        }
+        self.connect(false)?;
+        let result = self.backlog.flush();
         self.closed_if_broken(result)
     }
 
+    fn is_behind(&self) -> bool {
+        self.backlog.is_behind()
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost
+    }
+
     #[cfg(unix)]
-    fn is_gone(&self) -> bool {
+    fn is_closed(&self) -> bool {
         let Peer::Given = self.peer else { return false };
-        match &self.stream {
-            Some(Backlog { out: Stream::Unix(stream), .. }) => is_closed(stream),
+        match &self.backlog.out {
+            Some(Stream::Unix(stream)) => is_closed(stream),
             _ => true,
         }
     }
 
-    fn in_child(&mut self) -> bool {
-        if let Some(stream) = self.stream.take() {
-            stream.abandon();
-        }
+    fn after_fork(&mut self) -> bool {
+        self.backlog.clear();
+        self.backlog.out = None;
+        (self.is_new, self.lost, self.failure) = (true, 0, None);
         self.connect = Connect::new();
         true
     }
@@ -177,7 +258,7 @@ impl Sink for Socket {
     }
 }
 
-/// True if the peer has closed its end. Nobody waits for what it may have sent.
+/// Returns true if the peer has closed its end. Ignores what it may have sent.
 #[cfg(unix)]
 fn is_closed(mut stream: &UnixStream) -> bool {
     match io::Read::read(&mut stream, &mut [0; 256]) {

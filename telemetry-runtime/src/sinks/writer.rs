@@ -1,28 +1,29 @@
-//! Anything that can be written to.
+//! A sink for any writer.
 
 use std::io::{self, Write};
 
-use crate::sink::{Blocks, Sink};
+use crate::sinks::sink::{Batch, Sink};
 use crate::sys;
 
-/// Anything that can be written to, as a sink.
+/// A sink for any writer.
 ///
-/// It should not wait for long, since everything else waits for it; and it should write all or nothing.
-/// Whoever reads a stream in which half a block stands goes on at the next, which costs that block.
+/// The writer should not wait for long, since everything else waits for it, and it should write all
+/// or nothing. A reader of a stream with a partial block continues at the next one, and loses only
+/// that block.
 #[derive(Debug)]
 pub struct Writer<W> {
     inner: W,
 }
 
 impl<W: Write + Send> Writer<W> {
-    /// Blocks are written to `inner`, which is flushed within the latency.
+    /// Creates a sink that writes blocks to `inner`, and flushes it within the latency.
     pub fn new(inner: W) -> Self {
         Writer { inner }
     }
 }
 
 impl<W: Write + Send> Sink for Writer<W> {
-    fn write(&mut self, blocks: &Blocks<'_>) -> io::Result<()> {
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
         sys::without_sigpipe(|| blocks.iter().flatten().try_for_each(|bytes| self.inner.write_all(bytes)))
     }
 

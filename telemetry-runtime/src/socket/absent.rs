@@ -1,8 +1,8 @@
-//! Systems without Unix sockets: processes cannot be reached there.
+//! Systems without Unix sockets, where processes cannot be reached.
 
 pub(crate) fn begin() {}
 
-pub(crate) fn prepare(_configured: Option<bool>) -> bool {
+pub(crate) fn prepare(_configured: Option<bool>, _is_child: bool) -> bool {
     false
 }
 

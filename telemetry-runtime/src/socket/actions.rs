@@ -1,73 +1,82 @@
-//! What can be asked of a process.
+//! What a client can ask of a process.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
 
-use crate::counters::Counters;
-use crate::facts::{self, Quoted};
-use crate::own::ControlMask;
-use crate::registry::{self, Registry};
-use crate::relation::Relation;
+use super::seat::Seat;
+use super::usage::{PoolUsage, pool_usage};
+use telemetry_format::NoticeTag;
+
+use crate::control::switches::Mask;
+use crate::drain::config;
+use crate::drain::passes as drain;
+use crate::memory::block::PAGE;
+use crate::memory::facts::{self, Quoted};
+use crate::memory::mapping;
+use crate::memory::registry::{self, Registry};
+use crate::model::relation::Relation;
+use crate::own::switches as control;
+use crate::run::clock;
+use crate::run::state;
+use crate::sinks::sink::{Batch, Sink, Start};
 use crate::sinks::{Socket, Writer};
-use crate::{clock, control, counters, drain, image, start};
+use crate::store::counters::{self, Counters, KindCounters};
 
 /// Keys and values of an answer.
 pub(crate) type Numbers = Vec<(&'static str, u64)>;
+/// The first error of a sink: for programs, and as text.
+pub(crate) type Failure = (NoticeTag, String);
 
-/// What can be asked of a process; its tests have one of their own.
+/// The operations that a client can ask for. Tests have their own implementation.
 pub(crate) trait Actions {
-    /// What a mask has switched on, in words.
-    fn get(&self, mask: ControlMask) -> String;
+    /// Returns what is on in a mask, as words.
+    fn get(&self, mask: Mask) -> String;
     /// Switches words of a mask on or off.
-    fn change(&self, mask: ControlMask, on: bool, words: &str);
-    /// A message for each word that names nothing.
+    fn change(&self, mask: Mask, on: bool, words: &str);
+    /// Returns a message for each word that matches nothing.
     fn unknown(&self, words: &str) -> Vec<String>;
-    /// Has everything written to the sinks.
+    /// Writes everything to the sinks.
     fn flush(&self);
-    /// What became of the events.
+    /// Returns the counts of events.
     fn counters(&self) -> Numbers;
-    /// The same by registry and kind.
+    /// Returns what the pool's memory is used for, in bytes.
+    fn pool(&self) -> Numbers;
+    /// Returns counts of events by registry and kind, and how many bytes of each the flight
+    /// recorder retains.
     fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)>;
-    /// The sinks: name, what went wrong first, and what became of the events on the way there.
-    fn sinks(&self) -> Vec<(String, Option<String>, Numbers)>;
-    /// Lines of TOML about the process.
+    /// Returns the sinks: name, first error, and counts of events.
+    fn sinks(&self) -> Vec<(String, Option<Failure>, Numbers)>;
+    /// Returns lines of TOML about the process.
     fn facts(&self) -> String;
-    /// The registries in use.
+    /// Returns the registries in use.
     fn relations(&self) -> Vec<&'static Relation>;
-    /// Writes all that is in memory to a file.
+    /// Writes everything in memory to a file.
     fn snapshot(&self, to: File) -> io::Result<()>;
-    /// Gives what is recorded from now on to a connection: the kinds that the words name, or those that
-    /// are output.
-    fn tail(&self, words: Option<&str>, to: UnixStream);
+    /// Sends what is recorded from now on to a connection: the kinds that the words name, or those
+    /// that are output. The connection has the seat as long as it is open.
+    fn tail(&self, words: Option<&str>, to: UnixStream, seat: Seat);
 }
 
 /// This process.
 pub(crate) struct Process;
 
 impl Actions for Process {
-    fn get(&self, mask: ControlMask) -> String {
-        match mask {
-            ControlMask::Output => control::get(),
-            ControlMask::Record => control::get_record(),
-        }
+    fn get(&self, mask: Mask) -> String {
+        control::shown(mask)
     }
 
-    fn change(&self, mask: ControlMask, on: bool, words: &str) {
+    fn change(&self, mask: Mask, on: bool, words: &str) {
         match (mask, on) {
-            (ControlMask::Output, true) => control::set(words),
-            (ControlMask::Output, false) => control::reset(words),
-            (ControlMask::Record, true) => control::set_record(words),
-            (ControlMask::Record, false) => control::reset_record(words),
+            (Mask::Output, true) => control::set(words),
+            (Mask::Output, false) => control::reset(words),
+            (Mask::Record, true) => control::set_record(words),
+            (Mask::Record, false) => control::reset_record(words),
         }
     }
 
     fn unknown(&self, words: &str) -> Vec<String> {
-        let message = |(word, nearest): (String, Option<String>)| match nearest {
-            Some(name) => format!("`{word}` names no kind and no event; help: did you mean `{name}`?"),
-            None => format!("`{word}` names no kind and no event"),
-        };
-        control::unknown(words).into_iter().map(message).collect()
+        control::unknown(words)
     }
 
     fn flush(&self) {
@@ -80,31 +89,57 @@ impl Actions for Process {
 
     fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)> {
         let kinds = counters::kind_counters().into_iter();
-        kinds.map(|kind| (kind.registry, kind.kind, numbers(&kind.counters))).collect()
+        let retained = registry::all().flat_map(|registry| {
+            let kinds = registry.relation().kinds.iter();
+            kinds.map(|kind| registry.kind(kind.bit).kept.pages() * PAGE)
+        });
+        let numbers_of = |(kind, retained): (KindCounters, usize)| {
+            let mut numbers = numbers(&kind.counters);
+            numbers.push(("retained", retained as u64));
+            (kind.registry, kind.kind, numbers)
+        };
+        kinds.zip(retained).map(numbers_of).collect()
     }
 
-    fn sinks(&self) -> Vec<(String, Option<String>, Numbers)> {
+    fn pool(&self) -> Numbers {
+        let PoolUsage { size, free, open, waiting, retained, lanes, labels } = pool_usage();
+        let numbers = [
+            ("size", size),
+            ("free", free),
+            ("open", open),
+            ("waiting", waiting),
+            ("retained", retained),
+            ("lanes", lanes),
+            ("labels", labels),
+        ];
+        numbers.map(|(key, number)| (key, number as u64)).into()
+    }
+
+    fn sinks(&self) -> Vec<(String, Option<Failure>, Numbers)> {
         let sinks = drain::sink_counters().into_iter();
         sinks
-            .map(|sink| (sink.name, sink.failure, vec![("written", sink.written), ("lost", sink.lost)]))
+            .map(|sink| {
+                let numbers = vec![("written", sink.written), ("lost", sink.lost)];
+                (sink.name, sink.notice.zip(sink.failure), numbers)
+            })
             .collect()
     }
 
     fn facts(&self) -> String {
         let mut text = String::new();
-        // Into a string, nothing fails.
+        // Writing to a string never fails.
         let _ = facts::session(&mut text, Some(facts::ticks_per_second()));
-        let filename = start::filename();
+        let filename = config::output();
         for (key, value) in [
-            ("session", format!("{:016x}", start::session())),
+            ("session", format!("{:016x}", state::session())),
             ("filename", filename.to_string_lossy().into_owned()),
-            ("ring", image::ring().unwrap_or_default().to_string_lossy().into_owned()),
-            ("policy", format!("{:?}", start::policy())),
+            ("ring", mapping::ring().unwrap_or_default().to_string_lossy().into_owned()),
+            ("policy", format!("{:?}", state::policy())),
         ] {
             text += &format!("{key} = {}\n", Quoted(value.as_bytes()));
         }
-        text += &format!("latency = {:?}\n", start::latency().as_secs_f64());
-        text += &format!("started_ns = {}\nnow_ns = {}\n", start::moment().wall, clock::now().wall);
+        text += &format!("latency = {:?}\n", state::latency().as_secs_f64());
+        text += &format!("started_ns = {}\nnow_ns = {}\n", state::moment().wall, clock::now().wall);
         text
     }
 
@@ -116,23 +151,63 @@ impl Actions for Process {
         drain::snapshot_to(Writer::new(to))
     }
 
-    fn tail(&self, words: Option<&str>, to: UnixStream) {
-        // Whoever cannot be written to without waiting is not followed by.
-        if let Ok(socket) = Socket::from_unix(to) {
-            drain::add_sink(words, socket);
+    fn tail(&self, words: Option<&str>, to: UnixStream, seat: Seat) {
+        // A connection that cannot be made non-blocking is closed.
+        if let Ok(socket) = Socket::of_client(to) {
+            drain::add_client(words, Client { socket, _seat: seat });
         }
     }
 }
 
+/// A client that follows the process.
+struct Client {
+    socket: Socket,
+    _seat: Seat,
+}
+
+impl Sink for Client {
+    fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
+        self.socket.write(blocks)
+    }
+
+    fn begin(&mut self, bytes: usize) -> io::Result<Start> {
+        self.socket.begin(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+
+    fn is_behind(&self) -> bool {
+        self.socket.is_behind()
+    }
+
+    fn lost(&self) -> u64 {
+        self.socket.lost()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.socket.is_closed()
+    }
+
+    fn after_fork(&mut self) -> bool {
+        self.socket.after_fork()
+    }
+
+    fn name(&self) -> String {
+        self.socket.name()
+    }
+}
+
 fn numbers(counters: &Counters) -> Numbers {
-    let Counters { written, held, recycled, lost_pool, lost_nested, lost_sink, cut } = *counters;
+    let Counters { written, held, recycled, lost_pool, lost_reentrant, lost_sink, cut } = *counters;
     vec![
         ("emitted", counters.emitted()),
         ("written", written),
         ("held", held),
         ("recycled", recycled),
         ("lost_pool", lost_pool),
-        ("lost_nested", lost_nested),
+        ("lost_reentrant", lost_reentrant),
         ("lost_sink", lost_sink),
         ("cut", cut),
     ]

@@ -1,7 +1,8 @@
-//! The link to the ring file: `<pid>.ring` beside the socket, for whoever looks for what a dead process has left.
+//! The link to the ring file: `<pid>.ring` beside the socket. Tools use it to find what a dead
+//! process left.
 //!
-//! Not made with the socket, by the drain's thread, but where the ring is: a process may not live until the drain
-//! runs.
+//! It is made with the ring file, and not with the socket by the drain's thread. The process may
+//! end before that thread runs.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -10,36 +11,39 @@ use core::fmt::Write;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 
-use super::place::{self, MOST_COPIES, Name};
-use crate::sync::{AtomicBool, Ordering};
+use super::place::{self, MAX_COPIES, Name};
+use telemetry_format::Notice;
+
 use crate::sys;
-use crate::text::{Buffer, Shown};
+use crate::sys::atomic::{AtomicBool, Ordering};
+use crate::sys::text::{Buffer, Shown};
 
 /// Room for the path of the link.
-const MOST: usize = 1100;
+const MAX_LINK_LEN: usize = 1100;
 
-/// Where the link is. Written once, before `IS_LEFT` is set.
-struct LinkPath(UnsafeCell<Buffer<MOST>>);
+/// The path of the link. Written once, before `IS_LEFT` is set.
+struct LinkPath(UnsafeCell<Buffer<MAX_LINK_LEN>>);
 
-// SAFETY: `leave`, which one thread calls at the start, writes the path before it sets `IS_LEFT`.
+// SAFETY: one thread calls `leave`, at the start, and writes the path before it sets `IS_LEFT`.
 unsafe impl Sync for LinkPath {}
 
 static PATH: LinkPath = LinkPath(UnsafeCell::new(Buffer::new()));
 static IS_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Leaves a link to a ring. Does not allocate.
-// Apart: paths take much of a stack.
+/// Makes a link to a ring file. Does not allocate.
+// A function of its own, because paths take much of a stack.
 #[inline(never)]
 pub(crate) fn leave(ring: &CStr) {
     let mut dir = Buffer::new();
     let Some(dir) = place::dir(&mut dir) else { return };
-    // What is wrong with it is said where the socket is made. A path that is none from the root on was too long.
+    // The code that makes the socket reports a bad directory. A relative path was too long to be
+    // made absolute.
     if !matches!(place::make(dir), Ok(None)) || !ring.to_bytes().starts_with(b"/") {
         return;
     }
     let pid = std::process::id();
-    for copy in 1..=MOST_COPIES {
-        let mut path = Buffer::<MOST>::new();
+    for copy in 1..=MAX_COPIES {
+        let mut path = Buffer::<MAX_LINK_LEN>::new();
         let written = path.push(dir.as_os_str().as_bytes());
         if written.and_then(|()| write!(path, "/{}.ring\0", Name { pid, copy })).is_err() {
             return;
@@ -54,18 +58,19 @@ pub(crate) fn leave(ring: &CStr) {
                 return;
             }
             Err(error) => {
-                sys::complain(format_args!(
-                    "cannot make `{}`: {error}; `telemetry list` will not find the ring",
-                    Shown(link.to_bytes())
-                ));
+                let (tag, link) = (sys::with_errno(Notice::RingUnlisted, &error), Shown(link.to_bytes()));
+                sys::report(
+                    tag,
+                    format_args!("cannot make `{link}`: {error}; `telemetry list` will not find the ring"),
+                );
                 return;
             }
         }
     }
 }
 
-/// Makes the link. False if one of its name leads to another ring of a process of this number: that of another copy of
-/// the runtime in this one, or what an earlier one has left.
+/// Makes the link. Returns false if the name is that of a link to another ring file of this process
+/// number. Another copy of the runtime in this process has made that link, or an earlier process.
 fn make(ring: &CStr, link: &CStr) -> io::Result<bool> {
     for _ in 0..2 {
         // SAFETY: both paths end in NUL.
@@ -77,8 +82,8 @@ fn make(ring: &CStr, link: &CStr) -> io::Result<bool> {
             return Err(error);
         }
         let mut text = [0_u8; 1100];
-        // SAFETY: the path ends in NUL, and the buffer is a byte longer than the given length, so that NUL is behind
-        // what is read.
+        // SAFETY: the path ends in NUL. The buffer is one byte longer than the given length, so
+        // that NUL follows what is read.
         let read = unsafe { libc::readlink(link.as_ptr(), text.as_mut_ptr().cast(), text.len() - 1) };
         let Ok(found) = CStr::from_bytes_until_nul(&text) else { return Ok(false) };
         if read < 0 {
@@ -90,14 +95,14 @@ fn make(ring: &CStr, link: &CStr) -> io::Result<bool> {
         if sys::ring_at(found).is_some_and(|head| head.pid == std::process::id()) {
             return Ok(false);
         }
-        // It leads to nothing of this number.
+        // It does not lead to a ring file of this process number.
         // SAFETY: the path ends in NUL.
         unsafe { libc::unlink(link.as_ptr()) };
     }
     Ok(false)
 }
 
-/// Takes the link away.
+/// Removes the link.
 pub(crate) fn remove() {
     if IS_LEFT.swap(false, Ordering::Acquire) {
         // SAFETY: see `LinkPath`; the path ends in NUL.
@@ -105,7 +110,7 @@ pub(crate) fn remove() {
     }
 }
 
-/// In a forked child: the link is the parent's. Safe wherever a signal handler is.
+/// Leaves the link to the parent, in a forked child. Async-signal-safe.
 pub(crate) fn forget() {
     IS_LEFT.store(false, Ordering::Relaxed);
 }

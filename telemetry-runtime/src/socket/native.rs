@@ -1,5 +1,5 @@
-//! What the socket asks of the system beyond the standard library: who we and our peers are, and what a
-//! forked child must forget.
+//! What the socket needs from the system beyond the standard library. It learns the users of this
+//! process and of its peers, and knows what a forked child must forget.
 #![allow(unsafe_code)]
 
 use core::ffi::c_void;
@@ -9,51 +9,52 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use crate::sync::{AtomicPtr, AtomicU32, Ordering};
 use crate::sys;
+use crate::sys::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// The descriptor of the listener plus 1, or 0.
 static LISTENER: AtomicU32 = AtomicU32::new(0);
 /// The path of the socket, never freed, or null.
 static PATH: AtomicPtr<PathBuf> = AtomicPtr::new(null_mut());
 
-/// Remembers the listener for [`forget`]. It stays open as long as the process.
+/// Stores the listener for [`forget`]. It stays open as long as the process.
 pub(crate) fn keep_listener(listener: &UnixListener) {
     LISTENER.store(listener.as_raw_fd().cast_unsigned() + 1, Ordering::Relaxed);
 }
 
-/// Remembers the path of the socket for [`path`] and [`take_path`].
+/// Stores the path of the socket for [`path`] and [`take_path`].
 pub(crate) fn keep_path(path: PathBuf) {
     PATH.store(Box::into_raw(Box::new(path)), Ordering::SeqCst);
 }
 
-/// The path of the socket.
+/// Returns the path of the socket.
 pub(crate) fn path() -> Option<&'static Path> {
-    // SAFETY: what `keep_path` stored is never freed.
+    // SAFETY: the path that `keep_path` stored is never freed.
     unsafe { PATH.load(Ordering::SeqCst).as_ref() }.map(PathBuf::as_path)
 }
 
-/// The path of the socket, once.
+/// Returns the path of the socket the first time, and then `None`.
 pub(crate) fn take_path() -> Option<&'static Path> {
-    // SAFETY: what `keep_path` stored is never freed.
+    // SAFETY: the path that `keep_path` stored is never freed.
     let path = unsafe { PATH.swap(null_mut(), Ordering::SeqCst).as_ref() };
     path.map(PathBuf::as_path)
 }
 
-/// In a forked child: forgets the parent's path, and closes the listener. Nobody uses it there, since only
-/// the thread that forked is in the child. Safe wherever a signal handler is.
+/// Forgets the parent's path and closes the listener, in a forked child. No thread uses it there,
+/// since the child has only the thread that forked. Async-signal-safe.
 pub(crate) fn forget() {
     PATH.store(null_mut(), Ordering::SeqCst);
     if let Some(listener) = LISTENER.swap(0, Ordering::Relaxed).checked_sub(1) {
-        // SAFETY: the descriptor is the listener's, whose owner was the parent's thread: there is none here.
+        // SAFETY: the descriptor belongs to the listener, whose owner was a thread of the parent.
         unsafe { libc::close(listener.cast_signed()) };
     }
 }
 
-/// Starts a thread that does `main` with a value, both of which stay.
+/// Starts a thread that calls `main` with a value. Neither is ever freed.
 pub(crate) fn spawn<T: Send + Sync>(value: T, main: fn(&T)) -> bool {
     extern "C" fn enter<T>(what: *mut c_void) -> *mut c_void {
-        // SAFETY: what is left here, below, which is of this type and never freed.
+        // SAFETY: the pointer is to the value that is boxed below, which has this type and is never
+        // freed.
         let (value, main) = unsafe { &*what.cast::<(T, fn(&T))>() };
         main(value);
         null_mut()
@@ -61,20 +62,14 @@ pub(crate) fn spawn<T: Send + Sync>(value: T, main: fn(&T)) -> bool {
     sys::spawn(enter::<T>, Box::into_raw(Box::new((value, main))).cast())
 }
 
-/// The user that the process acts as.
-pub(crate) fn user() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
-}
-
-/// The user that whoever connected acted as.
+/// Returns the effective user of the process that connected.
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<u32> {
     let socket = stream.as_raw_fd();
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
         let mut len = size_of::<libc::ucred>() as libc::socklen_t;
-        // SAFETY: the pointers are to a value of our own and its length.
+        // SAFETY: the pointers are to a local value and its length.
         let failed = unsafe {
             let at = (&raw mut credentials).cast();
             libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, at, &mut len)
@@ -84,13 +79,13 @@ pub(crate) fn peer(stream: &UnixStream) -> io::Result<u32> {
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
         let (mut user, mut group) = (0, 0);
-        // SAFETY: the pointers are to values of our own.
+        // SAFETY: the pointers are to local values.
         let failed = unsafe { libc::getpeereid(socket, &mut user, &mut group) };
         if failed == 0 { Ok(user) } else { Err(io::Error::last_os_error()) }
     }
 }
 
-/// Names the calling thread, where the system has names for threads.
+/// Names the calling thread, if the system has names for threads.
 pub(crate) fn name_thread(name: &core::ffi::CStr) {
     // SAFETY: the name ends in NUL and is within Linux's limit of 16 bytes.
     #[cfg(any(target_os = "linux", target_os = "android"))]

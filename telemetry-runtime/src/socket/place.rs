@@ -1,4 +1,4 @@
-//! Where the socket is: in a directory that nobody else can change, under the process's number.
+//! The path of the socket: in a directory that no other user can change, by the process's number.
 
 use core::fmt::{self, Display, Formatter, Write};
 use std::ffi::OsStr;
@@ -12,31 +12,44 @@ use std::time::Duration;
 
 use super::native;
 use crate::sys;
-use crate::text::{Buffer, Shown};
+use crate::sys::text::Buffer;
 
-/// Most copies of the runtime in a process that can be asked.
-pub(crate) const MOST_COPIES: u32 = 16;
+/// The setting of the user who runs the program: `on`, `off`, or a directory.
+pub(crate) const VARIABLE: &core::ffi::CStr = c"TELEMETRY_SOCKET";
 
-/// A directory that is the user's own.
+/// Maximum number of copies of the runtime in a process that have a socket.
+pub(crate) const MAX_COPIES: u32 = 16;
+
+/// A directory that only the user can access.
 pub(crate) struct Place {
     dir: PathBuf,
 }
 
+/// Returns the same as [`dir`].
+// A function of its own, because the buffer would be on the drain's stack below all calls for the
+// directory.
+#[inline(never)]
+fn allocated_dir() -> Option<PathBuf> {
+    let mut text = Buffer::new();
+    dir(&mut text).map(PathBuf::from)
+}
+
 impl Place {
-    /// The directory that `TELEMETRY_SOCKET` names, or `/tmp/telemetry-<uid>`. Made if it is not there.
+    /// Returns the directory that `TELEMETRY_SOCKET` names, or `/tmp/telemetry-<uid>`. Makes it if
+    /// it does not exist.
     #[inline(never)]
     pub(crate) fn of_process() -> Result<Place, String> {
-        let mut text = Buffer::new();
-        if let Some(dir) = dir(&mut text) {
-            return Place::at(dir.into());
+        if let Some(dir) = allocated_dir() {
+            return Place::at(dir);
         }
-        let set = std::env::var_os("TELEMETRY_SOCKET").unwrap_or_default();
+        let set = sys::env(VARIABLE).unwrap_or_default();
         if set.as_encoded_bytes().contains(&b'/') {
-            // One that is too long for a buffer is too long for sockets, which they say.
+            // A path that is too long for the buffer is also too long for sockets, which then
+            // return an error.
             return Place::at(set.into());
         }
-        let text = Shown(set.as_encoded_bytes().trim_ascii());
-        Err(format!("TELEMETRY_SOCKET is `{text}`, expected `on`, `off` or a path"))
+        // The setting was valid at the start.
+        Err("TELEMETRY_SOCKET has changed since the start".into())
     }
 
     pub(crate) fn at(dir: PathBuf) -> Result<Place, String> {
@@ -47,20 +60,21 @@ impl Place {
         }
     }
 
-    /// Makes the socket. It appears under its name once it listens, so that one that does not is stale.
+    /// Makes the socket. It gets its name once it listens, so that a socket that does not listen is
+    /// stale.
     #[inline(never)]
     pub(crate) fn enter(&self) -> Result<UnixListener, String> {
         let _turn = self.turn();
         let own = std::process::id();
-        let path = (1..=MOST_COPIES)
+        let path = (1..=MAX_COPIES)
             .map(|copy| self.dir.join(Name { pid: own, copy }.to_string()))
             .find(|path| !is_served(path));
         let Some(path) = path else {
-            return Err(format!("{MOST_COPIES} copies of the runtime in this process have one already"));
+            return Err(format!("{MAX_COPIES} copies of the runtime in this process have one already"));
         };
         let unfinished = hidden(&path);
         let failed = |error: io::Error| format!("cannot make `{}`: {error}", path.display());
-        // A socket there is that of an earlier process of our number.
+        // A socket there is that of an earlier process with this number.
         if path.symlink_metadata().is_ok_and(|metadata| !metadata.file_type().is_socket()) {
             return Err(format!("`{}` is there and is not a socket", path.display()));
         }
@@ -74,8 +88,9 @@ impl Place {
         Ok(listener)
     }
 
-    /// A lock on the directory: who looks for a free name shall not meet another copy that does. Without it if it
-    /// cannot be had soon, from a process that is stopped, say: the drain has other work.
+    /// Locks the directory, so that only one copy at a time looks for a free name. Continues
+    /// without the lock if it is not free soon, for example if its owner is stopped: the drain has
+    /// other work.
     fn turn(&self) -> Option<File> {
         let dir = File::open(&self.dir).ok()?;
         let mut is_ours = false;
@@ -86,7 +101,7 @@ impl Place {
         is_ours.then_some(dir)
     }
 
-    /// A file that has no name and goes when it is closed.
+    /// Makes a file without a name, which is removed when it is closed.
     pub(crate) fn spool(&self) -> io::Result<File> {
         let own = native::path().and_then(Path::file_name).unwrap_or_default();
         let path = hidden(&self.dir.join(own).with_extension("snapshot"));
@@ -97,10 +112,11 @@ impl Place {
     }
 }
 
-/// The name of a process's socket, or that of another copy of the runtime in it, which a shared library has.
+/// The name of a process's socket. A shared library may have another copy of the runtime, with its
+/// own socket.
 pub(crate) struct Name {
     pub(crate) pid: u32,
-    /// From 1.
+    /// The number of the copy, from 1.
     pub(crate) copy: u32,
 }
 
@@ -113,25 +129,31 @@ impl Display for Name {
     }
 }
 
-/// The directory of the process's sockets, if one is named that there is room for. Does not allocate.
+/// Returns the directory of the process's sockets, if a named one fits into the buffer. Does not
+/// allocate.
 pub(crate) fn dir(into: &mut Buffer<1024>) -> Option<&Path> {
-    // The program may change its directory.
-    let named = sys::with_env(super::VARIABLE, |set| match set.trim_ascii() {
+    // Absolute, since the program may change its directory.
+    let named = sys::with_env(VARIABLE, |set| match set.trim_ascii() {
         b"" | b"on" => None,
         _ => Some(if set.contains(&b'/') { sys::absolute(set, into) } else { None }),
     });
     match named.flatten() {
         Some(named) => named?,
-        None => write!(into, "/tmp/telemetry-{}", native::user()).ok()?,
+        None => write!(into, "/tmp/telemetry-{}", sys::user()).ok()?,
     }
     Some(Path::new(OsStr::from_bytes(into.as_bytes())))
 }
 
-/// Makes a directory if it is not there, and says what is wrong with it. Does not allocate, unless its name is too
-/// long for sockets.
+/// Makes a directory unless it exists, and returns what is wrong with it. Does not allocate, unless
+/// its name is too long for sockets.
 pub(crate) fn make(dir: &Path) -> io::Result<Option<&'static str>> {
+    // Before its mode is set: another user could replace it by a link in between.
+    let why = distrust_above(dir)?;
+    if why.is_some() {
+        return Ok(why);
+    }
     match DirBuilder::new().mode(0o700).create(dir) {
-        // Whatever the program's umask is.
+        // Sets the mode whatever the program's umask is.
         Ok(()) => set_permissions(dir, Permissions::from_mode(0o700))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
@@ -139,41 +161,46 @@ pub(crate) fn make(dir: &Path) -> io::Result<Option<&'static str>> {
     distrust(dir)
 }
 
-/// Beside a path, until what is there is finished.
+/// Returns a path beside this one, for a socket that does not listen yet.
 fn hidden(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}", path.file_name().unwrap_or_default().display()))
 }
 
-/// True if somebody listens there: another copy of the runtime, since the number is ours.
+/// Returns true if a process listens there. It is another copy of the runtime in this process.
 fn is_served(path: &Path) -> bool {
     UnixStream::connect(path).is_ok()
 }
 
-/// Takes the process's socket away.
+/// Removes the process's socket.
 pub(crate) fn leave() {
     if let Some(path) = native::take_path() {
         let _ = remove(path);
     }
 }
 
-/// What is wrong with a directory: whoever can change it can be asked in our place.
+/// Returns what is wrong with a directory. A user who can change it could answer in place of this
+/// process.
 fn distrust(dir: &Path) -> io::Result<Option<&'static str>> {
     let metadata = dir.symlink_metadata()?;
-    let above = dir.parent().unwrap_or(dir).metadata()?;
     Ok(if !metadata.is_dir() {
         Some("is not a directory")
-    } else if metadata.uid() != native::user() {
+    } else if metadata.uid() != sys::user() {
         Some("belongs to another user")
     } else if metadata.mode() & 0o077 != 0 {
         Some("is open to others, expected mode 0700")
-    } else if above.mode() & 0o1002 == 0o2 {
-        Some("can be replaced by others: anybody may write to the directory above")
     } else {
         None
     })
 }
 
-/// Removes a file that may not be there.
+/// Returns what is wrong with the directory above.
+fn distrust_above(dir: &Path) -> io::Result<Option<&'static str>> {
+    let above = dir.parent().unwrap_or(dir).metadata()?;
+    let is_open = above.mode() & 0o1002 == 0o2;
+    Ok(is_open.then_some("can be replaced by others: anybody may write to the directory above"))
+}
+
+/// Removes a file that may not exist.
 fn remove(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)
         .or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })

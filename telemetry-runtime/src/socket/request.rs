@@ -1,31 +1,31 @@
 //! A request: one line of text.
 
-use crate::own::ControlMask;
+use crate::control::switches::Mask;
 
-/// Most bytes of a request, the line feed included.
+/// Maximum length of a request, including the line feed.
 pub(crate) const LIMIT: usize = 8192;
 
-/// What is asked for.
+/// What a client asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request<'l> {
     Get,
     Change {
-        mask: ControlMask,
+        mask: Mask,
         on: bool,
         words: &'l str,
     },
     Flush,
     Counters,
     Snapshot,
-    /// Which of the words name nothing.
+    /// Returns which of the words match nothing.
     Unknown(&'l str),
-    /// What the words name, or what is output.
+    /// Follows what the words name, or what is output.
     Tail(Option<&'l str>),
     Info,
 }
 
 impl<'l> Request<'l> {
-    /// Reads a line without its end.
+    /// Parses a line without its end.
     pub(crate) fn parse(line: &'l [u8]) -> Result<Request<'l>, String> {
         let line = core::str::from_utf8(line).map_err(|error| {
             format!("a request that is not UTF-8 at byte {}, expected text", error.valid_up_to())
@@ -43,9 +43,9 @@ impl<'l> Request<'l> {
             ("unknown", "") => Err("`unknown` without words".into()),
             ("unknown", words) => Ok(Request::Unknown(words)),
             ("tail", words) => Ok(Request::Tail((!words.is_empty()).then_some(words))),
-            ("set" | "reset", words) => change(ControlMask::Output, verb, words),
+            ("set" | "reset", words) => change(Mask::Output, verb, words),
             ("record", rest) => match split(rest) {
-                (verb @ ("set" | "reset"), words) => change(ControlMask::Record, verb, words),
+                (verb @ ("set" | "reset"), words) => change(Mask::Record, verb, words),
                 (verb, _) => Err(format!("`record {verb}`, expected `record set` or `record reset`")),
             },
             ("get" | "flush" | "counters" | "snapshot" | "info", rest) => {
@@ -59,14 +59,14 @@ impl<'l> Request<'l> {
     }
 }
 
-fn change<'l>(mask: ControlMask, verb: &str, words: &'l str) -> Result<Request<'l>, String> {
+fn change<'l>(mask: Mask, verb: &str, words: &'l str) -> Result<Request<'l>, String> {
     if words.is_empty() {
         return Err(format!("`{verb}` without words; help: `{verb} all` means everything"));
     }
     Ok(Request::Change { mask, on: verb == "set", words })
 }
 
-/// The first word, and the others.
+/// Splits the first word from the others.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     text.split_once([' ', '\t']).map_or((text, ""), |(word, rest)| (word, rest.trim_start()))

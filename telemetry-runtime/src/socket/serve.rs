@@ -1,8 +1,8 @@
-//! One connection: who asks, what for, and the answer.
+//! One connection: its request, and the answer.
 //!
-//! The request is a line of at most 8,192 bytes. The answer is a line, `ok` or `error: ` and why, and behind an
-//! `ok` lines of TOML, or for `tail` a stream; for `snapshot`, `ok BYTES` and a stream. Then the connection is
-//! closed.
+//! The request is a line of at most 8,192 bytes. The answer is a line, `ok` or `error: ` and the
+//! reason. Lines of TOML follow an `ok`. For `tail`, a stream follows it. For `snapshot`, the line
+//! is `ok BYTES`, and a stream follows. Then the connection is closed.
 
 use core::fmt::Write as _;
 use std::fs::File;
@@ -17,49 +17,55 @@ use super::actions::{Actions, Numbers};
 use super::native;
 use super::place::Place;
 use super::request::{LIMIT, Request};
-use crate::facts::Quoted;
-use crate::own::ControlMask;
-use crate::sync::{AtomicUsize, Ordering};
+use super::seat::Seat;
+use crate::control::switches::Mask;
+use crate::memory::facts::Quoted;
+use crate::sys::atomic::AtomicUsize;
 
-/// How long a request may take to come, and then its answer to be taken; of a snapshot, each piece.
+/// How long a client may take to send a request, and then to read the answer, or each piece of a
+/// snapshot.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
-/// Most snapshots on their way to clients at a time.
-const MOST_TRANSFERS: usize = 4;
+/// Maximum number of snapshots that are sent to clients at a time.
+const MAX_TRANSFERS: usize = 4;
+/// Maximum number of clients that follow the process at a time.
+pub(crate) const MAX_TAILS: usize = 16;
 
 /// Answers requests, one after the other.
 pub(crate) struct Server<A> {
     pub(crate) actions: A,
     place: Place,
     transfers: Arc<AtomicUsize>,
+    tails: Arc<AtomicUsize>,
 }
 
-/// What an answer has behind `ok`.
+/// What follows `ok` in an answer.
 enum Reply {
     Text(String),
-    /// A snapshot, at its beginning, and how long it is.
-    Snapshot(File, u64),
+    /// A snapshot, at its beginning, and its length.
+    Snapshot(File, u64, Seat),
     /// The words of a tail.
-    Tail(Option<String>),
+    Tail(Option<String>, Seat),
 }
 
 impl<A: Actions> Server<A> {
     pub(crate) fn new(actions: A, place: Place) -> Self {
-        Server { actions, place, transfers: Arc::default() }
+        Server { actions, place, transfers: Arc::default(), tails: Arc::default() }
     }
 
-    /// Answers whoever is at the other end.
-    // Apart, so that a thread that waits has a small stack: in pages touched, it is most of what it costs.
+    /// Answers the client.
+    // A function of its own, so that a waiting thread has a small stack. Most of its cost is in the
+    // pages it touches.
     #[inline(never)]
     pub(crate) fn serve(&self, stream: UnixStream) {
-        // What a sink of the program's own does within a flush must not end the program here.
+        // A panic in the program's own sink during a flush must not end the program here.
         let reply = catch_unwind(AssertUnwindSafe(|| self.reply(&stream)))
             .unwrap_or_else(|_| Err("the request panicked".into()));
         match reply {
             Ok(Reply::Text(text)) => finish(&stream, &format!("ok\n{text}")),
-            Ok(Reply::Snapshot(file, len)) => self.send(stream, file, len),
-            Ok(Reply::Tail(words)) => {
+            Ok(Reply::Snapshot(file, len, seat)) => send(stream, file, len, seat),
+            Ok(Reply::Tail(words, seat)) => {
                 if say(&stream, "ok\n").is_ok() {
-                    self.actions.tail(words.as_deref(), stream);
+                    self.actions.tail(words.as_deref(), stream, seat);
                 }
             }
             Err(why) => finish(&stream, &format!("error: {why}\n")),
@@ -83,22 +89,39 @@ impl<A: Actions> Server<A> {
             Request::Counters => self.counters(),
             Request::Info => self.info(),
             Request::Snapshot => return self.snapshot(),
-            Request::Tail(words) => return Ok(Reply::Tail(words.map(str::to_owned))),
+            Request::Tail(words) => {
+                let seat = Seat::take(&self.tails, MAX_TAILS).ok_or_else(|| {
+                    format!(
+                        "{MAX_TAILS} clients follow this process already, which is the most; help: end one of \
+                         them, or take a snapshot"
+                    )
+                })?;
+                return Ok(Reply::Tail(words.map(str::to_owned), seat));
+            }
         }))
     }
 
     fn unknown(&self, words: &str) -> String {
-        list("unknown", self.actions.unknown(words))
+        let unknown = self.actions.unknown(words);
+        if unknown.is_empty() {
+            return String::new();
+        }
+        let names = self.actions.relations().into_iter().flat_map(|relation| {
+            let kinds = relation.kinds.iter().map(|kind| kind.name);
+            kinds.chain(relation.events.iter().map(|event| event.name)).chain([relation.name])
+        });
+        list("unknown", unknown) + &list("names", names)
     }
 
     fn masks(&self) -> String {
-        let [output, record] = [ControlMask::Output, ControlMask::Record]
-            .map(|mask| Quoted(self.actions.get(mask).as_bytes()).to_string());
+        let [output, record] =
+            [Mask::Output, Mask::Record].map(|mask| Quoted(self.actions.get(mask).as_bytes()).to_string());
         format!("output = {output}\nrecord = {record}\n")
     }
 
     fn counters(&self) -> String {
         let mut text = lines(&self.actions.counters());
+        let _ = write!(text, "\n[pool]\n{}", lines(&self.actions.pool()));
         for (registry, kind, numbers) in self.actions.kinds() {
             let (registry, kind) = (Quoted(registry.as_bytes()), Quoted(kind.as_bytes()));
             let _ = write!(text, "\n[[kind]]\nregistry = {registry}\nname = {kind}\n{}", lines(&numbers));
@@ -110,8 +133,9 @@ impl<A: Actions> Server<A> {
         let mut text = String::new();
         for (name, failure, numbers) in self.actions.sinks() {
             let _ = write!(text, "\n[[sink]]\nname = {}\n{}", Quoted(name.as_bytes()), lines(&numbers));
-            if let Some(failure) = failure {
-                let _ = writeln!(text, "failure = {}", Quoted(failure.as_bytes()));
+            if let Some((notice, failure)) = failure {
+                let failure = Quoted(failure.as_bytes());
+                let _ = writeln!(text, "notice = \"{notice}\"\nfailure = {failure}");
             }
         }
         text
@@ -135,52 +159,44 @@ impl<A: Actions> Server<A> {
         text + &self.sinks()
     }
 
-    /// All that is in memory, in a file: whoever takes it may be slow, and passes of the drain may not wait.
+    /// Makes a snapshot in a file, since the client may be slow, and memory is precious.
     fn snapshot(&self) -> Result<Reply, String> {
+        let Some(seat) = Seat::take(&self.transfers, MAX_TRANSFERS) else {
+            return Err("several snapshots are on their way already; help: try again later".into());
+        };
         let failed = |error: io::Error| format!("cannot take a snapshot: {error}");
         let mut file = self.place.spool().map_err(failed)?;
         file.try_clone().and_then(|file| self.actions.snapshot(file)).map_err(failed)?;
         let len = file.stream_position().map_err(failed)?;
         file.rewind().map_err(failed)?;
-        Ok(Reply::Snapshot(file, len))
-    }
-
-    /// Sends a snapshot from a thread of its own.
-    fn send(&self, stream: UnixStream, mut file: File, len: u64) {
-        let transfers = self.transfers.clone();
-        if transfers.fetch_add(1, Ordering::Relaxed) >= MOST_TRANSFERS {
-            transfers.fetch_sub(1, Ordering::Relaxed);
-            return finish(
-                &stream,
-                "error: several snapshots are on their way already; help: try again later\n",
-            );
-        }
-        let send = move || {
-            // The patience is with each piece: a snapshot may be large.
-            let sent =
-                say(&stream, &format!("ok {len}\n")).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-            let _ = sent.and_then(|()| io::copy(&mut file, &mut &stream));
-            let _ = stream.shutdown(Shutdown::Both);
-            transfers.fetch_sub(1, Ordering::Relaxed);
-        };
-        // Without a thread, the connection is closed at once.
-        let thread = std::thread::Builder::new().name("telemetry-ctl".into());
-        if thread.spawn(send).is_err() {
-            self.transfers.fetch_sub(1, Ordering::Relaxed);
-        }
+        Ok(Reply::Snapshot(file, len, seat))
     }
 }
 
-/// Only the user that the process acts as, and root, may ask.
+/// Sends a snapshot from a new thread.
+fn send(stream: UnixStream, mut file: File, len: u64, seat: Seat) {
+    let send = move || {
+        // The time limit is for each piece, since a snapshot may be large.
+        let sent =
+            say(&stream, &format!("ok {len}\n")).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+        let _ = sent.and_then(|()| io::copy(&mut file, &mut &stream));
+        let _ = stream.shutdown(Shutdown::Both);
+        drop(seat);
+    };
+    // If the thread cannot be started, the connection is closed at once.
+    let _ = std::thread::Builder::new().name("telemetry-ctl".into()).spawn(send);
+}
+
+/// Admits only root and the user that the process acts as.
 pub(crate) fn admit(peer: u32) -> Result<(), String> {
-    let user = native::user();
+    let user = crate::sys::user();
     if peer == user || peer == 0 {
         return Ok(());
     }
     Err(format!("user {peer} may not control this process, only user {user} and root may"))
 }
 
-/// The line without its end. What is behind it does not matter.
+/// Reads a line, and returns it without its end. Ignores what follows the line.
 fn read_line(mut stream: &UnixStream) -> Result<Vec<u8>, String> {
     let deadline = Instant::now() + PATIENCE;
     let (mut line, mut piece) = (Vec::new(), [0; 1024]);
@@ -210,7 +226,8 @@ fn read_line(mut stream: &UnixStream) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Answers, and closes the connection, whoever else has it: a child that was just forked, say.
+/// Answers, and closes the connection, even if another process has it, too, such as a new forked
+/// child.
 fn finish(stream: &UnixStream, text: &str) {
     let _ = say(stream, text);
     let _ = stream.shutdown(Shutdown::Both);
@@ -229,7 +246,7 @@ fn say(mut stream: &UnixStream, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Does what takes a time limit until it is done.
+/// Repeats an action with a time limit until it is done or the deadline has passed.
 fn within(deadline: Instant, mut act: impl FnMut(Duration) -> io::Result<usize>) -> io::Result<usize> {
     loop {
         let rest = deadline.saturating_duration_since(Instant::now());
@@ -238,19 +255,19 @@ fn within(deadline: Instant, mut act: impl FnMut(Duration) -> io::Result<usize>)
         }
         match act(rest) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // What a socket says whose time is up.
+            // A socket returns this error when its time limit has passed.
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
             result => return result,
         }
     }
 }
 
-/// Lines of TOML.
+/// Returns lines of TOML.
 fn lines(numbers: &Numbers) -> String {
     numbers.iter().map(|(key, number)| format!("{key} = {number}\n")).collect()
 }
 
-/// A line of TOML with texts, or nothing.
+/// Returns a line of TOML with a list of texts, or nothing if the list is empty.
 fn list(key: &str, texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let texts: Vec<_> = texts.into_iter().map(|text| Quoted(text.as_ref().as_bytes()).to_string()).collect();
     if texts.is_empty() { String::new() } else { format!("{key} = [{}]\n", texts.join(", ")) }

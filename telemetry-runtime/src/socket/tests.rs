@@ -1,4 +1,4 @@
-//! Real sockets, and a process that only remembers what it was asked.
+//! Tests with real sockets, and with a process that only remembers what it was asked.
 
 use std::fs::{File, Permissions, create_dir, set_permissions, write};
 use std::io::{self, Read, Write};
@@ -9,18 +9,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::actions::{Actions, Numbers};
+use super::actions::{Actions, Failure, Numbers};
 use super::place::Place;
 use super::request::LIMIT;
-use super::serve::{PATIENCE, Server, admit};
-use crate::own::ControlMask;
-use crate::relation::{Kind, Relation};
+use super::seat::Seat;
+use super::serve::{MAX_TAILS, PATIENCE, Server, admit};
+use telemetry_format::{Notice, NoticeTag};
 
-/// Answers with what it was asked.
+use crate::control::switches::Mask;
+use crate::model::relation::{Kind, Relation};
+
+/// Answers with the request.
 struct Fake {
     changes: Mutex<String>,
-    tails: Mutex<Vec<(Option<String>, UnixStream)>>,
-    /// Bytes of a snapshot.
+    tails: Mutex<Vec<(Option<String>, UnixStream, Seat)>>,
+    /// Length of a snapshot.
     snapshot: usize,
 }
 
@@ -38,16 +41,16 @@ static RELATION: Relation = Relation {
 };
 
 impl Actions for Fake {
-    fn get(&self, mask: ControlMask) -> String {
+    fn get(&self, mask: Mask) -> String {
         format!("{mask:?}{}", self.changes.lock().unwrap())
     }
 
-    fn change(&self, mask: ControlMask, on: bool, words: &str) {
+    fn change(&self, mask: Mask, on: bool, words: &str) {
         *self.changes.lock().unwrap() += &format!(" {mask:?} {on} {words}");
     }
 
     fn unknown(&self, words: &str) -> Vec<String> {
-        words.split(' ').filter(|word| word.starts_with('X')).map(|word| format!("{word} \"?\"")).collect()
+        words.split(' ').filter(|word| word.starts_with('X')).map(str::to_owned).collect()
     }
 
     fn flush(&self) {
@@ -58,12 +61,17 @@ impl Actions for Fake {
         vec![("emitted", 3), ("written", 2)]
     }
 
+    fn pool(&self) -> Numbers {
+        vec![("size", 4096), ("free", 0)]
+    }
+
     fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)> {
         vec![("gc", "Pool", vec![("emitted", 1)]), ("gc", "Ref", vec![("emitted", 2)])]
     }
 
-    fn sinks(&self) -> Vec<(String, Option<String>, Numbers)> {
-        vec![("`a\".tel`".into(), Some("no \"room\"".into()), vec![("written", 2)])]
+    fn sinks(&self) -> Vec<(String, Option<Failure>, Numbers)> {
+        let tag = NoticeTag { notice: Notice::SinkFailed, errno: Some(28) };
+        vec![("`a\".tel`".into(), Some((tag, "no \"room\"".into())), vec![("written", 2)])]
     }
 
     fn facts(&self) -> String {
@@ -81,12 +89,12 @@ impl Actions for Fake {
         to.write_all(&vec![7; self.snapshot])
     }
 
-    fn tail(&self, words: Option<&str>, to: UnixStream) {
-        self.tails.lock().unwrap().push((words.map(str::to_owned), to));
+    fn tail(&self, words: Option<&str>, to: UnixStream, seat: Seat) {
+        self.tails.lock().unwrap().push((words.map(str::to_owned), to, seat));
     }
 }
 
-/// A server in a directory of its own.
+/// A server in its own directory.
 struct Running {
     dir: tempfile::TempDir,
     server: Arc<Server<Fake>>,
@@ -109,17 +117,18 @@ impl Running {
         UnixStream::connect(path).unwrap()
     }
 
-    /// Sends bytes, says that no more will come, and takes the answer.
+    /// Sends bytes, ends the request, and returns the answer.
     fn ask(&self, request: impl AsRef<[u8]>) -> String {
         let mut stream = self.connect();
-        // A server that has heard enough closes.
+        // A server that has read enough closes the connection.
         let _ = stream.write_all(request.as_ref());
         let _ = stream.shutdown(Shutdown::Write);
         answer(stream)
     }
 }
 
-/// All that comes. Where a server did not read all that was sent, the system says so behind the answer.
+/// Reads all that comes. If a server did not read all that was sent, the system reports that after
+/// the answer.
 fn answer(mut stream: UnixStream) -> String {
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut answer = Vec::new();
@@ -142,23 +151,23 @@ fn requests_are_answered() {
     check(
         " record \t reset  Ref X1 X2\t\n",
         "ok\noutput = \"Output Record false Ref X1 X2\"\nrecord = \"Record Record false Ref X1 X2\"\n\
-         unknown = [\"X1 \\\"?\\\"\", \"X2 \\\"?\\\"\"]\n",
+         unknown = [\"X1\", \"X2\"]\nnames = [\"Pool\", \"Ref\", \"gc\"]\n",
     );
     running.server.actions.changes.lock().unwrap().clear();
-    check("unknown Ref X1\n", "ok\nunknown = [\"X1 \\\"?\\\"\"]\n");
+    check("unknown Ref X1\n", "ok\nunknown = [\"X1\"]\nnames = [\"Pool\", \"Ref\", \"gc\"]\n");
     check("unknown Ref\n", "ok\n");
     check("unknown\n", "error: `unknown` without words\n");
     check(
         "counters\n",
-        "ok\nemitted = 3\nwritten = 2\n\n[[kind]]\nregistry = \"gc\"\nname = \"Pool\"\nemitted = 1\n\n\
+        "ok\nemitted = 3\nwritten = 2\n\n[pool]\nsize = 4096\nfree = 0\n\n[[kind]]\nregistry = \"gc\"\nname = \"Pool\"\nemitted = 1\n\n\
          [[kind]]\nregistry = \"gc\"\nname = \"Ref\"\nemitted = 2\n\n\
-         [[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nfailure = \"no \\\"room\\\"\"\n",
+         [[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nnotice = \"[sink-failed 28]\"\nfailure = \"no \\\"room\\\"\"\n",
     );
     check(
         "info\n",
         "ok\nprogram = \"fake\"\noutput = \"Output\"\nrecord = \"Record\"\n\n[counters]\nemitted = 3\nwritten = 2\n\n\
          [[registry]]\nname = \"gc\"\nversion = \"1.2.3\"\nfingerprint = \"00000000000000fe\"\nevents = 0\n\
-         kinds = [\"Pool\", \"Ref\"]\n\n[[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nfailure = \"no \\\"room\\\"\"\n",
+         kinds = [\"Pool\", \"Ref\"]\n\n[[sink]]\nname = \"`a\\\".tel`\"\nwritten = 2\nnotice = \"[sink-failed 28]\"\nfailure = \"no \\\"room\\\"\"\n",
     );
     // Only the first line counts.
     check("get\nset all\n", "ok\noutput = \"Output\"\nrecord = \"Record\"\n");
@@ -195,7 +204,7 @@ fn what_is_no_request_is_refused() {
     assert_eq!(running.server.actions.changes.lock().unwrap().as_str(), "");
 }
 
-/// Neither one that sends nothing nor one that sends a byte now and then has more than its time.
+/// A client that sends nothing, or one byte now and then, gets no more than its time.
 #[test]
 fn slow_clients_hold_up_others_for_a_while_only() {
     let running = Running::new(0);
@@ -227,7 +236,7 @@ fn many_clients_are_all_answered() {
 
 /// More than a socket holds, so that sending it waits for the client.
 #[test]
-fn snapshots_that_nobody_takes_hold_up_nobody() {
+fn snapshots_that_are_not_read_delay_no_thread() {
     let running = Running::new(8 << 20);
     let ask = || {
         let mut stream = running.connect();
@@ -246,7 +255,7 @@ fn snapshots_that_nobody_takes_hold_up_nobody() {
     assert_eq!(&beginning, b"er");
     assert_eq!(answer(fifth), "ror: several snapshots are on their way already; help: try again later\n");
     assert!(running.ask("get\n").starts_with("ok\n"));
-    // Who reads after all gets all of it, if it is in time; who does not is let go.
+    // A client that reads in time gets all of it. One that does not is disconnected.
     let since = Instant::now();
     let cut = stuck.pop().unwrap();
     std::thread::sleep(PATIENCE * 2);
@@ -275,9 +284,9 @@ fn tails_keep_their_connection() {
         let mut ok = [0; 3];
         stream.read_exact(&mut ok).unwrap();
         assert_eq!(&ok, b"ok\n");
-        // The next request is served when this one is.
+        // The next request is served after this one.
         running.ask("get\n");
-        let (words, mut kept) = running.server.actions.tails.lock().unwrap().pop().unwrap();
+        let (words, mut kept, _seat) = running.server.actions.tails.lock().unwrap().pop().unwrap();
         assert_eq!(words.as_deref(), expected);
         kept.write_all(b"stream").unwrap();
         drop(kept);
@@ -285,9 +294,35 @@ fn tails_keep_their_connection() {
     }
 }
 
+/// Each tail takes memory. The one beyond the limit is refused until another ends.
+#[test]
+fn tails_are_counted() {
+    let running = Running::new(0);
+    let ask = || {
+        let mut stream = running.connect();
+        stream.write_all(b"tail all\n").unwrap();
+        let mut ok = [0; 3];
+        stream.read_exact(&mut ok).unwrap();
+        (stream, ok)
+    };
+    let kept: Vec<_> = (0..MAX_TAILS).map(|_| ask()).collect();
+    assert!(kept.iter().all(|(_, ok)| ok == b"ok\n"));
+    // The next request is served after this one.
+    running.ask("get\n");
+    for _ in 0..2 {
+        let (refused, beginning) = ask();
+        assert_eq!(&beginning, b"err");
+        let expected = "or: 16 clients follow this process already, which is the most; help: end one of them, or \
+                        take a snapshot\n";
+        assert_eq!(answer(refused), expected);
+    }
+    drop(running.server.actions.tails.lock().unwrap().pop());
+    assert_eq!(&ask().1, b"ok\n");
+}
+
 #[test]
 fn only_the_same_user_and_root_may() {
-    let user = super::native::user();
+    let user = crate::sys::user();
     assert_eq!(admit(user), Ok(()));
     assert_eq!(admit(0), Ok(()));
     assert_eq!(
@@ -353,7 +388,7 @@ fn only_a_stale_socket_gives_way() {
     assert!(UnixStream::connect(&path).is_err(), "stale");
     assert_eq!(taken(), None);
     assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o600);
-    // Where somebody listens is another copy of the runtime: this one is beside it.
+    // Another copy of the runtime listens there, so this one is beside it.
     let _other = UnixListener::bind(temp.path().join("other")).unwrap();
     std::fs::rename(temp.path().join("other"), &path).unwrap();
     assert_eq!(taken(), None);

@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_int};
+use std::os::fd::{AsRawFd, IntoRawFd};
 
-/// A file.
+/// A file descriptor.
 pub(crate) struct Descriptor {
     number: c_int,
     owned: bool,
@@ -14,22 +15,32 @@ impl Descriptor {
         Descriptor::borrowed(libc::STDERR_FILENO)
     }
 
-    /// Somebody else's, who closes it.
+    /// Uses a descriptor of other code, which closes it.
     pub(crate) fn borrowed(number: c_int) -> Self {
         Descriptor { number, owned: false }
     }
 
-    /// Makes a file anew, or says with which error of the system that failed.
+    /// Creates a file, or empties it. Returns the system's error number on failure, and `EPERM`
+    /// where [`open_output`](crate::sys::output::open_output) refuses the file.
     pub(crate) fn create(path: &CStr) -> Result<Self, c_int> {
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
-        // SAFETY: the path ends in NUL.
-        let number = retried(|| unsafe { libc::open(path.as_ptr(), flags, 0o666) } as isize)?;
-        Ok(Descriptor { number: number as c_int, owned: true })
+        let number = |error: std::io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+        let file = crate::sys::output::open_output(path).map_err(number)?.map_err(|_| libc::EPERM)?;
+        let metadata = file.metadata().map_err(number)?;
+        if metadata.is_file() {
+            file.set_len(0).map_err(number)?;
+        }
+        // SAFETY: the descriptor is open. Writes to a pipe or a terminal wait, as those of any
+        // program do.
+        unsafe {
+            let flags = libc::fcntl(file.as_raw_fd(), libc::F_GETFL);
+            libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags & !libc::O_NONBLOCK);
+        }
+        Ok(Descriptor { number: file.into_raw_fd(), owned: true })
     }
 
-    /// Writes some bytes, and says how many.
+    /// Writes some of the bytes, and returns how many.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, c_int> {
-        // SAFETY: the bytes are there for the call.
+        // SAFETY: the bytes are valid for the call.
         retried(|| unsafe { libc::write(self.number, bytes.as_ptr().cast(), bytes.len()) })
     }
 }
@@ -37,13 +48,13 @@ impl Descriptor {
 impl Drop for Descriptor {
     fn drop(&mut self) {
         if self.owned {
-            // SAFETY: ours, and used no more.
+            // SAFETY: this value owns the descriptor, and does not use it again.
             unsafe { libc::close(self.number) };
         }
     }
 }
 
-/// Makes a system call until no signal interrupts it.
+/// Repeats a system call until no signal interrupts it.
 fn retried(mut call: impl FnMut() -> isize) -> Result<usize, c_int> {
     loop {
         if let Ok(done) = usize::try_from(call()) {

@@ -1,5 +1,5 @@
-//! Systems without a Unix C library: the standard library's means. Events before `main` and inside
-//! the program's own allocator are not supported there.
+//! Systems without a Unix C library, by means of the standard library. Events before `main` and
+//! events inside the program's own allocator are not supported there.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ pub(crate) fn map(len: usize) -> Option<*mut u8> {
     (!at.is_null()).then_some(at)
 }
 
-/// There are no ring files here.
+/// Ring files do not exist here.
 pub(crate) struct RingFile;
 
 impl RingFile {
@@ -41,8 +41,8 @@ impl RingFile {
         &self,
         _: &core::ffi::CStr,
         _: telemetry_format::RingHead,
-    ) -> Result<(), super::NoRing> {
-        Err(super::NoRing::System(std::io::ErrorKind::Unsupported.into()))
+    ) -> Result<(), crate::sys::no_ring::NoRing> {
+        Err(crate::sys::no_ring::NoRing::System(std::io::ErrorKind::Unsupported.into()))
     }
 
     pub(crate) fn path(&self) -> Option<&core::ffi::CStr> {
@@ -70,6 +70,24 @@ pub(crate) fn program(into: &mut impl core::fmt::Write) {
     }
 }
 
+/// The standard library does not have the calls that tell the page size.
+pub(crate) fn page_size() -> Option<u64> {
+    None
+}
+
+/// As above.
+pub(crate) fn kernel(_: &mut impl core::fmt::Write) {}
+
+pub(crate) fn directory(into: &mut crate::sys::text::Buffer<1024>) {
+    if let Ok(dir) = std::env::current_dir() {
+        let _ = into.push(dir.as_os_str().as_encoded_bytes());
+    }
+}
+
+pub(crate) fn each_argument(mut each: impl FnMut(&[u8])) {
+    std::env::args_os().for_each(|argument| each(argument.as_encoded_bytes()));
+}
+
 pub(crate) fn host(into: &mut impl core::fmt::Write) {
     let name = std::env::var("COMPUTERNAME").or_else(|_| std::env::var("HOSTNAME"));
     let _ = into.write_str(&name.unwrap_or_default());
@@ -79,8 +97,18 @@ pub(crate) fn cpus() -> u64 {
     std::thread::available_parallelism().map_or(0, |n| n.get() as u64)
 }
 
+/// No program has more rights than the user who starts it.
+pub(crate) fn is_privileged() -> bool {
+    false
+}
+
 pub(crate) fn with_env<T>(name: &core::ffi::CStr, f: impl FnOnce(&[u8]) -> T) -> Option<T> {
     std::env::var_os(name.to_str().ok()?).map(|value| f(value.as_encoded_bytes()))
+}
+
+/// Returns a variable of the environment that is not empty.
+pub(crate) fn env(name: &core::ffi::CStr) -> Option<std::ffi::OsString> {
+    std::env::var_os(name.to_str().ok()?).filter(|value| !value.is_empty())
 }
 
 pub(crate) fn thread_id() -> u64 {
@@ -100,7 +128,8 @@ pub(crate) fn at_thread_exit(on_exit: unsafe extern "C" fn(*mut core::ffi::c_voi
     struct Exit(unsafe extern "C" fn(*mut core::ffi::c_void));
     impl Drop for Exit {
         fn drop(&mut self) {
-            // SAFETY: the runtime's own function, which expects to be called at a thread's end.
+            // SAFETY: this is the runtime's own function, which expects to be called at the end of
+            // a thread.
             unsafe { (self.0)(core::ptr::null_mut()) }
         }
     }
@@ -108,18 +137,18 @@ pub(crate) fn at_thread_exit(on_exit: unsafe extern "C" fn(*mut core::ffi::c_voi
     EXIT.try_with(|exit| *exit.borrow_mut() = Some(Exit(on_exit))).is_ok()
 }
 
-pub(crate) fn stay_loaded() {}
+pub(crate) fn pin_library() {}
 
 pub(crate) fn at_fork(_: extern "C" fn(), _: extern "C" fn(), _: extern "C" fn()) {}
 
-/// Gives back what [`map`] gave.
+/// Frees what [`map`] returned.
 ///
 /// # Safety
 /// Nothing may use the memory any more.
 pub(crate) unsafe fn unmap(at: *mut u8, len: usize) {
     use std::alloc::{GlobalAlloc, Layout, System};
     if let Ok(layout) = Layout::from_size_align(len, 4096) {
-        // SAFETY: the caller's promise; `map` took it of this layout.
+        // SAFETY: by the contract of this function, and `map` allocated it with this layout.
         unsafe { System.dealloc(at, layout) };
     }
 }
@@ -136,7 +165,8 @@ pub(crate) fn at_process_exit(at_exit: extern "C" fn()) {
     unsafe extern "C" {
         fn atexit(callback: extern "C" fn()) -> core::ffi::c_int;
     }
-    // SAFETY: part of the C library that Rust's standard library links on these systems.
+    // SAFETY: `atexit` is part of the C library that Rust's standard library links on these
+    // systems.
     unsafe { atexit(at_exit) };
 }
 
@@ -168,7 +198,7 @@ pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// A file.
+/// A file, or standard error.
 pub(crate) enum Descriptor {
     Stderr,
     File(std::fs::File),
@@ -179,13 +209,13 @@ impl Descriptor {
         Descriptor::Stderr
     }
 
-    /// Makes a file anew, or says with which error of the system that failed.
+    /// Creates a file, or empties it. Returns the system's error number on failure.
     pub(crate) fn create(path: &core::ffi::CStr) -> Result<Self, core::ffi::c_int> {
-        let path = path.to_str().map_err(|_| crate::raw_file::INVALID)?;
+        let path = path.to_str().map_err(|_| crate::sys::errno::INVALID)?;
         std::fs::File::create(path).map(Descriptor::File).map_err(|error| number(&error))
     }
 
-    /// Writes some bytes, and says how many.
+    /// Writes some of the bytes, and returns how many.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, core::ffi::c_int> {
         use std::io::Write;
         let written = match self {
@@ -197,5 +227,15 @@ impl Descriptor {
 }
 
 fn number(error: &std::io::Error) -> core::ffi::c_int {
-    error.raw_os_error().unwrap_or(crate::raw_file::IO)
+    error.raw_os_error().unwrap_or(crate::sys::errno::IO)
+}
+
+/// These systems have no barrier for all threads.
+pub(crate) fn register_barrier() -> bool {
+    false
+}
+
+/// Makes no barrier.
+pub(crate) fn barrier() -> bool {
+    false
 }

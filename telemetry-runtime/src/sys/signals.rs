@@ -1,29 +1,29 @@
-//! Signals that the program shall not get because of us.
+//! Keeps the program from signals that the runtime would cause.
 #![allow(unsafe_code)]
 
 use core::mem::zeroed;
 use core::ptr::null_mut;
 
-/// Does what may write to a pipe or a socket that nobody reads: an error, and no signal, whatever
-/// the program does about those.
+/// Runs code that may write to a pipe or socket without a reader. Such a write returns an error and
+/// raises no signal, whatever the program does about signals.
 pub(crate) fn without_sigpipe<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: all zeros is a valid set, which the calls fill.
+    // SAFETY: all zeros is a valid set, and the calls fill it.
     let pipe = unsafe {
         let mut pipe = zeroed();
         libc::sigemptyset(&mut pipe);
         libc::sigaddset(&mut pipe, libc::SIGPIPE);
         pipe
     };
-    // In this order, so that the signal is taken before the mask lets it through.
+    // In this order, so that the signal is consumed before the mask lets it through.
     let _blocked = Blocked::new(&pipe);
     let _taken = Taken { pipe, was_pending: is_pipe_pending() };
     work()
 }
 
-/// Does what may start threads that run as long as they like: none of them ever runs a handler of the
-/// program.
+/// Runs code that may start threads. Those threads inherit the mask, and so never run a signal
+/// handler of the program.
 pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: all zeros is a valid set, which the call fills.
+    // SAFETY: all zeros is a valid set, and the call fills it.
     let all = unsafe {
         let mut all = zeroed();
         libc::sigfillset(&mut all);
@@ -34,7 +34,7 @@ pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 }
 
 fn is_pipe_pending() -> bool {
-    // SAFETY: the set is ours, and filled before it is looked at.
+    // SAFETY: the call fills the set before it is read.
     unsafe {
         let mut pending = zeroed();
         libc::sigpending(&mut pending);
@@ -42,7 +42,7 @@ fn is_pipe_pending() -> bool {
     }
 }
 
-/// Takes the signal, if there is one that was not there before.
+/// On drop, consumes the signal if it was not pending before.
 struct Taken {
     pipe: libc::sigset_t,
     was_pending: bool,
@@ -51,13 +51,13 @@ struct Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         if !self.was_pending && is_pipe_pending() {
-            // SAFETY: the signal is blocked and pending, so the call returns with it at once.
+            // SAFETY: the signal is blocked and pending, so the call returns at once.
             unsafe { libc::sigwait(&self.pipe, &mut 0) };
         }
     }
 }
 
-/// This thread's mask as it was, for as long as some signals are blocked.
+/// The previous mask of this thread, which is restored on drop.
 struct Blocked(libc::sigset_t);
 
 impl Blocked {
@@ -73,7 +73,7 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the set is the one that the system gave us.
+        // SAFETY: the system returned this set.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, null_mut()) };
     }
 }

@@ -1,11 +1,12 @@
-//! Rules about `[[allow]]`. Whether there is such a change is for [`crate::version::judge`] to say.
+//! Rules about `[[allow]]`. [`crate::version::judge`] decides whether there is such a change.
 
-use super::fields::Fields;
-use super::{Check, Origin};
-use crate::diagnostic::quote;
-use crate::keys;
-use crate::version::{Allow, Demand, Rule, Target};
-use crate::words::nearest;
+use crate::check::context::{Check, Origin};
+use crate::check::fields::Fields;
+use crate::text::diagnostic::quote;
+use crate::text::keys;
+use crate::text::words::nearest;
+use crate::version::allow::{Allow, Target};
+use crate::version::rule::{Demand, Rule};
 
 /// `[[allow]]`, in the order of the file. A stream has none.
 pub(super) fn allows(cx: &mut Check, file: &Fields) -> Vec<Allow> {
@@ -57,7 +58,7 @@ fn rule(cx: &mut Check, allow: &Fields) -> Option<Rule> {
     Some(rule)
 }
 
-/// What is named: one thing, or nothing.
+/// The named item, or nothing.
 fn target(cx: &mut Check, allow: &Fields) -> Option<Target> {
     let mut name = |key| allow.text(cx, key).map(|name| name.into_inner().to_string());
     let target = Target {

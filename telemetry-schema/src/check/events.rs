@@ -3,24 +3,27 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::fields::{Fields, integer};
-use super::kinds::Kinds;
-use super::names::Style;
-use super::types::Types;
-use super::{Check, params, replay};
-use crate::diagnostic::quote;
-use crate::limits::MAX_EVENT_LEN;
-use crate::{Diagnostic, Event, Registry, keys};
+use crate::check::context::Check;
+use crate::check::fields::{Fields, integer};
+use crate::check::kinds::Kinds;
+use crate::check::names::Style;
+use crate::check::types::Types;
+use crate::check::{params, replay, time};
+use crate::model::registry::{Event, Registry};
+use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::quote;
+use crate::text::keys;
+use crate::text::limits::MAX_EVENT_LEN;
 
 /// The events ordered by code.
 pub(super) struct Events {
     pub(super) rows: Vec<Row>,
     pub(super) index: HashMap<String, usize>,
-    /// False if an event or its name is not what was meant: then unknown events are no news.
+    /// False if an event or its name is invalid: then unknown events are not reported.
     pub(super) sound: bool,
 }
 
-/// An event, and whether the sorts and sizes of its parameters are what was meant.
+/// An event, and whether the types and sizes of its parameters are valid.
 pub(super) struct Row {
     pub(super) event: Event,
     pub(super) sound: bool,
@@ -54,6 +57,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
             kind: kinds.of_event(cx, &fields),
             doc: fields.need_doc(cx),
             replay: replay::replay(cx, &fields, &params, sound),
+            time: time::time(cx, &fields, &params, sound),
             params,
         };
         if sound {
@@ -68,7 +72,7 @@ pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &m
     events
 }
 
-/// An event must fit a block.
+/// Checks that an event fits a block.
 fn size(cx: &mut Check, fields: &Fields, event: &Event, measure: &Registry, place: Range<usize>) {
     let len = event.max_len(measure);
     if len <= MAX_EVENT_LEN {
@@ -82,7 +86,7 @@ fn size(cx: &mut Check, fields: &Fields, event: &Event, measure: &Registry, plac
     }
 }
 
-/// The codes given so far.
+/// The codes so far.
 struct Codes {
     seen: HashMap<u16, Range<usize>>,
     /// The highest in the file, before or after.
@@ -98,7 +102,7 @@ impl Codes {
             self.propose(diagnostic);
         }
         let Some(code) = event.int(cx, "code", CODES) else { return 0 };
-        // Fits: it was checked to.
+        // It fits: it was checked.
         let number = *code.get_ref() as u16;
         if let Some(first) = self.seen.get(&number) {
             let message = format!("the code {} of {} is taken", cx.quote(&code.span()), event.what);
@@ -110,7 +114,8 @@ impl Codes {
         number
     }
 
-    /// Codes grow: one that an event once had is never another's, even if it is gone from the file.
+    /// Codes grow: the code that an event once had never belongs to another, even if the event is
+    /// gone.
     fn propose(&self, diagnostic: &mut Diagnostic) {
         let next = self.highest.map_or(0, |highest| highest + 1);
         if CODES.contains(&next) {

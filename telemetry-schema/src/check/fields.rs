@@ -1,25 +1,26 @@
-//! Rules about every table: which keys it has, which it must have, what their values are.
+//! Rules about every table: its allowed keys, its required keys, and the types of their values.
 
 use std::ops::{Range, RangeInclusive};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Check, Origin, Text, described};
-use crate::diagnostic::{one_of, quote};
-use crate::words::nearest;
+use crate::check::context::{Check, Origin, Text, described};
+use crate::text::diagnostic::{one_of, quote};
+use crate::text::words::nearest;
 
-/// A table whose keys are read one by one. What has the wrong type is noted and counts as absent.
+/// A table whose keys are read one by one. A value of the wrong type is reported and counts as
+/// absent.
 pub(super) struct Fields<'a> {
-    /// What the table is, for messages: `event `PoolInit``.
+    /// The name of the table in messages: `event `PoolInit``.
     pub(super) what: String,
-    /// Where a missing key is noted.
+    /// Where a missing key is reported.
     pub(super) span: Range<usize>,
     table: &'a DeTable<'a>,
 }
 
 impl<'a> Fields<'a> {
-    /// Notes the keys that do not belong.
+    /// Reports the keys that do not belong to it.
     pub(super) fn new(
         cx: &mut Check,
         what: impl Into<String>,
@@ -56,7 +57,7 @@ impl<'a> Fields<'a> {
         self.text(cx, key)
     }
 
-    /// The text of a key, if it has one; notes nothing.
+    /// The text of a key, if it has one, without a report.
     pub(super) fn any_text(&self, key: &str) -> Option<&'a str> {
         self.table.get(key)?.get_ref().as_str()
     }
@@ -94,7 +95,7 @@ impl<'a> Fields<'a> {
         self.table(cx, key)
     }
 
-    /// An array of tables: those of its elements that are one, and whether all are.
+    /// An array of tables: those of its elements that are tables, and whether all are.
     pub(super) fn tables(&self, cx: &mut Check, key: &str) -> (Vec<Spanned<&'a DeTable<'a>>>, bool) {
         let Some(array) = self.get(cx, key, "an array of tables", DeValue::as_array) else {
             return (Vec::new(), !self.has(key));
@@ -114,7 +115,7 @@ impl<'a> Fields<'a> {
         (tables, all)
     }
 
-    /// Notes a key that is missing.
+    /// Reports a missing key.
     fn need(&self, cx: &mut Check, key: &str) {
         if !self.has(key) {
             let diagnostic = cx.diags.error(self.span.clone(), format!("{} has no `{key}`", self.what));
@@ -124,7 +125,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value of a key if it has the expected type; notes any other type.
+    /// The value of a key if it has the expected type. Reports any other type.
     fn get<T>(
         &self,
         cx: &mut Check,
@@ -139,9 +140,9 @@ impl<'a> Fields<'a> {
             let message = format!("expected {expected} for `{key}` of {}, found {found}", self.what);
             let diagnostic = cx.diags.error(value.span(), message);
             let of_this_type = |example: &&str| match expected {
-                // In an allow the keys of the file's tables are names.
+                // In an allow, keys of the file's tables are names.
                 "a string" => !example.starts_with("`["),
-                // In a parameter, `align` is no name of one.
+                // In a parameter, `align` does not name one.
                 "an integer" => !example.starts_with("the name"),
                 _ => true,
             };
@@ -154,7 +155,7 @@ impl<'a> Fields<'a> {
 }
 
 impl Check<'_> {
-    /// Notes a number outside of `range`.
+    /// Reports a number outside of `range`.
     pub(super) fn in_range(&mut self, what: &str, int: &Spanned<i128>, range: RangeInclusive<i128>) -> bool {
         let fits = range.contains(int.get_ref());
         if !fits {
@@ -167,15 +168,15 @@ impl Check<'_> {
     }
 }
 
-/// The value of an integer; one beyond 128 bits as the largest or smallest there is, which no rule
-/// allows anyway.
+/// The value of an integer. One beyond 128 bits becomes the largest or smallest there is, which no
+/// rule allows.
 pub(super) fn integer(value: &DeValue) -> Option<i128> {
     let int = value.as_integer()?;
     let beyond = if int.as_str().starts_with('-') { i128::MIN } else { i128::MAX };
     Some(i128::from_str_radix(int.as_str(), int.radix()).unwrap_or(beyond))
 }
 
-/// The keys and values of a table in the order of the file; the parser gives them in that of names.
+/// The keys and values of a table in the order of the file; the parser sorts them by name.
 pub(super) fn in_file_order<'a>(table: &'a DeTable<'a>) -> Vec<(Text<'a>, &'a Spanned<DeValue<'a>>)> {
     let mut entries: Vec<_> =
         table.iter().map(|(key, value)| (Spanned::new(key.span(), key.get_ref().as_ref()), value)).collect();
@@ -183,7 +184,7 @@ pub(super) fn in_file_order<'a>(table: &'a DeTable<'a>) -> Vec<(Text<'a>, &'a Sp
     entries
 }
 
-/// What a key of this name looks like, where it looks alike in every table that needs it.
+/// An example of a key that looks alike in every table that needs it.
 fn example(key: &str) -> Option<&'static str> {
     match key {
         "registry" => Some("`[registry]` with `name`, `version` and `doc`"),
@@ -207,7 +208,7 @@ fn example(key: &str) -> Option<&'static str> {
         "params" => Some("`params = [{ name = \"size\", sort = \"word\" }]`"),
         "since" => Some("`since = \"1.2.0\"`, the version of the registry that the parameter came with"),
         "names" => Some("`names = \"address\"`, the parameter whose value is called so"),
-        "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`"),
+        "sort" => Some("`sort = \"word\"`, `\"[u32]\"` or `\"[u32; 4]\"`; `type` is another name of the key"),
         "replay" => Some("`replay = { action = \"alloc\", pointer = \"block\", size = \"size\" }`"),
         "action" => Some("`action = \"alloc\"`"),
         "pointer" | "old" | "size" | "align" => Some("the name of a parameter, `\"size\"`"),

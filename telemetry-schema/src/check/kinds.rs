@@ -6,21 +6,22 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::fields::{Fields, in_file_order};
-use super::names::Style;
-use super::{Check, Text, described};
-use crate::diagnostic::{one_of, quote};
-use crate::limits::MAX_KINDS;
-use crate::words::nearest;
-use crate::{Clock, Kind, keys};
+use crate::check::context::{Check, Text, described};
+use crate::check::fields::{Fields, in_file_order};
+use crate::check::names::Style;
+use crate::model::registry::{Clock, Kind};
+use crate::text::diagnostic::{one_of, quote};
+use crate::text::keys;
+use crate::text::limits::MAX_KINDS;
+use crate::text::words::nearest;
 
-/// The kinds ordered by bit, and whether events may be measured against them.
+/// The kinds ordered by bit, and whether events can be checked against them.
 pub(super) struct Kinds {
     pub(super) list: Vec<Kind>,
     index: HashMap<String, usize>,
-    /// False if the table or a name in it is not what was meant: then unknown kinds are no news.
+    /// False if the table or a name in it is invalid: then unknown kinds are not reported.
     sound: bool,
-    /// Unknown kinds that were noted and resemble no other.
+    /// Unknown kinds that were reported and resemble no other.
     noted: HashSet<String>,
 }
 
@@ -67,10 +68,10 @@ fn kind(cx: &mut Check, name: &Text, value: &Spanned<DeValue>, bits: &mut Bits) 
     kind
 }
 
-/// The bits given so far.
+/// The bits so far.
 struct Bits {
     seen: HashMap<u8, Range<usize>>,
-    /// False with more kinds than bits, where there is no more to say about them.
+    /// False if there are more kinds than bits, which is reported once.
     readable: bool,
 }
 
@@ -80,7 +81,7 @@ impl Bits {
             return 0;
         }
         let Some(bit) = kind.need_int(cx, "bit", 0..=MAX_KINDS as i128 - 1) else { return 0 };
-        // Fits: it was checked to.
+        // It fits: it was checked.
         let number = *bit.get_ref() as u8;
         if let Some(first) = self.seen.get(&number) {
             let message = format!("bit {number} of {} is taken", kind.what);
@@ -119,7 +120,7 @@ impl Kinds {
         if self.sound && !cx.diags.is_full() {
             let known = || self.list.iter().map(|kind| kind.name.as_str());
             let meant = nearest(text, known());
-            // A kind that was forgotten is one mistake, however many events are of it.
+            // A forgotten kind is one mistake, however many events name it.
             if meant.is_none() && !self.noted.insert(text.to_string()) {
                 return 0;
             }

@@ -3,18 +3,20 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::events::Events;
-use super::fields::Fields;
-use super::names::{Once, Style};
-use super::spans::{end_point, key_in_both};
-use super::{Check, Origin, Text};
-use crate::diagnostic::quote;
-use crate::limits::{DEFAULT_RUNNING, MAX_RUNNING};
-use crate::{Message, Sort, keys};
+use crate::check::context::{Check, Origin, Text};
+use crate::check::events::Events;
+use crate::check::fields::Fields;
+use crate::check::names::{Once, Style};
+use crate::check::spans::{end_point, key_in_both};
+use crate::model::registry::Message;
+use crate::model::sort::Sort;
+use crate::text::diagnostic::quote;
+use crate::text::keys;
+use crate::text::limits::{DEFAULT_RUNNING, MAX_RUNNING};
 
 /// `[[message]]`, ordered by name.
 pub(super) fn messages(cx: &mut Check, file: &Fields, events: &Events) -> Vec<Message> {
-    // In a stream, ones of another time do no harm to the rest of its registry.
+    // In a stream, messages of another version do not affect the rest of its registry.
     let noted = (cx.origin == Origin::Embedded).then(|| std::mem::take(&mut cx.diags));
     let mut messages = each(cx, file, events);
     if let Some(noted) = noted
@@ -80,7 +82,7 @@ fn message(cx: &mut Check, fields: &Fields, names: &mut Once, taken: &mut Taken,
     }
 }
 
-/// How many may run at once.
+/// The limit of pairs that run at once.
 fn limit(cx: &mut Check, fields: &Fields) -> u32 {
     let has_key = fields.has("key");
     match fields.int(cx, "limit", 1..=MAX_RUNNING.into()) {
@@ -108,7 +110,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Takes an event for a message: its emitter posts one at most.
+    /// Takes an event for a message: its emitter posts at most one.
     fn take(&mut self, cx: &mut Check, fields: &Fields, text: &Text, index: usize) {
         if let Some(first) = self.places.get(&index) {
             let message =

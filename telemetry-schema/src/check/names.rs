@@ -1,37 +1,24 @@
-//! Rules about names: spelling, keywords, names that are taken, names given twice.
+//! Rules about names: spelling, keywords, reserved names, duplicates.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use super::{Check, Origin, Text};
-use crate::diagnostic::quote;
-use crate::limits::MAX_NAME_LEN;
-use crate::words::{self, camel_case, is_camel_case, is_snake_case, keyword_of, snake_case};
+use crate::check::context::{Check, Origin, Taken, Text};
+use crate::text::diagnostic::quote;
+use crate::text::limits::MAX_NAME_LEN;
+use crate::text::words;
+use crate::text::words::{camel_case, is_camel_case, is_snake_case, keyword_of, snake_case};
 
-/// How a name is spelled.
+/// The spelling of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Camel,
     Snake,
 }
 
-/// The names of kinds, types and events, which share one namespace whatever their case: generated
-/// modules define them side by side, words that switch kinds and events are matched without case,
-/// and so are the names of tables in SQL.
-#[derive(Default)]
-pub(super) struct Names {
-    taken: HashMap<String, Taken>,
-}
-
-struct Taken {
-    role: &'static str,
-    name: String,
-    span: Range<usize>,
-}
-
 impl Check<'_> {
-    /// The rules for every name. False if it breaks one, and is better not looked at further.
+    /// The rules for every name. False if it breaks one, and should not be checked further.
     pub(super) fn spelling(&mut self, role: &str, name: &Text, style: Style) -> bool {
         let text = *name.get_ref();
         let (fine, style_name, proposal) = match style {
@@ -77,7 +64,7 @@ impl Check<'_> {
         true
     }
 
-    /// A registry's name must differ from the framework's own and from what words of control mean.
+    /// A registry's name must differ from the runtime's own and from the words of control.
     pub(super) fn registry_name(&mut self, name: &Text) {
         let text = *name.get_ref();
         if self.origin == Origin::File && words::RESERVED_REGISTRIES.contains(&text) {
@@ -86,7 +73,7 @@ impl Check<'_> {
         }
     }
 
-    /// An event's name must make an emitter that a program can call.
+    /// An event's name must give an emitter that a program can call.
     pub(super) fn emitter(&mut self, name: &Text) {
         let emitter = snake_case(name.get_ref());
         if self.origin == Origin::File && !words::can_be_macro(&emitter) {
@@ -96,7 +83,7 @@ impl Check<'_> {
         }
     }
 
-    /// Takes a name for a kind, type or event, and notes it if it is taken already.
+    /// Takes a name for a kind, type or event, and reports a name that is taken.
     pub(super) fn claim(&mut self, role: &'static str, name: &Text) {
         let text = *name.get_ref();
         if self.origin == Origin::File {
@@ -142,7 +129,7 @@ impl Check<'_> {
         self.diags.error(name.span(), message).label(first_span, "first used here").help(help);
     }
 
-    /// What two names have in common if they are one name.
+    /// The form in which names that count as one are equal.
     pub(super) fn identity(&self, name: &str) -> String {
         match self.origin {
             Origin::File => name.to_ascii_lowercase(),
@@ -151,14 +138,14 @@ impl Check<'_> {
     }
 }
 
-/// The names in one table or list, to find one that is given twice.
+/// The names in one table or list, to find duplicates.
 #[derive(Default)]
 pub(super) struct Once {
     seen: HashMap<String, Range<usize>>,
 }
 
 impl Once {
-    /// Where the name was given before, if it was.
+    /// The place where the name was used before, if it was.
     pub(super) fn again(&mut self, name: &str, span: Range<usize>) -> Option<Range<usize>> {
         match self.seen.entry(name.to_string()) {
             Entry::Occupied(first) => Some(first.get().clone()),

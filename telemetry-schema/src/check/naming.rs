@@ -1,26 +1,28 @@
 //! Rules about `names`, the mark of parameters that give names.
 
-use super::fields::Fields;
-use super::{Check, Origin, Text};
-use crate::diagnostic::{one_of, quote};
-use crate::words::nearest;
-use crate::{Count, NameBy, Named, Param};
+use crate::check::context::{Check, Origin, Text};
+use crate::check::fields::Fields;
+use crate::check::names::Style;
+use crate::model::naming::{NameBy, Named};
+use crate::model::registry::{Count, Param, Registry};
+use crate::text::diagnostic::{one_of, quote};
+use crate::text::words::nearest;
 
-/// What a parameter says of itself, for the rules that need all of them.
+/// The marks of a parameter, for the rules that need all of them.
 pub(super) struct Marked<'a> {
     pub(super) fields: Fields<'a>,
-    /// False if its sort is not what was meant.
+    /// False if its type is invalid.
     pub(super) sound: bool,
 }
 
-/// `names` of all parameters of an event, which are known by now.
+/// Checks `names` of all parameters of an event, which are known by now.
 pub(super) fn names(cx: &mut Check, event: &Fields, params: &mut [Param], marked: &[Marked]) {
     let mut taken: Vec<(usize, Text)> = Vec::new();
     for (by, Marked { fields, .. }) in marked.iter().enumerate() {
         if !fields.has("names") {
             continue;
         }
-        // One of another time does no harm to the rest of a stream's registry.
+        // In a stream, a mark of another version does not affect the rest of its registry.
         let noted = (cx.origin == Origin::Embedded).then(|| std::mem::take(&mut cx.diags));
         let found = name(cx, event, params, marked, by, &mut taken);
         let found = found.filter(|_| noted.is_none() || cx.diags.is_empty());
@@ -31,7 +33,56 @@ pub(super) fn names(cx: &mut Check, event: &Fields, params: &mut [Param], marked
     }
 }
 
-/// The parameter whose value one is the name of.
+/// Checks `numbers` of all parameters of an event. [`spaces`] later checks whether an event names
+/// such numbers.
+pub(super) fn numbers(cx: &mut Check, params: &mut [Param], marked: &[Marked]) {
+    for (param, Marked { fields, sound }) in params.iter_mut().zip(marked) {
+        // In a stream, a mark of another version does not affect the rest of its registry.
+        let noted = (cx.origin == Origin::Embedded).then(|| std::mem::take(&mut cx.diags));
+        if let Some(space) = fields.text(cx, "numbers")
+            && cx.spelling("numbers", &space, Style::Snake)
+        {
+            if *sound && !param.has_numbers() {
+                let message = format!("{} has `numbers`, but is no unsigned integer", fields.what);
+                let help = "`numbers` is for a `word`, an unsigned integer, or an array of them";
+                cx.diags.error(space.span(), message).help(help);
+            } else {
+                param.numbers = space.get_ref().to_string();
+                cx.spaces.push((fields.what.clone(), space.span(), param.numbers.clone()));
+            }
+        }
+        if let Some(noted) = noted {
+            cx.diags = noted;
+        }
+    }
+}
+
+/// Checks that an event gives the strings of the numbers that parameters claim to have.
+pub(super) fn spaces(cx: &mut Check, registry: &Registry) {
+    let spaces = std::mem::take(&mut cx.spaces);
+    if cx.origin == Origin::Embedded {
+        return;
+    }
+    for (what, span, space) in spaces {
+        if registry.names_numbers(&space) || cx.diags.is_full() {
+            continue;
+        }
+        let named = registry.events.iter().flat_map(|event| {
+            let numbers = event.namings().filter(|naming| naming.named == Named::Number);
+            numbers.map(|naming| event.params[naming.of].number_space())
+        });
+        let help = match nearest(&space, named) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "an event tells the string of a number: of its two parameters, the number has the same `numbers`, and \
+                     the string has `names`"
+                .to_string(),
+        };
+        let message = format!("{what} has the numbers {}, whose strings no event tells", quote(&space));
+        cx.diags.error(span, message).help(help);
+    }
+}
+
+/// The parameter that a value names.
 fn name<'a>(
     cx: &mut Check,
     event: &Fields,
@@ -69,7 +120,7 @@ fn name<'a>(
     }
     if marked[by].sound && (params[by].count != Count::One || NameBy::of(params[by].sort).is_none()) {
         refuse(
-            format!("{} has `names`, but is no name", fields.what),
+            format!("{} has `names`, but is not a name", fields.what),
             "a name is a `string`, or a `label`, `word` or unsigned integer that stands for one, or the `pointer` or \
              `addr` of something that is called so",
         );
@@ -80,7 +131,7 @@ fn name<'a>(
         match named {
             None => {
                 refuse(
-                    format!("{} names {}, which is of another sort", fields.what, quote(name)),
+                    format!("{} names {}, which has the wrong type", fields.what, quote(name)),
                     "expected `pointer`, `addr`, `label`, `word` or an unsigned integer",
                 );
                 return None;

@@ -1,17 +1,22 @@
 //! Rules about parameters.
 
-use super::fields::Fields;
-use super::names::{Once, Style};
-use super::naming::{self, Marked};
-use super::since::Appended;
-use super::types::Types;
-use super::{Check, Text};
-use crate::diagnostic::{one_of, quote};
-use crate::limits::{DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ALIGN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN};
-use crate::words::{is_camel_case, nearest};
-use crate::{Count, Param, Sort, keys};
+use crate::check::context::{Check, Text};
+use crate::check::fields::Fields;
+use crate::check::names::{Once, Style};
+use crate::check::naming;
+use crate::check::naming::Marked;
+use crate::check::since::Appended;
+use crate::check::types::Types;
+use crate::model::registry::{Count, Param};
+use crate::model::sort::Sort;
+use crate::text::diagnostic::{one_of, quote};
+use crate::text::keys;
+use crate::text::limits::{
+    DEFAULT_ELEMENTS, DEFAULT_RUN_LEN, MAX_ALIGN, MAX_ELEMENTS, MAX_PARAMS, MAX_RUN_LEN,
+};
+use crate::text::words::{is_camel_case, nearest};
 
-/// The parameters of an event, in wire order, and whether all of them can be measured.
+/// The parameters of an event, in wire order, and whether the sizes of all are known.
 pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<Param>, bool) {
     let (tables, mut sound) = event.tables(cx, "params");
     if tables.len() > MAX_PARAMS {
@@ -48,12 +53,15 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
     });
     let mut params: Vec<Param> = params.collect();
     naming::names(cx, event, &mut params, &marked);
+    naming::numbers(cx, &mut params, &marked);
     (params, sound)
 }
 
-/// All of a parameter but its name, `names` and `since`, and whether its size is known.
+/// Everything about a parameter except its name, `names`, `numbers` and `since`, and whether its
+/// size is known.
 fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
-    let sort = fields.need_text(cx, "sort").and_then(|text| sort(cx, fields, &text, types));
+    let key = type_key(cx, fields);
+    let sort = fields.need_text(cx, key).and_then(|text| sort(cx, fields, &text, types));
     let mut param = Param {
         name: String::new(),
         sort: Sort::U64,
@@ -64,7 +72,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
             if let Some((sort, _)) = sort
                 && !sort.is_number()
             {
-                let message = format!("{} has a unit, but is no number", fields.what);
+                let message = format!("{} has a unit, but is not a number", fields.what);
                 cx.diags.error(unit.span(), message).help("leave `unit` out");
             }
             unit.into_inner().to_string()
@@ -72,6 +80,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         align: 1,
         max_len: 0,
         names: None,
+        numbers: String::new(),
         since: None,
     };
     let Some((sort, count)) = sort else { return (param, false) };
@@ -84,7 +93,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
         Count::One if sort.is_run() => MAX_RUN_LEN,
         Count::One | Count::Fixed(_) => {
             if let Some(max) = fields.int(cx, "max", i128::MIN..=i128::MAX) {
-                let message = format!("{} has a `max`, but always the same size", fields.what);
+                let message = format!("{} has a `max`, but a fixed size", fields.what);
                 cx.diags
                     .error(max.span(), message)
                     .help("`max` is for `string`, `bytes` and arrays without a number, such as `[u32]`");
@@ -94,7 +103,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     };
     let max = fields.int(cx, "max", 1..=highest.into());
     let sound = sound && (max.is_some() || !fields.has("max"));
-    // Fits: it was checked to be at most `highest`.
+    // It fits: it was checked to be at most `highest`.
     let max = max.map(|max| max.into_inner() as u32);
     match count {
         Count::UpTo(_) => param.count = Count::UpTo(max.unwrap_or(DEFAULT_ELEMENTS)),
@@ -103,17 +112,32 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     (param, sound)
 }
 
-/// What the values of a parameter are multiples of, and whether that can be believed.
+/// The key of the parameter type: `sort`, or its other name `type`.
+fn type_key(cx: &mut Check, fields: &Fields) -> &'static str {
+    if !fields.has("type") {
+        return "sort";
+    }
+    if fields.has("sort")
+        && let Some(text) = fields.text(cx, "type")
+    {
+        let message = format!("{} has both `sort` and `type`", fields.what);
+        cx.diags.error(text.span(), message).help("they mean the same: leave one out");
+        return "sort";
+    }
+    "type"
+}
+
+/// The number that a parameter's values are multiples of, and whether it is valid.
 fn align(cx: &mut Check, fields: &Fields, sort: Sort, count: Count) -> (u32, bool) {
     let Some(align) = fields.int(cx, "align", 1..=MAX_ALIGN.into()) else {
         return (1, !fields.has("align"));
     };
     if !(sort.is_delta() && count == Count::One) {
-        let message = format!("{} has an `align`, but is no single pointer, address or word", fields.what);
+        let message = format!("{} has an `align`, but is not a single pointer, address or word", fields.what);
         cx.diags.error(align.span(), message).help("leave `align` out");
         return (1, false);
     }
-    // Fits: it was checked to be at most that.
+    // It fits: it was checked.
     let number = *align.get_ref() as u32;
     if !number.is_power_of_two() {
         let message = format!("the `align` of {} is {number}, expected a power of two", fields.what);
@@ -139,14 +163,14 @@ fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &mut Types) -> Opti
     };
     let Some(inner) = inner.strip_suffix(']') else {
         refuse(
-            format!("the sort {} of {} has no closing `]`", quote(whole), fields.what),
+            format!("the type {} of {} has no closing `]`", quote(whole), fields.what),
             "for instance `[u32]` or `[u32; 4]`",
         );
         return None;
     };
     if inner.contains(['[', ']']) {
         refuse(
-            format!("the sort {} of {} is an array of arrays", quote(whole), fields.what),
+            format!("the type {} of {} is an array of arrays", quote(whole), fields.what),
             "use one array, or several parameters",
         );
         return None;
@@ -157,12 +181,12 @@ fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &mut Types) -> Opti
             Some(number) => (name, Count::Fixed(number)),
             None => {
                 let message = format!(
-                    "the sort {} of {} has {} elements, expected 1 to {MAX_ELEMENTS}",
+                    "the type {} of {} has {} elements, expected 1 to {MAX_ELEMENTS}",
                     quote(whole),
                     fields.what,
                     quote(number.trim())
                 );
-                refuse(message, "for instance `[u32; 4]`, or `[u32]` with `max = 4` for at most so many");
+                refuse(message, "for instance `[u32; 4]`, or `[u32]` with `max = 4` for at most 4 elements");
                 return None;
             }
         },
@@ -170,7 +194,7 @@ fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &mut Types) -> Opti
     let sort = element(cx, fields, text, name.trim(), types)?;
     if sort.is_run() {
         let strings = if sort == Sort::String { "strings" } else { "byte strings" };
-        let message = format!("the sort {} of {} is an array of {strings}", quote(whole), fields.what);
+        let message = format!("the type {} of {} is an array of {strings}", quote(whole), fields.what);
         cx.diags.error(text.span(), message).help("use several parameters, or an array of `label`");
         return None;
     }
@@ -183,7 +207,7 @@ fn elements(number: &str) -> Option<u32> {
     number.parse().ok().filter(|number| digits && (1..=MAX_ELEMENTS).contains(number))
 }
 
-/// The sort of a plain name.
+/// The parameter type with a name.
 fn element(cx: &mut Check, fields: &Fields, text: &Text, name: &str, types: &mut Types) -> Option<Sort> {
     let sort = Sort::from_text(name).or_else(|| types.index.get(name).copied().map(Sort::Named));
     let like_type = is_camel_case(name) && name.len() > 1;
@@ -192,16 +216,16 @@ fn element(cx: &mut Check, fields: &Fields, text: &Text, name: &str, types: &mut
     }
     let sorts = || Sort::ALL.iter().filter_map(|sort| sort.name());
     let meant = nearest(name, types.list.iter().map(|ty| ty.name.as_str()).chain(sorts()));
-    // A type that was forgotten is one mistake, however many parameters are of it.
+    // An undefined type is one mistake, even if several parameters have it.
     if like_type && meant.is_none() && !types.noted.insert(name.to_string()) {
         return None;
     }
     let help = match meant {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None if like_type => format!("define it as `[types.{name}]`, or use one of the sorts"),
-        None => format!("expected {}, or the name of a type", one_of(sorts())),
+        None if like_type => format!("define it as `[types.{name}]`, or use a built-in type"),
+        None => format!("expected {}, or a type of `[types]`", one_of(sorts())),
     };
-    let message = format!("unknown sort {} of {}", quote(name), fields.what);
+    let message = format!("unknown type {} of {}", quote(name), fields.what);
     cx.diags.error(text.span(), message).help(help);
     None
 }

@@ -1,14 +1,14 @@
-//! Rules about text that is for people: docs and units.
+//! Rules about text for people: docs and units.
 
-use super::fields::Fields;
-use super::{Check, Text};
-use crate::diagnostic::quote;
-use crate::limits::MAX_UNIT_LEN;
-use crate::snippet::is_unprintable;
+use crate::check::context::{Check, Text};
+use crate::check::fields::Fields;
+use crate::text::diagnostic::quote;
+use crate::text::limits::MAX_UNIT_LEN;
+use crate::text::snippet::is_unprintable;
 
 impl Fields<'_> {
-    /// The doc of a registry, kind, event, span or message, which each must have: it is all that a reader of
-    /// a stream learns about them.
+    /// The doc of a registry, kind, event, span or message. It is required: a reader of a stream
+    /// learns nothing else about the item.
     pub(super) fn need_doc(&self, cx: &mut Check) -> String {
         match self.need_text(cx, "doc") {
             Some(doc) => self.checked_doc(cx, &doc, "say in a few words what it stands for"),
@@ -16,8 +16,8 @@ impl Fields<'_> {
         }
     }
 
-    /// The doc of a type, value or parameter, whose names often say enough: it may be left out, but
-    /// not be empty.
+    /// The doc of a type, value or parameter. It may be missing, because names often say enough,
+    /// but not empty.
     pub(super) fn doc(&self, cx: &mut Check) -> String {
         match self.text(cx, "doc") {
             Some(doc) => self.checked_doc(cx, &doc, "say in a few words what it stands for, or leave it out"),
@@ -25,7 +25,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Without white space around it, and with one line end on every system.
+    /// Removes surrounding white space, and makes line endings the same on every system.
     fn checked_doc(&self, cx: &mut Check, doc: &Text, if_empty: &str) -> String {
         let doc_text = doc.get_ref().trim().replace("\r\n", "\n");
         if doc_text.is_empty() {
@@ -45,7 +45,7 @@ impl Fields<'_> {
 }
 
 impl Check<'_> {
-    /// A unit is a short printable word, or words, as it stands behind a number.
+    /// A unit is a short printable word, or several, as shown after a number.
     pub(super) fn unit(&mut self, unit: &Text) {
         let text = *unit.get_ref();
         let bad = text.trim() != text

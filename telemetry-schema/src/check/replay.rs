@@ -1,17 +1,20 @@
 //! Rules about `replay`, the mark of events that can be replayed.
 
-use super::fields::Fields;
-use super::{Check, Origin, Text};
-use crate::diagnostic::{Diagnostics, one_of, quote};
-use crate::words::nearest;
-use crate::{Count, Param, Replay, ReplayAction, ReplayRole, keys};
+use crate::check::context::{Check, Origin, Text};
+use crate::check::fields::Fields;
+use crate::model::registry::{Count, Param};
+use crate::model::replay::{Replay, ReplayAction, ReplayRole};
+use crate::text::diagnostic::{Diagnostics, one_of, quote};
+use crate::text::keys;
+use crate::text::words::nearest;
 
-/// `replay` of an event, whose parameters are known by now; `sound` says whether their sorts are.
+/// Checks `replay` of an event, whose parameters are known by now. `sound` says whether their types
+/// are.
 pub(super) fn replay(cx: &mut Check, event: &Fields, params: &[Param], sound: bool) -> Option<Replay> {
     if cx.origin == Origin::File {
         return mark(cx, event, params, sound);
     }
-    // One of another time does no harm to the rest of a stream's registry.
+    // In a stream, a mark of another version does not affect the rest of its registry.
     let noted = std::mem::take(&mut cx.diags);
     let replay = mark(cx, event, params, sound).filter(|_| cx.diags.is_empty());
     cx.diags = noted;
@@ -67,7 +70,7 @@ fn action(cx: &mut Check, fields: &Fields) -> Option<ReplayAction> {
     action
 }
 
-/// Notes a role that the action has no use for.
+/// Reports a role that the action does not use.
 fn misplaced(diags: &mut Diagnostics, fields: &Fields, action: ReplayAction, role: ReplayRole, name: &Text) {
     let message = format!("{} has `{}`, which `{}` does not take", fields.what, role.name(), action.name());
     let roles = action.needs().iter().chain(action.allows()).map(|role| role.name());
@@ -105,7 +108,7 @@ fn param(
     index
 }
 
-/// A replayer must be able to do with the value what the role says.
+/// A replayer must be able to use the value in its role.
 fn form(cx: &mut Check, fields: &Fields, param: &Param, role: ReplayRole, name: &Text) {
     let mut refuse = |found: &str, help: String| {
         let message =
@@ -115,7 +118,7 @@ fn form(cx: &mut Check, fields: &Fields, param: &Param, role: ReplayRole, name: 
     if param.count != Count::One {
         refuse("an array", "name a parameter with one value".to_string());
     } else if !role.takes(param.sort) {
-        refuse("of another sort", format!("expected {}", role.sorts()));
+        refuse("of the wrong type", format!("expected {}", role.sorts()));
     } else if !matches!(param.unit.as_str(), "" | "bytes") {
         refuse(&format!("in {}", quote(&param.unit)), "expected bytes".to_string());
     }

@@ -1,24 +1,24 @@
 //! Rules about parameters that were appended to their event.
 
-use super::fields::Fields;
-use super::{Check, Origin, Text};
-use crate::Version;
-use crate::diagnostic::quote;
+use crate::check::context::{Check, Origin, Text};
+use crate::check::fields::Fields;
+use crate::model::registry::Version;
+use crate::text::diagnostic::quote;
 
-/// What is known of an event's appended parameters, from the first to the last.
+/// The appended parameters of an event so far, from the first to the last.
 #[derive(Default)]
 pub(super) struct Appended<'a> {
-    /// `since` of the last one, as it is written and read.
+    /// `since` of the last one, as a version and as text.
     last: Option<(Text<'a>, Version)>,
-    /// True once one was noted: what the next ones lack may be only its consequence.
+    /// True after the first report: further mistakes may follow from it.
     noted: bool,
 }
 
 impl<'a> Appended<'a> {
-    /// `since` of the next parameter.
+    /// Checks `since` of the next parameter.
     pub(super) fn since(&mut self, cx: &mut Check, param: &Fields<'a>) -> Option<Version> {
         if cx.origin == Origin::Embedded {
-            // It does not decide how bytes are read, so one that breaks a rule does no harm.
+            // It does not influence how bytes are read, so an invalid one does no harm in a stream.
             return Version::from_text(param.any_text("since")?);
         }
         let text = param.text(cx, "since");
@@ -31,7 +31,7 @@ impl<'a> Appended<'a> {
         version
     }
 
-    /// Notes a parameter without `since` behind one that has it.
+    /// Reports a parameter without `since` after one that has it.
     fn need(&mut self, cx: &mut Check, param: &Fields) {
         let Some((last, version)) = self.last.as_ref().filter(|_| !self.noted) else { return };
         let message = format!("{} has no `since`, but stands behind an appended parameter", param.what);
@@ -41,7 +41,7 @@ impl<'a> Appended<'a> {
         self.noted = true;
     }
 
-    /// Reads a version that is one of this registry's, and no lower than the last.
+    /// Reads a version, which must be one of this registry's and not lower than the last.
     fn version(&self, cx: &mut Check, param: &Fields, text: &Text) -> Option<Version> {
         let what = format!("`since` of {}", param.what);
         let found = Version::from_text(text.get_ref());

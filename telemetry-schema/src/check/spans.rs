@@ -1,12 +1,14 @@
 //! Rules about spans.
 
-use super::events::{Events, Row};
-use super::fields::Fields;
-use super::names::{Once, Style};
-use super::{Check, Origin, Text};
-use crate::diagnostic::{one_of, quote};
-use crate::words::nearest;
-use crate::{Count, Sort, Span, keys};
+use crate::check::context::{Check, Origin, Text};
+use crate::check::events::{Events, Row};
+use crate::check::fields::Fields;
+use crate::check::names::{Once, Style};
+use crate::model::registry::{Count, Span};
+use crate::model::sort::Sort;
+use crate::text::diagnostic::{one_of, quote};
+use crate::text::keys;
+use crate::text::words::nearest;
 
 /// `[[span]]`, ordered by name.
 pub(super) fn spans(cx: &mut Check, file: &Fields, events: &Events) -> Vec<Span> {
@@ -54,7 +56,7 @@ fn span(cx: &mut Check, fields: &Fields, names: &mut Once, events: &Events) -> S
     }
 }
 
-/// The event that begins or ends a span or a message, as it is named and its index.
+/// The event that begins or ends a span or a message: its name and its index.
 pub(super) fn end_point<'a>(
     cx: &mut Check,
     span: &Fields<'a>,
@@ -84,8 +86,8 @@ pub(super) fn end_point<'a>(
     Some((text, index))
 }
 
-/// The key tells running spans or messages apart, so both events must have it, in the same form. Its sort, if
-/// it may be one. `help` says what holds where the events share no parameter.
+/// The key distinguishes running spans or messages, so both events must have it in the same form.
+/// Returns its type, if that is allowed. `help` says what applies if the events share no parameter.
 pub(super) fn key_in_both<'a>(
     cx: &mut Check,
     span: &Fields,
@@ -114,13 +116,13 @@ pub(super) fn key_in_both<'a>(
     }
     if (in_begin.sort, in_begin.count) != (in_end.sort, in_end.count) {
         let message = format!(
-            "the key {} of {} is not of the same sort in `{}` and `{}`",
+            "the key {} of {} has different types in `{}` and `{}`",
             quote(name),
             span.what,
             begin.event.name,
             end.event.name
         );
-        cx.diags.error(key.span(), message).help("give it one sort in both events");
+        cx.diags.error(key.span(), message).help("give it one type in both events");
     } else if in_begin.count != Count::One || matches!(in_begin.sort, Sort::F32 | Sort::F64) {
         let message = format!("the key {} of {} is an array or a float", quote(name), span.what);
         cx.diags.error(key.span(), message).help("a key is compared: use a number, a pointer or a string");

@@ -6,21 +6,23 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fields::{Fields, in_file_order, integer};
-use super::names::{Once, Style};
-use super::{Check, described};
-use crate::diagnostic::{one_of, quote};
-use crate::{Sort, Type, TypeForm, TypeValue, keys};
+use crate::check::context::{Check, described};
+use crate::check::fields::{Fields, in_file_order, integer};
+use crate::check::names::{Once, Style};
+use crate::model::registry::{Type, TypeForm, TypeValue};
+use crate::model::sort::Sort;
+use crate::text::diagnostic::{one_of, quote};
+use crate::text::keys;
 
 /// The types ordered by name.
 pub(super) struct Types {
     pub(super) list: Vec<Type>,
-    /// Names of types whose repr is not what was meant, so that it must not be measured.
+    /// Names of types with an invalid repr, whose size is unknown.
     pub(super) unsound: HashSet<String>,
     pub(super) index: HashMap<String, usize>,
-    /// False if the table or a name in it is not what was meant: then unknown types are no news.
+    /// False if the table or a name in it is invalid: then unknown types are not reported.
     pub(super) readable: bool,
-    /// Unknown types that were noted and resemble no other.
+    /// Unknown types that were reported and resemble no other.
     pub(super) noted: HashSet<String>,
 }
 
@@ -42,7 +44,7 @@ pub(super) fn types(cx: &mut Check, file: &Fields) -> Types {
             if let Some(sort) = Sort::from_text(name.get_ref()) {
                 let long = sort.name().unwrap_or_default();
                 let message =
-                    format!("the type name `{}` is the letter of the sort `{long}`", name.get_ref());
+                    format!("the type name `{}` is the letter of the built-in type `{long}`", name.get_ref());
                 cx.diags.error(name.span(), message).help("choose a longer name");
             }
         }
@@ -83,7 +85,7 @@ fn one_type(cx: &mut Check, name: &Spanned<&str>, value: &Spanned<DeValue>) -> (
             let message = format!("{} has no values", fields.what);
             cx.diags.error(values.span(), message).help("for instance `values = { Full = 1, Empty = 2 }`");
         }
-        // A bad repr is one mistake, not one for every value.
+        // An invalid repr is one mistake, not one for every value.
         let range = repr.and_then(Sort::int_range).unwrap_or(i64::MIN.into()..=u64::MAX.into());
         ty.values = self::values(cx, values.get_ref(), &fields.what, ty.form, range);
     }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Change, Rule, Thing};
+use crate::version::change::{Change, Thing};
+use crate::version::rule::Rule;
 
 /// One `[[allow]]` of an `events.toml`: excuses one change from its rule. It is a note of the file
 /// about the way from the last release to the next one, so it is no part of the registry, and no

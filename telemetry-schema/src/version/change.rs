@@ -1,32 +1,32 @@
-//! One difference between two relations.
+//! One difference between two registries.
 
 use std::fmt;
 
-use super::Rule;
-use crate::diagnostic::quote;
+use crate::text::diagnostic::quote;
+use crate::version::rule::Rule;
 
-/// One difference between a released relation and a newer one.
+/// One difference between a released registry and a newer one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What kind of difference, and so what it asks of the version.
+    /// The rule for the difference, and so its demand.
     pub rule: Rule,
-    /// What changed, as the old relation calls it; none if it is new.
+    /// What changed, by its old name. `None` if it is new.
     pub old: Option<Thing>,
-    /// What changed, as the new relation calls it; none if it is gone.
+    /// What changed, by its new name. `None` if it is gone.
     pub new: Option<Thing>,
-    /// The key of `events.toml` whose value changed; empty if it is the thing as a whole.
+    /// The key of `events.toml` whose value changed; empty for the whole item.
     pub key: &'static str,
-    /// The old value, as a relation writes it; empty if there was none.
+    /// The old value, as in a registry file; empty if there was none.
     pub was: String,
-    /// The new value, as a relation writes it; empty if there is none.
+    /// The new value, as in a registry file; empty if there is none.
     pub is: String,
 }
 
-/// A thing that a relation has.
+/// An item of a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Thing {
-    /// The relation itself.
+    /// The registry itself.
     Registry,
     Kind {
         name: String,
@@ -38,7 +38,7 @@ pub enum Thing {
         ty: String,
         name: String,
     },
-    /// The code tells it from an event that had its name before.
+    /// The code distinguishes it from an earlier event of the same name.
     Event {
         name: String,
         code: u16,
@@ -57,12 +57,12 @@ pub enum Thing {
 }
 
 impl Change {
-    /// The thing as it is called now, or, if it is gone, as it was called.
+    /// The item by its new name or, if it is gone, by its old name.
     pub fn thing(&self) -> &Thing {
         self.new.as_ref().or(self.old.as_ref()).unwrap_or(&Thing::Registry)
     }
 
-    /// What changed, in one line: lower case, no full stop.
+    /// The change in one line: lower case, no period.
     pub fn message(&self) -> String {
         let thing = self.thing();
         let (was, is) = (quote(&self.was), quote(&self.is));
@@ -107,6 +107,7 @@ impl Change {
             Rule::RegistryRenamed => format!("the registry is called {is}, but {was} was released"),
             Rule::EventAlwaysChanged
             | Rule::EventReplayChanged
+            | Rule::EventTimeChanged
             | Rule::EventRecoded
             | Rule::EventKindChanged
             | Rule::SinceChanged
@@ -144,7 +145,7 @@ impl Thing {
     }
 }
 
-/// As messages name it: ``parameter `size` of event `Evicted` ``.
+/// Its form in messages: ``parameter `size` of event `Evicted` ``.
 impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = quote(self.name());

@@ -1,20 +1,22 @@
-//! Edits of a relation's text that keep everything else as it is: comments, layout, order.
+//! Edits of a registry file that keep everything else: comments, layout, order.
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Judgement, Rule, Thing};
-use crate::Relation;
+use crate::version::change::Thing;
+use crate::version::judgement::Judgement;
+use crate::version::registry_file::RegistryFile;
+use crate::version::rule::Rule;
 
-/// A piece of the text and what stands there instead.
+/// A range of the text and its replacement.
 type Edit = (Range<usize>, String);
 
-/// The text of a relation with the version that its changes demand, and with the right `since` at
-/// every appended parameter. None if that does not change it, or does not make up for all that is not
-/// met ([`Judgement::is_fixable`]).
-pub fn fixed(relation: &Relation, judgement: &Judgement) -> Option<String> {
+/// The text of a registry file with the version that its changes demand, and with the right `since`
+/// at every appended parameter. `None` if that changes nothing, or does not meet all demands
+/// ([`Judgement::is_fixable`]).
+pub fn fixed(relation: &RegistryFile, judgement: &Judgement) -> Option<String> {
     if !judgement.is_fixable() {
         return None;
     }
@@ -49,8 +51,9 @@ pub fn fixed(relation: &Relation, judgement: &Judgement) -> Option<String> {
     (text != relation.text).then_some(text)
 }
 
-/// The text of a relation without its `[[allow]]`s, which have done their duty once it is released.
-pub fn without_allows(relation: &Relation) -> String {
+/// The text of a registry file without its `[[allow]]`s, which are no longer needed after a
+/// release.
+pub fn without_allows(relation: &RegistryFile) -> String {
     let text = &relation.text;
     let Ok(root) = DeTable::parse(text) else { return text.clone() };
     let Some((key, allows)) = root.get_ref().get_key_value("allow") else { return text.clone() };
@@ -67,14 +70,14 @@ pub fn without_allows(relation: &Relation) -> String {
     let was_last = edits.iter().any(|(span, _)| span.end == text.len());
     let mut out = edited(text, edits);
     if was_last {
-        // The empty lines in front of it are the last now.
+        // The empty lines before it are the last ones now.
         let end = out.trim_end().len();
         out.truncate(out[end..].find('\n').map_or(out.len(), |newline| end + newline + 1));
     }
     out
 }
 
-/// From the start of the first line to the end of the last one and of the empty ones behind it.
+/// From the start of the first line to the end of the last one, with the empty lines after it.
 fn whole_lines(text: &str, span: Range<usize>) -> Range<usize> {
     let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
     let end = text[span.end..].find('\n').map_or(text.len(), |newline| span.end + newline + 1);

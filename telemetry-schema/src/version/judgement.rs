@@ -1,22 +1,27 @@
-//! What the changes since a release ask of the version, and whether they get it.
+//! The demands of the changes since a release, and whether they are met.
 
-use super::{Allow, Change, Demand, Lock, Rule, compare};
-use crate::{Registry, Version};
+use crate::model::registry::{Registry, Version};
+use crate::version::allow::Allow;
+use crate::version::change::Change;
+use crate::version::compare;
+use crate::version::lock::Lock;
+use crate::version::rule::{Demand, Rule};
 
-/// All changes of a relation since a release, and what they come to.
+/// All changes of a registry since a release, and the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// The changes, in the order in which [`compare`] finds them, each with what is said about it.
+    /// The changes, in the order in which [`compare`] finds them, each with its result.
     pub changes: Vec<Judged>,
-    /// `[[allow]]`s that excuse no change, or more than one, or one that another excuses already.
+    /// `[[allow]]`s that allow no change, more than one, or one that another allows already.
     pub idle: Vec<Allow>,
-    /// The version that was released.
+    /// The released version.
     pub released: Version,
-    /// The version that the relation has.
+    /// The present version.
     pub version: Version,
-    /// The lowest version that the changes allow, as far as a number can.
+    /// The lowest version that meets the changes, as far as a number can.
     pub needed: Version,
-    /// A code that no event has or ever had: above all others, or the lowest if there is none above.
+    /// A code that no event has or had: above all others, or the lowest free one if there is none
+    /// above.
     pub free_code: Option<u16>,
 }
 
@@ -25,13 +30,13 @@ pub struct Judgement {
 pub struct Judged {
     /// The change.
     pub change: Change,
-    /// Why it is excused, if it is; then it demands nothing.
+    /// The reason, if it is allowed; then it demands nothing.
     pub allowed: Option<String>,
-    /// True if the version is as its rule demands, or it is excused.
+    /// True if the version meets its rule, or it is allowed.
     pub is_met: bool,
 }
 
-/// Compares a relation with what was released, and its version with what the changes demand.
+/// Compares a registry with its release, and its version with the demands of the changes.
 pub fn judge(lock: &Lock, registry: &Registry, allows: &[Allow]) -> Judgement {
     let (released, version) = (lock.version, registry.version);
     let changes = compare(lock, registry);
@@ -71,28 +76,29 @@ fn free_code(lock: &Lock, registry: &Registry) -> Option<u16> {
 }
 
 impl Judgement {
-    /// True if the relation may be built and released as it is.
+    /// True if the registry may be built and released as it is.
     pub fn is_met(&self) -> bool {
         self.idle.is_empty() && self.changes.iter().all(|judged| judged.is_met)
     }
 
-    /// The version that the relation should have: its own if that will do, else the lowest that does.
+    /// The version that the registry should have: its own if that is enough, otherwise the lowest
+    /// one that is.
     pub fn target(&self) -> Version {
         self.version.max(self.needed)
     }
 
-    /// Changes that no number makes up for.
+    /// Changes that no number allows.
     pub fn refused(&self) -> impl Iterator<Item = &Change> {
         let unmet = self.changes.iter().filter(|judged| !judged.is_met).map(|judged| &judged.change);
         unmet.filter(|change| change.rule.demand() == Demand::Refused)
     }
 
-    /// True if the lock is of another registry, so that nothing could be compared.
+    /// True if the lock file belongs to another registry, so that nothing could be compared.
     pub fn is_of_another_registry(&self) -> bool {
         self.changes.iter().any(|judged| judged.change.rule == Rule::RegistryRenamed)
     }
 
-    /// True if all that is not met is put right by another version and by `since`s: what
+    /// True if another version and the right `since`s meet all demands: what
     /// [`crate::version::fixed`] does.
     pub fn is_fixable(&self) -> bool {
         let is_fixable = |change: &Change| {
@@ -103,8 +109,8 @@ impl Judgement {
 }
 
 impl Demand {
-    /// True if a version is high enough above a released one. Numbers may be skipped: `1.2.5` to
-    /// `1.4.1` is above it in its median number, and that is all that readers look at.
+    /// True if a version is high enough above a released one. Numbers may be skipped: `1.4.1` is
+    /// above `1.2.5` in its median number, and readers look at nothing else.
     pub fn is_met(self, released: Version, version: Version) -> bool {
         match self {
             Demand::Nothing => true,
@@ -114,8 +120,8 @@ impl Demand {
         }
     }
 
-    /// The lowest version that meets it: the number is one higher, those behind it are 0. A number at
-    /// its end is 0 again, and the one before it rises.
+    /// The lowest version that meets it: the number is one higher, and those after it are 0. A
+    /// number at its maximum becomes 0, and the one before it rises.
     pub fn lowest(self, released: Version) -> Version {
         let Version { major, median, minor } = released;
         let raised = match self {

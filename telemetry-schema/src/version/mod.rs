@@ -1,19 +1,20 @@
-//! Versions: what differs between a relation and its release, and which number must rise for it.
+//! Versions: the differences between a registry and its release, and the number that must rise.
 //!
-//! [`compare`] finds the [`Change`]s between a [`Lock`] and a registry. Each is of a [`Rule`], and
-//! [`Rule::row`] is its row in the one table of rules, of which `docs/versions.md` is made too.
-//! [`judge`] holds them against the version and the `[[allow]]`s, and [`Report`] says what is wrong
-//! as the other diagnostics do, in the terms of the file.
+//! [`compare`] finds the [`Change`]s between a [`Lock`] and a registry, each with its [`Rule`].
+//! [`judge`] compares them with the version and the `[[allow]]`s. [`Report`] describes the result.
+//!
+//! It may use `text` and `model`. It never does I/O. The rules are in one table, [`Rule::row`].
 
-mod allow;
-mod change;
+pub(crate) mod allow;
+pub(crate) mod change;
 mod compare;
 mod fix;
-mod judgement;
-mod lock;
+pub(crate) mod judgement;
+pub(crate) mod lock;
 mod places;
+pub(crate) mod registry_file;
 mod report;
-mod rule;
+pub(crate) mod rule;
 
 pub use allow::{Allow, Target};
 pub use change::{Change, Thing};

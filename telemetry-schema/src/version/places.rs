@@ -1,4 +1,4 @@
-//! Where things stand in the text of a relation or of a lock.
+//! The places of items in the text of a registry file or a lock file.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,32 +6,32 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Thing;
-use super::lock::lines;
-use crate::version::Lock;
+use crate::version::change::Thing;
+use crate::version::lock::Lock;
+use crate::version::lock::read::lines;
 
-/// The places of everything that a text has, for messages about it.
+/// The places of all items of a text, for messages.
 pub(super) struct Places {
-    /// By thing and key; the key of the thing itself is empty.
+    /// By item and key; the key of the item itself is empty.
     places: HashMap<(Thing, &'static str), Range<usize>>,
 }
 
 /// The keys whose values changes are about.
 #[rustfmt::skip]
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 26] = [
     "name", "version", "doc", "bit", "clock", "repr", "flags", "value", "code", "always", "used", "replay", "kind", "sort", "max", "align",
-    "unit", "names", "since", "begin", "end", "key", "limit", "major",
+    "unit", "names", "numbers", "time", "since", "begin", "end", "key", "limit", "major",
 ];
 
 impl Places {
-    /// The place of a key of a thing; of the thing itself if it does not have the key; the beginning
-    /// of the text if it is not there.
+    /// The place of an item's key; of the item itself if it does not have the key; the beginning of
+    /// the text if the item is missing.
     pub(super) fn find(&self, thing: &Thing, key: &'static str) -> Range<usize> {
         let find = |key| self.places.get(&(thing.clone(), key)).cloned();
         find(key).or_else(|| find("")).unwrap_or(0..0)
     }
 
-    /// Those of an `events.toml` that is valid.
+    /// The places in a valid `events.toml`.
     pub(super) fn of_relation(text: &str) -> Places {
         let mut places = Places { places: HashMap::new() };
         let Ok(root) = DeTable::parse(text) else { return places };
@@ -77,14 +77,14 @@ impl Places {
         places
     }
 
-    /// Those of an `events.lock` that is valid: a thing's is its line.
+    /// The places in a valid `events.lock`: that of an item is its line.
     pub(super) fn of_lock(lock: &Lock, text: &str) -> Places {
         let mut places = Places { places: HashMap::new() };
         let mut lines = lines(text).into_iter().skip(2).map(|line| {
             let indent = text[line.clone()].len() - text[line.clone()].trim_start().len();
             line.start + indent..line.end
         });
-        // Things stand in the order in which the lock has them.
+        // Items are in the order of the lock file.
         let mut add = |thing| {
             if let Some(line) = lines.next() {
                 places.places.insert((thing, ""), line);
@@ -128,14 +128,15 @@ impl Places {
     fn fields(&mut self, thing: &Thing, place: Range<usize>, table: &DeTable) {
         self.places.insert((thing.clone(), ""), place);
         for key in KEYS {
-            if let Some(value) = table.get(key) {
+            let other_name = if key == "sort" { table.get("type") } else { None };
+            if let Some(value) = table.get(key).or(other_name) {
                 self.places.insert((thing.clone(), key), value.span());
             }
         }
     }
 }
 
-/// The keys and values of a table, if it is one.
+/// The keys and values of a table, if the item is one.
 fn entries<'a>(
     value: Option<&'a Spanned<DeValue<'a>>>,
 ) -> impl Iterator<Item = (Spanned<String>, &'a Spanned<DeValue<'a>>)> {
@@ -145,7 +146,7 @@ fn entries<'a>(
     })
 }
 
-/// The tables of an array, if it is one.
+/// The tables of an array, if the item is one.
 fn elements<'a>(value: Option<&'a Spanned<DeValue<'a>>>) -> impl Iterator<Item = &'a DeTable<'a>> {
     let array = value.and_then(|value| value.get_ref().as_array());
     array.into_iter().flat_map(|array| array.iter().filter_map(|element| element.get_ref().as_table()))

@@ -1,15 +1,20 @@
-//! Says what a judgement found, in the terms of the files: what changed, where, what it was, what the
-//! rule demands, what to do.
+//! Describes a judgement in the terms of the files: what changed, where, the old value, the demand
+//! of the rule, and the remedy.
 
 use std::ops::Range;
 
-use super::places::Places;
-use super::{Allow, Change, Demand, Judged, Judgement, Lock, Rule, Target, Thing};
-use crate::Version;
-use crate::limits::MAX_DIAGNOSTICS;
-use crate::snippet::{self, Mark, Section};
+use crate::model::registry::Version;
+use crate::text::limits::MAX_DIAGNOSTICS;
+use crate::text::snippet;
+use crate::text::snippet::{Mark, Section};
+use crate::version::allow::{Allow, Target};
+use crate::version::change::{Change, Thing};
+use crate::version::judgement::{Judged, Judgement};
+use crate::version::lock::Lock;
+use crate::version::places::Places;
+use crate::version::rule::{Demand, Rule};
 
-/// One of the two files that were compared.
+/// One of the two compared files.
 pub struct Side<'a> {
     /// Printed as it is.
     path: &'a str,
@@ -17,7 +22,7 @@ pub struct Side<'a> {
     places: Places,
 }
 
-/// Says what a [`Judgement`] found.
+/// Describes a [`Judgement`].
 pub struct Report<'a> {
     judgement: &'a Judgement,
     old: Side<'a>,
@@ -25,7 +30,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The text of an `events.toml`, which must be a valid one.
+    /// The text of a valid `events.toml`.
     pub fn relation(path: &'a str, text: &'a str) -> Side<'a> {
         Side { path, text, places: Places::of_relation(text) }
     }
@@ -42,14 +47,14 @@ impl<'a> Side<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// A report on what was released and what is now, of which the judgement is.
+    /// A report for the judgement of a release and the present registry.
     pub fn new(judgement: &'a Judgement, old: Side<'a>, new: Side<'a>) -> Report<'a> {
         Report { judgement, old, new }
     }
 
-    /// Everything that is not met as rustc would print it, each after the word `error`, with an empty
-    /// line between two; empty if there is nothing. Of more than [`MAX_DIAGNOSTICS`] changes the others
-    /// are counted.
+    /// All unmet demands as rustc would print them, each after the word `error`, with an empty line
+    /// between two; empty if there are none. Beyond [`MAX_DIAGNOSTICS`] changes, the others are
+    /// counted.
     pub fn render(&self) -> String {
         let unmet = || self.judgement.changes.iter().filter(|judged| !judged.is_met);
         let changes = unmet().take(MAX_DIAGNOSTICS).map(|judged| self.change(judged));
@@ -60,8 +65,8 @@ impl<'a> Report<'a> {
         all.map(|text| format!("error: {text}\n")).collect::<Vec<_>>().join("\n")
     }
 
-    /// A change with where it is now and what it was, what its rule demands and why; without the word
-    /// `error`.
+    /// A change with its new place and its old value, the demand of its rule and the reason;
+    /// without the word `error`.
     pub fn change(&self, judged: &Judged) -> String {
         let change = &judged.change;
         let label = format!("as of {}", self.judgement.released);
@@ -82,8 +87,8 @@ impl<'a> Report<'a> {
         snippet::draw(&change.message(), &sections, &remarks)
     }
 
-    /// Line and column, from 1, of a change in the new file; in the old one if it is only there, which
-    /// the second result says.
+    /// Line and column, from 1, of a change in the new file; in the old file if it is only there,
+    /// which the second result says.
     pub fn position(&self, change: &Change) -> ((usize, usize), bool) {
         let (side, thing, is_old) = match (&change.new, &change.old) {
             (Some(new), _) => (&self.new, new, false),
@@ -98,7 +103,7 @@ impl<'a> Report<'a> {
         snippet::position(self.new.text, self.new.places.find(&Thing::Registry, "version").start)
     }
 
-    /// What the rule of a change demands, and why, or what excuses it.
+    /// The demand of a change's rule and the reason, or the reason why it is allowed.
     pub fn note(&self, judged: &Judged) -> String {
         let row = judged.change.rule.row();
         match (&judged.allowed, row.demand) {
@@ -109,7 +114,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What is to be done about a change that is refused; for the others the version says it.
+    /// The remedy for a refused change; for others the version says it.
     pub fn help(&self, change: &Change) -> Option<String> {
         let target = self.judgement.target();
         Some(match change.rule {
@@ -132,11 +137,11 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// What is said about the version, unless it is high enough.
+    /// The text about the version, unless it is high enough.
     pub fn version(&self) -> Option<String> {
         let Judgement { released, version, .. } = self.judgement;
         let target = self.judgement.target();
-        // A lower one is a change that says so itself.
+        // A lower one is a change of its own.
         if target == *version || version < released || self.judgement.is_of_another_registry() {
             return None;
         }
@@ -147,7 +152,7 @@ impl<'a> Report<'a> {
         Some(snippet::draw(&message, &[section], &[("help", &help)]))
     }
 
-    /// What is said about an allow that excuses no change.
+    /// The text about an allow that allows no change.
     pub fn idle(&self, allow: &Allow) -> String {
         let name = allow.rule.name();
         let same = || self.judgement.changes.iter().filter(|judged| judged.change.rule == allow.rule);
@@ -179,7 +184,7 @@ fn help_to_raise(target: Version) -> String {
 /// Changes that the help of an idle allow names.
 const MAX_PROPOSED: usize = 3;
 
-/// How an allow names the thing of a change.
+/// The form of a change's item in an allow.
 fn written(change: &Change) -> String {
     let target = Target::of(change.thing());
     let keys: Vec<String> = target.keys().map(|(key, value)| format!("`{key} = \"{value}\"`")).collect();

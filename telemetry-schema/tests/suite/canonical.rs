@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use telemetry_schema::{Registry, parse};
 
-use crate::arbitrary::registries;
+use crate::registries::registries;
 use crate::{GC, SMALL, registry};
 
 #[test]
@@ -57,6 +57,8 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("a doc", true, |r| r.events[1].doc.push('x'));
     compare("a unit", true, |r| r.events[2].params[2].unit.clear());
     compare("names", true, |r| r.events[6].params[14].names = Some(0));
+    compare("numbers", true, |r| r.events[2].params[2].numbers = "thing".to_string());
+    compare("time", true, |r| r.events[2].time = Some(2));
     compare("since", true, |r| r.events[2].params[2].since = Some(r.version));
     compare("always", true, |r| r.events[1].always = false);
     compare("used", true, |r| r.events[1].used = false);

@@ -57,6 +57,21 @@ fn accepted_files_are_valid() {
     }
 }
 
+/// `type` is another name of `sort`, for the rules and for the schema.
+#[test]
+fn a_parameter_type_has_two_keys() {
+    let validator = validator();
+    for text in [GC, SMALL] {
+        let renamed = text.replace("sort = ", "type = ");
+        assert!(renamed != text && validator.is_valid(&to_json(&renamed)));
+        assert_eq!(crate::registry(&renamed), crate::registry(text));
+    }
+    for mistake in MISTAKES.iter().filter(|mistake| mistake.rule != "sort_and_type") {
+        let valid = validator.is_valid(&to_json(&mistake.text().replace("sort = ", "type = ")));
+        assert_eq!(!valid, mistake.in_schema, "{}", mistake.rule);
+    }
+}
+
 #[test]
 fn mistakes_of_form_are_invalid_and_those_of_meaning_are_not() {
     let validator = validator();
@@ -165,7 +180,7 @@ fn limits_are_those_of_the_code() {
         ("/$defs/event/properties/code/maximum", u16::MAX.into()),
         ("/$defs/event/properties/params/maxItems", limits::MAX_PARAMS as u64),
         ("/$defs/param/properties/max/maximum", limits::MAX_ELEMENTS.into()),
-        ("/$defs/param/allOf/1/then/properties/max/maximum", limits::MAX_RUN_LEN.into()),
+        ("/$defs/param/allOf/1/if/properties/max/minimum", u64::from(limits::MAX_RUN_LEN) + 1),
         ("/$defs/param/properties/unit/maxLength", limits::MAX_UNIT_LEN as u64),
         ("/$defs/CamelCase/maxLength", limits::MAX_NAME_LEN as u64),
         ("/$defs/snake_case/maxLength", limits::MAX_NAME_LEN as u64),

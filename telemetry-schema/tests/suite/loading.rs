@@ -72,3 +72,14 @@ fn a_text_that_no_file_may_be_is_refused_too() {
     let text = format!("{}\na b\n{}", "#".repeat(2 << 20), "x y\n".repeat(1000));
     assert_eq!(crate::invalid(&text).render("big.toml", &text).lines().nth(1), Some(" --> big.toml:2:3"));
 }
+
+#[test]
+fn mistakes_are_an_error_with_all_messages() {
+    let invalid = telemetry_schema::parse("[registry]\nname = 1\n").expect_err("a registry with mistakes");
+    let error: Box<dyn std::error::Error> = Box::new(invalid.clone());
+    let messages: Vec<_> = invalid.diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect();
+    assert!(messages.len() > 1);
+    assert_eq!(error.to_string(), messages.join("\n"));
+    let more = telemetry_schema::Invalid { omitted: 2, ..invalid };
+    assert!(more.to_string().ends_with("\n2 more mistakes"));
+}

@@ -48,7 +48,18 @@ fn sizes_are_those_of_the_wire() {
 /// A parameter of one value.
 fn param(sort: Sort, max_len: u32) -> Param {
     let (name, doc, unit) = Default::default();
-    Param { name, sort, count: Count::One, doc, unit, align: 1, max_len, names: None, since: None }
+    Param {
+        name,
+        sort,
+        count: Count::One,
+        doc,
+        unit,
+        align: 1,
+        max_len,
+        names: None,
+        numbers: String::new(),
+        since: None,
+    }
 }
 
 /// A relation may be put together by hand.

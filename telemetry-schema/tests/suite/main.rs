@@ -1,6 +1,5 @@
 //! Tests of the crate through its public API.
 
-mod arbitrary;
 mod canonical;
 mod hostile;
 mod json_schema;
@@ -11,6 +10,8 @@ mod mistakes;
 mod naming;
 mod rendering;
 mod version;
+
+use telemetry_testing::registries;
 
 /// A relation that uses everything there is.
 const GC: &str = include_str!("../valid/gc.toml");

@@ -138,6 +138,10 @@ fn an_embedded_registry_may_be_of_another_time() {
         ("max = 64", "max = 64, names = 1"),
         ("max = 64", "max = 64, names = \"segment\""),
         ("max = 64", "max = 64, names = \"access\""),
+        ("max = 64", "max = 64, numbers = \"label\""),
+        ("sort = \"Access\"", "sort = \"u16\", numbers = \"label\""),
+        ("code = 0x0001", "code = 0x0001\ntime = \"moment\""),
+        ("code = 0x0011", "code = 0x0011\ntime = \"trace\""),
         ("[[span]]", "[[hint]]\nname = \"Gc\"\n[[span]]"),
         ("[[span]]", "[[message]]\nname = \"Gc\"\nbegin = \"TraceEnd\"\nlevel = 1\ndoc = \"More\"\n[[span]]"),
         (

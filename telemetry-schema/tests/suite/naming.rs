@@ -58,7 +58,10 @@ fn read(text: &str) -> Registry {
 /// The relation as it was before it had marks.
 fn without_marks(text: &str) -> Registry {
     let mut registry = read(text);
-    registry.events.iter_mut().flat_map(|event| &mut event.params).for_each(|param| param.names = None);
+    registry.events.iter_mut().for_each(|event| event.time = None);
+    for param in registry.events.iter_mut().flat_map(|event| &mut event.params) {
+        (param.names, param.numbers) = (None, String::new());
+    }
     registry
 }
 
@@ -81,6 +84,21 @@ fn parameters_name_each_other() {
         ("Label", "label", NameBy::Label, "at", Named::Addr),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+/// The other marks of values come with them.
+#[test]
+fn an_older_relation_takes_numbers_and_times() {
+    let text = NAMES
+        .replace("name = \"size\", sort = \"W\"", "name = \"size\", sort = \"[u32]\", numbers = \"number\"")
+        .replace("code = 3", "code = 3\ntime = \"moment\"")
+        .replace("names = \"thing\" }]", "names = \"thing\" }, { name = \"moment\", sort = \"u64\" }]");
+    let later = read(&text);
+    let mut registry = without_marks(&text);
+    assert_ne!(registry, later);
+    registry.take_names(&later);
+    assert_eq!(registry, later);
+    assert_eq!(read(&later.to_toml()), later);
 }
 
 #[test]

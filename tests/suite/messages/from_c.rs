@@ -1,7 +1,7 @@
 //! The accessors for C.
 #![allow(unsafe_code)]
 
-use telemetry::message_memory;
+use telemetry::messages::memory_used;
 
 use super::{end, quiet, start};
 use crate::heard::{self, Mode, Why};
@@ -104,7 +104,7 @@ fn accessors_for_c_poll_a_message_by_name() {
             assert_eq!(telemetry_message_disable(c"Gc".as_ptr()), 0);
             assert_eq!(telemetry_message_disable(c"Everything".as_ptr()), 0);
         }
-        assert_eq!(message_memory(), 0);
+        assert_eq!(memory_used(), 0);
         vec![]
     });
 }

@@ -1,10 +1,10 @@
-//! What a program hears of its own events: each thing that messages promise, in a process of its own.
+//! Messages that a program receives about its own events: each promise, tested in its own process.
 
 mod from_c;
 mod processes;
 mod waiting;
 
-use telemetry::{Posted, message_memory};
+use telemetry::messages::{Posted, memory_used};
 
 use crate::heard::messages::{Everything, Gc, Low, Step};
 use crate::heard::{self, Mode, Why};
@@ -47,8 +47,8 @@ fn posting_is_done_by_the_emitters_whether_or_not_anything_is_output() {
         heard::unheard!(1_u64);
         assert_eq!((Gc::queued(), Step::queued(), Low::queued()), (2, 2, 1));
         assert_eq!(heard::REGISTRY.kinds_on(), 0);
-        assert_eq!(telemetry::counters().emitted(), 0);
-        // And in the stream beside, where it is.
+        assert_eq!(telemetry::counters::total().emitted(), 0);
+        // The stream has them too.
         telemetry::set("all");
         start(3);
         end(3);
@@ -70,14 +70,14 @@ fn typed_accessors_for_every_parameter_of_both_events() {
         heard::trace_start!(0x10_usize, Why::Asked, 100_u64, 200_u64);
         heard::trace_end!(0x10_usize, 30_u64, 90_u64);
         let (begin, end) = (Gc::get().unwrap(), Gc::get().unwrap());
-        // What the begin said is known of either.
+        // The data of the begin are known in both.
         for message in [&begin, &end] {
             assert_eq!((message.trace(), message.why()), (0x10, Why::Asked));
             assert_eq!((message.condemned_size(), message.not_condemned_size()), (100, 200));
         }
         let (Gc::Begin(begin), Gc::End(end)) = (begin, end) else { panic!("a begin and an end") };
         assert_eq!(begin.condemned_size(), 100);
-        // The same datum in both: the end's own, and as the begin had it.
+        // The same parameter in both: the end's own value, and the begin's.
         assert_eq!((end.live_size(), end.condemned_size()), (30, 90));
         assert_eq!((end.why(), end.not_condemned_size()), (Why::Asked, 200));
         assert!(Posted::ticks(&begin) < Posted::ticks(&end));
@@ -165,7 +165,7 @@ fn not_enabled_is_discarded_at_once_and_its_memory_returned() {
     quiet("not_enabled_is_discarded_at_once_and_its_memory_returned", || {
         start(1);
         end(1);
-        assert_eq!((Gc::queued(), Gc::dropped(), message_memory()), (0, 0, 0));
+        assert_eq!((Gc::queued(), Gc::dropped(), memory_used()), (0, 0, 0));
         assert!(Gc::get().is_none());
         Gc::enable();
         (1..10_000).for_each(|trace| {
@@ -173,9 +173,9 @@ fn not_enabled_is_discarded_at_once_and_its_memory_returned() {
             end(trace);
         });
         start(1);
-        assert!(message_memory() > 500_000);
+        assert!(memory_used() > 500_000);
         Gc::disable();
-        assert_eq!((Gc::queued(), Gc::dropped(), message_memory()), (0, 0, 0));
+        assert_eq!((Gc::queued(), Gc::dropped(), memory_used()), (0, 0, 0));
         end(1);
         assert!(Gc::get().is_none());
         vec![]

@@ -1,11 +1,11 @@
-//! Whole programs: in every variety, at their end, where they fork, and where signals interrupt them.
+//! Whole programs: in every variety, at their end, when they fork, and when signals interrupt them.
 #![allow(unsafe_code, clippy::print_stdout)]
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use telemetry::message_memory;
+use telemetry::messages::memory_used;
 
 use super::{end, fetched, quiet, start};
 use crate::heard;
@@ -14,13 +14,13 @@ use crate::support::package::Workspace;
 use crate::support::process::Process;
 use crate::support::system::{self, Alarm};
 
-/// The varieties differ in what is recorded, not in what is heard.
+/// The varieties differ in what is recorded, not in the messages.
 #[test]
 fn present_in_every_variety() {
     for variety in ["cool", "hot", "rash"] {
         let workspace = Workspace::new("heard", &["heard"]);
         workspace.write(".cargo/config.toml", &format!("[env]\nTELEMETRY_VARIETY = {variety:?}\n"));
-        workspace.package("heard", "2024", "telemetry.workspace = true");
+        workspace.package("heard", "2024", "telemetry-events.workspace = true");
         workspace.write("heard/heard.toml", include_str!("../../relations/heard.toml"));
         workspace.write("heard/src/main.rs", include_str!("../../programs/heard.rs"));
         workspace.build(&[]);
@@ -35,10 +35,10 @@ fn present_in_every_variety() {
     }
 }
 
-/// Runs after everything of the runtime's.
+/// Runs after the runtime's own handlers.
 extern "C" fn last() {
-    assert_eq!(message_memory(), 0, "bytes at the end");
-    println!("\nnumber left={}", message_memory());
+    assert_eq!(memory_used(), 0, "bytes at the end");
+    println!("\nnumber left={}", memory_used());
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn at_shutdown_queued_preallocated_and_unfetched_ones_are_freed() {
         let fetched = Gc::get();
         start(3);
         heard::step_begin!();
-        vec![("held", message_memory()), ("trace", fetched.unwrap().trace())]
+        vec![("held", memory_used()), ("trace", fetched.unwrap().trace())]
     });
     assert!(run.number("held") > 100_000);
     assert_eq!(run.number("left"), 0);
@@ -67,7 +67,7 @@ fn a_forked_child_starts_empty() {
         Gc::enable();
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // Who posts may be inside at any moment.
+            // A thread that posts may be inside at any moment.
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
                     start(77);
@@ -79,7 +79,7 @@ fn a_forked_child_starts_empty() {
                 let status = system::fork(|| {
                     assert_eq!((Gc::queued(), Gc::dropped()), (0, 0));
                     assert!(Gc::get().is_none());
-                    // It is enabled as it was; what ran is the parent's.
+                    // It is still enabled; the running pairs are the parent's.
                     end(1);
                     assert_eq!(Gc::dropped(), 1);
                     (2..=5).for_each(start);

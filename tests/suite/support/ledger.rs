@@ -1,31 +1,32 @@
-//! What the headers of a stream say became of every event of every lane, added up without the reader's help.
+//! Sums over the headers of a stream: where each event of each lane went, without the reader's
+//! help.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use telemetry_decode::{Blocks, Piece};
+use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_format::{BlockType, Loss};
 
-/// How the runtime's own registry begins.
+/// The first bytes of the runtime's own registry.
 const OWN: &[u8] = b"[registry]\nname = \"telemetry\"\n";
 
 /// The account of one stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    /// The program's events that are in it, and the runtime's.
+    /// The program's events in it, and the runtime's.
     pub(crate) covered: u64,
     pub(crate) own: u64,
     /// Events that were not meant for it.
     pub(crate) withheld: u64,
-    /// Events lost by its lanes, or by none.
+    /// Events lost by its lanes, or without a lane.
     pub(crate) lost: Loss,
-    /// Events that its sink says to have been given.
+    /// Events that the sync block says were written.
     pub(crate) given: u64,
 }
 
 #[derive(Default)]
 struct Lane {
-    /// Runs of numbers of events, and how far numbers go.
+    /// Runs of event numbers, and the highest number.
     covered: Vec<(u64, u64)>,
     end: u64,
     withheld: u64,
@@ -33,8 +34,8 @@ struct Lane {
 }
 
 impl Ledger {
-    /// Reads a stream of one session. One that is damaged, gives an event twice, or leaves one unexplained,
-    /// fails the test.
+    /// Reads a stream of one session. The test fails if the stream is damaged, has an event twice,
+    /// or leaves one unexplained.
     pub(crate) fn of(path: impl AsRef<Path>) -> Ledger {
         let file = std::fs::File::open(path).expect("a stream");
         let mut blocks = Blocks::new(file);
@@ -77,7 +78,7 @@ impl Ledger {
         ledger
     }
 
-    /// All events of the program's lanes.
+    /// All events in the program's lanes.
     pub(crate) fn emitted(&self) -> u64 {
         self.covered + self.withheld + self.lost.events()
     }
@@ -85,7 +86,7 @@ impl Ledger {
 
 fn add(sum: &mut Loss, more: &Loss, how: impl Fn(u64, u64) -> u64) {
     sum.pool = how(sum.pool, more.pool);
-    sum.nested = how(sum.nested, more.nested);
+    sum.reentrant = how(sum.reentrant, more.reentrant);
     sum.sink = how(sum.sink, more.sink);
     sum.cut = how(sum.cut, more.cut);
 }

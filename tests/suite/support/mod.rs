@@ -1,4 +1,4 @@
-//! What the tests stand on: processes of their own, and streams read back.
+//! The base of the tests: processes of their own, and streams that are read back.
 
 pub(crate) mod ledger;
 pub(crate) mod package;

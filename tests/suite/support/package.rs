@@ -1,12 +1,12 @@
-//! Packages that real cargo builds, as users' packages are: outside of this workspace, offline, with
-//! paths to the crates here. What they need is built once and kept in the target directory.
+//! Packages that real cargo builds like users' packages: outside of this workspace, offline, with
+//! paths to the crates here. Their dependencies are built once and kept in the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The crates' own workspace.
+/// The workspace of the crates.
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-/// Where cargo lets tests keep things.
+/// The folder that cargo gives to tests.
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// A cargo workspace of its own.
@@ -15,15 +15,16 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// A workspace with these packages. `name` is nobody else's.
+    /// A workspace with these packages. No other test uses `name`.
     pub(crate) fn new(name: &str, packages: &[&str]) -> Workspace {
         let workspace = Workspace { dir: Path::new(KEPT).join(name) };
         workspace.write(
             "Cargo.toml",
             &format!(
                 "[workspace]\nmembers = {packages:?}\nresolver = \"3\"\n\n\
-                 [workspace.dependencies]\ntelemetry = {{ path = {ROOT:?} }}\nlibc = \"0.2\"\n\n\
+                 [workspace.dependencies]\ntelemetry-events = {{ path = {ROOT:?} }}\nlibc = \"0.2\"\n\n\
                  [profile.dev]\ndebug = false\n\n\
+                 [profile.full]\ninherits = \"dev\"\ndebug = \"full\"\n\n\
                  [profile.abort]\ninherits = \"dev\"\npanic = \"abort\"\n"
             ),
         );
@@ -31,8 +32,8 @@ impl Workspace {
         workspace
     }
 
-    /// A package that is a workspace of its own, with the dependency that the README names, and the target
-    /// directory of all workspaces for its own.
+    /// A package that is its own workspace, with the dependency as in the README, and with the
+    /// target directory of all workspaces.
     #[cfg(unix)]
     pub(crate) fn alone(name: &str) -> Workspace {
         let workspace = Workspace { dir: Path::new(KEPT).join(name) };
@@ -40,7 +41,7 @@ impl Workspace {
             "Cargo.toml",
             &format!(
                 "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-                 [dependencies]\ntelemetry = {{ path = {ROOT:?}, features = [\"decode\"] }}\n\n\
+                 [dependencies]\ntelemetry-events = {{ path = {ROOT:?}, features = [\"decode\"] }}\n\n\
                  [profile.dev]\ndebug = false\n"
             ),
         );
@@ -53,7 +54,7 @@ impl Workspace {
         workspace
     }
 
-    /// The same versions of everything, so that nothing needs to be looked up.
+    /// The same versions of all dependencies, so that cargo looks nothing up.
     fn lock(&self) {
         let lock = std::fs::read_to_string(Path::new(ROOT).join("Cargo.lock")).expect("the lock file");
         if !self.dir.join("Cargo.lock").exists() {
@@ -61,7 +62,7 @@ impl Workspace {
         }
     }
 
-    /// Writes a file unless it is there with the same text: cargo goes by the time of the last change.
+    /// Writes a file unless it has this text already: cargo compares the time of the last change.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.dir.join(path);
         if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
@@ -71,13 +72,13 @@ impl Workspace {
         std::fs::write(path, text).expect("a writable file");
     }
 
-    /// What a file holds.
+    /// The content of a file.
     #[cfg(unix)]
     pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.dir.join(path)).expect("a file")
     }
 
-    /// Takes a file away, if it is there.
+    /// Removes a file, if it exists.
     pub(crate) fn remove(&self, path: &str) {
         let path = self.dir.join(path);
         if path.exists() {
@@ -85,7 +86,7 @@ impl Workspace {
         }
     }
 
-    /// Writes the manifest of a package in a directory of its name.
+    /// Writes the manifest of a package to a directory of its name.
     pub(crate) fn package(&self, name: &str, edition: &str, dependencies: &str) {
         self.write(
             &format!("{name}/Cargo.toml"),
@@ -104,7 +105,8 @@ impl Workspace {
         cargo
     }
 
-    /// A line of a shell, in which `telemetry` is the command of this workspace, and cargo is offline.
+    /// A line of a shell in which `telemetry` is the command of this workspace, and cargo is
+    /// offline.
     #[cfg(unix)]
     pub(crate) fn shell(&self, line: &str) -> Output {
         let mut shell = self.command("sh");
@@ -124,7 +126,8 @@ impl Workspace {
         assert!(output.status.success(), "{}", said(&output));
     }
 
-    /// A program in this directory, with nothing of what cargo and the user set for this test.
+    /// A program in this directory, without the variables that cargo and the user set for this
+    /// test.
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
@@ -139,26 +142,47 @@ impl Workspace {
         command
     }
 
-    /// Builds what the arguments say, all without any, which must succeed. What cargo says.
+    /// Builds what the arguments name, or all without any, which must succeed. Returns the output
+    /// of cargo.
     pub(crate) fn build(&self, arguments: &[&str]) -> String {
+        let _alone = lock();
         let output = self.cargo("build", "target").args(arguments).output().expect("cargo runs");
         let said = said(&output);
         assert!(output.status.success(), "{said}");
         said
     }
 
-    /// The path of a program that was built by the profile whose directory is named.
+    /// The path of a program built with the profile whose directory is named.
+    ///
+    /// It is a link in this workspace's directory. Cargo replaces its own link in each build, also
+    /// if the program is up to date; for a moment there is none.
     pub(crate) fn program(&self, profile: &str, name: &str) -> PathBuf {
-        target_dir("target").join(profile).join(name)
+        let _alone = lock();
+        let folder = self.dir.join("built").join(profile);
+        std::fs::create_dir_all(&folder).expect("a writable directory");
+        let (program, new) = (folder.join(name), folder.join(format!("{name}.{}", std::process::id())));
+        // A copy would be open for writing in children that other threads fork meanwhile.
+        std::fs::hard_link(target_dir("target").join(profile).join(name), &new).expect("a built program");
+        std::fs::rename(&new, &program).expect("a writable directory");
+        // To rename does nothing if both are the same file already.
+        let _ = std::fs::remove_file(new);
+        program
     }
 }
 
-/// Where a target directory is.
+/// Excludes other builds in the same target directory, of this process and of others.
+fn lock() -> std::fs::File {
+    let file = std::fs::File::create(target_dir("target.lock")).expect("a writable directory");
+    file.lock().expect("a lock");
+    file
+}
+
+/// The path of a target directory.
 pub(crate) fn target_dir(target: &str) -> PathBuf {
     Path::new(KEPT).join(target)
 }
 
-/// What a command wrote to standard error.
+/// The standard error of a command.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

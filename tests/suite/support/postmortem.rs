@@ -1,4 +1,4 @@
-//! The programs that are looked at when something has happened to them.
+//! The programs that are examined after something has happened to them.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::support::package::Workspace;
 use crate::support::process::Process;
 
-/// The programs, and which file each is.
+/// The programs, and their files.
 const PROGRAMS: &[(&str, &str)] = &[
     ("postmortem", include_str!("../../programs/postmortem.rs")),
     ("standstill", include_str!("../../programs/standstill.rs")),
@@ -17,7 +17,7 @@ pub(crate) fn workspace() -> &'static Workspace {
     static WRITTEN: OnceLock<Workspace> = OnceLock::new();
     WRITTEN.get_or_init(|| {
         let workspace = Workspace::new("postmortem", &["postmortem"]);
-        workspace.package("postmortem", "2024", "telemetry.workspace = true\nlibc.workspace = true");
+        workspace.package("postmortem", "2024", "telemetry-events.workspace = true\nlibc.workspace = true");
         workspace.write("postmortem/work.toml", include_str!("../../relations/work.toml"));
         for (name, text) in PROGRAMS {
             workspace.write(&format!("postmortem/src/bin/{name}.rs"), text);
@@ -33,7 +33,14 @@ pub(crate) fn program(name: &str) -> PathBuf {
     workspace().program("debug", name)
 }
 
-/// A program, to be run.
+/// The path of a program that has debug info.
+pub(crate) fn program_with_debug_info(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| _ = workspace().build(&["--profile", "full"]));
+    workspace().program("full", name)
+}
+
+/// A program, ready to run.
 pub(crate) fn process(name: &str, how: &str) -> Process {
     Process::new(program(name)).arg(how)
 }

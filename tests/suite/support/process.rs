@@ -1,4 +1,4 @@
-//! Tests in processes of their own: the runtime is one for a process, and some of them end badly.
+//! Tests in processes of their own: a process has one runtime, and some processes end badly.
 #![allow(clippy::print_stdout)]
 
 use std::cell::Cell;
@@ -8,24 +8,25 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::stream::Stream;
+use crate::support::system;
 
-/// Names the test that a child process is to run.
+/// The variable that names the test for a child process.
 const CHILD: &str = "TELEMETRY_TEST_CHILD";
-/// Stands before a number that a child reports.
+/// The mark before a number that a child reports.
 const NUMBER: &str = "\nnumber ";
-/// Stands behind all that a child reports.
+/// The mark after everything that a child reports.
 const DONE: &str = "\nthe child is done";
 /// A child that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A process to be run, with a directory of its own.
+/// A process to run, with its own directory.
 pub(crate) struct Process {
     command: Command,
     own_stderr: bool,
     dir: tempfile::TempDir,
 }
 
-/// What became of it.
+/// How it ended, and what it printed.
 pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
@@ -34,7 +35,7 @@ pub(crate) struct Outcome {
 }
 
 impl Process {
-    /// A program, everything recorded, its stream in the process's directory.
+    /// A program with everything recorded, and its stream in the process's directory.
     pub(crate) fn new(program: impl Into<PathBuf>) -> Process {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut command = Command::new(program.into());
@@ -69,7 +70,16 @@ impl Process {
         self
     }
 
-    /// Where standard error goes; by default into [`Outcome::stderr`].
+    /// Runs it as another user, who then owns its directory.
+    pub(crate) fn of_user(mut self, user: u32) -> Process {
+        system::be_user(&mut self.command, user);
+        if system::is_root() {
+            std::os::unix::fs::chown(self.dir(), Some(user), Some(user)).expect("our own directory");
+        }
+        self
+    }
+
+    /// Sets the destination of standard error; the default is [`Outcome::stderr`].
     pub(crate) fn stderr(mut self, to: impl Into<Stdio>) -> Process {
         self.own_stderr = true;
         self.command.stderr(to);
@@ -91,8 +101,8 @@ impl Process {
         self.run_until(time, false, |_| false)
     }
 
-    /// Runs it until something is so in its directory, and for a while from then on, then kills it: a busy machine may
-    /// take long to begin.
+    /// Runs it until a condition holds in its directory, and for a while after that, then kills it:
+    /// on a busy machine it may start slowly.
     pub(crate) fn killed_after_that(self, has_begun: impl Fn(&Path) -> bool, time: Duration) -> Outcome {
         let begun = Cell::new(None);
         self.run_until(PATIENCE, true, |stdout| {
@@ -142,9 +152,9 @@ impl Process {
     }
 }
 
-/// Runs `body` in a process of its own, which is the very test that calls, `test`, again: there, `child`
-/// runs the body, reports the numbers that it gives, and exits. Everything behind `child` is the
-/// parent's.
+/// Runs `body` in its own process, which runs the calling test, `test`, again. There, `child` runs
+/// the body, reports the numbers that it returns, and exits. The parent runs all code after
+/// `child`.
 pub(crate) fn child(test: &str, setup: impl Fn(Process) -> Process, body: impl Fn() -> Numbers) -> Outcome {
     if std::env::var(CHILD).is_ok_and(|child| child == test) {
         for (name, value) in body() {
@@ -160,10 +170,10 @@ pub(crate) fn child(test: &str, setup: impl Fn(Process) -> Process, body: impl F
     outcome
 }
 
-/// What a child reports.
+/// The report of a child.
 pub(crate) type Numbers = Vec<(&'static str, u64)>;
 
-/// A test that fails keeps what the process left.
+/// If a test fails, the files of the process are kept.
 impl Drop for Outcome {
     fn drop(&mut self) {
         if std::thread::panicking() {

@@ -1,4 +1,4 @@
-//! A stream read back by the generic reader, and what it says of itself.
+//! A stream read back by the generic reader, with the reader's verdict.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,9 +7,9 @@ use telemetry_decode::{Completeness, Order, Reader, Value};
 
 /// A stream, decoded.
 pub(crate) struct Stream {
-    /// By time, but for what the runtime has to say.
+    /// The program's events, by time.
     pub(crate) events: Vec<Event>,
-    /// What the runtime has to say.
+    /// The runtime's own events.
     pub(crate) own: Vec<Event>,
     /// Names and versions of its registries.
     pub(crate) versions: Vec<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Event {
     pub(crate) values: Vec<Owned>,
 }
 
-/// A value of any sort, equal by its bits.
+/// A value of any type, equal by its bits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Owned {
     Number(i128),
@@ -40,7 +40,7 @@ pub(crate) enum Owned {
 /// The registry of the runtime's own events.
 const OWN: &str = "telemetry";
 
-/// How many events a stream has, and how many it says were lost, but for the runtime's own.
+/// The number of events in a stream, and of lost ones, without the runtime's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) decoded: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Counts {
 }
 
 impl Stream {
-    /// All events, by time. A stream that is damaged fails the test.
+    /// All events, by time. The test fails if the stream is damaged.
     pub(crate) fn read(path: impl AsRef<Path>) -> Stream {
         let stream = Stream::read_what_is_left(path);
         check(&stream.completeness);
@@ -60,7 +60,7 @@ impl Stream {
         let mut events = Reader::open(path).expect("a stream").events().expect("a readable stream");
         let (mut read, mut own_events) = (Vec::new(), Vec::new());
         while let Some(event) = events.next().expect("a readable stream") {
-            let to = if event.registry.registry.name == OWN { &mut own_events } else { &mut read };
+            let to = if event.registry().name == OWN { &mut own_events } else { &mut read };
             to.push(Event {
                 name: event.name().to_owned(),
                 thread: event.thread,
@@ -84,13 +84,13 @@ impl Stream {
 }
 
 impl Counts {
-    /// Counts the events of a stream without keeping them. A stream that is damaged fails the test.
+    /// Counts the events of a stream without keeping them. The test fails if the stream is damaged.
     pub(crate) fn of(path: impl AsRef<Path>) -> Counts {
         let mut events =
             Reader::open(path).expect("a stream").order(Order::Stream).events().expect("a stream");
         let mut decoded = 0;
         while let Some(event) = events.next().expect("a readable stream") {
-            decoded += u64::from(event.registry.registry.name != OWN);
+            decoded += u64::from(event.registry().name != OWN);
         }
         let completeness = events.completeness();
         check(&completeness);
@@ -99,20 +99,20 @@ impl Counts {
         let mut lost = completeness.lost();
         for lane in completeness.lanes.iter().filter(|lane| Some(lane.registry) == own) {
             lost.pool -= lane.lost.pool;
-            lost.nested -= lane.lost.nested;
+            lost.reentrant -= lane.lost.reentrant;
             lost.sink -= lane.lost.sink;
             lost.cut -= lane.lost.cut;
         }
         Counts { decoded, lost }
     }
 
-    /// What was decoded and what the stream says was lost.
+    /// The numbers of decoded and of lost events.
     pub(crate) fn emitted(&self) -> u64 {
         self.decoded + self.lost.events()
     }
 }
 
-/// Nothing is damaged, unknown or missing; events may be lost, where the stream says so.
+/// Checks that nothing is damaged, unknown or missing. Events may be lost, if the stream says so.
 fn check(completeness: &Completeness) {
     assert_eq!(completeness.damaged_ranges, 0, "{:?}", completeness.damage);
     assert_eq!(completeness.undecodable_parts, 0, "{:?}", completeness.undecodable);
@@ -130,6 +130,6 @@ fn own(value: Value<'_>) -> Owned {
         Value::String(text) => Owned::Text(String::from_utf8(text.0.to_vec()).expect("UTF-8")),
         Value::Bytes(bytes) => Owned::Bytes(bytes.to_vec()),
         Value::Array(array) => Owned::Array(array.iter().map(own).collect()),
-        _ => Owned::Number(value.number().expect("a number")),
+        _ => Owned::Number(value.as_i128().expect("a number")),
     }
 }

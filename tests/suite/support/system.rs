@@ -1,39 +1,108 @@
-//! What the tests ask of the system: limits, disks, signals, forks.
+//! Services of the system for tests: limits, disks, signals, forks.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// Files may not grow beyond this many bytes.
+/// A user that is neither root nor the owner of anything.
+pub(crate) const OTHER_USER: u32 = 12345;
+
+/// The effective user of this process.
+pub(crate) fn user() -> u32 {
+    // SAFETY: takes no arguments and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// True if this process can act as any user.
+pub(crate) fn is_root() -> bool {
+    user() == 0
+}
+
+/// A command that a user runs.
+pub(crate) fn as_user(program: &str, user: u32) -> Command {
+    let mut command = Command::new(program);
+    be_user(&mut command, user);
+    command
+}
+
+/// Makes a command run as a user, if this process can do that.
+pub(crate) fn be_user(command: &mut Command, user: u32) {
+    if is_root() {
+        command.uid(user).gid(user);
+    }
+}
+
+/// Copies a program that is to be run. Another process makes the copy: if this one had it open for
+/// writing, a child of another test could still have it open, and the system would not run it.
+pub(crate) fn copy_program(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg(from).arg(to).status().expect("cp");
+    assert!(status.success(), "cp {} {}", from.display(), to.display());
+}
+
+/// Sets the umask of this process.
+pub(crate) fn set_umask(mask: u32) {
+    // SAFETY: takes no pointer.
+    unsafe { libc::umask(mask) };
+}
+
+/// Limits the size of files to this number of bytes.
 pub(crate) fn limit_file_size(bytes: u64) {
     limit(libc::RLIMIT_FSIZE, bytes);
 }
 
-/// A write beyond the limit is an error and not the end of the process.
+/// Makes a write beyond the limit an error, which would otherwise end the process.
 pub(crate) fn ignore_file_size_signal() {
     // SAFETY: ignoring a signal has no handler that could be unsound.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// The process may have this many more bytes of memory than it has now.
+/// Bytes of memory that only this process uses, according to the kernel.
+pub(crate) fn anonymous() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/smaps_rollup").expect("what the kernel says of us");
+    let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).expect("a line of that name");
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kilobytes << 10
+}
+
+/// Limits the memory of the process to this number of bytes more than it has now.
 pub(crate) fn limit_memory(more: u64) {
     let text = std::fs::read_to_string("/proc/self/statm").expect("what the kernel says of us");
     let pages = text.split(' ').next().and_then(|pages| pages.parse::<u64>().ok());
     limit(libc::RLIMIT_AS, pages.expect("a number of pages") * 4096 + more);
 }
 
-/// Numbers in a file of one page, which keeps them when the process is killed. Zeros if the file is new.
+/// Makes the system refuse memory barriers for other threads from now on, as some containers do.
+/// This applies to the calling thread and the threads that it starts.
+pub(crate) fn refuse_barriers() {
+    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let filter = [
+        // The number of the system call.
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_membarrier as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the program is read by the call, and refuses one call that nothing but the runtime makes.
+    let refused = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+    };
+    assert_eq!(refused, 0, "{}", io::Error::last_os_error());
+}
+
+/// Numbers in a file of one page, which survive a kill of the process. Zeros if the file is new.
 pub(crate) fn shared_numbers(path: &Path) -> &'static [AtomicU64; 512] {
     let file = std::fs::File::options().read(true).write(true).create(true).truncate(false).open(path);
     let file = file.expect("a file");
     file.set_len(4096).expect("room in the file");
-    // SAFETY: a new mapping of a file that nobody makes shorter, and that is never unmapped.
+    // SAFETY: a new mapping of a file that never becomes shorter, and that is never unmapped.
     unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let at = libc::mmap(std::ptr::null_mut(), 4096, access, libc::MAP_SHARED, file.as_raw_fd(), 0);
@@ -53,7 +122,7 @@ fn limit(which: libc::__rlimit_resource_t, bytes: u64) {
     assert_eq!(set, 0, "{}", io::Error::last_os_error());
 }
 
-/// Makes a directory a disk of so many bytes, for this process and those that it starts.
+/// Mounts a disk of this number of bytes at a directory, for this process and its children.
 pub(crate) fn mount_small_disk(at: &Path, bytes: u32) -> io::Result<()> {
     std::fs::create_dir_all(at)?;
     let path = CString::new(at.as_os_str().as_encoded_bytes())?;
@@ -68,7 +137,7 @@ pub(crate) fn mount_small_disk(at: &Path, bytes: u32) -> io::Result<()> {
     }
 }
 
-/// Has `handler` called for a signal, on the thread that gets it.
+/// Makes a signal call `handler`, on the thread that receives it.
 pub(crate) fn on_signal(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
     // SAFETY: all zeros is a valid action. That the handler is sound wherever it interrupts is what the
     // tests are about: it only emits events and counts.
@@ -80,11 +149,11 @@ pub(crate) fn on_signal(signal: libc::c_int, handler: extern "C" fn(libc::c_int)
     }
 }
 
-/// Signals that come to the calling thread at short intervals, whatever it does, until this is dropped.
+/// Sends signals to the calling thread at short intervals, until this is dropped.
 pub(crate) struct Alarm(libc::timer_t);
 
 impl Alarm {
-    /// Sends `SIGALRM` every so often.
+    /// Sends `SIGALRM` at this interval.
     pub(crate) fn every(interval: Duration) -> Alarm {
         let interval = libc::timespec { tv_sec: 0, tv_nsec: interval.subsec_nanos() as libc::c_long };
         let timer = libc::itimerspec { it_interval: interval, it_value: interval };
@@ -121,12 +190,12 @@ pub(crate) fn signal_thread(thread: libc::pthread_t, signal: libc::c_int) {
     unsafe { libc::pthread_kill(thread, signal) };
 }
 
-/// Runs `body` in a forked child, which then exits as programs do. The child's status.
+/// Runs `body` in a forked child, which then exits like a program. Returns the child's status.
 pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
     // SAFETY: only the calling thread goes on in the child, where it runs the body and exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // A child that waits for what only another thread could give fails the test, and does not hang it.
+        // A child that waits for another thread fails the test instead of blocking it.
         // SAFETY: has the kernel end the child if it takes longer.
         unsafe { libc::alarm(20) };
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
@@ -143,7 +212,7 @@ pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
     ExitStatus::from_raw(status)
 }
 
-/// Forks. True in the child, which is to end by [`exit_at_once`], and whom nobody waits for.
+/// Forks. True in the child, which is to end by [`exit_at_once`], and is not waited for.
 pub(crate) fn fork_alone() -> bool {
     // SAFETY: only the calling thread goes on in the child. The parent has its ended children taken away.
     unsafe {

@@ -1,4 +1,5 @@
-//! Random events of a relation, borders of their sorts first, and what is to be read of them.
+//! Random events of a registry, with the limits of their types first, and the values expected from
+//! a reader.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,7 +21,7 @@ pub(crate) fn events(registry: &Registry, kinds: &[&str]) -> impl Strategy<Value
     vec(Union::new(events), 1..10)
 }
 
-/// What is to be read of a value that was emitted, and whether it was cut.
+/// The expected value of an emitted one, and whether it was cut.
 pub(super) fn cut(param: &Param, value: &Owned) -> (Owned, bool) {
     let max = param.max_len as usize;
     match (value, param.count) {
@@ -56,13 +57,13 @@ fn near(max: usize) -> BoxedStrategy<usize> {
         .boxed()
 }
 
-/// Arrays of some length, of elements that return where it is long.
+/// Arrays of some length. Long ones repeat their elements.
 fn array(element: BoxedStrategy<Owned>, len: BoxedStrategy<usize>) -> BoxedStrategy<Owned> {
     let some = vec(element, 1..8);
     (some, len).prop_map(|(some, len)| Owned::Array(some.iter().cycle().take(len).cloned().collect())).boxed()
 }
 
-/// Text around a maximum of bytes, whose border falls anywhere in a character.
+/// Text near a maximum of bytes, whose limit may lie anywhere in a character.
 fn text(max: usize) -> BoxedStrategy<Owned> {
     let long = (near(max), 0..4_usize, any::<char>()).prop_map(|(len, before, c)| {
         let mut text = "x".repeat(before.min(len));
@@ -88,7 +89,7 @@ fn number(registry: &Registry, sort: Sort) -> BoxedStrategy<Owned> {
     }
 }
 
-/// Whole numbers of a range, of any length.
+/// Integers of a range, with any encoded length.
 fn whole(min: i128, max: i128) -> BoxedStrategy<Owned> {
     let any = (any::<i64>(), any::<u64>(), 0..64_u32)
         .prop_map(

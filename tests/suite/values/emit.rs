@@ -1,4 +1,4 @@
-//! Calls the emitters of the relation of every sort.
+//! Calls the emitters of the registry of every parameter type.
 
 use telemetry::Label;
 

@@ -1,4 +1,4 @@
-//! What the generated decoders make of a stream, in the same form as what the generic reader makes of it.
+//! The results of the generated decoders, in the same form as those of the generic reader.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn own(event: sorts::Event<'_>) -> (&'static str, Vec<Owned>) {
                 number(e.after),
             ],
         ),
-        Event::Nothing(Nothing {}) => ("Nothing", vec![]),
+        Event::Nothing(Nothing { .. }) => ("Nothing", vec![]),
         Event::UpTo(e) => ("UpTo", own_up_to(&e)),
         Event::Fixed(e) => ("Fixed", own_fixed(&e)),
         Event::TypeArrays(e) => ("TypeArrays", own_type_arrays(&e)),
@@ -70,7 +70,7 @@ fn array<T>(values: impl Iterator<Item = T>, one: impl Fn(T) -> Owned) -> Owned 
     Owned::Array(values.map(one).collect())
 }
 
-/// Values of an enum that the relation names.
+/// Values of an enum that have names in the registry.
 macro_rules! named {
     ($value:expr) => {
         number($value.expect("a value of the enum").repr())
@@ -114,7 +114,7 @@ fn own_types(e: &Types) -> Vec<Owned> {
     ]
 }
 
-/// The arrays of every sort, which two events have under the same names.
+/// The arrays of every type, which two events have under the same names.
 macro_rules! arrays {
     ($e:ident) => {
         vec![

@@ -1,9 +1,9 @@
-//! Workflow commands of GitHub Actions: what is wrong, shown at its line in the changes of a pull request.
+//! Workflow commands of GitHub Actions, which show errors at their lines in a pull request.
 
 use std::path::Path;
 
+use super::found::{Compared, Found};
 use super::report::{FileReport, Mistake};
-use super::{Compared, Found};
 
 /// Appends an annotation for everything that is wrong with a file.
 pub(super) fn append(out: &mut Vec<u8>, path: &Path, found: &Found, report: &FileReport) {
@@ -27,7 +27,7 @@ pub(super) fn append(out: &mut Vec<u8>, path: &Path, found: &Found, report: &Fil
     for judged in comparison.changes.iter().filter(|judged| !judged.met) {
         let message = format!("{}\nnote: {}", judged.change.message, judged.note);
         let message = with_help(&message, judged.help.as_deref());
-        // What is gone has its place in the lock.
+        // A removed item has its place in the lock.
         let (file, place) = match judged.gone {
             false => (file.clone(), Some((judged.line, judged.column))),
             true if released.is_on_disk => {

@@ -5,10 +5,11 @@ use std::path::Path;
 use serde::Serialize;
 use telemetry_schema::version::fixed;
 
-use super::{Compared, Found};
-use crate::exit::{Failure, report};
-use crate::output::Output;
-use crate::relation::RelationArgs;
+use super::found::{Compared, Found};
+use crate::relation::args::RelationArgs;
+use crate::term::ended::Failure;
+use crate::term::message::warning;
+use crate::term::output::Output;
 
 /// A line of the file that is another now.
 #[derive(Serialize)]
@@ -28,7 +29,7 @@ impl Fix {
     }
 }
 
-/// Puts a file right, as far as a number can, or says why not. What was found is found anew.
+/// Raises the version of a file, or warns that this is not enough. Updates `found`.
 ///
 /// # Errors
 /// If the file cannot be written; it is as it was then.
@@ -39,9 +40,7 @@ pub(super) fn fix(args: &RelationArgs, path: &Path, found: &mut Found) -> Result
     }
     let shown = path.display();
     let Some(new) = right(args, compared) else {
-        report(format!(
-            "`{shown}` is left as it is: a higher version does not make up for all that is wrong"
-        ));
+        warning(format!("`{shown}` is unchanged: a higher version does not fix all errors"));
         return Ok(Vec::new());
     };
     let mut output = Output::to(path)?;

@@ -8,10 +8,10 @@ use telemetry_schema::version::{Demand, Judged};
 use telemetry_schema::{Diagnostic, LoadCause};
 
 use super::fix::Fix;
-use super::{Compared, Found};
-use crate::change::{ChangeReport, lines};
-use crate::exit::Failure;
-use crate::relation::summary;
+use super::found::{Compared, Found};
+use crate::relation::args::summary;
+use crate::relation::change::{ChangeReport, lines};
+use crate::term::ended::Failure;
 use crate::text::count;
 use crate::witness::Witness;
 
@@ -133,7 +133,7 @@ impl FileReport {
         }
     }
 
-    /// What is said on standard output: of what was fixed, and of a file with which nothing is wrong.
+    /// The text on standard output: fixes, and a line for a valid file.
     pub(super) fn text(&self) -> String {
         let mut out: String = self.fixes.iter().map(|fix| fix.text(&self.file)).collect();
         if let Some(comparison) = &self.comparison {
@@ -146,7 +146,7 @@ impl FileReport {
         }
         out.push_str(&self.summary);
         let Some(Comparison { against, against_version, changes, .. }) = &self.comparison else {
-            // Nothing stands beside standard input.
+            // Standard input has no lock beside it.
             out.push_str(if self.file == "-" { "\n" } else { ", not released\n" });
             return out;
         };

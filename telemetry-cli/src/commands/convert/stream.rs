@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use telemetry_decode::{Compress, Event, Events, Facts, Lane, Session, Value, WriteError, Writer};
+use telemetry_decode::writer::{Compress, Lane, WriteError, Writer};
+use telemetry_decode::{Event, Events, Facts, Session, Value};
 use telemetry_foreign::Written;
 use telemetry_format::Loss;
 
-use crate::progress::Progress;
+use crate::term::progress::Progress;
 
-/// What is said of events whose time had to be changed.
+/// The message for events whose time was changed.
 const MOVED: &str = "stood behind later ones of their thread, and were given the time of those";
 
 /// Writes events, which come by time, as a stream of the same sessions.
@@ -18,7 +19,7 @@ pub(super) fn write(
     out: &mut dyn Write,
     compress: Compress,
     progress: &Progress,
-) -> io::Result<Written> {
+) -> telemetry_decode::Result<Written> {
     let mut stream = Stream {
         writer: Writer::new(out).compress(compress).long_runs(),
         sessions: BTreeSet::new(),
@@ -34,7 +35,7 @@ pub(super) fn write(
         values = stream.event(&event, values)?;
         progress.event(|| events.bytes_done());
     }
-    stream.end(events)
+    Ok(stream.end(events)?)
 }
 
 /// A stream that is written.
@@ -49,7 +50,7 @@ struct Stream<'o> {
 }
 
 impl Stream<'_> {
-    /// Writes what is known of a session, once.
+    /// Writes the facts of a session once.
     fn begin(&mut self, session: &Session) -> io::Result<()> {
         if !self.sessions.insert(session.id) {
             return Ok(());
@@ -65,10 +66,11 @@ impl Stream<'_> {
 
     /// Appends an event. Takes room for its values, and gives it back.
     fn event(&mut self, event: &Event<'_>, room: Vec<Value<'static>>) -> io::Result<Vec<Value<'static>>> {
-        let Event { session, thread, registry, ticks, .. } = *event;
+        let Event { session, thread, ticks, .. } = *event;
+        let registry = event.known_registry();
         self.begin(session)?;
         if self.registries.insert((session.id, registry.fingerprint)) {
-            self.writer.registry(session.id, registry)?;
+            self.writer.registry(session.id, &registry.registry)?;
         }
         let lane = Lane { session: session.id, thread, registry: registry.fingerprint };
         let last = self.lanes.entry((lane, event.kind().bit)).or_insert(ticks);
@@ -81,7 +83,7 @@ impl Stream<'_> {
         match self.writer.event(lane, event.schema.code, *last, &values) {
             Ok(()) => self.written.events += 1,
             Err(WriteError::Refused(why)) => self.written.leave_out(&format!("left out: {why}")),
-            Err(WriteError::Io(error)) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
         values.clear();
         Ok(room_for(values))
@@ -112,7 +114,7 @@ impl Stream<'_> {
     }
 }
 
-/// The facts of a session, with what tells time in a stream.
+/// The facts of a session, with its clock.
 fn with_clock(session: &Session) -> Facts {
     let mut facts = session.facts.clone();
     if facts.get("clock").is_none() {

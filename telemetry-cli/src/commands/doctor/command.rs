@@ -4,20 +4,23 @@ use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use telemetry_decode::{Index, Reader};
+use telemetry_decode::Reader;
+use telemetry_decode::blocks::Index;
+use telemetry_format::{NOTICE_PREFIX, Notice, NoticeTag};
 
 use super::environment::{Environment, shown};
 use super::finding::{Finding, Findings};
 use super::{path, process, program, stream};
-use crate::exit::Failure;
-use crate::input::cannot_read;
-use crate::process::{Info, Place, State, user};
-use crate::text::escaped_text;
+use crate::input::inputs::cannot_read;
+use crate::process::{Info, Place, State, nearest_name};
+use crate::term::ended::Failure;
+use crate::term::native::user;
 
 /// How often processes are asked.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -42,13 +45,13 @@ struct Seen {
 pub(super) fn look(
     name: &OsStr,
     args: &[OsString],
-    seconds: Option<f64>,
+    limit: Option<Duration>,
     quiet: bool,
 ) -> Result<Findings, Failure> {
     let environment = Environment::own();
     let program = program::find(name);
     let began = SystemTime::now();
-    let seen = watch(name, program.as_deref(), args, seconds, quiet)?;
+    let seen = watch(name, program.as_deref(), args, limit, quiet)?;
     let subject = shown(Path::new(name));
     let (findings, fine) = explain(&seen, program.as_deref(), &environment, began)?;
     let ended = if seen.was_ended { "it was ended".to_string() } else { seen.status.to_string() };
@@ -59,7 +62,7 @@ fn watch(
     name: &OsStr,
     program: Option<&Path>,
     args: &[OsString],
-    seconds: Option<f64>,
+    limit: Option<Duration>,
     quiet: bool,
 ) -> Result<Seen, Failure> {
     let cannot = |what: &str, error: &std::io::Error| Failure::new(format!("cannot {what}: {error}"));
@@ -76,7 +79,6 @@ fn watch(
     let what = format!("run {}", shown(Path::new(name)));
     let mut child = command.spawn().map_err(|error| cannot(&what, &error))?;
     let lines = listen(&mut child);
-    let end = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let (start, mut process, mut was_ended) = (Instant::now(), None, false);
     let status = loop {
         if let Some(place) = Place::at(sockets.path().to_path_buf(), user())? {
@@ -85,19 +87,19 @@ fn watch(
         if let Some(status) = child.try_wait().map_err(|error| cannot("wait for the command", &error))? {
             break status;
         }
-        let left = end.map(|end| end.saturating_sub(start.elapsed()));
+        let left = limit.map(|limit| limit.saturating_sub(start.elapsed()));
         if left.is_some_and(|left| left.is_zero()) {
             was_ended = true;
             break stop(&mut child).map_err(|error| cannot("end the command", &error))?;
         }
         std::thread::sleep(INTERVAL);
     };
-    // Somebody else may have standard error still.
+    // Another process may still have standard error open.
     let said = std::iter::from_fn(|| lines.recv_timeout(AFTER).ok()).take(MOST_LINES).collect();
     Ok(Seen { process, said, status, was_ended })
 }
 
-/// Hands standard error on, and keeps what runtimes say. The channel ends when nobody writes to it any more, or
+/// Hands standard error on, and keeps what runtimes say. The channel ends when no writer is left, or
 /// soon after the command.
 fn listen(child: &mut Child) -> Receiver<String> {
     let (sender, lines) = mpsc::sync_channel(MOST_LINES);
@@ -106,7 +108,7 @@ fn listen(child: &mut Child) -> Receiver<String> {
             for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
                 let mut err = std::io::stderr().lock();
                 let _ = err.write_all(&line).and_then(|()| err.write_all(b"\n"));
-                if let Some(said) = String::from_utf8_lossy(&line).strip_prefix("telemetry: ") {
+                if let Some(said) = String::from_utf8_lossy(&line).strip_prefix(NOTICE_PREFIX) {
                     let _ = sender.try_send(said.to_string());
                 }
             }
@@ -130,7 +132,7 @@ fn ask(place: &Place, best: &mut Option<(Info, State)>) {
 
 /// Lets a program end, and ends it if it does not.
 fn stop(child: &mut Child) -> std::io::Result<ExitStatus> {
-    crate::process::terminate(child.id());
+    crate::term::native::terminate(child.id());
     let since = Instant::now();
     while since.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {
@@ -150,7 +152,11 @@ fn explain(
     began: SystemTime,
 ) -> Result<(Vec<Finding>, String), Failure> {
     let info = seen.process.as_ref().map(|(info, _)| info);
-    let mut findings: Vec<_> = seen.said.iter().filter_map(|line| of_line(line)).collect();
+    let registries = info.map_or(&[][..], |info| &info.registries);
+    let names = registries.iter().flat_map(|registry| registry.kinds.iter().chain([&registry.name]));
+    let names: Vec<_> = names.cloned().collect();
+    let mut findings: Vec<_> = seen.said.iter().filter_map(|line| of_line(line, &names)).collect();
+    findings.extend(ended_by_bus_error(&seen.status, environment));
     let elsewhere = seen.said.iter().find_map(|line| elsewhere(line));
     let path = match elsewhere {
         Some(name) => Some(environment.dir.join(name)),
@@ -193,6 +199,20 @@ fn explain(
     ))
 }
 
+/// A program with a ring that ends so has mostly lost the end of its file.
+fn ended_by_bus_error(status: &ExitStatus, environment: &Environment) -> Option<Finding> {
+    let ring = environment.get("TELEMETRY_RING")?;
+    let is_bus_error = status.signal() == Some(libc::SIGBUS);
+    is_bus_error.then(|| {
+        Finding::problem(
+            "ring-truncated",
+            "the command was ended by SIGBUS",
+            format!("its ring file `{ring}` was truncated while it ran, or another file that it has mapped"),
+            "name a ring where no tool truncates files, such as logrotate with copytruncate",
+        )
+    })
+}
+
 /// The stream's file, if it is one.
 fn left(info: Option<&Info>, environment: &Environment) -> Option<PathBuf> {
     let path = match info {
@@ -201,33 +221,44 @@ fn left(info: Option<&Info>, environment: &Environment) -> Option<PathBuf> {
     };
     path.filter(|path| path.is_file())
 }
-/// The file that a runtime says it writes in the place of another.
+
+/// The file that a runtime writes in the place of another: the last one that its notice names.
 fn elsewhere(line: &str) -> Option<&str> {
-    line.split_once("this stream goes to `")?.1.strip_suffix('`')
+    let (tag, text) = NoticeTag::parse(line)?;
+    let name = text.strip_suffix('`')?.rsplit_once('`')?.1;
+    (tag.notice == Notice::FileInUse).then_some(name)
 }
 
-/// What a line of a runtime's means.
-fn of_line(line: &str) -> Option<Finding> {
-    let line = escaped_text(line);
-    if let Some(rest) = line.strip_prefix("cannot write ") {
-        let (sink, failure) = rest.split_once(": ")?;
-        let failure =
-            failure.strip_suffix("; events are counted as lost until it can be written").unwrap_or(failure);
-        return Some(path::explain_line(sink, failure));
-    }
-    if let Some(file) = elsewhere(&line) {
-        let help = "put %p into TELEMETRY_FILENAME, so that each process has its own";
-        let found = format!("its stream is in `{file}`");
-        return Some(Finding::problem("file-elsewhere", found, line.clone(), help).noted());
-    }
-    if line.contains("names no kind and no event") {
-        return Some(Finding::problem(
-            "unknown-words",
-            line,
-            "TELEMETRY_CONTROL or TELEMETRY_RECORD, or the program, switches something on that there is not",
-            "telemetry check shows the relation's names; `all` is everything",
-        ));
-    }
-    let help = "docs/runtime.md has the variables, sinks and sockets that there are";
-    Some(Finding::problem("told", line, "the runtime says so on standard error", help).noted())
+/// What a line of a runtime's means. None of one that is not a notice.
+fn of_line(line: &str, names: &[String]) -> Option<Finding> {
+    let Some((tag, text)) = NoticeTag::parse(line) else {
+        let help =
+            "its runtime is newer than this command: the runtime's own docs/runtime.md lists its notices";
+        let unknown =
+            || Finding::problem("unknown-notice", line, "this command does not know the notice", help);
+        return line.starts_with('[').then(|| unknown().noted());
+    };
+    Some(match tag.notice {
+        Notice::SinkFailed | Notice::SinkAddress | Notice::SinkUntrusted | Notice::SinkPrivileged => {
+            path::of_sink(text.to_string(), tag)
+        }
+        Notice::FileInUse => {
+            let found = format!("its stream is in `{}`", elsewhere(line).unwrap_or("?"));
+            let help = "put %p into TELEMETRY_FILENAME, so that each process has its own";
+            Finding::problem("file-elsewhere", found, text, help).noted()
+        }
+        Notice::UnknownName => {
+            let word = text.split('`').nth(1).unwrap_or_default();
+            let help = match nearest_name(word, names) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "telemetry check shows the names of a registry; `all` is everything".to_string(),
+            };
+            let why = "TELEMETRY_CONTROL, TELEMETRY_RECORD or the program switches on something that does not exist";
+            Finding::problem("unknown-words", text, why, help)
+        }
+        other => {
+            let help = "docs/runtime.md lists the notices, and what to do";
+            Finding::problem(other.code(), text, "the runtime reports it on standard error", help).noted()
+        }
+    })
 }

@@ -1,8 +1,9 @@
 //! What was found, and what helps.
 
 use serde::Serialize;
+use telemetry_format::LossCause;
 
-use crate::text::escaped_text;
+use crate::text::{count, escaped_text};
 
 /// One thing that was found.
 #[derive(Serialize)]
@@ -38,6 +39,26 @@ impl Finding {
         let line = |text: String| escaped_text(&text);
         let [found, why, help] = [found.into(), why.into(), help.into()].map(line);
         Finding { cause, is_problem: true, found, why, help }
+    }
+
+    /// Lost events of one cause. `most` says which kind lost most of them.
+    pub(super) fn of_loss(cause: LossCause, events: u64, most: &str) -> Finding {
+        let (why, help) = match cause {
+            LossCause::PoolFull => (
+                "events came faster than they were written, until the pool was full",
+                "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01",
+            ),
+            LossCause::Reentrant => (
+                "a signal handler emitted an event of the kind whose emission it had interrupted",
+                "give what handlers emit a kind of its own",
+            ),
+            LossCause::Sink => (
+                "the disk was full, or a reader was gone or slow",
+                "make room; the program has reported the failure on standard error, in a line that begins with `telemetry:`",
+            ),
+        };
+        let found = format!("{} lost ({}){most}", count(events, "event"), cause.text());
+        Finding::problem(cause.code(), found, why, help)
     }
 
     /// The same, which may be meant.

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use telemetry_format::{Notice, NoticeTag};
+
 use super::environment::shown;
 use super::finding::Finding;
 use crate::text::count;
@@ -17,7 +19,7 @@ pub(super) fn examine(path: &Path) -> Option<Finding> {
             "wrong-path",
             what,
             "that is a directory",
-            "name a file in it by TELEMETRY_FILENAME, or by Config::filename in the program",
+            "name a file in it by TELEMETRY_FILENAME, or by Config::output in the program",
         ));
     }
     match fs::metadata(above) {
@@ -43,81 +45,79 @@ pub(super) fn examine(path: &Path) -> Option<Finding> {
     }
 }
 
-/// What a sink's failure means, which has cost some events.
-pub(super) fn explain(sink: &str, failure: &str, lost: u64) -> Finding {
-    let found = format!("the sink {sink} fails, which has cost {}: {failure}", count(lost, "event"));
-    meaning(found, failure)
+/// A sink that has failed, and what that has cost.
+pub(super) fn explain(sink: &str, failure: &str, tag: Option<NoticeTag>, lost: u64) -> Finding {
+    let found = format!("the sink {sink} failed, which has cost {}: {failure}", count(lost, "event"));
+    of_sink(found, tag.unwrap_or(Notice::SinkFailed.into()))
 }
 
-/// The same of what a runtime has said.
-pub(super) fn explain_line(sink: &str, failure: &str) -> Finding {
-    meaning(format!("the sink {sink} fails: {failure}"), failure)
-}
-
-fn meaning(found: String, failure: &str) -> Finding {
-    let table = [
-        (
-            "No space left",
-            "disk-full",
-            "the disk is full",
-            "make room: the stream goes on whole when there is some",
+/// What keeps a sink from taking events.
+pub(super) fn of_sink(found: String, tag: NoticeTag) -> Finding {
+    let (cause, why, help) = match (tag.notice, tag.errno) {
+        (Notice::SinkAddress, _) => {
+            ("wrong-path", "the address does not name a sink", "docs/runtime.md lists the addresses")
+        }
+        (Notice::SinkUntrusted, _) => (
+            "not-allowed",
+            "another user has put it there, and could read the stream, or have a file of yours emptied",
+            "name a file in a directory of your own, by TELEMETRY_FILENAME",
         ),
-        (
-            "Disk quota",
+        (Notice::SinkPrivileged, _) => (
+            "not-allowed",
+            "the program ignores the environment, and names no file itself",
+            "name a path from the root on by Config::output in the program",
+        ),
+        (_, Some(errno)) => of_errno(errno),
+        (_, None) => UNKNOWN,
+    };
+    Finding::problem(cause, found, why, help)
+}
+
+/// A failure without a more precise reason.
+const UNKNOWN: (&str, &str, &str) = (
+    "sink-failed",
+    "the system or the reader reports it",
+    "events are counted as lost until the sink takes them; later events are whole",
+);
+
+/// Cause, reason and help for a number of the system's.
+fn of_errno(errno: i32) -> (&'static str, &'static str, &'static str) {
+    match errno {
+        libc::ENOSPC => {
+            ("disk-full", "the disk is full", "make room: the stream continues whole when there is some")
+        }
+        libc::EDQUOT => (
             "disk-full",
-            "the user may not have more of the disk",
+            "the user's quota of the disk is used up",
             "make room, or name a file elsewhere by TELEMETRY_FILENAME",
         ),
-        (
-            "File too large",
+        libc::EFBIG => (
             "disk-full",
             "a limit on the size of files is reached",
             "raise it (`ulimit -f`), or have several files: TELEMETRY_FILENAME=rotate:PATH?size=64M",
         ),
-        (
-            "No such file",
+        libc::ENOENT => (
             "wrong-path",
-            "the directory is not there, and the runtime makes none",
-            "make it, or name another file by TELEMETRY_FILENAME",
+            "the directory does not exist, and the runtime does not create it",
+            "create it, or name another file by TELEMETRY_FILENAME",
         ),
-        ("Is a directory", "wrong-path", "that is a directory", "name a file in it by TELEMETRY_FILENAME"),
-        (
-            "Not a directory",
-            "wrong-path",
-            "a part of the path is no directory",
-            "name another file by TELEMETRY_FILENAME",
-        ),
-        (
-            "Permission denied",
+        libc::EISDIR => ("wrong-path", "it is a directory", "name a file in it by TELEMETRY_FILENAME"),
+        libc::ENOTDIR => {
+            ("wrong-path", "a part of the path is not a directory", "name another file by TELEMETRY_FILENAME")
+        }
+        libc::EACCES | libc::EPERM => (
             "not-allowed",
             "the program's user may not write there",
             "name a file where it may, by TELEMETRY_FILENAME",
         ),
-        (
-            "Read-only file system",
-            "not-allowed",
-            "nobody may write there",
-            "name a file elsewhere by TELEMETRY_FILENAME",
-        ),
-        (
-            "refused",
+        libc::EROFS => {
+            ("not-allowed", "the file system is read-only", "name a file elsewhere by TELEMETRY_FILENAME")
+        }
+        libc::ECONNREFUSED => (
             "no-reader",
-            "nobody listens at that address",
+            "no reader listens at that address",
             "start `telemetry listen` first; the runtime tries again by itself",
         ),
-        (
-            "expected a path, or",
-            "wrong-path",
-            "the address is none",
-            "docs/runtime.md has the addresses that there are",
-        ),
-    ];
-    let known = table.iter().find(|(text, ..)| failure.contains(text));
-    let (_, cause, why, help) = known.copied().unwrap_or((
-        "",
-        "sink-fails",
-        "the system, or whoever reads, says so",
-        "events are counted as lost until it takes them; what comes later is whole",
-    ));
-    Finding::problem(cause, found, why, help)
+        _ => UNKNOWN,
+    }
 }

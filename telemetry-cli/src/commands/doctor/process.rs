@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use telemetry_format::{Loss, NoticeTag};
+
 use super::environment::{Environment, shown};
 use super::finding::{Finding, Findings};
-use super::{path, program};
-use crate::exit::Failure;
-use crate::process::{Counters, Info, KindCounters, Pid, Process, SinkCounters, State, exists};
+use super::{path, program, ring};
+use crate::process::{Counters, Info, KindCounters, Pid, Pool, Process, SinkCounters, State};
+use crate::term::ended::Failure;
+use crate::term::native::exists;
 use crate::text::{count, grouped};
 
 /// Looks at a process.
@@ -100,8 +103,10 @@ pub(super) fn examine(
     } else if info.masks.output.is_empty() && written == 0 && !is_rash {
         findings.push(recorded_only(info, held));
     }
+    findings.extend(ring::of_process(info.pid, &info.session, Path::new(&info.ring)));
     findings.extend(sinks(&state.sinks, info, environment));
     findings.extend(losses(&state.counters, &state.kinds));
+    findings.extend(state.pool.as_ref().and_then(full_pool));
     if held > 0 && written == 0 && !info.masks.output.is_empty() && state.counters.lost_sink == 0 {
         findings.push(Finding::problem(
             "not-written-yet",
@@ -195,7 +200,8 @@ fn sinks(sinks: &[SinkCounters], info: &Info, environment: Option<&Environment>)
         .filter_map(|sink| {
             let lost = sink.counters.get("lost").copied().unwrap_or_default();
             let failure = sink.failure.as_deref()?;
-            let finding = path::explain(&sink.name, failure, lost);
+            let notice = sink.notice.as_deref().and_then(NoticeTag::parse);
+            let finding = path::explain(&sink.name, failure, notice.map(|(tag, _)| tag), lost);
             Some(if lost > 0 { finding } else { finding.noted() })
         })
         .collect();
@@ -218,7 +224,7 @@ fn removed(file: &Path, pid: u32) -> Option<Finding> {
             return Some(Finding::problem(
                 "removed-file",
                 format!("{} was removed or replaced while the process writes to it", shown(file)),
-                "the process still has the old file, which nobody else can open by its name",
+                "the process still has the old file, which cannot be opened by its name",
                 format!(
                     "cp {} rescues it; the process makes a new one when it is started again",
                     entry.path().display()
@@ -245,36 +251,39 @@ fn removed(file: &Path, pid: u32) -> Option<Finding> {
     )
 }
 
-/// Events that are gone.
-fn losses(counters: &Counters, kinds: &[KindCounters]) -> Vec<Finding> {
-    let worst = |lost: fn(&Counters) -> u64| {
-        let worst = kinds.iter().max_by_key(|kind| lost(&kind.counters));
-        worst.map_or_else(String::new, |kind| format!(", most of them of {}:{}", kind.registry, kind.name))
+/// A pool that has next to nothing left, and what has it. What the flight recorder keeps is given up when it is needed.
+fn full_pool(pool: &Pool) -> Option<Finding> {
+    let Pool { size, free, open, waiting, lanes, .. } = *pool;
+    if size == 0 || free >= size / 16 || open + waiting < size / 16 * 13 {
+        return None;
+    }
+    let found = |what: &str| {
+        format!("{} of the {} bytes of the pool are {what}", grouped(open.max(waiting)), grouped(size))
     };
-    let mut findings = Vec::new();
-    if counters.lost_pool > 0 {
-        findings.push(Finding::problem(
-            "no-memory",
-            format!(
-                "{} lost because no memory was free{}",
-                count(counters.lost_pool, "event"),
-                worst(|c| c.lost_pool)
-            ),
-            "they come faster than they are written, for longer than the pool lasts",
-            "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01",
-        ));
-    }
-    if counters.lost_nested > 0 {
-        findings.push(Finding::problem(
-            "nested",
-            format!(
-                "{} lost because an emission was under way{}",
-                count(counters.lost_nested, "event"),
-                worst(|c| c.lost_nested)
-            ),
-            "signal handlers emit events of a kind that the code which they interrupt was just emitting",
-            "give what handlers emit a kind of its own",
-        ));
-    }
-    findings
+    Some(if open >= waiting {
+        Finding::problem(
+            "pool-open",
+            found(&format!("in open blocks of {}", count(lanes, "lane"))),
+            "each thread has a block for each kind that it emits, and the next one gets none",
+            "a TELEMETRY_BUFFER of at least 8 KiB for each thread and kind, fewer threads, or fewer kinds",
+        )
+    } else {
+        Finding::problem(
+            "pool-waiting",
+            found("waiting for sinks"),
+            "events come faster than the sinks take them",
+            "a faster place for the stream, fewer kinds, or a larger TELEMETRY_BUFFER for bursts",
+        )
+    })
+}
+
+/// Lost events. A sink that fails has a finding of its own.
+fn losses(counters: &Counters, kinds: &[KindCounters]) -> Vec<Finding> {
+    let loss = Loss { sink: 0, ..counters.loss() };
+    let findings = loss.causes().map(|(cause, events)| {
+        let worst = kinds.iter().max_by_key(|kind| kind.counters.loss().of(cause));
+        let most = worst.map(|kind| format!(", most of them of {}:{}", kind.registry, kind.name));
+        Finding::of_loss(cause, events, &most.unwrap_or_default())
+    });
+    findings.collect()
 }

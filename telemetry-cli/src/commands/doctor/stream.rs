@@ -4,16 +4,17 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use telemetry_decode::{
-    Blocks, Cause, Completeness, Filter, Index, Name, Order, Piece, RUNTIME_REGISTRY, Reader, Session, Value,
-};
-use telemetry_format::{HeaderError, MAGIC};
+use telemetry_decode::blocks::{Blocks, Index, Piece};
+use telemetry_decode::completeness::Cause;
+use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_decode::{Completeness, Filter, Order, Reader, Session, Value};
+use telemetry_format::{HeaderError, Loss, MAGIC};
 
 use super::environment::shown;
 use super::finding::{Finding, Findings};
-use super::{path, program};
-use crate::exit::Failure;
-use crate::input::cannot_read;
+use super::{path, program, ring};
+use crate::input::inputs::cannot_read;
+use crate::term::ended::Failure;
 use crate::text::{count, grouped};
 
 /// Looks into a file.
@@ -51,6 +52,9 @@ pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
              runs and has something else to write first",
             "if it runs, telemetry doctor PID; if not, run it by telemetry doctor COMMAND",
         );
+        return Ok(Findings::new(subject, "", vec![finding]));
+    }
+    if let Some(finding) = ring::cut(path) {
         return Ok(Findings::new(subject, "", vec![finding]));
     }
     let index = Reader::open(path).and_then(Reader::index).map_err(cannot_read)?;
@@ -129,7 +133,7 @@ fn no_stream(path: &Path, index: &Index) -> Finding {
                 telemetry_format::FORMAT_VERSION
             ),
             "the program that wrote it was built with another version of telemetry",
-            "read it with the command of that version, or build the program anew",
+            "read it with the command of that version, or build the program again",
         );
     }
     if program::is_program(path) {
@@ -168,51 +172,34 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
     let mut findings = Vec::new();
     let is_own = |registry: u64| {
         let known = index.registries.iter().find(|known| known.fingerprint == registry);
-        known.is_some_and(|known| known.name == RUNTIME_REGISTRY)
+        known.is_some_and(|known| known.registry.name == RUNTIME_REGISTRY)
     };
     let lanes = || index.completeness.lanes.iter().filter(|lane| !is_own(lane.registry));
-    let sum = |of: fn(&telemetry_decode::LaneReport) -> u64| lanes().map(of).fold(0, u64::saturating_add);
+    let sum = |of: fn(&telemetry_decode::completeness::LaneReport) -> u64| {
+        lanes().map(of).fold(0, u64::saturating_add)
+    };
     let (events, withheld, missing) =
         (sum(|lane| lane.read), sum(|lane| lane.withheld), sum(|lane| lane.missing));
     let variety = index.sessions.iter().find_map(|session| program::variety(session.facts.text("variety")?));
     findings.extend(variety);
-    let [pool, nested, sink] = [sum(|l| l.lost.pool), sum(|l| l.lost.nested), sum(|l| l.lost.sink)];
-    if events == 0 && pool + nested + sink + missing == 0 {
+    let loss = Loss {
+        pool: sum(|lane| lane.lost.pool),
+        reentrant: sum(|lane| lane.lost.reentrant),
+        sink: sum(|lane| lane.lost.sink),
+        cut: 0,
+    };
+    if events == 0 && missing == 0 && loss.causes().next().is_none() {
         findings.push(nothing(path, &index.sessions, withheld)?);
     }
-    let mut lost = |number: u64, cause, what: &str, why: &str, help: &str| {
-        if number > 0 {
-            findings.push(Finding::problem(cause, format!("{} {what}", count(number, "event")), why, help));
-        }
-    };
-    lost(
-        pool,
-        "no-memory",
-        "lost because no memory was free",
-        "they came faster than they were written, for longer than the pool lasts",
-        "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01",
-    );
-    lost(
-        nested,
-        "nested",
-        "lost because an emission was under way",
-        "signal handlers emit events of a kind that the code which they interrupt was just emitting",
-        "give what handlers emit a kind of its own",
-    );
-    lost(
-        sink,
-        "sink-fails",
-        "lost because the sink did not take them",
-        "the disk was full, or a reader was gone or slow",
-        "make room; the program has said on standard error what it was, in a line that begins with `telemetry:`",
-    );
-    lost(
-        missing,
-        "missing",
-        "written and not here",
-        "the file was cut or damaged, or other files of the stream are not named",
-        "telemetry validate names the byte ranges; name all segments of a rotated stream",
-    );
+    findings.extend(loss.causes().map(|(cause, events)| Finding::of_loss(cause, events, "")));
+    if missing > 0 {
+        findings.push(Finding::problem(
+            "missing",
+            format!("{} written and not here", count(missing, "event")),
+            "the file was cut or damaged, or other files of the stream are not named",
+            "telemetry validate names the byte ranges; name all segments of a rotated stream",
+        ));
+    }
     let damaged = damaged_bytes(path).map_err(cannot_read)?;
     if damaged > 0 {
         findings.push(Finding::problem(
@@ -282,11 +269,7 @@ fn nothing(path: &Path, sessions: &[Session], withheld: u64) -> Result<Finding, 
 /// The first changes of switches that a stream tells of.
 fn changes(path: &Path) -> Result<Vec<String>, Failure> {
     const MOST: usize = 8;
-    let filter = Filter {
-        registries: vec![Name::from(RUNTIME_REGISTRY)],
-        events: vec![Name::from("ControlChange")],
-        ..Filter::default()
-    };
+    let filter = Filter::default().registries([RUNTIME_REGISTRY]).events(["ControlChange"]);
     let reader = Reader::open(path).map_err(cannot_read)?;
     let mut events = reader.order(Order::Stream).filter(filter).events().map_err(cannot_read)?;
     let mut changes = Vec::new();

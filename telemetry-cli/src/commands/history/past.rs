@@ -1,4 +1,4 @@
-//! What is known of the events of a relation from its first revision to its last.
+//! The history of a registry's events, from its first revision to its last.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use serde::Serialize;
 use telemetry_schema::Registry;
 use telemetry_schema::version::{Change, Lock, Rule, Thing, compare};
 
-use crate::change::ChangeReport;
+use crate::relation::change::ChangeReport;
 
 /// What came of a relation, up to a revision.
 #[derive(Default)]
 pub(super) struct Past {
     /// All events that ever were.
     pub(super) events: Vec<EventPast>,
-    /// What is not an event's alone.
+    /// Changes outside events.
     pub(super) other: Vec<Step>,
     pub(super) reused: Vec<Reuse>,
     /// Index of the first revision of this registry.
@@ -24,7 +24,7 @@ pub(super) struct Past {
     by_code: HashMap<u16, usize>,
 }
 
-/// An event and what became of it.
+/// An event and its changes.
 #[derive(Clone, Serialize)]
 pub(super) struct EventPast {
     /// Its last name.
@@ -70,7 +70,7 @@ pub(super) struct Reuse {
     pub(super) revision: usize,
     #[serde(skip)]
     pub(super) registry: String,
-    /// False if nobody can have a stream with it.
+    /// False if no stream can have it.
     pub(super) released: bool,
 }
 
@@ -88,7 +88,7 @@ impl EventPast {
 }
 
 impl Step {
-    /// A line for each thing that was done, but for docs, which are worded anew all the time.
+    /// A line for each change, except of docs, which change often.
     pub(super) fn messages(&self) -> Vec<String> {
         let whole = match self.what {
             What::Came => Some("came"),
@@ -118,7 +118,7 @@ impl Past {
                 }
                 self.latest = Some(Lock::of(registry, Some(&latest)));
             }
-            // The first, or the first of another registry, whose events and codes are its own.
+            // The first revision, or the first of another registry with its own events and codes.
             None => {
                 *self = Past { first: revision, latest: Some(Lock::of(registry, None)), ..Past::default() };
                 for event in &registry.events {

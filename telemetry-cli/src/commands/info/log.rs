@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use telemetry_decode::{Events, Session};
 
-use super::{RegistryInfo, fact_text};
-use crate::table::Table;
+use super::facts::{RegistryInfo, fact_text};
+use crate::input::verdict::Verdict;
+use crate::text::table::Table;
 use crate::text::{escaped_text, grouped};
-use crate::verdict::Verdict;
 
 /// All that the command shows. The JSON form, described in docs/json.md, is this.
 #[derive(Serialize)]
@@ -54,9 +54,14 @@ impl<'a> LogInfo<'a> {
         let counts = events.log_counts().unwrap_or_default();
         let counts = counts.iter().filter(|count| count.count > 0).filter_map(|count| {
             let registry = registries.get(count.registry)?;
-            let event = registry.events.get(count.event)?;
-            let kind = &registry.kind_of(event).name;
-            Some(EventCount { registry: &registry.name, kind, event: &event.name, events: count.count })
+            let event = registry.registry.events.get(count.event)?;
+            let kind = &registry.registry.kind_of(event).name;
+            Some(EventCount {
+                registry: &registry.registry.name,
+                kind,
+                event: &event.name,
+                events: count.count,
+            })
         });
         let mut counts: Vec<_> = counts.collect();
         counts.sort_by_key(|count| std::cmp::Reverse(count.events));

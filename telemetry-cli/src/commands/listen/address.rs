@@ -24,8 +24,11 @@ pub(super) enum Bound {
     Unix(UnixListener, PathBuf),
 }
 
-/// A file to be removed when this is dropped.
-pub(super) struct RemovedAtEnd(Option<PathBuf>);
+/// The file of a socket. Dropping this removes the file, unless another file has replaced it.
+pub(super) struct RemovedAtEnd(Option<(PathBuf, FileId)>);
+
+/// Device and number of a file.
+type FileId = (u64, u64);
 
 impl FromStr for Address {
     type Err = String;
@@ -73,9 +76,7 @@ impl Address {
             #[cfg(unix)]
             Address::Unix(path) => {
                 remove_stale(path)?;
-                let listener = UnixListener::bind(path)?;
-                let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-                std::fs::set_permissions(path, own)?;
+                let listener = crate::term::native::bind_own(path)?;
                 Ok((Bound::Unix(listener, path.clone()), self.to_string()))
             }
         }
@@ -87,7 +88,7 @@ impl Bound {
     pub(super) fn file(&self) -> RemovedAtEnd {
         match self {
             #[cfg(unix)]
-            Bound::Unix(_, path) => RemovedAtEnd(Some(path.clone())),
+            Bound::Unix(_, path) => RemovedAtEnd(file_id(path).map(|id| (path.clone(), id))),
             _ => RemovedAtEnd(None),
         }
     }
@@ -95,13 +96,27 @@ impl Bound {
 
 impl Drop for RemovedAtEnd {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
+        if let Some((path, id)) = &self.0
+            && file_id(path).as_ref() == Some(id)
+        {
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Removes what a run that was killed has left: a socket that nobody listens on. Nothing else.
+/// The identity of the file at a path, without following a link.
+#[cfg(unix)]
+fn file_id(path: &std::path::Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(_: &std::path::Path) -> Option<FileId> {
+    None
+}
+
+/// Removes what a run that was killed has left: a socket without a listener. Nothing else.
 #[cfg(unix)]
 fn remove_stale(path: &std::path::Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
@@ -111,6 +126,6 @@ fn remove_stale(path: &std::path::Path) -> io::Result<()> {
     }
     match std::os::unix::net::UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-        _ => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody else listens there")),
+        _ => Err(io::Error::new(io::ErrorKind::AddrInUse, "another program listens there")),
     }
 }

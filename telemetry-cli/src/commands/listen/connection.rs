@@ -1,77 +1,92 @@
 //! One sender: what it sends is read no faster, no longer and no further than the limits allow.
 
-use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use telemetry_decode::{Blocks, Cause, Piece};
+use telemetry_decode::blocks::{Blocks, Piece};
+use telemetry_decode::completeness::Cause;
 use telemetry_format::MAX_PAYLOAD;
 
-use super::limits::Bucket;
+use super::limits::{Bucket, READ_TIMEOUT};
+use super::places::Place;
 use super::receiver::Receiver;
 
-/// How long one read waits, so that it is seen in time when to stop.
-pub(super) const READ_TIMEOUT: Duration = Duration::from_millis(100);
 /// Bytes in which a block must begin, beside the longest block itself. A block that is longer than the limit
 /// is passed over, so that the next one is found.
-const MOST_GARBAGE: u64 = MAX_PAYLOAD as u64 + (1 << 20);
+const MAX_GARBAGE: u64 = MAX_PAYLOAD as u64 + (1 << 20);
 
 /// Reads blocks to the end of the connection and has them stored.
-pub(super) fn receive(receiver: &Receiver, connection: impl Read, peer: &str) {
+pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read + Send, peer: &str) {
     let progress = Progress::new();
     let bucket = Bucket::new(receiver.limits.max_rate);
-    let metered = Metered { receiver, connection, progress: &progress, bucket };
+    let metered = Metered { receiver, place, connection, progress: &progress, bucket };
     let mut blocks = Blocks::new(metered).max_block(receiver.limits.max_block);
     loop {
         match blocks.next() {
             Ok(Some(Piece::Block(block))) => {
-                progress.has_block.set(true);
-                progress.since.set(Instant::now());
-                progress.consumed.set(block.at + block.bytes.len() as u64);
+                progress.took(block.at + block.bytes.len() as u64);
+                place.has_block();
                 receiver.put(&block, peer);
             }
             Ok(Some(Piece::Damage(damage, _))) => {
-                progress.consumed.set(damage.range.end);
-                // What was on its way when we stopped is nobody's fault.
+                progress.get().consumed = damage.range.end;
+                // The sender is not at fault for what was under way when we stopped.
                 if !(receiver.is_stopping() && matches!(damage.cause, Cause::Cut { .. } | Cause::Header(_))) {
                     receiver.refuse_damage(&damage, peer);
                 }
             }
             Ok(None) => return,
-            Err(error) => return receiver.refuse_rest(progress.waiting(), &error, peer),
+            Err(error) => {
+                return receiver.refuse_rest(progress.get().waiting(), place.is_given_up(), &error, peer);
+            }
         }
     }
 }
 
-/// How far a connection was read, and its blocks taken.
-struct Progress {
-    read: Cell<u64>,
-    consumed: Cell<u64>,
-    has_block: Cell<bool>,
+/// How far a connection was read, shared by its reader and the loop that takes its blocks.
+struct Progress(Mutex<State>);
+
+struct State {
+    read: u64,
+    consumed: u64,
+    has_block: bool,
     /// Since when there should be another block.
-    since: Cell<Instant>,
+    since: Instant,
 }
 
 impl Progress {
     fn new() -> Self {
-        let (read, consumed) = (Cell::new(0), Cell::new(0));
-        Progress { read, consumed, has_block: Cell::new(false), since: Cell::new(Instant::now()) }
+        Progress(Mutex::new(State { read: 0, consumed: 0, has_block: false, since: Instant::now() }))
     }
 
-    /// Bytes that are no whole block yet.
+    fn get(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a block that ends at an offset.
+    fn took(&self, end: u64) {
+        let mut state = self.get();
+        (state.consumed, state.has_block, state.since) = (end, true, Instant::now());
+    }
+}
+
+impl State {
+    /// Bytes that are not a whole block yet.
     fn waiting(&self) -> u64 {
-        self.read.get() - self.consumed.get()
+        self.read - self.consumed
     }
 
     /// Between two blocks a sender may take its time.
     fn is_idle(&self) -> bool {
-        self.has_block.get() && self.waiting() == 0
+        self.has_block && self.waiting() == 0
     }
 }
 
 /// A connection that is read within the limits.
 struct Metered<'r, C> {
     receiver: &'r Receiver,
+    place: &'r Place,
     connection: C,
     progress: &'r Progress,
     bucket: Bucket,
@@ -79,13 +94,16 @@ struct Metered<'r, C> {
 
 impl<C> Metered<'_, C> {
     fn check(&self) -> io::Result<()> {
-        let progress = self.progress;
-        if !progress.is_idle() && progress.since.get().elapsed() > self.receiver.limits.timeout {
-            return Err(io::Error::new(ErrorKind::TimedOut, "no whole block came in time"));
+        let progress = self.progress.get();
+        if self.place.is_given_up() {
+            return Err(io::Error::new(ErrorKind::TimedOut, "it was idle, and other connections wait"));
+        }
+        if !progress.is_idle() && progress.since.elapsed() > self.receiver.limits.timeout {
+            return Err(io::Error::new(ErrorKind::TimedOut, "no whole block arrived in time"));
         }
         let waiting = progress.waiting();
-        if waiting > self.receiver.limits.max_block + MOST_GARBAGE {
-            let text = format!("{waiting} bytes in which no block begins");
+        if waiting > self.receiver.limits.max_block + MAX_GARBAGE {
+            let text = format!("{waiting} bytes without the start of a block");
             return Err(io::Error::new(ErrorKind::InvalidData, text));
         }
         Ok(())
@@ -102,8 +120,8 @@ impl<C> Metered<'_, C> {
                 return false;
             }
             std::thread::sleep(wait);
-            // It is we who wait, not the sender.
-            self.progress.since.set(self.progress.since.get() + wait);
+            // This program waits, not the sender.
+            self.progress.get().since += wait;
         }
     }
 }
@@ -118,10 +136,11 @@ impl<C: Read> Read for Metered<'_, C> {
             match self.connection.read(to) {
                 Ok(read) => {
                     self.bucket.take(read);
-                    if self.progress.is_idle() {
-                        self.progress.since.set(Instant::now());
+                    let mut progress = self.progress.get();
+                    if progress.is_idle() {
+                        progress.since = Instant::now();
                     }
-                    self.progress.read.set(self.progress.read.get() + read as u64);
+                    progress.read += read as u64;
                     return Ok(read);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {

@@ -1,42 +1,43 @@
 //! What all senders share: the limits, the files, and the count of what was refused.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use telemetry_decode::{Block, Blocks, Cause, Damage, Piece};
+use telemetry_decode::blocks::{Block, Blocks, Piece};
+use telemetry_decode::completeness::{Cause, Damage};
 use telemetry_format::HeaderError;
 
-use super::address::Bound;
-use super::connection::{READ_TIMEOUT, receive};
-use super::limits::{Bucket, Limits};
+use super::limits::{Bucket, Limits, READ_TIMEOUT};
+use super::places::Places;
 use super::store::{Refusal, Session, Store, Stored};
-use crate::exit::report;
-use crate::table::Table;
+use crate::term::message::{note, warning};
+use crate::text::table::Table;
 use crate::text::{count, grouped};
 
-/// Problems that are told, each in a line; those beyond are only counted.
-const MOST_TOLD: usize = 100;
+/// Problems that are reported. Further ones are only counted.
+const MAX_TOLD: usize = 100;
 /// No datagram is longer.
-const MOST_DATAGRAM: usize = 1 << 16;
+const MAX_DATAGRAM: usize = 1 << 16;
 
 pub(super) struct Receiver {
     pub(super) limits: Limits,
     /// None once all is over.
     state: Mutex<Option<State>>,
     stopping: AtomicBool,
-    /// Connections that are open.
-    connections: AtomicUsize,
+    pub(super) places: Places,
+    /// Connections that are open, those that have to go included.
+    pub(super) connections: AtomicUsize,
 }
 
-struct State {
+pub(super) struct State {
     store: Store,
     /// Connections that were made.
-    connections: u64,
-    refused: Refused,
+    pub(super) connections: u64,
+    pub(super) refused: Refused,
     told: usize,
 }
 
@@ -52,7 +53,7 @@ pub(super) struct Received {
 /// What was refused, by the reason.
 #[derive(Serialize, Default, Clone)]
 pub(super) struct Refused {
-    /// Stretches of bytes that are no whole block within the limit,
+    /// Ranges of bytes that are not a whole block within the limit,
     damaged_ranges: u64,
     /// and all their bytes.
     damaged_bytes: u64,
@@ -65,41 +66,23 @@ pub(super) struct Refused {
     /// Datagrams beyond `--max-rate`.
     datagrams: u64,
     /// Connections beyond `--max-connections`,
-    connections: u64,
-    /// and those that were closed since no block came in time, or nothing but bytes that are none.
+    pub(super) connections: u64,
+    /// and those that were closed because no block arrived in time, or only other bytes.
     closed_connections: u64,
+    /// Connections that were idle, and closed for others.
+    idle_connections: u64,
 }
 
 impl Receiver {
     pub(super) fn new(limits: Limits, store: Store) -> Receiver {
         let state = State { store, connections: 0, refused: Refused::default(), told: 0 };
         Receiver {
+            places: Places::new(limits.max_connections, limits.timeout),
             limits,
             state: Mutex::new(Some(state)),
             stopping: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
         }
-    }
-
-    /// Listens on threads of its own.
-    pub(super) fn start(self: &Arc<Self>, bound: Bound) -> io::Result<()> {
-        let own = self.clone();
-        let thread = std::thread::Builder::new().name("listen".to_owned());
-        thread.spawn(move || match bound {
-            Bound::Tcp(listener) => own.accept(|| {
-                let (stream, peer) = listener.accept()?;
-                stream.set_read_timeout(Some(READ_TIMEOUT))?;
-                Ok((stream, format!("tcp:{peer}")))
-            }),
-            #[cfg(unix)]
-            Bound::Unix(listener, path) => own.accept(|| {
-                let (stream, _) = listener.accept()?;
-                stream.set_read_timeout(Some(READ_TIMEOUT))?;
-                Ok((stream, format!("unix:{}", path.display())))
-            }),
-            Bound::Udp(socket) => own.receive_datagrams(&socket),
-        })?;
-        Ok(())
     }
 
     pub(super) fn stop(&self) {
@@ -115,7 +98,7 @@ impl Receiver {
         self.connections.load(Ordering::Acquire)
     }
 
-    /// True if there was a connection and there is none now; or, of datagrams, if a session has ended.
+    /// True if all connections have ended, after at least one; or, for datagrams, if a session has ended.
     pub(super) fn is_done(&self) -> bool {
         let (made, ended) =
             self.state().as_ref().map_or((0, false), |state| (state.connections, state.store.has_ended()));
@@ -137,13 +120,13 @@ impl Receiver {
             Ok(Stored::Further) => {}
             Ok(Stored::First) => {
                 let path = state.store.path(block.header.session);
-                report(format!("{peer}: session {:016x} goes to `{}`", block.header.session, path.display()));
+                note(format!("{peer}: session {:016x} goes to `{}`", block.header.session, path.display()));
             }
             Err(refusal) => state.refuse(refusal, block.bytes.len(), &self.limits, peer),
         });
     }
 
-    /// Counts bytes that are no block.
+    /// Counts bytes that are not a block.
     pub(super) fn refuse_damage(&self, damage: &Damage, peer: &str) {
         let bytes = damage.range.end - damage.range.start;
         let most = self.limits.max_block;
@@ -162,54 +145,20 @@ impl Receiver {
         });
     }
 
-    /// Counts what is left of a connection that is closed.
-    pub(super) fn refuse_rest(&self, bytes: u64, error: &io::Error, peer: &str) {
+    /// Counts the remaining bytes of a closed connection.
+    pub(super) fn refuse_rest(&self, bytes: u64, was_idle: bool, error: &io::Error, peer: &str) {
         self.with_state(|state| {
             state.refused.damaged_ranges += u64::from(bytes > 0);
             state.refused.damaged_bytes += bytes;
-            state.refused.closed_connections += 1;
+            let refused = &mut state.refused;
+            *if was_idle { &mut refused.idle_connections } else { &mut refused.closed_connections } += 1;
             state.tell(format!("{peer}: the connection is closed: {error}"));
         });
     }
 
-    fn accept<C: Read + Send + 'static>(self: &Arc<Self>, next: impl Fn() -> io::Result<(C, String)>) {
-        while !self.is_stopping() {
-            match next() {
-                Ok((connection, peer)) => self.take(connection, peer),
-                Err(error) => {
-                    self.with_state(|state| state.tell(format!("cannot accept a connection: {error}")));
-                    // As long as there are no file descriptors, say.
-                    std::thread::sleep(READ_TIMEOUT);
-                }
-            }
-        }
-    }
-
-    /// Has a connection read by a thread of its own.
-    fn take(self: &Arc<Self>, connection: impl Read + Send + 'static, peer: String) {
-        if self.connections() >= self.limits.max_connections {
-            return self.with_state(|state| {
-                state.refused.connections += 1;
-                state.tell(format!(
-                    "{peer}: refused, beyond --max-connections {}",
-                    self.limits.max_connections
-                ));
-            });
-        }
-        let open = Open::new(self.clone());
-        let thread = std::thread::Builder::new().name("connection".to_owned());
-        let spawned = thread.spawn(move || receive(&open.0, connection, &peer));
-        if let Err(error) = spawned {
-            self.with_state(|state| {
-                state.refused.connections += 1;
-                state.tell(format!("a connection is refused: cannot start a thread: {error}"));
-            });
-        }
-    }
-
-    fn receive_datagrams(&self, socket: &UdpSocket) {
+    pub(super) fn receive_datagrams(&self, socket: &UdpSocket) {
         let mut bucket = Bucket::new(self.limits.max_rate);
-        let mut buffer = vec![0; MOST_DATAGRAM];
+        let mut buffer = vec![0; MAX_DATAGRAM];
         loop {
             match socket.recv_from(&mut buffer) {
                 Ok((len, peer)) => {
@@ -244,7 +193,7 @@ impl Receiver {
         }
     }
 
-    fn with_state(&self, work: impl FnOnce(&mut State)) {
+    pub(super) fn with_state(&self, work: impl FnOnce(&mut State)) {
         if let Some(state) = &mut *self.state() {
             work(state);
         }
@@ -285,31 +234,13 @@ impl State {
         }
     }
 
-    fn tell(&mut self, problem: impl Display) {
+    pub(super) fn tell(&mut self, problem: impl Display) {
         self.told += 1;
         match self.told {
-            1..=MOST_TOLD => report(problem),
-            told if told == MOST_TOLD + 1 => report("further problems are only counted"),
+            1..=MAX_TOLD => warning(problem),
+            told if told == MAX_TOLD + 1 => warning("further problems are only counted"),
             _ => {}
         }
-    }
-}
-
-/// A connection that is counted as open until this is dropped.
-struct Open(Arc<Receiver>);
-
-impl Open {
-    fn new(receiver: Arc<Receiver>) -> Open {
-        receiver.connections.fetch_add(1, Ordering::Relaxed);
-        receiver.with_state(|state| state.connections += 1);
-        Open(receiver)
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        // Release: with it, all that the connection sent is stored.
-        self.0.connections.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -364,13 +295,14 @@ impl Refused {
     /// How many of what, for each reason that there was.
     fn reasons(&self) -> impl Iterator<Item = String> {
         let all = [
-            (self.damaged_bytes, "byte", "that are no whole block"),
+            (self.damaged_bytes, "byte", "outside whole blocks"),
             (self.disk_blocks, "block", "beyond --max-disk"),
             (self.session_blocks, "block", "beyond --max-sessions"),
             (self.file_blocks, "block", "that could not be written"),
             (self.datagrams, "datagram", "beyond --max-rate"),
             (self.connections, "connection", "beyond --max-connections"),
             (self.closed_connections, "connection", "without a block in time"),
+            (self.idle_connections, "connection", "idle while others waited"),
         ];
         let some = all.into_iter().filter(|(number, ..)| *number > 0);
         some.map(|(number, noun, why)| format!("{} {why}", count(number, noun)))

@@ -3,27 +3,34 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fs::{File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use telemetry_decode::{Block, Reader};
+use telemetry_decode::Reader;
+use telemetry_decode::blocks::Block;
 use telemetry_format::{BlockType, Header, flags};
 
 use super::limits::Limits;
-use crate::verdict::Lost;
+use crate::input::verdict::Lost;
+use crate::term::output::make_new;
 
 /// Files that are open at a time.
-const MOST_OPEN: usize = 64;
-/// Facts of a session that are known to stand in its file. Those beyond may stand there repeatedly.
-const MOST_FACTS: usize = 1_024;
+const MAX_OPEN: usize = 64;
+/// Facts of a session that are known to be in its file. Further facts may be repeated in it.
+const MAX_FACTS: usize = 1_024;
+/// Blocks of events that are known to stand in their files: the latest of all sessions. A sender repeats what it sent
+/// just before its connection broke.
+const MAX_RECENT: usize = 64 << 10;
 
 /// The directory, and what was written to it.
 pub(super) struct Store {
     dir: PathBuf,
     sessions: BTreeMap<u64, Session>,
-    /// Sessions whose files are open, the latest used last.
+    /// Sessions with an open file, the most recently used last.
     open: VecDeque<u64>,
+    recent: Recent,
     /// Bytes of all session files.
     used: u64,
     max_disk: u64,
@@ -38,11 +45,11 @@ pub(super) struct Session {
     pub(super) blocks: u64,
     pub(super) bytes: u64,
     pub(super) events: u64,
-    /// Lost in the program, as the whole file tells, whatever of it came in this run.
+    /// Events lost in the program, from the whole file, including earlier runs.
     pub(super) lost: Lost,
     /// Events that the file counts, and that are not in it.
     pub(super) missing: u64,
-    /// Blocks of facts that stand in the file already.
+    /// Blocks that the file already has: facts, and events that were sent again.
     pub(super) repeated: u64,
     /// In good order.
     pub(super) ended: bool,
@@ -55,7 +62,7 @@ pub(super) struct Session {
     facts: HashSet<Fact>,
 }
 
-/// What tells a block of facts from others of its session, its text by the checksum.
+/// The identity of a block of facts in its session, with the checksum of its text.
 type Fact = (u8, u64, u32, u32, u32);
 
 /// Why a block was not written.
@@ -66,7 +73,7 @@ pub(super) enum Refusal {
     File(PathBuf, io::Error),
 }
 
-/// What became of a block that was not refused.
+/// The result for a block that was not refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
     /// It is the first of its session in this run.
@@ -93,6 +100,7 @@ impl Store {
             dir: dir.to_path_buf(),
             sessions: BTreeMap::new(),
             open: VecDeque::new(),
+            recent: Recent::default(),
             used,
             max_disk: limits.max_disk,
             max_sessions: limits.max_sessions,
@@ -108,11 +116,16 @@ impl Store {
             return Err(Refusal::Sessions);
         }
         let fact = fact(header);
-        if let (Some(fact), Some(session)) = (fact, self.sessions.get_mut(&header.session))
-            && session.facts.contains(&fact)
-        {
-            session.repeated += 1;
-            return Ok(Stored::Further);
+        let head = self.recent.hash(&bytes[..header.header_len.into()]);
+        if let Some(session) = self.sessions.get_mut(&header.session) {
+            let is_repeated = match &fact {
+                Some(fact) => session.facts.contains(fact),
+                None => is_unique(header) && self.recent.has(head),
+            };
+            if is_repeated {
+                session.repeated += 1;
+                return Ok(Stored::Further);
+            }
         }
         if self.used.saturating_add(len) > self.max_disk {
             return Err(Refusal::Disk);
@@ -123,7 +136,10 @@ impl Store {
         session.bytes += len;
         session.events += u64::from(header.events);
         session.ended |= header.flags & flags::END != 0;
-        session.facts.extend(fact.filter(|_| session.facts.len() < MOST_FACTS));
+        session.facts.extend(fact.filter(|_| session.facts.len() < MAX_FACTS));
+        if is_unique(header) {
+            self.recent.add(head);
+        }
         self.used += len;
         Ok(if is_known { Stored::Further } else { Stored::First })
     }
@@ -150,7 +166,7 @@ impl Store {
             self.open.retain(|open| *open != id);
             self.open.push_back(id);
         }
-        if self.open.len() > MOST_OPEN
+        if self.open.len() > MAX_OPEN
             && let Some(session) = self.open.pop_front().and_then(|oldest| self.sessions.get_mut(&oldest))
         {
             session.opened = None;
@@ -196,7 +212,7 @@ impl Session {
         }
     }
 
-    /// With what block headers tell of losses. Whoever took the file away since learns of none.
+    /// With the losses in block headers. A file that was removed since has none.
     fn accounted(mut self) -> Session {
         self.opened = None;
         if let Ok(index) = Reader::open(&self.file).and_then(Reader::index) {
@@ -221,6 +237,38 @@ impl Session {
     }
 }
 
+/// The headers of the blocks stored last. A header has its payload's checksum, and its place in the stream.
+#[derive(Default)]
+struct Recent {
+    /// A sender cannot know what makes two headers the same to it.
+    hasher: RandomState,
+    set: HashSet<u64>,
+    /// The latest last.
+    order: VecDeque<u64>,
+}
+
+impl Recent {
+    fn hash(&self, header: &[u8]) -> u64 {
+        self.hasher.hash_one(header)
+    }
+
+    fn has(&self, hash: u64) -> bool {
+        self.set.contains(&hash)
+    }
+
+    fn add(&mut self, hash: u64) {
+        if !self.set.insert(hash) {
+            return;
+        }
+        self.order.push_back(hash);
+        if self.order.len() > MAX_RECENT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.set.remove(&oldest);
+        }
+    }
+}
+
 /// What a block says if it is one of facts.
 fn fact(header: &Header) -> Option<Fact> {
     let is_fact = matches!(header.block_type, BlockType::Session | BlockType::Registry | BlockType::Thread);
@@ -228,30 +276,83 @@ fn fact(header: &Header) -> Option<Fact> {
     is_fact.then_some((header.block_type.code(), registry, thread, offset, payload_crc))
 }
 
+/// True for blocks with a unique header: events have numbers, and the others a time.
+fn is_unique(header: &Header) -> bool {
+    header.events > 0 || header.block_type == BlockType::Sync
+}
+
 fn is_of_session(name: &str) -> bool {
     let digits = name.strip_suffix(".tel").unwrap_or_default();
     digits.len() == 16 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Opens a session's file to go on at its end.
+/// Opens a session's file to go on at its end, or makes it. In a directory that others may write to, what stands under
+/// its name may be theirs: a link to a file that must not grow, or a pipe.
 fn open_file(path: &Path) -> io::Result<(File, u64)> {
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(io::Error::new(ErrorKind::AlreadyExists, "it is there and no regular file"));
+    let mut options = OpenOptions::new();
+    options.append(true);
+    // The system refuses to create a file in place of a link, and to follow one.
+    let file = match options.clone().create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            follow_no_link(&mut options).open(path).map_err(|error| not_a_file(path, error))?
         }
-        _ => {}
+        made => made?,
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(ErrorKind::AlreadyExists, "it is not a regular file"));
     }
-    let file = OpenOptions::new().append(true).create(true).open(path)?;
+    is_own(&metadata)?;
     if cfg!(unix) && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        return Err(io::Error::new(ErrorKind::ResourceBusy, "it is being written by somebody else"));
+        return Err(io::Error::new(ErrorKind::ResourceBusy, "another program is writing it"));
     }
-    let len = file.metadata()?.len();
-    Ok((file, len))
+    Ok((file, metadata.len()))
 }
 
-/// Makes and removes a file, so that it is told at the start and not at the first block.
+/// The message if the system refused to open a file that is not regular.
+fn not_a_file(path: &Path, error: io::Error) -> io::Error {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            io::Error::new(ErrorKind::AlreadyExists, "it is not a regular file")
+        }
+        _ => error,
+    }
+}
+
+#[cfg(unix)]
+fn follow_no_link(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    // A pipe without a reader would keep us waiting.
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+}
+
+#[cfg(not(unix))]
+fn follow_no_link(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Refuses a file of another user, who could read the events, and a file with a second name.
+#[cfg(unix)]
+fn is_own(metadata: &std::fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let refused = |text: String| Err(io::Error::new(ErrorKind::PermissionDenied, text));
+    let (user, own) = (metadata.uid(), crate::term::native::user());
+    if user != own {
+        return refused(format!("it belongs to user {user}, expected {own}"));
+    }
+    match metadata.nlink() {
+        0 | 1 => Ok(()),
+        links => refused(format!("it has {links} names (hard links), expected one")),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &std::fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes and removes a file, so that an error is told at the start and not at the first block. Its name cannot be
+/// guessed, and it is made only where nothing stands: others may write to the directory too.
 fn check_writable(dir: &Path) -> io::Result<()> {
-    let path = dir.join(format!(".telemetry-listen.{}.tmp", std::process::id()));
-    File::create(&path)?;
-    std::fs::remove_file(path)
+    tempfile::Builder::new().prefix(".telemetry-listen.").suffix(".tmp").make_in(dir, make_new)?.close()
 }

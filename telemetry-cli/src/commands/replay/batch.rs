@@ -1,4 +1,4 @@
-//! A recording, some steps at a time, so that reading them is no part of what is measured.
+//! A recording in batches of steps, so that the measured time excludes reading.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use telemetry_decode::replay::{Live, Op, Origin, Step};
 use telemetry_decode::{Event, Events};
 use telemetry_schema::{Registry, Replay};
 
-use crate::exit::Failure;
-use crate::input::{Inputs, cannot_read};
+use crate::input::inputs::{Inputs, cannot_read};
+use crate::term::ended::Failure;
 
 /// Most steps of a batch.
 const STEPS: usize = 4096;
@@ -16,7 +16,7 @@ const STEPS: usize = 4096;
 pub(super) struct Batch<'i> {
     pub(super) steps: Vec<BatchStep>,
     inputs: &'i Inputs,
-    /// By fingerprint: registries that were given, whose marks count where the stream's own has none.
+    /// Given registries by fingerprint. Their marks count if the stream's registry has none.
     given: HashMap<u64, Option<&'i Registry>>,
     /// Number of the last event read.
     number: u64,
@@ -43,7 +43,7 @@ impl<'i> Batch<'i> {
         if event.schema.replay.is_some() {
             return event.schema.replay.as_ref();
         }
-        let (inputs, fingerprint) = (self.inputs, event.registry.fingerprint);
+        let (inputs, fingerprint) = (self.inputs, event.known_registry().fingerprint);
         let given = *self.given.entry(fingerprint).or_insert_with(|| inputs.given(fingerprint));
         given?.event(event.schema.code)?.replay.as_ref()
     }

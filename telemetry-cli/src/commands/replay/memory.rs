@@ -6,14 +6,11 @@ use std::ptr::NonNull;
 
 use telemetry_decode::replay::{DEFAULT_ALIGN, Op};
 
-/// Which of the memory is written to.
+/// The part of the allocated memory that is written to: none of it, a byte of each page, or every byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Touch {
-    /// Nothing: memory that the system only promises stays so.
     None,
-    /// A byte of each page.
     Pages,
-    /// Every byte.
     All,
 }
 
@@ -26,7 +23,7 @@ pub(super) struct Memory<A: GlobalAlloc> {
     blocks: Vec<Option<Block>>,
 }
 
-/// Memory that was allocated with this layout and is freed by nobody else.
+/// Memory that was allocated with this layout, and has one owner.
 struct Block {
     start: NonNull<u8>,
     layout: Layout,
@@ -36,7 +33,7 @@ struct Block {
 pub(super) struct Refused;
 
 impl<A: GlobalAlloc> Memory<A> {
-    /// None yet, and room to know of so many blocks.
+    /// Without blocks, and with space for the records of this many.
     pub(super) fn new(allocator: A, touch: Touch, blocks: usize) -> Memory<A> {
         Memory { allocator, touch, blocks: std::iter::repeat_with(|| None).take(blocks).collect() }
     }
@@ -133,7 +130,7 @@ impl<A: GlobalAlloc> Memory<A> {
             }
         };
         for at in (from..size).step_by(step) {
-            // SAFETY: the offset is below the size of the block. Volatile, since nobody reads it.
+            // SAFETY: the offset is below the size of the block. Volatile, since it is never read.
             unsafe { start.add(at).write_volatile(1) };
         }
     }
@@ -147,7 +144,7 @@ impl<A: GlobalAlloc> Drop for Memory<A> {
     }
 }
 
-/// The layout of so many bytes; nothing is a byte, since no allocator must give nothing.
+/// The layout of a number of bytes. Zero becomes one, since an allocator need not support zero.
 #[inline]
 fn layout(size: u64, align: u64) -> Result<Layout, Refused> {
     let (size, align) = (usize::try_from(size).ok(), usize::try_from(align).ok());

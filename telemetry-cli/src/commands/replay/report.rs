@@ -1,4 +1,4 @@
-//! What is shown of a replay.
+//! The report of a replay.
 
 use serde::Serialize;
 use telemetry_decode::replay::Totals;
@@ -6,10 +6,11 @@ use telemetry_decode::replay::Totals;
 use super::allocator::Allocator;
 use super::survey::{Survey, Wrong};
 use super::worker::Measured;
-use crate::exit::{Outcome, report};
-use crate::table::Table;
+use crate::input::verdict::Verdict;
+use crate::term::ended::Context;
+use crate::term::message::{note, warning};
+use crate::text::table::Table;
 use crate::text::{grouped, signed_grouped};
-use crate::verdict::Verdict;
 
 /// Most lines for one sort of problem; the rest are counted. `--json` lists more.
 const MAX_LINES: usize = 10;
@@ -157,41 +158,37 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Says what is wrong, and whether that is more than was to be expected.
-    pub(super) fn tell(&self, strict: bool) -> Outcome {
+    /// Reports the faults of the recording, and the verdict.
+    pub(super) fn tell(&self, context: &mut Context, strict: bool) {
         let r = &self.recording;
-        some(self.faults, r.faults, "events that do not fit those before them");
+        let is_excused = r.faults <= self.excused && !strict;
+        let say = |message: String| if is_excused { warning(message) } else { context.problem(message) };
+        some(self.faults, r.faults, "events that do not fit those before them", say);
         if self.excused > 0 {
-            report(format!(
+            note(format!(
                 "{} of these events {} expected: {}",
                 grouped(self.excused),
                 if self.excused == 1 { "is" } else { "are" },
                 self.excuse
             ));
         } else if self.not_live > 0 {
-            report("help: --partial if the recording began after the program did");
+            note("help: use --partial if the recording began after the program");
         }
         for results in &self.allocators {
             let what = format!("events that `{}` refused", results.allocator);
-            some(results.refusals, results.refused, &what);
+            some(results.refusals, results.refused, &what, |message| context.problem(message));
         }
         let unmarked = !self.is_marked && r.unmarked > 0;
         if unmarked {
-            report(
-                "no event is marked `replay`; help: mark those of allocations in the relation, and name it by \
-                 --registry",
+            context.problem(
+                "no event is marked `replay`; help: mark the allocation events in the registry, and give it by --registry",
             );
         } else if r.allocations == 0 && r.custom > 0 {
-            report("nothing to replay but `custom` events, which are for the program's own replayer");
+            warning("only `custom` events to replay, which need the program's own replayer");
         } else if r.allocations == 0 && r.faults == 0 && self.completeness.has_blocks() {
-            report("nothing to replay");
+            warning("nothing to replay");
         }
-        let refused = self.allocators.iter().any(|results| results.refused > 0);
-        let problems = unmarked || refused || r.faults > self.excused || strict && r.faults > 0;
-        match self.completeness.report(strict) {
-            Outcome::Clean => Outcome::problems_if(problems),
-            outcome => outcome,
-        }
+        self.completeness.report(context, strict);
     }
 }
 
@@ -246,17 +243,17 @@ fn sorted(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
     numbers
 }
 
-/// Says some of what is wrong, and how much more there is.
-fn some(wrong: &[Wrong], total: u64, what: &str) {
+/// Reports the first faults, and the number of the others.
+fn some(wrong: &[Wrong], total: u64, what: &str, mut say: impl FnMut(String)) {
     for Wrong { number, event, thread_name, time_ns, offset, input, why, .. } in wrong.iter().take(MAX_LINES)
     {
-        report(format!(
+        say(format!(
             "{input}: byte {offset}: event {number}, `{event}` of thread {thread_name} at {} ns, {why}",
             signed_grouped(*time_ns)
         ));
     }
     let more = total.saturating_sub(wrong.len().min(MAX_LINES) as u64);
     if more > 0 {
-        report(format!("{} more {what}", grouped(more)));
+        say(format!("{} more {what}", grouped(more)));
     }
 }

@@ -1,4 +1,4 @@
-//! How much memory this process has, as Linux tells. Other systems do not.
+//! The memory of this process, on Linux only.
 
 /// Bytes resident now.
 pub(super) fn now() -> Option<u64> {

@@ -5,11 +5,11 @@ use telemetry_decode::replay::{Live, Origin, Totals};
 use telemetry_decode::{Events, Order, Reader};
 
 use super::batch::Batch;
-use crate::exit::Failure;
-use crate::input::{Inputs, cannot_read};
-use crate::progress::Progress;
+use crate::input::inputs::{Inputs, cannot_read};
+use crate::input::verdict::Verdict;
+use crate::term::ended::Failure;
+use crate::term::progress::Progress;
 use crate::text::print::thread_name;
-use crate::verdict::Verdict;
 
 /// What a recording holds.
 pub(super) struct Survey {
@@ -50,7 +50,7 @@ impl Survey {
         let mut events = reader.order(Order::Time).events().map_err(cannot_read)?;
         let (mut live, mut batch) = (Live::new(), Batch::new(inputs));
         let (mut custom, mut unmarked) = (0, 0);
-        let progress = Progress::of(inputs);
+        let progress = Progress::of_bytes(inputs.len());
         while batch.fill(&mut events, &mut live, |mark| match mark {
             Some(_) => custom += 1,
             None => unmarked += 1,
@@ -74,7 +74,7 @@ impl Survey {
                 let given = inputs.given(known.fingerprint).into_iter();
                 given.chain([&known.registry]).flat_map(|one| &one.events).any(|event| event.replay.is_some())
             }),
-            is_whole: completeness.is_complete() && completeness.withheld() == 0 && filtered == 0,
+            is_whole: completeness.is_whole() && completeness.withheld() == 0 && filtered == 0,
             verdict: Verdict::new(&completeness, events.sessions(), inputs),
         })
     }
@@ -83,7 +83,7 @@ impl Survey {
 impl Wrong {
     pub(super) fn new(origin: &Origin, why: String, events: &Events<'_>, inputs: &Inputs) -> Wrong {
         let registry = events.registries().iter().find(|known| known.fingerprint == origin.registry);
-        let event = registry.and_then(|registry| registry.event(origin.code));
+        let event = registry.and_then(|registry| registry.registry.event(origin.code));
         let session = events.sessions().iter().find(|session| session.id == origin.session);
         let (input, offset) = inputs.place(origin.offset);
         Wrong {

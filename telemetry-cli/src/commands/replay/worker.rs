@@ -1,4 +1,4 @@
-//! A run with one allocator, in a process that does nothing else, so that its memory is the allocator's.
+//! A run with one allocator, in a separate process, so its memory is that of the allocator.
 
 use std::alloc::{GlobalAlloc, System};
 use std::fs::File;
@@ -14,13 +14,13 @@ use telemetry_decode::{Order, Reader};
 use super::allocator::Allocator;
 use super::batch::{Batch, BatchStep};
 use super::memory::{Memory, Refused, Touch};
+use super::resident;
 use super::survey::Wrong;
-use super::{cannot, resident};
-use crate::exit::{Ended, Failure, Outcome};
-use crate::input::{InputArgs, Inputs, cannot_read};
-use crate::interrupt;
-use crate::output::Output;
-use crate::progress::Step;
+use crate::input::inputs::{InputArgs, Inputs, cannot_read};
+use crate::term::ended::{Ended, Failure};
+use crate::term::interrupt;
+use crate::term::output::Output;
+use crate::term::progress::Step;
 
 /// What the command says to itself.
 #[derive(clap::Args)]
@@ -62,7 +62,7 @@ impl RunArgs {
     }
 }
 
-/// The worker's whole work.
+/// Runs the worker.
 pub(super) fn work(
     reader: Reader<'_>,
     inputs: &Inputs,
@@ -81,8 +81,7 @@ pub(super) fn work(
     let mut output = Output::stdout();
     // What was measured serializes, and memory takes it.
     let _ = serde_json::to_writer(output.buffer(), &measured);
-    output.finish()?;
-    Ok(Outcome::Clean)
+    output.finish()
 }
 
 fn measure<A: GlobalAlloc>(
@@ -165,7 +164,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// All runs; of several allocators by turns, so that what disturbs one disturbs all.
+    /// Runs the allocators in turn, so that a disturbance affects all of them.
     pub(super) fn run(
         mut self,
         allocators: &[Allocator],
@@ -208,11 +207,11 @@ fn output_of(command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
         child.lock().unwrap_or_else(PoisonError::into_inner)
     }
     let child = Arc::new(Mutex::new(None::<Child>));
-    // From before it begins, so that no interrupt comes too early for it.
+    // Set before the start, so that an early interrupt is handled.
     let mut begun = lock(&child);
     let interrupted = child.clone();
     interrupt::stops(move || {
-        // Not given back: who waits for the run shall not tell that it has failed.
+        // Not freed: the caller must not take this for a failure.
         let mut begun = lock(&interrupted);
         if let Some(child) = &mut *begun {
             // One that has ended by itself cannot be killed, and need not.
@@ -228,4 +227,9 @@ fn output_of(command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
     }
     let status = lock(&child).as_mut().map(Child::wait).transpose()?.unwrap_or_default();
     Ok((printed, status))
+}
+
+/// A failure of something that the system does for us.
+fn cannot(what: &str, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot {what}: {error}"))
 }

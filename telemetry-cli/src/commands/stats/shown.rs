@@ -1,21 +1,23 @@
-//! What is told of the counts, as text and as JSON.
+//! The counts as text and JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
-use telemetry_decode::{Events, Index, RUNTIME_REGISTRY};
+use telemetry_decode::Events;
+use telemetry_decode::blocks::Index;
+use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_schema::{Param, Registry};
 
 use super::tally::{Count, EventTally, ParamTally, Tally, Values};
-use crate::date;
-use crate::distribution::Summary;
-use crate::rate::{Counts, Rate, Sparkline};
-use crate::table::Table;
+use crate::figures::distribution::Summary;
+use crate::figures::rate::{Counts, Rate, Sparkline};
+use crate::input::verdict::Verdict;
+use crate::text::date;
 use crate::text::print::thread_name;
+use crate::text::table::Table;
 use crate::text::{escaped_bytes, grouped, json, number_text, scalar, signed_grouped};
-use crate::verdict::Verdict;
 
 /// Values of a parameter that are listed.
 const TOP: usize = 10;
@@ -117,7 +119,7 @@ struct OnThread {
 struct Measured {
     count: u64,
     bytes: u64,
-    /// Null if there is no time to divide by.
+    /// Null if the time is zero.
     per_second: Option<f64>,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
@@ -149,7 +151,7 @@ impl<'a> Stats<'a> {
         for &((session, thread, fingerprint), ref counts) in &tally.lanes {
             let Some(registry) = known(fingerprint) else { continue };
             for (index, one) in counts.iter().enumerate().filter(|(_, one)| one.count > 0) {
-                let kind = registry.kind_of(&registry.events[index]).bit;
+                let kind = registry.registry.kind_of(&registry.registry.events[index]).bit;
                 all.merge(one);
                 of_threads.entry((session, thread)).or_insert(Count::NONE).merge(one);
                 of_kinds.entry((fingerprint, kind)).or_insert(Count::NONE).merge(one);
@@ -166,29 +168,30 @@ impl<'a> Stats<'a> {
         let events_stats =
             of_events.into_iter().filter_map(|((fingerprint, index), (count, mut threads))| {
                 let registry = known(fingerprint)?;
-                let event = &registry.events[index];
+                let event = &registry.registry.events[index];
                 let of_event = tallies.get(&(fingerprint, index))?;
                 threads.sort_by_key(|on| std::cmp::Reverse(on.count));
                 Some(EventStats {
                     event: event.name.clone(),
                     code: event.code,
-                    kind: registry.kind_of(event).name.clone(),
-                    registry: registry.name.clone(),
+                    kind: registry.registry.kind_of(event).name.clone(),
+                    registry: registry.registry.name.clone(),
                     measured: measured(&count),
                     threads,
                     intervals_ns: of_event.intervals.summary(),
-                    params: params_stats(registry, &event.params, of_event),
+                    params: params_stats(&registry.registry, &event.params, of_event),
                     rate: of_event.rate.over(&tally.rate).columns().on_one_line(),
                 })
             });
         let kinds = of_kinds.iter().filter_map(|(key, count)| {
             let registry = known(key.0)?;
-            let is_of_kind = |index: usize| registry.kind_of(&registry.events[index]).bit == key.1;
+            let is_of_kind =
+                |index: usize| registry.registry.kind_of(&registry.registry.events[index]).bit == key.1;
             let rates = tallies.iter().filter(|((of, index), _)| *of == key.0 && is_of_kind(*index));
             let rate = Rate::sum(rates.map(|(_, tally)| &tally.rate), &tally.rate).columns();
             Some(KindStats {
-                kind: registry.kinds.iter().find(|kind| kind.bit == key.1)?.name.clone(),
-                registry: registry.name.clone(),
+                kind: registry.registry.kinds.iter().find(|kind| kind.bit == key.1)?.name.clone(),
+                registry: registry.registry.name.clone(),
                 measured: measured(count),
                 bytes_with_headers: bytes.map(|bytes| bytes.get(key).copied().unwrap_or_default()),
                 sparkline: rate.sparkline(),

@@ -1,20 +1,20 @@
-//! What is counted of events while they are read.
+//! Counts events while they are read.
 
 use std::collections::HashMap;
 
 use telemetry_decode::{Event, Value};
 use telemetry_schema::{Param, Sort};
 
-use crate::distribution::Distribution;
-use crate::events::Opened;
-use crate::exit::Failure;
-use crate::frequent::Frequent;
-use crate::rate::Rate;
+use crate::figures::distribution::Distribution;
+use crate::figures::frequent::Frequent;
+use crate::figures::rate::Rate;
+use crate::input::events::Opened;
+use crate::term::ended::Failure;
 use crate::text::keyed::PerEvent;
 
 /// Longest strings that are counted by value, in bytes.
 const LONGEST: usize = 256;
-/// What stands for all others.
+/// Stands for all other values.
 const LONGER: &[u8] = b"(longer than 256 bytes)";
 
 /// How many, from when to when.
@@ -78,20 +78,20 @@ impl Tally {
         let mut by_key: HashMap<LaneKey, usize> = HashMap::new();
         let mut current = 0;
         opened.each(|event| {
-            let key = (event.session.id, event.thread, event.registry.fingerprint);
+            let key = (event.session.id, event.thread, event.known_registry().fingerprint);
             let lanes = &mut tally.lanes;
             // Events come in blocks of one lane.
             if lanes.get(current).is_none_or(|(last, _)| *last != key) {
                 current = *by_key.entry(key).or_insert_with(|| {
-                    lanes.push((key, vec![Count::NONE; event.registry.events.len()]));
+                    lanes.push((key, vec![Count::NONE; event.registry().events.len()]));
                     lanes.len() - 1
                 });
             }
-            let Some(index) = event.registry.event_index(event.schema.code) else { return };
+            let Some(index) = event.registry().event_index(event.schema.code) else { return };
             let count = &mut lanes[current].1[index];
             let interval = event.time_ns.checked_sub(count.last_ns);
             let of_event = tally.events.get(event, EventTally::new);
-            // Blocks that stand in another order than they were made in tell no intervals.
+            // Blocks out of order have no intervals.
             if let Some(interval) = interval.filter(|interval| count.count > 0 && *interval >= 0) {
                 of_event.intervals.add(interval);
             }
@@ -162,7 +162,7 @@ impl ParamTally {
         match &mut self.values {
             Values::None => {}
             Values::Numbers(values) => {
-                if let Some(number) = value.number() {
+                if let Some(number) = value.as_i128() {
                     values.add(&Bits(number as u64));
                 }
             }

@@ -1,6 +1,6 @@
 //! The typed decoders of every version in the archive.
 
-use telemetry::decode::{Order, OtherVersion, PassedOver, Reader};
+use telemetry::decode::{Error, Order, Reader, Skipped};
 use telemetry::telemetry_event;
 
 /// What a typed decoder makes of a stream.
@@ -35,7 +35,7 @@ macro_rules! programs {
                     events.push((at.session.id, text));
                 });
                 let mut account = match ended {
-                    Ok(()) => passed_over(reader.passed_over()),
+                    Ok(()) => passed_over(reader.skipped()),
                     Err(error) => error.to_string(),
                 };
                 for form in reader.other_forms() {
@@ -49,11 +49,11 @@ macro_rules! programs {
                     count += 1;
                 });
                 if ended.is_ok() {
-                    assert_eq!((count, again.passed_over()), (events.len(), reader.passed_over()));
+                    assert_eq!((count, again.skipped()), (events.len(), reader.skipped()));
                 }
                 if let Err(error) = typed(Order::Stream).strict() {
-                    let error = error.downcast::<OtherVersion>().expect("why it is refused");
-                    assert!(error.events.len() == reader.other_forms().len());
+                    let Error::Version(mismatch) = error else { panic!("{error}") };
+                    assert_eq!(mismatch.events.len(), reader.other_forms().len());
                     account += "\nstrict: refused";
                 }
                 Read { events, account }
@@ -73,8 +73,8 @@ programs! {
     "2.0.0" "../tests/golden/relations/heap-2.0.0.toml" v2_0_0 "golden::readers::v2_0_0",
 }
 
-fn passed_over(passed: PassedOver) -> String {
-    let PassedOver { foreign, unknown, other_form, not_utf8 } = passed;
+fn passed_over(passed: Skipped) -> String {
+    let Skipped { foreign, unknown, other_form, not_utf8, .. } = passed;
     let counts =
         [(foreign, "foreign"), (unknown, "unknown"), (other_form, "of other form"), (not_utf8, "not UTF-8")];
     let counts = counts.iter().filter(|(number, _)| *number > 0);

@@ -172,7 +172,7 @@ fn session(id: u64) -> Vec<u8> {
     gc_run(id).finish().unwrap()
 }
 
-/// A block of events with a payload of so many bytes, and its right checksums.
+/// A block of events with a payload of `len` bytes, and its right checksums.
 fn block(session: u64, payload: usize) -> Vec<u8> {
     let payload = vec![1; payload];
     let header = Header {
@@ -183,7 +183,7 @@ fn block(session: u64, payload: usize) -> Vec<u8> {
     [&header.encode(crc32c::crc32c)[..], &payload].concat()
 }
 
-/// A header that promises so many bytes, and none of them.
+/// A header that promises a payload, without the payload.
 fn promise(payload_len: u32) -> Vec<u8> {
     let header = Header { payload_len, ..Header::new(BlockType::Events, 666) };
     header.encode(crc32c::crc32c).to_vec()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use telemetry_format::Header;
 
-use super::{Listening, PATIENCE, connect, send, session, wait_for_file};
+use super::{Listening, PATIENCE, connect, file, send, session, wait_for_file};
 use crate::run::Folder;
 use crate::streams::{blocks, lossy};
 
@@ -81,6 +81,31 @@ fn a_session_goes_on_in_its_file() {
     assert_eq!(received["refused"]["damaged_bytes"], 0);
 }
 
+/// What a connection repeats that broke stands in the file once, and counts once.
+#[test]
+fn blocks_that_are_sent_again_count_once() {
+    let folder = Folder::new();
+    let whole = session(5);
+    let parts = blocks(&whole);
+    let listening = Listening::new(&folder, "tcp:127.0.0.1:0 --json");
+    listening.send(&parts[..9].concat());
+    wait_for_file(&folder, 5, &parts[..9].concat());
+    listening.send(&parts[5..].concat());
+    wait_for_file(&folder, 5, &whole);
+    // Sent as a whole once more.
+    listening.send(&whole);
+    let marker = session(6);
+    listening.send(&marker);
+    wait_for_file(&folder, 6, &marker);
+    let run = listening.interrupt();
+    let received: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let session = &received["sessions"][0];
+    assert_eq!(session["events"], received["sessions"][1]["events"]);
+    assert_eq!(session["blocks"], parts.len());
+    assert_eq!(session["bytes"], whole.len());
+    assert_eq!(file(&folder, 5), whole);
+}
+
 #[test]
 fn it_stops_when_told() {
     let folder = Folder::new();
@@ -91,13 +116,13 @@ fn it_stops_when_told() {
         assert_eq!(run.code, Some(0), "{args}: {}", run.stderr);
         run.stderr
     };
-    let said = check("tcp:127.0.0.1:0 --for 0.2", &|_| {});
+    let said = check("tcp:127.0.0.1:0 --for 0.2s", &|_| {});
     assert!(said.contains("received 0 sessions"), "{said}");
     let said = check("tcp:127.0.0.1:0 udp:127.0.0.1:0 --once", &|own| send(&own.addresses[0], &session(1)));
     assert!(said.contains("received 1 session in 1 connection"), "{said}");
     let said = check("udp:127.0.0.1:0 --once", &|own| send(&own.addresses[0], &session(2)));
     assert!(said.contains("received 1 session in 0 connections"), "{said}");
-    // A connection that stands still does not hold it up, and half a block of it is nobody's fault.
+    // A connection that stands still does not hold it up, and its half a block is not reported as a fault.
     let stream = session(3);
     let connection = std::cell::RefCell::new(None);
     let said = check("tcp:127.0.0.1:0", &|own| {
@@ -122,7 +147,7 @@ fn a_unix_socket_is_taken_over_only_from_the_dead() {
     assert_eq!(mode & 0o777, 0o600);
     let second = folder.run(&format!("listen {address}"));
     assert_eq!(second.code, Some(2));
-    assert!(second.stderr.contains("somebody else listens there"), "{}", second.stderr);
+    assert!(second.stderr.contains("another program listens there"), "{}", second.stderr);
     listening.send(&session(1));
     wait_for_file(&folder, 1, &session(1));
     assert_eq!(listening.interrupt().code, Some(0));
@@ -145,8 +170,8 @@ fn wrong_usage() {
             "listen tcp:127.0.0.1:0 --max-block 17M",
             "listen tcp:127.0.0.1:0 --max-disk lots",
             "listen tcp:127.0.0.1:0 --max-rate 0",
-            "listen tcp:127.0.0.1:0 --for -1",
-            "listen tcp:127.0.0.1:0 --timeout 0",
+            "listen tcp:127.0.0.1:0 --for 1",
+            "listen tcp:127.0.0.1:0 --timeout 0s",
             "listen tcp:127.0.0.1:0 -o file",
             "listen unix:missing/socket",
             "listen tcp:192.0.2.1:9000",

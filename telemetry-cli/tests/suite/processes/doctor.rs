@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use serde_json::Value;
 
-use super::hostile::as_nobody;
+use super::hostile::as_other_user;
 use super::{CHILD, Program, Sockets, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
@@ -77,6 +77,48 @@ fn a_process_that_traces_is_fine() {
     assert!(String::from_utf8(sockets.run("print rescued.tel").stdout).unwrap().contains("PoolInit"));
 }
 
+/// A ring that another tool truncates or removes, while its process runs and after.
+#[test]
+fn rings_that_are_cut_or_gone() {
+    let sockets = Sockets::new();
+    let ring = sockets.path("a.ring");
+    let setup = [("TELEMETRY_RING", ring.to_str().unwrap())];
+    let program = Program::ready(&sockets, "processes::doctor::rings_that_are_cut_or_gone", &setup, || {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(emit);
+    });
+    emitted(&sockets, program.pid, 1);
+    wait("the stream", || sockets.path("stream.tel").exists());
+    check_process(&sockets, program.pid, "");
+    let whole = std::fs::read(&ring).unwrap();
+    std::fs::rename(&ring, sockets.path("moved.ring")).unwrap();
+    std::fs::write(&ring, "").unwrap();
+    check_process(&sockets, program.pid, "ring-removed");
+    std::fs::rename(sockets.path("moved.ring"), &ring).unwrap();
+    check_process(&sockets, program.pid, "");
+    // Behind what the process uses, so that it lives on: the registry's room.
+    std::fs::set_permissions(&ring, Permissions::from_mode(0o600)).unwrap();
+    let file = std::fs::File::options().write(true).open(&ring).unwrap();
+    file.set_len(whole.len() as u64 - 4096).unwrap();
+    check_process(&sockets, program.pid, "ring-truncated");
+    program.kill();
+    for len in [24, 1 << 16, 1 << 20] {
+        std::fs::write(&ring, &whole[..len]).unwrap();
+        check(sockets.command("doctor --json a.ring"), "ring-truncated");
+    }
+    std::fs::write(&ring, &whole).unwrap();
+    check(sockets.command("doctor --json a.ring"), "memory-image");
+}
+
+/// A command that a bus error ends may have lost the end of its ring.
+#[test]
+fn a_command_that_a_bus_error_ends() {
+    let sockets = Sockets::new();
+    let mut command = sockets.command("doctor --json sh -c");
+    command.arg("kill -BUS $$").env("TELEMETRY_RING", "a.ring");
+    check(command, "ring-truncated");
+}
+
 /// Programs of one sort of events, in many environments.
 #[test]
 fn processes_with_nothing_to_show() {
@@ -95,7 +137,7 @@ fn processes_with_nothing_to_show() {
         (&[("TELEMETRY_FILENAME", &folder)], 10_000, "wrong-path"),
         (&[("TELEMETRY_FILENAME", "tcp:127.0.0.1:1")], 10_000, "no-reader"),
         (&[("TELEMETRY_FILENAME", "nonsense:x")], 10_000, "wrong-path"),
-        (&[("TELEMETRY_BUFFER", "64k"), ("TELEMETRY_FILENAME", "/dev/null")], 100_000, "no-memory"),
+        (&[("TELEMETRY_BUFFER", "64k"), ("TELEMETRY_FILENAME", "/dev/null")], 100_000, "pool-full"),
     ] {
         let program = Program::ready(&sockets, test, setup, || {
             static ONCE: Once = Once::new();
@@ -141,7 +183,7 @@ fn processes_without_a_socket() {
     let found = check_process(&sockets, other.pid, "no-socket");
     assert!(found.contains(&format!("TELEMETRY_SOCKET={dir} telemetry doctor")), "{found}");
 
-    // Nothing on, and nobody has asked for a socket.
+    // Nothing is on, and no setting asks for a socket.
     let quiet = Program::start(&sockets, test, &[("TELEMETRY_SOCKET", ""), ("TELEMETRY_CONTROL", "")], emit);
     wait("its program", || {
         std::fs::read_link(format!("/proc/{}/exe", quiet.pid))
@@ -157,12 +199,11 @@ fn processes_without_a_socket() {
     check_process(&sockets, sleep.pid, "compiled-out");
     let pid = sleep.pid;
     sleep.kill();
-    let dead =
-        format!("telemetry: there is no process {pid}; help: `telemetry list` shows those that can be asked");
+    let dead = format!("error: there is no process {pid}; help: `telemetry list` shows the processes");
     sockets.check(&format!("doctor {pid}"), 2, &dead);
 }
 
-/// Nobody may look into another user's process, or file.
+/// A user may not look into another user's process, or file.
 #[test]
 fn what_is_another_users() {
     let (sockets, folder) = (Sockets::new(), Folder::new());
@@ -170,9 +211,9 @@ fn what_is_another_users() {
         return;
     }
     let program = Program::ready(&sockets, "processes::doctor::what_is_another_users", &[], emit);
-    let asked = as_nobody(&folder.command(&format!("doctor {}", program.pid)), &folder);
+    let asked = as_other_user(&folder.command(&format!("doctor {}", program.pid)), &folder);
     let expected = format!(
-        "telemetry: process {} belongs to another user; help: run this as that user, or as root\n",
+        "error: process {} belongs to another user; help: run this as that user, or as root\n",
         program.pid
     );
     assert_eq!((asked.code, asked.stderr), (Some(2), expected));
@@ -180,7 +221,7 @@ fn what_is_another_users() {
     let path = folder.path("private.tel");
     std::fs::write(&path, gc()).unwrap();
     std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-    let asked = as_nobody(&folder.command(&format!("doctor {}", path.display())), &folder);
+    let asked = as_other_user(&folder.command(&format!("doctor {}", path.display())), &folder);
     assert_eq!(asked.code, Some(2));
     assert!(asked.stderr.contains("it belongs to another user: run this as that user"), "{}", asked.stderr);
 }
@@ -222,7 +263,7 @@ fn a_file_that_another_process_has() {
     assert!(found.contains(&own.display().to_string()), "{found}");
     first.end();
     second.end();
-    // Whoever looks for a file that is not there is told of those beside it.
+    // A file that is not there: the files beside it are named.
     std::fs::remove_file(sockets.path("stream.tel")).unwrap();
     check(sockets.command("doctor --json stream.tel"), "file-elsewhere");
 }
@@ -272,7 +313,7 @@ fn files() {
         ("text.tel", "not-a-stream"),
         ("cut.tel", "missing damaged (not-ended)"),
         ("damaged.tel", "damaged"),
-        ("lossy.tel", "no-memory nested (not-ended)"),
+        ("lossy.tel", "pool-full reentrant (not-ended)"),
         ("app.ring", "memory-image"),
         ("future.tel", "other-format"),
         ("off.tel", "switched-off (not-ended)"),
@@ -294,7 +335,7 @@ fn variety(name: &str) -> Vec<u8> {
     let mut facts = telemetry_decode::Facts::default();
     facts.set("program", "app");
     facts.set("variety", name);
-    let mut writer = telemetry_decode::Writer::new(Vec::new());
+    let mut writer = telemetry_decode::writer::Writer::new(Vec::new());
     writer.session(5, &facts, 0, 1_795_240_051_000_000_000).unwrap();
     writer.end(5, 10).unwrap();
     writer.finish().unwrap()
@@ -322,7 +363,7 @@ fn commands() {
     };
     let on = ("TELEMETRY_CONTROL", "all");
     let found = check(doctor("", "emits", &[on]), "");
-    assert!(found.contains("2_000 events of 1 session in "), "{found}");
+    assert!(found.contains("2,000 events of 1 session in "), "{found}");
     assert!(folder.path("telemetry.tel").exists());
     let file = std::fs::File::open(folder.path("telemetry.tel")).unwrap();
     file.lock().unwrap();
@@ -337,9 +378,9 @@ fn commands() {
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "/sys/stream.tel")]), "not-allowed");
     // It does not end by itself; killed, its stream is not ended, and has the last second all the same.
     let latency = ("TELEMETRY_LATENCY", "0.02");
-    check(doctor("--seconds 1", "waits", &[on, latency]), "(not-ended)");
-    check(doctor("--seconds 1", "waits", &[on, ("TELEMETRY_LATENCY", "3600")]), "not-written-yet");
-    check(doctor("--seconds 1", "waits", &[]), "switched-off");
+    check(doctor("--for 1s", "waits", &[on, latency]), "(not-ended)");
+    check(doctor("--for 1s", "waits", &[on, ("TELEMETRY_LATENCY", "3600")]), "not-written-yet");
+    check(doctor("--for 1s", "waits", &[]), "switched-off");
 
     check(folder.command("doctor --json true"), "compiled-out");
     std::fs::copy("/bin/true", folder.path("here")).unwrap();
@@ -347,7 +388,7 @@ fn commands() {
     check(folder.command("doctor --json here"), "compiled-out");
     let missing = folder.run("doctor no-such-command with arguments");
     assert_eq!((missing.code, missing.stdout.len()), (Some(2), 0));
-    assert!(missing.stderr.starts_with("telemetry: cannot run `no-such-command`: "), "{}", missing.stderr);
+    assert!(missing.stderr.starts_with("error: cannot run `no-such-command`: "), "{}", missing.stderr);
 }
 
 /// A program whose build has compiled its events out.
@@ -365,13 +406,13 @@ fn a_build_without_events() {
     std::fs::create_dir_all(kept.join("src/bin")).unwrap();
     let manifest = format!(
         "[workspace]\n[package]\nname = \"rash\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
-         [dependencies]\ntelemetry = {{ path = {root:?} }}\n"
+         [dependencies]\ntelemetry-events = {{ path = {root:?} }}\n"
     );
     for (path, text) in [
         ("Cargo.toml", manifest),
         ("gc.toml", crate::streams::GC.to_string()),
         ("src/bin/silent.rs", main("")),
-        ("src/bin/started.rs", main("telemetry::Config::new().control(\"all\").start();")),
+        ("src/bin/started.rs", main("telemetry::Config::new().control(\"all\").start().unwrap();")),
     ] {
         std::fs::write(kept.join(path), text).unwrap();
     }

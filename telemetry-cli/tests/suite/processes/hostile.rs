@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::rings::write_ring;
-use super::{CHILD, NOBODY, Program, Sockets, is_root, wait};
+use super::{CHILD, OTHER_USER, Program, Sockets, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
 
@@ -26,10 +26,10 @@ fn mode(path: &Path, mode: u32) {
 fn directories_that_others_can_change_are_refused() {
     let sockets = Sockets::new();
     let dir = sockets.dir();
-    sockets.serve(|_, _| panic!("nobody may ask"));
+    sockets.serve(|_, _| panic!("no request is allowed"));
     let pid = std::process::id();
     let check = |why: &str| {
-        let refused = format!("telemetry: cannot trust `{}`: {why}", dir.display());
+        let refused = format!("error: cannot trust `{}`: {why}", dir.display());
         sockets.check(&format!("control {pid}"), 2, &refused);
         sockets.check(&format!("tail {pid}"), 2, &refused);
         sockets.check("list", 2, &refused);
@@ -66,7 +66,7 @@ fn what_is_no_socket_of_the_process_is_refused() {
     let pid = std::process::id();
     let path = sockets.socket(pid);
     let check = |why: &str| {
-        let refused = format!("telemetry: cannot trust `{}`: {why}", path.display());
+        let refused = format!("error: cannot trust `{}`: {why}", path.display());
         sockets.check(&format!("control {pid}"), 2, &refused);
         std::fs::remove_file(&path).unwrap();
     };
@@ -86,15 +86,15 @@ fn servers_that_answer_nonsense_are_told_of() {
         let pid = sockets.serve(move |_, stream| {
             let _ = stream.write_all(answer);
         });
-        sockets.check(&format!("control {pid} all"), 2, &format!("telemetry: process {pid} {expected}"));
+        sockets.check(&format!("control {pid} all"), 2, &format!("error: process {pid} {expected}"));
     };
-    check(b"", "gave no answer, expected `ok` or `error: ...`");
-    check(b"HTTP/1.1 400 Bad Request\r\n", "gave no answer, expected `ok` or `error: ...`");
+    check(b"", "sent no answer, expected `ok` or `error: ...`");
+    check(b"HTTP/1.1 400 Bad Request\r\n", "sent no answer, expected `ok` or `error: ...`");
     check(b"error: \x1b[2J\n", "says: \\u{1b}[2J");
-    check(b"ok\noutput = [\n", "gave an answer that is not understood: unclosed array, expected `]`");
+    check(b"ok\noutput = [\n", "sent an answer that cannot be parsed: unclosed array, expected `]`");
     check(
         b"ok\noutput = 7\n",
-        "gave an answer that is not understood: invalid type: integer `7`, expected a string",
+        "sent an answer that cannot be parsed: invalid type: integer `7`, expected a string",
     );
 }
 
@@ -105,11 +105,7 @@ fn answers_without_end_are_cut() {
         let _ = stream.write_all(b"ok\n");
         while stream.write_all(&[b'#'; 1 << 16]).is_ok() {}
     });
-    sockets.check(
-        &format!("control {pid}"),
-        2,
-        &format!("telemetry: process {pid} gives an answer without end"),
-    );
+    sockets.check(&format!("control {pid}"), 2, &format!("error: process {pid} sent an oversized answer"));
 }
 
 #[test]
@@ -121,9 +117,8 @@ fn silence_is_not_waited_for() {
             std::thread::sleep(Duration::from_millis(300));
         }
     });
-    let silent = format!(
-        "telemetry: process {pid} does not answer; help: try again later, others may be talking to it"
-    );
+    let silent =
+        format!("error: process {pid} does not answer; help: try again later, others may be talking to it");
     sockets.check(&format!("control {pid}"), 2, &silent);
 }
 
@@ -132,19 +127,24 @@ fn a_snapshot_that_is_cut_leaves_no_file() {
     let sockets = Sockets::new();
     let pid = sockets.serve(|_, stream| stream.write_all(b"ok 2000\nhalf").unwrap());
     std::fs::write(sockets.path("out.tel"), "before").unwrap();
-    let cut = format!("telemetry: process {pid} sent 4 bytes of a snapshot, expected 2_000");
+    let cut = format!("error: process {pid} sent 4 bytes of a snapshot, expected 2,000");
     sockets.check(&format!("control {pid} --snapshot out.tel"), 2, &cut);
     assert_eq!(std::fs::read(sockets.path("out.tel")).unwrap(), b"before");
 }
 
 /// The command as another user.
-pub(super) fn as_nobody(command: &Command, folder: &Folder) -> Run {
+pub(super) fn as_other_user(command: &Command, folder: &Folder) -> Run {
     // Where other users find it.
     let path = folder.path("telemetry");
     std::fs::copy(command.get_program(), &path).unwrap();
     mode(path.parent().unwrap(), 0o755);
     let mut theirs = Command::new(path);
-    theirs.args(command.get_args()).current_dir("/").uid(NOBODY).gid(NOBODY).env_remove("TELEMETRY_SOCKET");
+    theirs
+        .args(command.get_args())
+        .current_dir("/")
+        .uid(OTHER_USER)
+        .gid(OTHER_USER)
+        .env_remove("TELEMETRY_SOCKET");
     theirs.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     run(&mut theirs, &[])
 }
@@ -168,9 +168,9 @@ fn other_users_are_refused() {
     }
     let pid = program.pid;
     mode(sockets.dir().parent().unwrap(), 0o755);
-    let asked = as_nobody(&sockets.command(&format!("control {pid}")), &folder);
+    let asked = as_other_user(&sockets.command(&format!("control {pid}")), &folder);
     let owner = format!(
-        "telemetry: cannot trust `{}`: it belongs to user 0, expected {NOBODY}\n",
+        "error: cannot trust `{}`: it belongs to user 0, expected {OTHER_USER}\n",
         sockets.dir().display()
     );
     assert_eq!((asked.code, asked.stderr), (Some(2), owner));
@@ -178,11 +178,14 @@ fn other_users_are_refused() {
     mode(&sockets.dir(), 0o711);
     mode(&sockets.socket(pid), 0o666);
     let path = folder.path("test");
-    std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
+    // By another process: a child that another test starts meanwhile would have the copy open for writing, and the
+    // system would not run it.
+    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&path).status().unwrap().success());
     let mut theirs = Command::new(path);
-    theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(NOBODY).gid(NOBODY);
+    theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(OTHER_USER).gid(OTHER_USER);
     let asked = run(theirs.env(CHILD, sockets.socket(pid)), &[]);
-    let refused = format!("error: user {NOBODY} may not control this process, only user 0 and root may\n");
+    let refused =
+        format!("error: user {OTHER_USER} may not control this process, only user 0 and root may\n");
     assert!(asked.stderr.contains(&refused), "{}", asked.stderr);
 }
 
@@ -191,7 +194,7 @@ fn other_users_are_refused() {
 fn root_reaches_all_users() {
     const TEST: &str = "processes::hostile::root_reaches_all_users";
     let (sockets, folder) = (Sockets::new(), Folder::new());
-    // The child comes by here too, as nobody, and never leaves.
+    // The child runs this too, as the other user, and never returns.
     if std::env::var_os(CHILD).is_some() {
         Program::start(&sockets, TEST, &[], emit);
     }
@@ -199,10 +202,12 @@ fn root_reaches_all_users() {
         return;
     }
     let path = folder.path("test");
-    std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
+    // By another process: a child that another test starts meanwhile would have the copy open for writing, and the
+    // system would not run it.
+    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&path).status().unwrap().success());
     mode(path.parent().unwrap(), 0o755);
     let mut theirs = Command::new(path);
-    theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(NOBODY).gid(NOBODY);
+    theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(OTHER_USER).gid(OTHER_USER);
     theirs.env(CHILD, TEST).env("TELEMETRY_FILENAME", "/dev/null").env("TELEMETRY_CONTROL", "all");
     let program = Program::spawn(theirs.env_remove("TELEMETRY_SOCKET"));
     let pid = program.pid;
@@ -223,10 +228,10 @@ fn root_reaches_all_users() {
     let removing = ours("list --remove-dead");
     assert!(!removing.stderr.contains("precious"), "{}", removing.stderr);
     assert!(precious.exists());
-    chown(&precious, Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(&precious, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     let removing = ours("list --remove-dead");
     std::fs::remove_file(&link).unwrap();
-    let theirs = format!("cannot remove `{}`: it is for user {NOBODY} to remove", precious.display());
+    let theirs = format!("cannot remove `{}`: it is for user {OTHER_USER} to remove", precious.display());
     assert!(removing.stderr.contains(&theirs), "{}", removing.stderr);
     assert_eq!(removing.code, Some(1));
     assert!(precious.exists());
@@ -237,16 +242,16 @@ fn root_reaches_all_users() {
 
     // The owner of the directory must be who serves.
     let listener = UnixListener::bind(&socket).unwrap();
-    chown(&socket, Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(&socket, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     let refused = ours(&format!("control {pid}"));
     drop(listener);
     std::fs::remove_file(&socket).unwrap();
-    // Unless somebody else is there.
+    // Unless another process is there.
     let _ = std::fs::remove_dir(dir);
     assert_eq!(
         refused.stderr,
         format!(
-            "telemetry: cannot trust `{}`: it is served by user 0, expected {NOBODY}\n",
+            "error: cannot trust `{}`: it is served by user 0, expected {OTHER_USER}\n",
             socket.display()
         )
     );

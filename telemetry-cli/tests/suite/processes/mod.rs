@@ -169,7 +169,7 @@ pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// Root only: the user that owns nothing.
-pub(crate) const NOBODY: u32 = 65534;
+pub(crate) const OTHER_USER: u32 = 65534;
 
 /// True if tests can act as other users; says so if they cannot.
 pub(crate) fn is_root(sockets: &Sockets) -> bool {

@@ -76,6 +76,48 @@ fn a_silent_program_can_be_switched_on() {
     wait("an event", || emitted(&sockets, program.pid) > 0);
 }
 
+/// What the pool's memory is used for, of a program that records one kind and outputs another.
+#[test]
+fn the_pool_is_shown() {
+    let sockets = Sockets::new();
+    let setup = [
+        ("TELEMETRY_CONTROL", "Pool"),
+        ("TELEMETRY_RECORD", "Ref"),
+        ("TELEMETRY_BUFFER", "256k"),
+        ("TELEMETRY_LATENCY", "3600"),
+    ];
+    let program = Program::ready(&sockets, "processes::programs::the_pool_is_shown", &setup, emit);
+    let shown = || -> Value {
+        let json = sockets.prints(&format!("control {} --counters --json", program.pid));
+        serde_json::from_str(&json).unwrap()
+    };
+    wait("what the recorder keeps", || shown()["pool"]["retained"].as_u64() > Some(0));
+    // Nothing moves while it is off.
+    sockets.prints(&format!("control {} --reset all", program.pid));
+    sockets.prints(&format!("control {} --record --reset all", program.pid));
+    sockets.prints(&format!("control {} --flush", program.pid));
+    let shown = shown();
+    let of = |key: &str| shown["pool"][key].as_u64().unwrap();
+    assert_eq!(of("size"), 256 << 10);
+    assert_eq!(of("free") + of("open") + of("waiting") + of("retained"), of("size"), "{shown:#}");
+    assert!(of("lanes") >= 2 && of("waiting") == 0, "{shown:#}");
+    let kinds = shown["kinds"].as_array().unwrap().iter();
+    let retained: Vec<_> = kinds.filter(|kind| kind["retained"].as_u64() > Some(0)).collect();
+    assert_eq!(retained.iter().map(|kind| kind["retained"].as_u64().unwrap()).sum::<u64>(), of("retained"));
+    assert!(retained.iter().any(|kind| kind["name"] == "Ref"), "{shown:#}");
+    let line = format!(" {} retained by the recorder (gc:Ref ", grouped(of("retained")));
+    let text = sockets.prints(&format!("control {}", program.pid));
+    assert!(text.contains(&line), "{text}");
+}
+
+/// As the command writes numbers.
+fn grouped(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), number % 1000),
+    }
+}
+
 #[test]
 fn unknown_words_are_told() {
     let sockets = Sockets::new();
@@ -84,8 +126,8 @@ fn unknown_words_are_told() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.stderr,
-        "telemetry: `Pol` names no kind and no event; help: did you mean `Pool`?\n\
-         telemetry: `nonsense` names no kind and no event\n"
+        "error: `Pol` matches no kind or event; help: did you mean `Pool`?\n\
+         error: `nonsense` matches no kind or event\n"
     );
     assert!(String::from_utf8(run.stdout).unwrap().starts_with("output  gc:Pool"));
 }
@@ -136,7 +178,7 @@ fn a_tail_follows_until_it_is_interrupted() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("complete: "), "{said}");
     // Its sink goes, and what it asked for.
-    wait("the end of the sink", || sockets.prints(&format!("control {pid} --counters")).lines().count() == 7);
+    wait("the end of the sink", || sockets.prints(&format!("control {pid} --counters")).lines().count() == 8);
 }
 
 /// Ends with the process, and all is accounted for though it begins in the middle.
@@ -154,15 +196,15 @@ fn a_tail_ends_with_the_process() {
     let output = tail.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.starts_with("telemetry: complete: "), "{said}");
+    assert!(said.starts_with("complete: "), "{said}");
 }
 
 /// Neither the program nor its other output waits for who does not read.
 #[test]
-fn a_tail_that_nobody_reads_holds_up_nothing() {
+fn a_tail_that_is_not_read_holds_up_nothing() {
     let sockets = Sockets::new();
     let setup = [("TELEMETRY_CONTROL", "")];
-    let test = "processes::programs::a_tail_that_nobody_reads_holds_up_nothing";
+    let test = "processes::programs::a_tail_that_is_not_read_holds_up_nothing";
     let program = Program::ready(&sockets, test, &setup, || (0..10_000).for_each(|_| emit()));
     let pid = program.pid;
     let mut stuck = UnixStream::connect(sockets.socket(pid)).unwrap();
@@ -179,9 +221,8 @@ fn a_tail_that_nobody_reads_holds_up_nothing() {
 #[test]
 fn lists_show_what_can_be_asked() {
     let sockets = Sockets::new();
-    let nobody =
-        "telemetry: no process can be asked; help: a program with telemetry can once it records an event";
-    sockets.check("list", 0, nobody);
+    let none = "no process found; help: a program with telemetry opens its socket at its first event";
+    sockets.check("list", 0, none);
     let test = "processes::programs::lists_show_what_can_be_asked";
     let [one, other] = [(); 2].map(|()| Program::ready(&sockets, test, &[], emit));
     let off = Program::start(&sockets, test, &[("TELEMETRY_SOCKET", "off")], emit);
@@ -199,14 +240,12 @@ fn lists_show_what_can_be_asked() {
     let dead = one.pid;
     one.kill();
     assert!(sockets.socket(dead).exists());
-    let absent = format!(
-        "telemetry: there is no process {dead}; help: `telemetry list` shows those that can be asked"
-    );
+    let absent = format!("error: there is no process {dead}; help: `telemetry list` shows the processes");
     sockets.check(&format!("control {dead}"), 2, &absent);
     assert_eq!(listed(), [other.pid]);
     assert!(!sockets.socket(dead).exists(), "stale sockets are removed");
     let without = format!(
-        "telemetry: process {} has no control socket; help: a program with telemetry has one once it records an \
+        "error: process {} has no control socket; help: a program with telemetry has one once it records an \
          event, or from its first call with TELEMETRY_SOCKET=on in its environment",
         off.pid
     );
@@ -219,9 +258,8 @@ fn a_stopped_process_is_told_of() {
     let program = Program::ready(&sockets, "processes::programs::a_stopped_process_is_told_of", &[], emit);
     let pid = program.pid;
     signal(pid, libc::SIGSTOP);
-    let stopped = format!(
-        "telemetry: process {pid} is stopped, and cannot answer; help: `kill -CONT {pid}` lets it go on"
-    );
+    let stopped =
+        format!("error: process {pid} is stopped, and cannot answer; help: `kill -CONT {pid}` lets it go on");
     wait("the stop", || sockets.run(&format!("control {pid}")).stderr.contains("stopped"));
     sockets.check(&format!("control {pid} all"), 2, &stopped);
     sockets.check("list", 1, &stopped);
@@ -262,8 +300,7 @@ fn forked_children_leave_the_socket_alone() {
     wait("the child's own socket", || sockets.socket(long).exists());
     assert_eq!(emitted(&sockets, long), 2);
     program.kill();
-    let absent =
-        format!("telemetry: there is no process {pid}; help: `telemetry list` shows those that can be asked");
+    let absent = format!("error: there is no process {pid}; help: `telemetry list` shows the processes");
     sockets.check(&format!("control {pid}"), 2, &absent);
     signal(long, libc::SIGKILL);
 }

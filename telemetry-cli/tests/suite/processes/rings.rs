@@ -90,7 +90,7 @@ fn a_path_that_is_used_again_and_again() {
     assert_eq!(links(), 0);
 }
 
-/// A ring that somebody has is nobody's to remove: one that a process holds a lock on, and one that it has in its
+/// A ring in use is not removed: one that a process holds a lock on, and one that it has in its
 /// memory though it closed all its files.
 #[test]
 fn rings_that_are_in_use_stay() {
@@ -175,7 +175,7 @@ fn processes_that_live_for_a_moment() {
         if are_found {
             check(&sockets, "list --json", false, &expected);
         } else {
-            // Nobody knows where they are.
+            // No one is told where they are.
             check(&sockets, "list --json", true, &[]);
         }
         drop(program);
@@ -224,7 +224,7 @@ fn half_made_sockets_are_swept() {
     let hidden = |pid: u32| sockets.dir().join(format!(".{pid}"));
     let (dead, living) = (hidden(4_194_305), hidden(std::process::id()));
     drop([&dead, &living].map(|path| UnixListener::bind(path).unwrap()));
-    // What is nobody's number is not ours.
+    // A number that no process has is not ours.
     let other = sockets.dir().join(".profile");
     std::fs::write(&other, "").unwrap();
     sockets.run("list");
@@ -249,14 +249,14 @@ fn rings_of_the_dead_are_found() {
     assert_eq!(link(killed.pid).read_link().unwrap(), ring(killed.pid));
     let dead = killed.pid;
     killed.kill();
-    // What it recorded for a flight recorder that nobody asked is still in its ring.
+    // What the flight recorder has, without a snapshot, is still in its ring.
     let other = ended.pid;
     sockets.prints(&format!("control {other} --record --reset all"));
     ended.end();
     // Its number now belongs to another process, which has not mapped it.
     write_ring(&ring(1), std::process::id());
     symlink(ring(1), link(std::process::id())).unwrap();
-    // A file that is no ring, and a ring that somebody removed by hand.
+    // A file that is not a ring, and a ring that was removed by hand.
     std::fs::write(sockets.path("notes"), "precious").unwrap();
     symlink(sockets.path("notes"), link(4_194_305)).unwrap();
     symlink(sockets.path("nowhere"), link(dead - 1)).unwrap();
@@ -272,8 +272,7 @@ fn rings_of_the_dead_are_found() {
     assert!(printed.contains(&format!("its ring file is at `{}`", ring(1).display())), "{printed}");
     assert!(!printed.contains(&ring(living.pid).display().to_string()), "{printed}");
     assert!(link(dead - 1).symlink_metadata().is_err(), "leads nowhere");
-    let help =
-        format!("telemetry: process {dead} is dead; help: `telemetry recover {gone}` reads what it left");
+    let help = format!("error: process {dead} is dead; help: `telemetry recover {gone}` reads what it left");
     sockets.check(&format!("tail {dead}"), 2, &help);
     let recovered = sockets.run(&format!("recover {gone} -o recovered.tel"));
     assert_eq!(recovered.code, Some(0), "{}", recovered.stderr);

@@ -39,11 +39,21 @@ lost_pool = 3000\n\
 lost_sink = 1000\n\
 cut = 7000\n\
 \n\
+[pool]\n\
+size = 16777216\n\
+free = 8388608\n\
+open = 4194304\n\
+waiting = 1048576\n\
+retained = 3145728\n\
+lanes = 64\n\
+labels = 1024\n\
+\n\
 [[kind]]\n\
 registry = \"gc\"\n\
 name = \"Pool\"\n\
 emitted = 20000000\n\
 written = 19000000\n\
+retained = 3145728\n\
 \n\
 [[sink]]\n\
 name = \"`telemetry.tel`\"\n\
@@ -59,8 +69,8 @@ fn process(sockets: &Sockets) -> (u32, Arc<Mutex<Vec<String>>>) {
         let answer = match request.split_whitespace().next().unwrap_or_default() {
             "info" => INFO.into(),
             "counters" => COUNTERS.into(),
-            "set" => "ok\noutput = \"gc:Pool\"\nrecord = \"gc:Pool\"\nunknown = [\"no `Pol`; did you mean `Pool`?\"]\n".into(),
-            "unknown" => "ok\nunknown = [\"no `Rex`; did you mean `Ref`?\"]\n".into(),
+            "set" => "ok\noutput = \"gc:Pool\"\nrecord = \"gc:Pool\"\nunknown = [\"Pol\"]\nnames = [\"Pool\", \"Ref\"]\n".into(),
+            "unknown" => "ok\nunknown = [\"Rex\"]\nnames = [\"Pool\", \"Ref\"]\n".into(),
             "reset" | "record" => "ok\noutput = \"\"\nrecord = \"gc:Pool\"\n".into(),
             "flush" => "ok\n".into(),
             "snapshot" => [format!("ok {}\n", gc().len()).into_bytes(), gc()].concat(),
@@ -121,10 +131,12 @@ fn what_programs_read() {
     assert_eq!(shown["session"], "000000000000002a");
     assert_eq!(shown["output"], "gc:Pool gc:TraceStart");
     assert_eq!(shown["counters"]["emitted"], 20_000_000);
-    assert_eq!(shown["counters"]["lost_nested"], 0);
+    assert_eq!(shown["counters"]["lost_reentrant"], 0);
     assert_eq!(shown["kinds"][0]["name"], "Pool");
     assert_eq!(shown["kinds"][0]["written"], 19_000_000);
+    assert_eq!(shown["kinds"][0]["retained"], 3_145_728);
     assert_eq!(shown["sinks"][0]["lost"], 1000);
+    assert_eq!(shown["pool"]["open"], 4_194_304);
     assert_eq!(shown["registries"][0]["version"], "1.2.3");
     let counters = json(&format!("control {pid} --counters --json"));
     assert_eq!(counters["counters"], shown["counters"]);
@@ -151,9 +163,9 @@ fn list_is_a_table() {
         "2026-11-21T05:47:31.123456789Z",
         "gc:Pool",
         "gc:TraceStart",
-        "20_000_000",
-        "2_000_000",
-        "3_000",
+        "20,000,000",
+        "2,000,000",
+        "3,000",
     ];
     assert_eq!(lines, [&head[..], &row]);
 }
@@ -173,7 +185,39 @@ fn copies_have_numbers_of_their_own() {
     sockets.prints(&format!("control {pid}-2 --flush"));
     assert_eq!(*requests.lock().unwrap(), ["flush"]);
     let absent = format!(
-        "telemetry: process {pid} has no copy 3 of the runtime; help: `telemetry list` shows those that it has"
+        "error: process {pid} has no copy 3 of the runtime; help: `telemetry list` shows those that it has"
     );
     sockets.check(&format!("control {pid}-3"), 2, &absent);
+}
+
+/// A pool that has nothing left, by what has it; and an older runtime, which does not tell.
+#[test]
+fn a_pool_that_is_full() {
+    let check = |pool: &'static str, expected: Option<(&str, &str)>| {
+        let sockets = Sockets::new();
+        let pid = sockets.serve(move |request, stream| {
+            let answer =
+                if request.starts_with("info") { INFO.into() } else { format!("ok\nwritten = 1\n{pool}") };
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let found = sockets.run(&format!("doctor --json {pid}"));
+        let found: Value = serde_json::from_slice(&found.stdout).unwrap();
+        let mut causes = found["findings"].as_array().unwrap().iter();
+        let finding = causes.find(|finding| finding["cause"].as_str().unwrap().starts_with("pool"));
+        let finding = finding.map(|finding| (&finding["cause"], &finding["found"]));
+        let expected = expected.map(|(cause, found)| (Value::from(cause), Value::from(found)));
+        assert_eq!(finding, expected.as_ref().map(|(cause, found)| (cause, found)));
+    };
+    let pool = "in open blocks of 16 lanes";
+    let found = format!("62,000 of the 65,536 bytes of the pool are {pool}");
+    check(
+        "[pool]\nsize = 65536\nfree = 0\nopen = 62000\nwaiting = 3536\nlanes = 16\n",
+        Some(("pool-open", &found)),
+    );
+    let found = "60,000 of the 65,536 bytes of the pool are waiting for sinks";
+    check("[pool]\nsize = 65536\nfree = 100\nopen = 5000\nwaiting = 60000\n", Some(("pool-waiting", found)));
+    // What the recorder keeps is as good as free.
+    check("[pool]\nsize = 65536\nfree = 0\nopen = 4096\nretained = 61440\n", None);
+    check("[pool]\nsize = 65536\nfree = 8192\nopen = 57344\n", None);
+    check("", None);
 }

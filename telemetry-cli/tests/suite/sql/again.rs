@@ -13,11 +13,11 @@ fn content(database: &Path) -> Vec<String> {
     let mut all = rows(database, "SELECT time_ns, event, session, thread, time FROM event ORDER BY 1, 2, 4");
     all.extend(rows(
         database,
-        "SELECT session, thread, fingerprint, bit, events, missing, withheld FROM lane ORDER BY 1, 2, 3, 4",
+        "SELECT session, thread, fingerprint, bit, events, missing, excluded FROM lane ORDER BY 1, 2, 3, 4",
     ));
     all.extend(rows(
         database,
-        "SELECT thread, from_ns, until_ns, missing, lost_pool, lost_nested FROM loss ORDER BY 1, 2, 3",
+        "SELECT thread, from_ns, until_ns, missing, lost_pool, lost_reentrant FROM loss ORDER BY 1, 2, 3",
     ));
     all.extend(rows(database, "SELECT id, program, ended FROM session"));
     all
@@ -64,7 +64,7 @@ fn a_log_and_its_stream_are_one_run() {
             assert_eq!(sql(name, files[0], 0).1, events, "{format}");
             for file in &files[1..] {
                 let (said, found) = sql(name, file, 0);
-                assert!(said.contains(&format!("has all events of `{file}` already")), "{format}: {said}");
+                assert!(said.contains(&format!("already has all events of `{file}`")), "{format}: {said}");
                 assert_eq!(found, events, "{format}");
             }
         }
@@ -78,7 +78,7 @@ fn a_log_and_its_stream_are_one_run() {
         assert!(said.contains(&format!("has {events} of the {} events of `both.log`", 2 * events)), "{said}");
         assert_eq!(found, events, "{format}");
         let (said, found) = sql("log.db", "cut.log", 0);
-        assert!(said.contains("has all events of `cut.log` already"), "{format}: {said}");
+        assert!(said.contains("already has all events of `cut.log`"), "{format}: {said}");
         assert_eq!(found, events, "{format}");
     }
 }

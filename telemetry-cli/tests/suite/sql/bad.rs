@@ -69,7 +69,7 @@ fn databases() {
     make("other.db", "CREATE TABLE people (name TEXT); INSERT INTO people VALUES ('Ada')");
     make("marked.db", "PRAGMA application_id = 1196444487; CREATE TABLE layers (name TEXT)");
     assert_eq!(folder.run("sql -o newer.db gc.tel").code, Some(0));
-    make("newer.db", "PRAGMA user_version = 2");
+    make("newer.db", "PRAGMA user_version = 3");
     let names = ["text.db", "short.db", "other.db", "marked.db", "newer.db"];
     let before = names.map(|name| std::fs::read(folder.path(name)).unwrap());
     let lines: Vec<_> = names.iter().map(|name| format!("sql -d -o {name} gc.tel")).collect();
@@ -97,7 +97,7 @@ fn names_are_names_of_files() {
     }
 }
 
-/// Somebody else writes, and goes on doing so for longer than one waits.
+/// Another process writes, for longer than one waits.
 #[test]
 fn a_database_in_use() {
     let folder = loaded(&[("gc.tel", gc())]).with("b.tel", gc_run(2).finish().unwrap());
@@ -108,7 +108,7 @@ fn a_database_in_use() {
     assert_eq!(folder.run("sql b.tel").code, Some(0));
 }
 
-/// Several make one new database at the same time: what is told to be loaded is there, whoever fails takes nothing from
+/// Several make one new database at the same time: what is reported as loaded is there, and one that fails takes nothing from
 /// the others, and who comes too late is told to try again.
 #[test]
 fn a_database_that_several_make() {
@@ -180,7 +180,7 @@ fn a_full_disk() {
     let Some(run) = on_tmpfs(&folder, script) else { return };
     assert_eq!(String::from_utf8_lossy(&run.stdout), "2\n2\n2\n", "{}", run.stderr);
     let told: Vec<_> = run.stderr.lines().collect();
-    let full = |name: &str| format!("telemetry: cannot write `small/{name}`: the disk is full");
+    let full = |name: &str| format!("error: cannot write `small/{name}`: the disk is full");
     assert_eq!(told, [full("new.db"), full("old.db"), full("old.db")]);
     assert_eq!(rows(&folder.path("old.db"), "SELECT count(*) FROM event"), ["23"]);
     assert_eq!(rows(&folder.path("old.db"), "PRAGMA integrity_check"), ["ok"]);

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{loaded, rows};
-use crate::streams::{gc, labelled, lossy};
+use crate::streams::{gc, labeled, lossy};
 
 #[test]
 fn queries_are_real() {
-    let folder = loaded(&[("gc.tel", gc()), ("labels.tel", labelled()), ("lossy.tel", lossy())]);
+    let folder = loaded(&[("gc.tel", gc()), ("labels.tel", labeled()), ("lossy.tel", lossy())]);
     let database = folder.path("telemetry.db");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sql.md");
     let docs = std::fs::read_to_string(&path).unwrap();

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use telemetry_decode::{Text, Value};
+use telemetry_decode::{RawStr, Value};
 
 use super::{loaded, rows};
 use crate::run::Folder;
@@ -16,13 +16,13 @@ use crate::streams::{begun, gc, gc_registry};
 /// More than SQLite keeps in memory, so that some of it is in the file before it is committed.
 const KIB: u64 = 80 << 10;
 
-/// A stream of so many KiB.
+/// A stream of some KiB.
 pub(crate) fn big() -> Vec<u8> {
     let (writer, lane) = begun(0xb16, 1, "", &gc_registry());
     let mut writer = writer.block_size(64 << 10);
     let text = "x".repeat(1000);
     for number in 0..KIB {
-        writer.event(lane, 0xffff, number, &[Value::String(Text(text.as_bytes()))]).unwrap();
+        writer.event(lane, 0xffff, number, &[Value::String(RawStr(text.as_bytes()))]).unwrap();
     }
     writer.end(0xb16, KIB).unwrap();
     writer.finish().unwrap()
@@ -33,11 +33,12 @@ pub(super) fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Chil
     let mut child = folder.command(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let stream = big();
     let mut stdin = child.stdin.take().unwrap();
-    // A new one has another name first.
+    // A new one is made in a directory of its own.
     let written = || -> u64 {
         let of_it =
             files(folder).into_iter().filter(|name| name.contains(database) && !name.contains("-journal"));
-        of_it.map(|name| fs::metadata(folder.path(&name)).map_or(0, |metadata| metadata.len())).sum()
+        let len = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        of_it.map(|name| folder.path(&name)).map(|path| len(path.join("database")).max(len(path))).sum()
     };
     let before = written();
     stdin.write_all(&stream[..stream.len() - 100]).unwrap();
@@ -121,9 +122,9 @@ fn an_old_database_stays() {
     }
 }
 
-/// A new database that was killed is begun anew.
+/// A new database whose load was killed is started again.
 #[test]
-fn a_killed_new_database_is_begun_anew() {
+fn a_killed_new_database_is_started_again() {
     let folder = Folder::new().with("gc.tel", gc());
     let mut child = in_the_middle(&folder, "sql -", "telemetry.db");
     signal(&child, "-KILL");

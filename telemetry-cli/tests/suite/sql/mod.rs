@@ -26,7 +26,7 @@ pub(super) const MANUAL: &str = "
     WHERE I.stringId = L.stringId AND L.address = P.pool;
 ";
 
-/// Runs queries on a database and compares each with the lines that it shall give, cells separated by `|`.
+/// Runs queries on a database and compares each with the lines that it should give, cells separated by `|`.
 #[track_caller]
 pub(super) fn check(database: &Path, queries: &[(&str, &[&str])]) {
     for (query, expected) in queries {

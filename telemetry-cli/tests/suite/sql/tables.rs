@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use telemetry_decode::{Event, Lane, Order, Reader, Text, Value};
+use telemetry_decode::writer::Lane;
+use telemetry_decode::{Event, Order, RawStr, Reader, Value};
 use telemetry_format::HEADER_LEN;
 use telemetry_schema::Sort;
 
 use super::{MANUAL, check, loaded, rows};
 use crate::streams::{
-    begun, blocks, events_blocks, gc, gc_registry, labelled, lossy, two_registries, with_header,
+    begun, blocks, events_blocks, gc, gc_registry, labeled, lossy, two_registries, with_header,
 };
 
 /// What the MPS's own tables begin with.
@@ -69,7 +70,7 @@ fn tables_begin_as_those_of_the_mps() {
 /// Every value of every event, against the decoder.
 #[test]
 fn values_are_what_the_decoder_gives() {
-    for stream in [gc(), labelled(), lossy(), odd_strings()] {
+    for stream in [gc(), labeled(), lossy(), odd_strings()] {
         let folder = loaded(&[("x.tel", stream.clone())]);
         let mut expected = BTreeMap::<String, Vec<String>>::new();
         let mut events = Reader::from_slice(&stream).order(Order::Stream).events().unwrap();
@@ -116,7 +117,7 @@ fn cell(value: &Value<'_>) -> String {
             });
             format!("[{}]", elements.collect::<Vec<_>>().join(","))
         }
-        ref number => (number.number().unwrap() as i64).to_string(),
+        ref number => (number.as_i128().unwrap() as i64).to_string(),
     }
 }
 
@@ -126,7 +127,7 @@ fn odd_strings() -> Vec<u8> {
     let lane = Lane { thread: 4, ..lane };
     for (n, text) in [&b""[..], b"@@@", b"a\0b", b"'; DROP TABLE event_log; --", b"\"|\""].iter().enumerate()
     {
-        writer.event(lane, 0xffff, 4_000_000_000 + n as u64, &[Value::String(Text(text))]).unwrap();
+        writer.event(lane, 0xffff, 4_000_000_000 + n as u64, &[Value::String(RawStr(text))]).unwrap();
     }
     writer.end(9, 5_000_000_000).unwrap();
     // A program can write what is no text; our writer cannot.
@@ -171,7 +172,7 @@ fn unsigned_numbers_survive() {
 
 #[test]
 fn the_manual_s_label_query_runs_unchanged() {
-    let folder = loaded(&[("labels.tel", labelled())]);
+    let folder = loaded(&[("labels.tel", labeled())]);
     let database = folder.path("telemetry.db");
     let mut found = rows(&database, MANUAL);
     found.sort();
@@ -251,11 +252,11 @@ fn losses_have_their_place() {
         &folder.path("telemetry.db"),
         &[
             (
-                "SELECT L.thread, K.name, from_ns, until_ns, missing, lost_pool, lost_nested, lost_sink, cut
+                "SELECT L.thread, K.name, from_ns, until_ns, missing, lost_pool, lost_reentrant, lost_sink, truncated
                  FROM loss AS L JOIN event_kind AS K ON K.enum = L.kind",
                 &["9|User|1000|5000000|0|1200|30|0|4"],
             ),
-            ("SELECT thread, bit, events, missing, withheld, lost_pool FROM lane", &["9|6|2|0|7000|1200"]),
+            ("SELECT thread, bit, events, missing, excluded, lost_pool FROM lane", &["9|6|2|0|7000|1200"]),
             ("SELECT ended FROM session", &["0"]),
         ],
     );
@@ -306,7 +307,7 @@ fn log_event() -> Vec<u8> {
     "#;
     let (mut writer, lane) = begun(6, 1, "", &telemetry_schema::parse(OTHER).unwrap());
     writer.event(lane, 1, 1, &[Value::Unsigned(77)]).unwrap();
-    writer.event(lane, 0x10, 2, &[Value::String(Text(b"abc"))]).unwrap();
+    writer.event(lane, 0x10, 2, &[Value::String(RawStr(b"abc"))]).unwrap();
     writer.end(6, 3).unwrap();
     writer.finish().unwrap()
 }
@@ -314,7 +315,7 @@ fn log_event() -> Vec<u8> {
 /// Indexes are made, and used.
 #[test]
 fn indexes_serve_queries() {
-    let folder = loaded(&[("labels.tel", labelled())]);
+    let folder = loaded(&[("labels.tel", labeled())]);
     let database = folder.path("telemetry.db");
     let plan = |query: &str| {
         let connection = Connection::open::<&Path>(&database).unwrap();

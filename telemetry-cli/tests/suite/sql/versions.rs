@@ -1,6 +1,6 @@
 //! Several versions of a registry in one database.
 
-use telemetry_decode::{Text, Value};
+use telemetry_decode::{RawStr, Value};
 
 use super::{check, loaded, rows};
 use crate::streams::begun;
@@ -76,7 +76,7 @@ fn changed_parameters_do_not_mix() {
     let wide = relation([1, 1, 0], &format!("{WIDE}, {ID}"), "A request");
     let wide = run(3, &wide, &[Value::Unsigned(1 << 40), Value::Word(9)]);
     let named = relation([1, 2, 0], &format!("{ID}, {NAMED}"), "A request");
-    let named = run(4, &named, &[Value::Word(10), Value::String(Text(b"large"))]);
+    let named = run(4, &named, &[Value::Word(10), Value::String(RawStr(b"large"))]);
     let folder = loaded(&[("b.tel", appended())]).with("c.tel", &wide).with("d.tel", &named);
     folder.check("sql_versions", &["sql c.tel", "sql d.tel"]);
     check(
@@ -106,13 +106,13 @@ fn changed_parameters_do_not_mix() {
 fn descriptions_are_rebuilt() {
     let params = format!("{ID}, {SIZE}");
     let reworded =
-        run(5, &relation([1, 0, 1], &params, "Somebody asks"), &[Value::Word(1), Value::Unsigned(2)]);
+        run(5, &relation([1, 0, 1], &params, "A client asks"), &[Value::Word(1), Value::Unsigned(2)]);
     let folder = loaded(&[("a.tel", appended())]).with("b.tel", reworded);
     let doc = || rows(&folder.path("telemetry.db"), "SELECT doc FROM event_type WHERE name = 'Request'");
     assert_eq!(folder.run("sql b.tel").code, Some(0));
     assert_eq!(doc(), ["A request came"]);
     assert_eq!(folder.run("sql -r b.tel").code, Some(0));
-    assert_eq!(doc(), ["Somebody asks"]);
+    assert_eq!(doc(), ["A client asks"]);
     // A second load does not multiply descriptions, as mpseventsql's does.
     assert_eq!(rows(&folder.path("telemetry.db"), "SELECT count(*) FROM event_param"), ["2"]);
 }

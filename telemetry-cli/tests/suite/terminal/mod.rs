@@ -8,7 +8,8 @@ use std::process::{Child, ChildStdin};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use telemetry_decode::{Facts, Lane, Text, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Facts, RawStr, Value};
 
 use self::pty::{Shown, Terminal};
 use self::screen::Screen;
@@ -124,7 +125,7 @@ fn check(args: &str, bar: &str, columns: u16) {
     panic!("{args}: no bar");
 }
 
-/// A stream of so many small events, in many small blocks.
+/// A stream of small events, in many small blocks.
 fn blocks(count: u64) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(400);
     let mut facts = Facts::default();
@@ -133,7 +134,7 @@ fn blocks(count: u64) -> Vec<u8> {
     let registry = writer.registry(1, &gc_registry()).unwrap();
     let lane = Lane { session: 1, thread: 1, registry };
     for number in 0..count {
-        writer.event(lane, 0xffff, number, &[Value::String(Text(b"some words about it"))]).unwrap();
+        writer.event(lane, 0xffff, number, &[Value::String(RawStr(b"some words about it"))]).unwrap();
     }
     writer.end(1, count).unwrap();
     writer.finish().unwrap()
@@ -153,7 +154,7 @@ fn a_bar_is_shown_and_erased() {
         ("convert --to telemetry -o out.tel in.tel", " % "),
         ("sql -o out.db in.tel", " % "),
         ("info in.tel", "reading the headers of blocks"),
-        ("recover -o out.tel in.tel", "looking for blocks"),
+        ("recover -o out.tel in.tel", "searching for blocks"),
     ];
     for (args, bar) in commands {
         check(args, bar, 120);
@@ -171,7 +172,7 @@ fn a_replay_leaves_nothing() {
             let (run, written) = Working::start(&folder, "replay in.tel", Shown::Stderr, 120).end();
             assert_eq!(run.code, Some(0), "{}", run.stderr);
             assert!(run.stdout.starts_with(b"recording"), "{:?}", String::from_utf8(run.stdout));
-            assert!(run.stderr.starts_with("telemetry: complete: "), "{}", run.stderr);
+            assert!(run.stderr.starts_with("complete: "), "{}", run.stderr);
             String::from_utf8(written).unwrap().contains(bar)
         });
         assert!(found, "no bar with {bar:?}");
@@ -205,7 +206,7 @@ fn no_bar_goes_to_a_file() {
     }
     let (run, written) = working.end();
     let told = String::from_utf8(run.stdout).unwrap();
-    assert_eq!(told, "telemetry: read: 24_000 events; cnv text does not say what was lost\n");
+    assert_eq!(told, "read: 24,000 events; cnv text does not tell what was lost\n");
     assert_eq!(written, b"");
 }
 
@@ -225,8 +226,8 @@ fn messages_stand_above_the_bar() {
     let (run, _) = working.end();
     let lines: Vec<_> = run.stderr.lines().collect();
     let [wrong, _, verdict] = lines[..] else { panic!("{}", run.stderr) };
-    assert!(wrong.starts_with("telemetry: standard input: line "), "{wrong}");
-    assert!(verdict.starts_with("telemetry: incomplete: "), "{verdict}");
+    assert!(wrong.starts_with("error: standard input: line "), "{wrong}");
+    assert!(verdict.starts_with("incomplete: "), "{verdict}");
 }
 
 #[test]

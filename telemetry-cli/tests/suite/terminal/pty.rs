@@ -57,7 +57,7 @@ impl Terminal {
                     Ok(0) => break,
                     Ok(len) => into.lock().unwrap().extend_from_slice(&piece[..len]),
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    // Linux says so when nobody has the terminal open any more.
+                    // Linux says so when no process has the terminal open.
                     Err(_) => break,
                 }
             }
@@ -75,7 +75,7 @@ impl Terminal {
         Screen::of(&self.written.lock().unwrap(), self.columns.into())
     }
 
-    /// All that was written, once nobody has the terminal open any more.
+    /// All that was written, once no process has the terminal open.
     pub(crate) fn end(self) -> (Vec<u8>, Screen) {
         self.reading.join().unwrap();
         let written = self.written.lock().unwrap().clone();
@@ -96,6 +96,6 @@ fn pair(columns: u16) -> (File, OwnedFd) {
         // SAFETY: it is open. No other command may keep it open.
         assert_eq!(unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
     }
-    // SAFETY: they are open, and nobody else's.
+    // SAFETY: they are open, and owned here alone.
     unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) }
 }

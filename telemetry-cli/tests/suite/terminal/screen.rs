@@ -57,7 +57,7 @@ impl Screen {
                 self.line(row).truncate(column);
                 self.lines.truncate(row + 1);
             }
-            // Colours, and whether the cursor is to be seen.
+            // Colors, and whether the cursor is visible.
             ('m' | 'h' | 'l', _) => {}
             _ => panic!("a sequence that is not known: {number}{action}"),
         }

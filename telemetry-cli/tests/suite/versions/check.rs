@@ -127,7 +127,7 @@ fn allows_are_about_the_last_release() {
         &[
             "release",
             "edit events.toml | name = \"Miss\" | name = \"Missed\"",
-            r#"append events.toml | \n[[allow]]\nchange = "event-renamed"\nevent = "Missed"\nreason = "nobody has a stream with it"\n"#,
+            r#"append events.toml | \n[[allow]]\nchange = "event-renamed"\nevent = "Missed"\nreason = "no stream has it"\n"#,
             "git init -q",
             "commit allowed",
             "check",

@@ -130,7 +130,7 @@ fn a_repository_of_another_user_is_told() {
     std::os::unix::fs::chown(steps.dir.join(".git"), Some(65534), None).unwrap();
     std::os::unix::fs::chown(&steps.dir, Some(65534), None).unwrap();
     steps.take("check --against HEAD");
-    let expected = "! error: `HEAD` is no file, and no revision: the repository `DIR` is another user's, and git does \
+    let expected = "! error: `HEAD` is not a file or a revision: the repository `DIR` is another user's, and git does \
                     not trust it; help: git config --global --add safe.directory DIR\n";
     assert!(steps.transcript.contains(expected), "{}", steps.transcript);
 }

@@ -119,7 +119,7 @@ impl Steps {
         writeln!(self.transcript, "= {}\n", run.code.unwrap()).unwrap();
     }
 
-    /// The same ids whoever runs this, whenever.
+    /// The same ids for every user at any time.
     fn environment(&self) -> Vec<(&'static str, String)> {
         let date = format!("{} +0000", 1_767_225_600 + self.commits * 86_400);
         let person = |text: &str| text.to_string();

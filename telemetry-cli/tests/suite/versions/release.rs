@@ -43,7 +43,7 @@ fn what_allows_excused_is_released_with_them() {
         &[
             "release",
             "edit events.toml | name = \"Miss\" | name = \"Missed\"",
-            r#"append events.toml | \n# No program had it yet.\n[[allow]]\nchange = "event-renamed"\nevent = "Missed"\nreason = "nobody has a stream with it"\n"#,
+            r#"append events.toml | \n# No program had it yet.\n[[allow]]\nchange = "event-renamed"\nevent = "Missed"\nreason = "no stream has it"\n"#,
             "check",
             "release",
             "cat events.toml",
@@ -98,7 +98,7 @@ fn nothing_is_released_over_what_is_not_understood() {
 
 /// A lock that was taken away by mistake would take with it what it remembers.
 #[test]
-fn a_lock_that_git_has_is_not_made_anew() {
+fn a_lock_that_git_has_is_not_made_again() {
     check(
         "release_deleted",
         &[

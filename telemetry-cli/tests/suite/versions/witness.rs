@@ -53,7 +53,7 @@ fn median_changes_are_shown() {
             let mut events = Reader::open(&stream).unwrap().events().unwrap();
             while events.next().unwrap().is_some() {}
             assert!(events.completeness().is_complete() && events.completeness().events >= 2, "{rule}");
-            assert_eq!(events.registries()[0].version.to_string(), "1.1.0");
+            assert_eq!(events.registries()[0].registry.version.to_string(), "1.1.0");
         }
     }
     snapshot("witness", &transcript);

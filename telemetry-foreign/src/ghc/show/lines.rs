@@ -1,10 +1,10 @@
-//! The lines of events: which words and values each has.
+//! The lines of events: the words and values of each.
 
 use telemetry_schema::Registry;
 
-/// How events are printed, by tag. A parameter in braces is its value; what stands in brackets is printed if the event
-/// has the parameters in it. What comes behind a colon is a form of [`Form`]; without one it is the usual one of the
-/// value.
+/// The line of each event, by tag. A parameter in braces stands for its value. Text in brackets is
+/// printed if the event has the parameters in it. After a colon is a form of [`Form`]; without one,
+/// the value has its usual form.
 const LINES: &[(u16, &str)] = &[
     (0, "creating thread {thread}"),
     (1, "running thread {thread}"),
@@ -114,13 +114,13 @@ const LINES: &[(u16, &str)] = &[
     (212, "ticky begin counter sample"),
 ];
 
-/// How a value is printed that is not printed as usual.
+/// A form other than the usual one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Numbers decimal, text as it is, arrays with commas.
+    /// Numbers in decimal, text as it is, arrays with commas.
     Usual,
     Hex,
-    /// The number behind it.
+    /// The next number.
     Next,
     /// Why a thread stopped.
     Stop,
@@ -128,11 +128,11 @@ pub(super) enum Form {
     Breakdown,
     /// The filters of a heap profile, of which this is the first.
     Filters,
-    /// Whether a cost centre is a constant applicative form.
+    /// Whether a cost center is a constant applicative form.
     Caf,
     /// Text ended by NULs, as a list in Haskell.
     List,
-    /// Bytes as text, with dots for what cannot be printed.
+    /// Bytes as text, with dots for those that cannot be printed.
     Printable,
 }
 
@@ -149,14 +149,14 @@ const FORMS: &[(&str, Form)] = &[
     ("printable", Form::Printable),
 ];
 
-/// A piece of a line: text, and the parameter behind it.
+/// A piece of a line: text, and the parameter after it.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub(super) text: &'static str,
     pub(super) value: Option<(usize, Form)>,
 }
 
-/// The pieces of the line of an event; none if only its description is known.
+/// The pieces of an event's line. `None` if only its description is known.
 pub(super) fn pieces(registry: &Registry, code: u16) -> Option<Vec<Piece>> {
     let event = registry.event(code)?;
     if registry.kind_of(event).name == "Unknown" {

@@ -39,7 +39,7 @@ impl Show {
 
     /// Appends what is printed of an event. Events of other systems are not printed: they give false.
     pub fn event(&mut self, out: &mut Vec<u8>, event: &Event<'_>) -> bool {
-        let registry = event.registry;
+        let registry = event.known_registry();
         if self.of != Some(registry.fingerprint) {
             if registry.registry.name != Show::REGISTRY {
                 return false;

@@ -1,4 +1,4 @@
-//! How values are printed.
+//! The text of values.
 
 use std::fmt::Write;
 
@@ -49,7 +49,7 @@ pub(super) fn append(out: &mut Vec<u8>, event: &Event<'_>, index: usize, form: F
     }
 }
 
-/// What heap profiles add up by, from 1.
+/// The breakdowns of heap profiles, from 1.
 const BREAKDOWNS: &[&str] = &[
     "cost centre",
     "module",
@@ -71,7 +71,7 @@ fn capset_kind(number: u64) -> &'static str {
     }
 }
 
-/// Why threads stop, from 0.
+/// The reasons why threads stop, from 0.
 const STOPS: &[&str] = &[
     "No stop thread status",
     "heap overflow",
@@ -111,7 +111,7 @@ fn append_stop(out: &mut Vec<u8>, status: u64, info: Option<u64>) {
     }
 }
 
-/// Appends text; what is not UTF-8 is replaced.
+/// Appends text; bytes that are not UTF-8 are replaced.
 pub(super) fn append_text(out: &mut Vec<u8>, text: &[u8]) {
     match std::str::from_utf8(text) {
         Ok(_) => out.extend_from_slice(text),
@@ -124,7 +124,7 @@ pub(super) fn append_text(out: &mut Vec<u8>, text: &[u8]) {
 pub(super) fn append_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut first = digits.len();
-    // Two at a time: most of a line are numbers, of which the time alone has ten digits.
+    // Two digits at a time: lines consist mostly of numbers, and a time alone has ten digits.
     while number >= 10 {
         let two = (number % 100) as u8;
         first -= 2;
@@ -141,7 +141,7 @@ pub(super) fn append_number(out: &mut Vec<u8>, mut number: u64) {
 
 fn append_format(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let mut string = String::new();
-    // A string takes everything.
+    // Writing to a string cannot fail.
     let _ = string.write_fmt(text);
     out.extend_from_slice(string.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! The blocks that events stand in: where they begin and end, and events that they do not expect.
+//! The blocks of events: where they begin and end, and events that do not fit.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use super::{Stop, Walk};
 use crate::ghc::layout::{BLOCK_MARKER, DATA_END, MARKER, NO_CAP};
 use crate::ghc::types::{Frame, NoFrame};
 
-/// An event this far from the one before, and outside of what its block says, has another time than it was written
-/// with, or is none.
+/// An event this far from the one before, and outside of its block's time, has another time than
+/// when it was written, or is not an event.
 const FAR_NS: u64 = 3_600_000_000_000;
 
-/// The block that events stand in.
+/// The block that contains events.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) start: u64,
     /// Its end; far away if it ends where the next one begins.
     pub(super) end: u64,
-    /// Its capability's thread.
+    /// The thread of its capability.
     pub(super) thread: u32,
     /// The times of its events.
     pub(super) times: (u64, u64),
@@ -24,7 +24,7 @@ pub(super) struct Block {
     pub(super) is_odd: bool,
 }
 
-/// What begins a block.
+/// The event that begins a block.
 pub(super) struct Marker {
     pub(super) time: u64,
     pub(super) size: u32,
@@ -38,7 +38,7 @@ pub(in crate::ghc) fn thread_of(cap: u16) -> u32 {
 }
 
 impl Block {
-    /// What is in no block: events of no capability, of any time.
+    /// Events outside of blocks: without capability, at any time.
     pub(super) const NONE: Block =
         Block { start: 0, end: 0, thread: NO_CAP as u32 + 1, times: (0, u64::MAX), is_odd: false };
     /// A block that ends where the next one begins.
@@ -46,7 +46,7 @@ impl Block {
 }
 
 impl Marker {
-    /// That which begins some bytes.
+    /// The block that some bytes begin.
     pub(super) fn read(bytes: &[u8]) -> Option<Marker> {
         let bytes: &[u8; MARKER] = bytes.first_chunk()?;
         let number =
@@ -61,14 +61,14 @@ impl Marker {
 }
 
 impl Walk<'_> {
-    /// Looks at an event that is not as usual. An error is that it is none, or none of this log.
+    /// Checks an unusual event. An error says that it is not an event, or not one of this log.
     pub(super) fn special(&mut self, frame: &Frame, rest: &[u8], at: u64) -> Result<(), Stop> {
         let (earliest, latest) = self.block.times;
         let is_odd = |time: u64| (time < earliest || time > latest) && time.abs_diff(self.last) > FAR_NS;
         if frame.tag == BLOCK_MARKER && self.is_marker(rest) {
-            // It begins a time of its own.
+            // It begins a new time.
         } else if is_odd(frame.time) {
-            // If the next one is odd, too, the events do not begin where they seem to.
+            // If the next one is unusual too, the events do not begin where they seem to.
             let next = rest.get(frame.len..).unwrap_or_default();
             let is_next_odd = match self.types[self.log].frame(next) {
                 Ok(next) => is_odd(next.time),

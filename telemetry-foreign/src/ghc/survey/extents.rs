@@ -1,22 +1,27 @@
 //! Extents: runs of events that can be decoded alone, in lanes.
 //!
-//! Time is nearly, but not always, in order inside of a capability, and after damage it can be anything. The extents of
-//! a lane must be in order, so a capability has further lanes for extents that are not.
+//! Time is nearly, but not always, in order within a capability, and after damage it can be
+//! anything. The extents of a lane must be in order, so a capability has further lanes for extents
+//! that are not.
 
-use telemetry_decode::{Extent, LogLane};
+use telemetry_decode::foreign::{Extent, LogLane};
 
-use super::Walk;
 use super::block::Block;
+use super::{Kind, Walk};
 use crate::ghc::types::Frame;
 
-/// Bytes at which an extent ends where time does not go back, and where it ends if it does.
+/// The size at which an extent ends if time does not go back there, and the size at which it ends
+/// in any case.
 const EXTENT: u64 = 64 << 10;
 const LONGEST: u64 = 512 << 10;
-/// An extent ends where nothing happened for so long, if there is such a place: what is stamped with an earlier time is
-/// seldom stamped with one that is this much earlier.
+/// An extent ends after a pause of this length, if there is one. An event with an earlier time is
+/// seldom that much earlier.
 const QUIET_NS: u64 = 100_000;
 
-/// An extent that is being made.
+/// The most lanes of a log: a log whose times go back repeatedly has one for each extent.
+const MAX_LANES: usize = 100_000;
+
+/// An open extent.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
     thread: u32,
@@ -28,7 +33,7 @@ pub(super) struct Open {
 }
 
 impl Walk<'_> {
-    /// Adds an event to the extent that is being made.
+    /// Adds an event to the open extent.
     #[inline(always)]
     pub(super) fn take(&mut self, frame: &Frame, at: u64) {
         let thread = self.block.thread;
@@ -55,18 +60,35 @@ impl Walk<'_> {
         }
     }
 
-    /// Ends the extent that is being made.
+    /// Takes an event at the time that it tells of, which may be long before those around it.
+    #[cold]
+    pub(super) fn take_told(&mut self, frame: &Frame, at: u64) {
+        self.close();
+        self.told_left -= 1;
+        self.take(frame, at);
+        self.close_as(Kind::Told);
+    }
+
+    /// Ends the open extent.
     pub(super) fn close(&mut self) {
+        self.close_as(Kind::Events);
+    }
+
+    fn close_as(&mut self, kind: Kind) {
         let Some(open) = self.open.take() else { return };
         let Open { thread, at, len, events, first, latest } = open;
-        let lane = self.lane(thread, first, latest);
-        let note = self.note(false);
+        let Some(lane) = self.lane(thread, first, latest) else {
+            return self.damage(at..at + len, || {
+                format!("times go back more than {MAX_LANES} times; {events} events are left out")
+            });
+        };
+        let note = self.note(kind);
         self.survey.extents.push(Extent { lane, at, len: len as u32, events, first_ticks: first, note });
     }
 
-    /// The lane of an extent of these times: of the thread's lanes that end before it the one that ends last, or a new
-    /// one.
-    pub(super) fn lane(&mut self, thread: u32, first: u64, latest: u64) -> u32 {
+    /// The lane for an extent with these times: the thread's lane that ends last before it, or a
+    /// new one. `None` if there are too many.
+    pub(super) fn lane(&mut self, thread: u32, first: u64, latest: u64) -> Option<u32> {
         let lanes = self.lanes.entry((self.session, thread)).or_default();
         let found = lanes.range(..=(first, u32::MAX)).next_back().map(|(key, ())| *key);
         let lane = match found {
@@ -74,6 +96,7 @@ impl Walk<'_> {
                 lanes.remove(&key);
                 key.1
             }
+            None if self.survey.lanes.len() >= MAX_LANES => return None,
             None => {
                 let lane = self.survey.lanes.len() as u32;
                 self.survey.lanes.push(LogLane { session: self.session, thread });
@@ -88,6 +111,6 @@ impl Walk<'_> {
             }
         };
         lanes.insert((latest, lane), ());
-        lane
+        Some(lane)
     }
 }

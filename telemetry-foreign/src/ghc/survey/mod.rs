@@ -1,4 +1,4 @@
-//! The way through a whole log: where which events stand, and what is damaged.
+//! The scan of a whole log: the places of events, and damage.
 
 mod block;
 mod extents;
@@ -9,61 +9,104 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use telemetry_decode::{Cause, Damage, Extent, LogBytes, Survey};
+use telemetry_decode::completeness::{Cause, Damage};
+use telemetry_decode::foreign::{Extent, LogBytes, Survey};
 use telemetry_schema::Registry;
 
 use super::header::Header;
 use super::layout::{EVENT_TYPE, MAX_EVENT};
-use super::types::Types;
+use super::types::{Frame, MAX_UNKNOWN, Types};
 use crate::run_id::{self, run_id};
 use block::Block;
 use extents::Open;
 
 pub(super) use block::thread_of;
 
-/// Most logs one behind the other.
+/// The most logs that follow each other.
 const MAX_LOGS: usize = 1000;
-/// Damage that is said in words.
+/// The most events that are taken at the time that they tell of. Each has an extent, and may have a
+/// lane, of its own.
+const MAX_TOLD: u32 = 1 << 14;
+/// Bytes for strings of numbers, as for those of a stream.
+const LABEL_ROOM: usize = 32 << 20;
+/// The most logs with different headers. The types of each take some hundred kilobytes.
+const MAX_HEADERS: usize = 32;
+/// The most damage that is reported in words.
 const MAX_SAID: usize = 1000;
 
-/// What the walk has found.
+/// The results of the scan.
 pub(super) struct Walk<'r> {
     relation: &'r Registry,
+    /// Events with the mark `time` that may still be taken at the time that they tell of.
+    told_left: u32,
     pub(super) survey: Survey,
     pub(super) types: Vec<Types>,
     /// Where the next event begins.
     at: u64,
-    /// The session and the types of the log that is read.
+    /// The session and the types of the current log.
     session: usize,
     log: usize,
     block: Block,
-    /// The extent that is being made.
+    /// The open extent.
     open: Option<Open>,
-    /// By session and thread, lanes by the time of their latest event.
+    /// Lanes by session and thread, with the time of their latest event.
     lanes: BTreeMap<(usize, u32), BTreeMap<(u64, u32), ()>>,
-    /// The time of the last event whose time can be believed.
+    /// The time of the last event with a plausible time.
     last: u64,
-    /// True if the log's end was seen.
+    /// True if the end mark of the log was seen.
     ended: bool,
+    /// Remaining bytes for strings of numbers.
+    label_room: usize,
+    /// Remaining types of which only the description is known.
+    unknown: usize,
 }
 
-/// Why the walk stopped at an event.
+/// The content of an extent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Events at the times when they were written.
+    Events,
+    /// Declarations of types.
+    Header,
+    /// One event at the time that it tells of.
+    Told,
+}
+
+impl Kind {
+    /// The content of a note, and the index of the log's types.
+    pub(super) fn of(note: u64) -> (Kind, usize) {
+        let kind = match note & 3 {
+            1 => Kind::Header,
+            2 => Kind::Told,
+            _ => Kind::Events,
+        };
+        (kind, (note >> 2) as usize)
+    }
+}
+
+/// The reason why the scan stopped at an event.
 enum Stop {
-    /// There is more, at the same place.
+    /// More events follow at the same place.
     More,
     /// The log ends.
     End,
-    /// What is there is no event.
+    /// The bytes are not an event.
     Lost(String),
-    /// A mark that the log ends.
+    /// The end mark of the log.
     Mark,
 }
 
 impl<'r> Walk<'r> {
-    /// Goes through logs that stand one behind the other.
-    pub(super) fn all(relation: &'r Registry, bytes: &mut LogBytes<'_>) -> io::Result<Walk<'r>> {
+    /// Scans logs that follow each other. With `as_recorded`, all events have the times when they
+    /// were written.
+    pub(super) fn all(
+        relation: &'r Registry,
+        as_recorded: bool,
+        bytes: &mut LogBytes<'_>,
+    ) -> io::Result<Walk<'r>> {
         let mut walk = Walk {
             relation,
+            told_left: if as_recorded { 0 } else { MAX_TOLD },
             survey: Survey::default(),
             types: Vec::new(),
             at: 0,
@@ -74,8 +117,10 @@ impl<'r> Walk<'r> {
             lanes: BTreeMap::new(),
             last: 0,
             ended: false,
+            label_room: LABEL_ROOM,
+            unknown: MAX_UNKNOWN,
         };
-        // Of a file without a byte there is nothing to say.
+        // An empty file has nothing to report.
         let mut next = (!bytes.is_empty()).then_some(0);
         while let Some(at) = next {
             next = walk.log(bytes, at)?;
@@ -84,7 +129,7 @@ impl<'r> Walk<'r> {
         Ok(walk)
     }
 
-    /// Goes through one log; gives the place of the next.
+    /// Scans one log, and returns the place of the next.
     fn log(&mut self, bytes: &mut LogBytes<'_>, start: u64) -> io::Result<Option<u64>> {
         let header = Header::read(bytes, start)?;
         let is_damaged = !header.damage.is_empty();
@@ -95,7 +140,7 @@ impl<'r> Walk<'r> {
             if !is_damaged {
                 self.damage(bytes.len()..bytes.len(), || "the log ends in its header".into());
             }
-            // Nothing but declarations, of which no event is: they are damage, too.
+            // Only declarations, to which no event belongs: they are damage, too.
             for (range, _) in header.declarations {
                 self.damage(range, || "the header of a log without events".into());
             }
@@ -103,8 +148,26 @@ impl<'r> Walk<'r> {
         };
         self.log = match self.types.iter().position(|types| types.is_of(&header.types) && !is_damaged) {
             Some(same) => same,
+            None if self.types.len() >= MAX_HEADERS => {
+                self.damage(start..bytes.len(), || {
+                    format!("more than {MAX_HEADERS} logs in one whose headers differ; the rest is left out")
+                });
+                return Ok(None);
+            }
             None => {
-                let types = Types::new(self.relation, header.types, is_damaged, session::is_special);
+                let types = Types::new(
+                    self.relation,
+                    header.types,
+                    is_damaged,
+                    session::is_special,
+                    &mut self.unknown,
+                );
+                if types.left_out > 0 {
+                    let left_out = types.left_out;
+                    self.damage(data..data, || {
+                        format!("{left_out} types of events beyond {MAX_UNKNOWN} that GHC does not have")
+                    });
+                }
                 self.survey.registries.push(types.registry.clone());
                 self.survey.counts.push(vec![0; types.registry.events.len()]);
                 self.types.push(types);
@@ -117,14 +180,17 @@ impl<'r> Walk<'r> {
         (self.block, self.last, self.ended, self.at) = (Block::NONE, 0, false, data);
         let declared = self.types[self.log].registry.event_index(EVENT_TYPE);
         for (range, count) in header.declarations {
-            let lane = self.lane(Block::NONE.thread, 0, 0);
+            let Some(lane) = self.lane(Block::NONE.thread, 0, 0) else {
+                self.damage(range, || "declarations behind too many events whose times go back".into());
+                continue;
+            };
             self.survey.extents.push(Extent {
                 lane,
                 at: range.start,
                 len: (range.end - range.start) as u32,
                 events: count,
                 first_ticks: 0,
-                note: self.note(true),
+                note: self.note(Kind::Header),
             });
             if let Some(event) = declared {
                 self.survey.counts[self.log][event] += u64::from(count);
@@ -137,7 +203,7 @@ impl<'r> Walk<'r> {
         Ok(next)
     }
 
-    /// Goes through the events of a log; gives the place of the next log.
+    /// Scans the events of a log, and returns the place of the next log.
     fn events(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Option<u64>> {
         let len = bytes.len();
         loop {
@@ -184,10 +250,10 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Goes through the events of some bytes, up to the first that is not as usual.
+    /// Scans the events of some bytes, up to the first unusual one.
     fn run(&mut self, here: &[u8], is_last: bool) -> Stop {
         let mut place = 0;
-        // Behind this, an event may be cut because the bytes are.
+        // After this, an event may be cut off by the end of the bytes.
         let until = if is_last { here.len() } else { here.len().saturating_sub(2 * MAX_EVENT - 1) };
         let stop = loop {
             if place >= until {
@@ -226,20 +292,30 @@ impl<'r> Walk<'r> {
             } else {
                 self.last = frame.time;
             }
-            self.take(&frame, at);
+            let told = match frame.entry.is_special && self.told_left > 0 {
+                true => {
+                    let payload = rest.get(frame.head..frame.len).unwrap_or_default();
+                    self.types[self.log].told_time(frame.entry.event, payload)
+                }
+                false => None,
+            };
+            match told {
+                Some(time) => self.take_told(&Frame { time, ..frame }, at),
+                None => self.take(&frame, at),
+            }
             place += frame.len;
         };
         self.at += place as u64;
         stop
     }
 
-    fn note(&self, is_header: bool) -> u64 {
-        (self.log as u64) << 1 | u64::from(is_header)
+    fn note(&self, kind: Kind) -> u64 {
+        (self.log as u64) << 2 | kind as u64
     }
 
     fn damage(&mut self, range: Range<u64>, why: impl FnOnce() -> String) {
         let is_said = self.survey.damage.len() < MAX_SAID;
-        // Bytes must be accounted for; where there are so many, what is only said need not be.
+        // Bytes must be accounted for; beyond the limit, damage without bytes need not be reported.
         if is_said || !range.is_empty() {
             let why = if is_said { why() } else { String::new() };
             self.survey.damage.push(Damage { range, cause: Cause::Log(why), events: 0 });

@@ -1,8 +1,8 @@
-//! The search for the next block, behind what is no event; and how a log ends.
+//! The search for the next block after damage, and the end of a log.
 
 use std::io;
 
-use telemetry_decode::LogBytes;
+use telemetry_decode::foreign::LogBytes;
 
 use super::block::{Block, Marker};
 use super::{Stop, Walk};
@@ -11,7 +11,7 @@ use crate::ghc::layout::{BLOCK_MARKER, DATA_END, HEADER_BEGIN, MARKER, MAX_EVENT
 use crate::ghc::types::NoFrame;
 
 impl Walk<'_> {
-    /// What it means that there is no event.
+    /// The meaning of the failure.
     pub(super) fn no_frame(&mut self, no: NoFrame, left: usize) -> Stop {
         match no {
             NoFrame::Undeclared(DATA_END) if left == 2 || self.at >= self.block.end => Stop::Mark,
@@ -25,7 +25,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes on, behind damage that begins here, at the next block.
+    /// Continues at the next block after damage that begins here.
     pub(super) fn resync(&mut self, bytes: &mut LogBytes<'_>, why: String) -> io::Result<()> {
         self.close();
         let (from, len) = (self.at, bytes.len());
@@ -38,7 +38,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// True if bytes look as if a block began there: a marker, and behind it an event of its time.
+    /// True if bytes look like the start of a block: a marker, followed by an event of its time.
     pub(super) fn is_marker(&self, here: &[u8]) -> bool {
         if !here.starts_with(&BLOCK_MARKER.to_be_bytes()) {
             return false;
@@ -58,7 +58,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Says how a log ends that has no end mark.
+    /// Reports the end of a log without an end mark.
     pub(super) fn end(&mut self, len: u64) {
         let is_said = self.survey.damage.last().is_some_and(|damage| damage.range.end >= len);
         if self.ended || is_said {
@@ -75,7 +75,7 @@ impl Walk<'_> {
     }
 }
 
-/// True if bytes look as if a log began there.
+/// True if bytes look like the start of a log.
 pub(super) fn is_header(bytes: &[u8]) -> bool {
     let [begin, types] = [HEADER_BEGIN, TYPES_BEGIN].map(u32::to_be_bytes);
     bytes.get(..4) == Some(&begin) && bytes.get(4..8) == Some(&types)

@@ -1,23 +1,25 @@
-//! The sessions of a log: one for each of the logs that stand one behind the other, and what events tell of it.
+//! The sessions of a log file, one for each log in it, and the facts that events have about them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use telemetry_decode::names::Said;
 use telemetry_decode::{Clock, Facts, Labels, Session};
+use telemetry_schema::NameBy;
 
 use super::Walk;
 use crate::ghc::layout::BLOCK_MARKER;
 use crate::ghc::payload::Wire;
 use crate::ghc::types::Frame;
 
-/// Tags whose events tell of the session.
+/// Tags of events with facts about the session.
 const RTS_IDENTIFIER: u16 = 29;
 const PROGRAM_ARGS: u16 = 30;
 const OSPROCESS_PID: u16 = 32;
 const OSPROCESS_PPID: u16 = 33;
 const WALL_CLOCK_TIME: u16 = 43;
 
-/// True of events that are looked into: those of blocks, and those that tell of the session.
+/// True for events that are examined: those of blocks, and those with facts about the session.
 pub(super) fn is_special(tag: u16) -> bool {
     matches!(
         tag,
@@ -42,7 +44,7 @@ pub(super) fn of(id: u64) -> Session {
 }
 
 impl Walk<'_> {
-    /// Looks into the payload of an event. An error is which bytes cannot be read, and why.
+    /// Examines the payload of an event. An error says which bytes cannot be read, and why.
     pub(super) fn check(&mut self, frame: &Frame, rest: &[u8], at: u64) -> Result<(), (Range<u64>, String)> {
         let payload = rest.get(frame.head..frame.len).unwrap_or_default();
         let types = &self.types[self.log];
@@ -50,7 +52,21 @@ impl Walk<'_> {
         let Some(layout) = types.layout(frame.entry.event) else { return Ok(()) };
         let params = || &types.registry.events[event];
         let mut bad_text = None;
+        let marks = types.namings.of_event(event);
+        let mut said = vec![(0, &payload[..0]); 2 * marks.len()];
         let fields = layout.each(payload, |index, wire| {
+            for (mark, said) in marks.iter().zip(said.chunks_exact_mut(2)) {
+                let value = match wire {
+                    Wire::Number(number) => (number, &payload[..0]),
+                    Wire::Run { bytes, .. } => (0, bytes),
+                    Wire::Counted(_) => continue,
+                };
+                if index == mark.naming.of {
+                    said[0] = value;
+                } else if index == mark.naming.by {
+                    said[1] = value;
+                }
+            }
             if let Wire::Run { bytes, text: true } = wire
                 && bad_text.is_none()
                 && std::str::from_utf8(bytes).is_err()
@@ -63,6 +79,14 @@ impl Walk<'_> {
             let text = format!("an event `{}` whose `{}` cannot be read: {why}", params().name, name(index));
             return Err((at..at + frame.len as u64, text));
         }
+        let labels = &mut self.survey.sessions[self.session].labels;
+        for (mark, said) in marks.iter().zip(said.chunks_exact(2)) {
+            let by = match mark.naming.name {
+                NameBy::Text => Said::Text(said[1].1),
+                _ => Said::Bits(said[1].0),
+            };
+            mark.note(frame.time, said[0].0, by, labels, &mut self.label_room);
+        }
         let bad_text = bad_text.map(|index| (params().name.clone(), name(index)));
         if let Some((event, param)) = bad_text {
             self.damage(at..at, || format!("an event `{event}` whose `{param}` is not UTF-8"));
@@ -71,7 +95,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Takes what an event tells of the session.
+    /// Takes the facts of an event about the session.
     fn tell(&mut self, frame: &Frame, payload: &[u8]) {
         let session = &mut self.survey.sessions[self.session];
         let number = |at: usize| {

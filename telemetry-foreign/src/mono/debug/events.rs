@@ -7,7 +7,7 @@ use crate::mono::what::What;
 use crate::mono::words;
 
 impl Lines {
-    /// Appends the line of an event that is no call, if it has one.
+    /// Appends the line of an event other than a call, if it has one.
     pub(super) fn line(&mut self, item: &Item<'_>) {
         let value = |index| item.value(index);
         let [first, second] = item.lists;
@@ -66,17 +66,25 @@ impl Lines {
                 self.pointers(["gc finalized object ", ""], value(0));
                 self.at(item);
             }
-            What::ClassLoad | What::ClassDefine => {
-                let name = item.entry.name.map_or(&b""[..], |name| item.text(name.into()));
+            // The tool prints the same for a class or an image that could not be loaded.
+            What::ClassLoad | What::ClassLoadError | What::ClassDefine => {
+                let name = match item.what {
+                    What::ClassLoadError => item.text(3),
+                    _ => item.entry.name.map_or(&b""[..], |name| item.text(name.into())),
+                };
                 self.pointers(["loaded class ", " ("], value(0)).bytes(name);
                 self.pointers([" in ", ")"], value(1));
                 self.at(item);
             }
             What::ImageLoad | What::ImageDefine => self.named("loaded image ", item),
+            What::ImageLoadError => {
+                self.pointers(["loaded image ", " ("], item.value(0)).bytes(item.text(2)).text(")");
+                self.at(item);
+            }
             What::ImageUnload => self.named("unloaded image ", item),
             What::AssemblyDefine => self.named("loaded assembly ", item),
             What::AssemblyUnload => self.named("unloaded assembly ", item),
-            // The tool says thread for domains, too.
+            // The tool prints `thread` for domains, too.
             What::DomainLoad if self.is_one => {}
             What::DomainLoad | What::ThreadStart => {
                 self.pointers(["loaded thread ", ""], value(0));
@@ -166,8 +174,9 @@ impl Lines {
                 self.out.text("sync point ").decimal(value(0)).text(" (").text(kind).text(")\n");
             }
             What::AotId => _ = self.out.text("aot id ").bytes(item.text(0)).text("\n"),
-            // Nothing is printed of them, or they are no events of a buffer.
+            // Nothing is printed for them, or they are not events of a buffer.
             What::CounterDefine | What::CounterNumber | What::CounterReal | What::CounterText => {}
+            What::AssemblyLoadError | What::DomainLoadError => {}
             What::AssemblyLoad | What::Buffer | What::Order => {}
             What::MethodEnter | What::MethodReturn | What::MethodLeave | What::MethodUnwind => {}
             What::MethodExcLeave => {}

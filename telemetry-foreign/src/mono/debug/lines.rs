@@ -1,4 +1,4 @@
-//! Buffers and calls, and what lines of all events are made of.
+//! Lines of buffers and calls, and the parts of all lines.
 
 use crate::mono::decode::{Item, Visit};
 use crate::mono::known::Known;
@@ -8,13 +8,13 @@ use crate::mono::text::Text;
 use crate::mono::walk::Placed;
 use crate::mono::what::What;
 
-/// The text, and what is known where it is written.
+/// The text, and the data that is known at its end.
 #[derive(Default)]
 pub(super) struct Lines {
     pub(super) out: Vec<u8>,
-    /// Names that the log has said so far.
+    /// The names that the log has given so far.
     known: Known,
-    /// Those that it says anywhere, where they are wanted.
+    /// The names that it gives anywhere, if they are wanted.
     pub(super) all: Known,
     pub(super) stacks: Stacks,
     pub(super) is_one: bool,
@@ -69,7 +69,7 @@ impl Lines {
         };
     }
 
-    /// The class of an object, by what stands for it in this version.
+    /// The class of an object, from its reference in this version.
     pub(super) fn class_by(&mut self, pointer: u64) {
         if self.is_one {
             return self.class(pointer);
@@ -83,7 +83,7 @@ impl Lines {
         self.out.text(" at ").decimal(item.ticks).text("\n");
     }
 
-    /// A line of words and a pointer in turn.
+    /// A line of alternating words and pointers.
     pub(super) fn pointers(&mut self, words: [&str; 2], pointer: u64) -> &mut Vec<u8> {
         self.out.text(words[0]).pointer(pointer).text(words[1])
     }
@@ -97,7 +97,7 @@ fn unknown_method(name: Option<&[u8]>, method: u64, is_one: bool, out: &mut Vec<
     };
 }
 
-/// What is said of a call whose times make no sense.
+/// The text about a call with impossible times.
 #[inline]
 fn ended_oddly(is_backward: bool, is_bigger: bool, name: impl Fn(&mut Vec<u8>), out: &mut Vec<u8>) {
     for (is_so, words) in [(is_backward, "time went backwards for "), (is_bigger, "callee time bigger for ")]

@@ -1,11 +1,12 @@
-//! The text of `mprof-report --debug`: a line for each event, in the order of the log.
+//! The text of `mprof-report --debug`: a line per event, in the order of the log.
 
 mod events;
 mod lines;
 
 use std::io::{self, Write};
 
-use telemetry_decode::{Damage, LogBytes};
+use telemetry_decode::completeness::Damage;
+use telemetry_decode::foreign::LogBytes;
 
 use super::decode::{Item, Visit, decode};
 use super::header::FileHead;
@@ -20,11 +21,10 @@ use lines::Lines;
 /// Bytes of text that are written together.
 const FULL: usize = 64 << 10;
 
-/// Writes what `mprof-report --debug` prints for a log: that of 2010 for data version 1, that of Mono 6.8 for 17.
-/// Gives back what could not be read.
-///
-/// Two things differ. Behind an allocation the tool of 2010 prints where in its own memory it had read up to; here
-/// this is where in the buffer. And classes and methods of version 17 have their names also before the log says them.
+/// Writes the output of `mprof-report --debug` for a log: that of 2010 for data version 1, that of
+/// Mono 6.8 for 17. Returns what could not be read. Two things differ. After an allocation, the
+/// tool of 2010 prints its read position in its own memory; here it is the position in the buffer.
+/// And classes and methods of version 17 have their names even before the log gives them.
 ///
 /// # Errors
 /// Those of the input and of the output.
@@ -68,7 +68,7 @@ pub fn debug(bytes: &mut LogBytes<'_>, out: &mut dyn Write) -> io::Result<Vec<Da
     Ok(damaged)
 }
 
-/// What the whole log says of names.
+/// All names in the log.
 fn all_names(layouts: &Layouts, bytes: &mut LogBytes<'_>) -> io::Result<Known> {
     let (mut names, mut walk) = (AllNames::default(), Walk::new(layouts));
     loop {

@@ -1,4 +1,4 @@
-//! What is counted of classes and of their objects.
+//! Counts of classes and their objects.
 
 use hashbrown::HashMap;
 
@@ -12,12 +12,12 @@ use crate::mono::what::What;
 #[derive(Default)]
 pub(super) struct Classes {
     pub(super) all: Listed<Class>,
-    /// By vtable: objects and bytes that no class is known for yet, and where they came from.
+    /// By vtable: objects and bytes whose class is not known yet, and where they came from.
     pub(super) by_vtable: HashMap<u64, Class>,
     pub(super) vtables: HashMap<u64, u64>,
 }
 
-/// What is counted of a class.
+/// Counts of a class.
 #[derive(Default)]
 pub(super) struct Class {
     pub(super) name: Option<Box<[u8]>>,
@@ -36,7 +36,7 @@ impl Classes {
         self.all.get(address)?.name.as_deref()
     }
 
-    /// The class of a vtable; of one that is not known, none, which is class 0.
+    /// The class of a vtable; class 0 if it is unknown.
     pub(super) fn of_vtable(&self, vtable: u64) -> u64 {
         self.vtables.get(&vtable).copied().unwrap_or_default()
     }
@@ -64,7 +64,7 @@ impl Tally {
         }
     }
 
-    /// What no class was known for finds its class.
+    /// Assigns objects without a known class to their class.
     pub(super) fn resolve_vtables(&mut self) {
         let mut by_vtable: Vec<_> = std::mem::take(&mut self.classes.by_vtable).into_iter().collect();
         by_vtable.sort_by_key(|(vtable, _)| *vtable);

@@ -5,17 +5,17 @@ use crate::mono::decode::Item;
 use crate::mono::text::Text;
 use crate::mono::what::What;
 
-/// Sorts of values.
+/// The types of values.
 const INT: u64 = 0;
 const UINT: u64 = 1;
 const LONG: u64 = 3;
 const ULONG: u64 = 4;
 const INTERVAL: u64 = 7;
 
-/// A unit: times, of values of sort `LONG` in tenths of a microsecond.
+/// A unit: times, whose values of type `LONG` are tenths of a microsecond.
 const TIME: u64 = 2 << 24;
 
-/// The counters that the plain report shows.
+/// The counters in the report without details.
 const SHOWN: [&str; 14] = [
     "Methods from AOT",
     "Methods JITted using mono JIT",
@@ -75,7 +75,7 @@ impl Counters {
         });
     }
 
-    /// Appends the last values, section by section; of all counters, or of those that matter most.
+    /// Appends the last values by section: of all counters, or of the most important ones.
     pub(super) fn print(&self, shows_all: bool, out: &mut Vec<u8>) {
         out.text("\nCounters:\n");
         let shown = |counter: &&Counter| {
@@ -123,7 +123,7 @@ impl Counter {
     }
 }
 
-/// The name of a section; none of one that the program made.
+/// The name of a section; `None` for one that the program made.
 fn section(section: u64) -> Option<&'static str> {
     Some(match section {
         0x100 => "Mono JIT",

@@ -1,19 +1,19 @@
-//! What is counted of the collector and of its handles.
+//! Counts of the collector and its handles.
 
 use super::tally::Tally;
 use super::traces::Sums;
 use crate::mono::decode::Item;
 use crate::mono::what::What;
 
-/// What is counted of the collector.
+/// Counts of the collector.
 #[derive(Default)]
 pub(super) struct Gc {
     pub(super) resizes: u64,
     pub(super) largest: u64,
     pub(super) moves: u64,
-    /// By generation: collections, the longest and all time.
+    /// By generation: the number of collections, the longest, and the total time.
     pub(super) collections: [(u64, u64, u64); 3],
-    /// By kind: created, destroyed, most at a time.
+    /// By kind: created, destroyed, and the most at a time.
     pub(super) handles: [Handles; 4],
 }
 

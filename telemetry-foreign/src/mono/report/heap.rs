@@ -1,4 +1,4 @@
-//! What walks of the heap found.
+//! The results of heap walks.
 
 use super::listed::Listed;
 
@@ -14,7 +14,7 @@ pub(super) struct Shot {
     pub(super) at: u64,
     /// By class: objects and bytes.
     pub(super) classes: Listed<(u64, u64)>,
-    /// The last object was of a class that was known.
+    /// True if the class of the last object was known.
     pub(super) was_known: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Things by address, in the order in which they were first seen.
+//! Items by address, in the order in which they were first seen.
 
 use hashbrown::HashMap;
 
 pub(super) struct Listed<T> {
     index: HashMap<u64, usize>,
-    /// Address and thing.
+    /// Address and item.
     pub(super) all: Vec<(u64, T)>,
 }
 
@@ -15,7 +15,7 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T: Default> Listed<T> {
-    /// The index of what has an address; it is made if there is none.
+    /// The index of the item at an address, which is created if missing.
     #[inline]
     pub(super) fn index_of(&mut self, address: u64) -> usize {
         let all = &mut self.all;
@@ -25,7 +25,7 @@ impl<T: Default> Listed<T> {
         })
     }
 
-    /// What has an address; it is made if there is nothing.
+    /// The item at an address, which is created if missing.
     pub(super) fn of(&mut self, address: u64) -> &mut T {
         let index = self.index_of(address);
         &mut self.all[index].1

@@ -1,23 +1,23 @@
-//! What is counted of methods and of their calls.
+//! Counts of methods and their calls.
 
 use hashbrown::HashMap;
 
 use super::traces::Sums;
 use crate::mono::stack::Ended;
 
-/// Places of the cache of methods, a power of two.
+/// The size of the cache of methods, a power of two.
 const CACHE: usize = 512;
 
 /// All methods.
 pub(super) struct Methods {
     index: HashMap<u64, u32>,
     pub(super) all: Vec<Method>,
-    /// Of each: its calls.
+    /// The calls of each method.
     pub(super) times: Vec<Times>,
     cache: Box<[(u64, u32); CACHE]>,
 }
 
-/// What is counted of a method.
+/// Counts of a method.
 #[derive(Default)]
 pub(super) struct Method {
     pub(super) address: u64,
@@ -27,7 +27,7 @@ pub(super) struct Method {
     pub(super) traces: Sums,
 }
 
-/// The calls of a method that have ended.
+/// The completed calls of a method.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Times {
     pub(super) calls: u64,
@@ -35,10 +35,10 @@ pub(super) struct Times {
     pub(super) in_callees: u64,
 }
 
-/// Something about a call that makes no sense.
+/// An inconsistency in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Oddity {
-    /// A leave at so many calls in, of this method.
+    /// A leave at this call depth, of this method.
     Unmatched(usize, u64),
     Backward(u64),
     CalleesBigger(u64),
@@ -102,7 +102,7 @@ pub(super) fn end_call(methods: &mut Methods, oddities: &mut Vec<Oddity>, addres
     }
 }
 
-/// Notes an oddity, of which a damaged log can have any number.
+/// Notes an inconsistency. A damaged log can have any number of them.
 #[cold]
 pub(super) fn odd(oddities: &mut Vec<Oddity>, is_so: bool, oddity: Oddity) {
     const MOST: usize = 10_000;

@@ -15,24 +15,26 @@ mod traces;
 
 use std::io::{self, Write};
 
-use telemetry_decode::{Damage, LogBytes};
+use telemetry_decode::completeness::Damage;
+use telemetry_decode::foreign::LogBytes;
 
 use super::decode::decode;
 use super::header::FileHead;
 use super::walk::{Layouts, Step, Walk};
 use tally::Tally;
 
-/// What a report shows.
+/// The content of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReportOptions {
-    /// Where allocations, calls, exceptions and contentions came from.
+    /// The origins of allocations, calls, exceptions and contentions.
     pub traces: bool,
-    /// Also methods of less than a millisecond, all classes of a heap, names of images, all counters.
+    /// Also methods below a millisecond, all classes of a heap, names of images, and all counters.
     pub verbose: bool,
 }
 
-/// Writes the tables that `mprof-report` prints for a log: that of 2010 for data version 1, that of Mono 6.8 for 17.
-/// With traces, references between the classes of a heap are left out. Gives back what could not be read.
+/// Writes the tables of `mprof-report` for a log: that of 2010 for data version 1, that of Mono 6.8
+/// for 17. With traces, references between the classes of a heap are omitted. Returns what could
+/// not be read.
 ///
 /// # Errors
 /// Those of the input and of the output.
@@ -52,7 +54,7 @@ pub fn report(
             Step::End => break,
             Step::Damage(damage) => damaged.push(damage),
             Step::File(head) => {
-                // A log that stands behind another one has a report of its own.
+                // A log that follows another one has its own report.
                 if has_buffers {
                     let ended = std::mem::replace(&mut tally, Tally::new(options.traces));
                     print::print(ended, heads.pop(), options, out)?;

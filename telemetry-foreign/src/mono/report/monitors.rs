@@ -1,4 +1,4 @@
-//! What is counted of monitors.
+//! Counts of monitors.
 
 use super::listed::Listed;
 use super::tally::Tally;
@@ -6,7 +6,7 @@ use super::traces::Sums;
 use crate::mono::decode::Item;
 use crate::mono::what::What;
 
-/// What is counted of monitors.
+/// Counts of monitors.
 #[derive(Default)]
 pub(super) struct Monitors {
     /// By object.

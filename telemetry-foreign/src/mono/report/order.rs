@@ -1,6 +1,6 @@
-//! The order in which Mono's own tool lists what has equal numbers: that of its hash tables.
+//! The order in which Mono's own tool lists items with equal numbers: that of its hash tables.
 
-/// Entries of a table that is imitated. Larger ones stand in the order in which they were found.
+/// Entries of a table that is imitated. Larger tables keep the order in which items were found.
 const MOST: usize = 1 << 14;
 
 /// A table of chains: by chain, the newest first.
@@ -26,9 +26,9 @@ pub(super) fn monitor_slot(object: u64) -> u64 {
     (object >> 3 & 0xffff) % 31
 }
 
-/// A table of open addresses that begins with four places and doubles, before something is added to it, when it is
-/// half full: entries by place. `hashes` are in the order in which they were added; `grows_once_more` if
-/// something that was there already was added at the end.
+/// A table with open addressing. It begins with four places, and doubles before an item is added if
+/// it is half full. Returns the entries by place. `hashes` are in the order in which they were
+/// added. `grows_once_more` says that an item that was there already was added at the end.
 pub(super) fn probed(hashes: &[u64], start: usize, grows_once_more: bool) -> Vec<usize> {
     if hashes.len() > MOST {
         return (0..hashes.len()).collect();

@@ -14,7 +14,7 @@ use crate::mono::layout::Version;
 use crate::mono::text::Text;
 use crate::mono::words;
 
-/// Classes of a heap that are shown where not all are.
+/// Classes of a heap that are shown if not all are.
 const HEAP_CLASSES: usize = 30;
 
 /// Writes the tables of a log.
@@ -137,7 +137,7 @@ impl Tables<'_> {
                 "\tGen{generation} collections: {count}, max time: {longest}us, total time: {time}us, average: {average}us"
             ));
         }
-        // The tool leaves pinned handles, the fourth kind, out.
+        // The tool omits pinned handles, the fourth kind.
         for (kind, handles) in gc.handles.iter().enumerate().take(3).filter(|(_, handles)| handles.most > 0) {
             let kind = words::handle(kind as u64);
             let (created, destroyed, most) = (handles.created, handles.destroyed, handles.most);
@@ -245,7 +245,7 @@ impl Tables<'_> {
                 let seconds = |ns: u64| ns as f64 / 1e9;
                 let (waited, longest) = (seconds(monitor.waited), seconds(monitor.longest));
                 let average = waited / contentions as f64;
-                // C prints no sign for what no number is, but of a division by zero.
+                // C prints no sign for a NaN, except for that of a division by zero.
                 let average = if average.is_nan() { "-nan".into() } else { format!("{average:.6}") };
                 self.line(&format!(
                     "\t\t{waited:.6} secs total wait time, {longest:.6} max, {average} average"

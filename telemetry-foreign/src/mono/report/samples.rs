@@ -1,17 +1,17 @@
-//! Where threads were when they were sampled.
+//! The code in which threads were sampled.
 
 use hashbrown::HashMap;
 
 use super::tally::Tally;
 use crate::mono::text::Text;
 
-/// A symbol of code that is not managed is no longer than this.
+/// The longest distance of a sample from the symbol of unmanaged code.
 const LONGEST: u64 = 4096;
 
-/// Hits in a hundred that are worth a line.
+/// The percentage of hits that is worth a line.
 const LEAST: f64 = 0.1;
 
-/// Who was hit.
+/// The target of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Hit {
     Method(usize),
@@ -56,7 +56,7 @@ pub(super) fn print(tally: &Tally, shows_all: bool, out: &mut Vec<u8>) {
             None => hits.push((hit, *count)),
         }
     }
-    // Of as many hits, methods stand first.
+    // Of equal hits, methods come first.
     hits.sort_by_key(|(hit, hits)| (std::cmp::Reverse(*hits), matches!(hit, Hit::Symbol(_))));
     let percent = |hits: u64| 100.0 * hits as f64 / all as f64;
     out.text("\nStatistical samples summary\n\tSample type: cycles\n");

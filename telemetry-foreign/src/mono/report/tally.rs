@@ -1,4 +1,4 @@
-//! What is counted of a log, in one pass.
+//! The counts of a log, in one pass.
 
 use hashbrown::HashMap;
 
@@ -20,9 +20,9 @@ pub(super) struct Tally {
     pub(super) methods: Methods,
     pub(super) classes: Classes,
     pub(super) stacks: Stacks,
-    /// The stack of the thread whose buffer this is, while it is.
+    /// The stack of the current buffer's thread.
     pub(super) stack: Stack,
-    /// By thread, as the stacks are.
+    /// By thread, in the order of the stacks.
     pub(super) threads: Vec<Thread>,
     pub(super) thread: usize,
     /// Backtraces, if they are wanted.
@@ -42,23 +42,23 @@ pub(super) struct Tally {
     pub(super) monitors: Monitors,
     pub(super) shots: Shots,
     pub(super) counters: Counters,
-    /// Number of helpers, and bytes of their code.
+    /// The number of helpers, and the bytes of their code.
     pub(super) helpers: (u64, i32),
     /// Program counters of samples, in the order in which they were first seen.
     pub(super) samples: Listed<u64>,
-    /// Where each begins, and its name.
+    /// The start of each symbol, and its name.
     pub(super) symbols: Vec<(u64, Box<[u8]>)>,
-    /// What a call that makes no sense is said of.
+    /// The inconsistencies of calls.
     pub(super) oddities: Vec<Oddity>,
     /// Clock reading of the first buffer.
     pub(super) start: Option<u64>,
 }
 
-/// What a thread is in.
+/// The state of a thread.
 #[derive(Default)]
 pub(super) struct Thread {
     pub(super) gc_started: [u64; 3],
-    /// The monitor that it waits for, and since when.
+    /// The monitor that it waits for, and the start of the wait.
     pub(super) waits: Option<(usize, u64)>,
     shot: Option<Shot>,
 }
@@ -107,7 +107,8 @@ impl Tally {
         self.stacks.all[self.thread].1 = std::mem::take(&mut self.stack);
     }
 
-    /// The log has ended: calls that did not end now do, and what no class was known for finds its class.
+    /// The log has ended: ends open calls, and assigns objects without a known class to their
+    /// class.
     pub(super) fn end(&mut self) {
         for thread in (0..self.stacks.all.len()).rev() {
             let stack = &mut self.stacks.all[thread].1;
@@ -121,7 +122,7 @@ impl Tally {
         self.resolve_vtables();
     }
 
-    /// Shots whose end the log does not have.
+    /// Heap shots whose end is not in the log.
     pub(super) fn end_shots(&mut self) {
         self.shots.all.extend(self.threads.iter_mut().filter_map(|thread| thread.shot.take()));
     }
@@ -238,6 +239,8 @@ impl Visit for Tally {
             What::FinalizeStart | What::FinalizeEnd | What::FinalizeObjectStart => {}
             What::FinalizeObjectEnd | What::HeapRoots | What::HeapRootRegister => {}
             What::HeapRootUnregister | What::SyncPoint | What::AotId => {}
+            What::ClassLoadError | What::ImageLoadError => {}
+            What::AssemblyLoadError | What::DomainLoadError => {}
         }
     }
 }

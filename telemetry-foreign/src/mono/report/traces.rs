@@ -1,14 +1,14 @@
-//! Backtraces, and how much came from each.
+//! Backtraces, and the sums for each.
 
 use hashbrown::HashMap;
 
 use super::order;
 use crate::mono::stack::Frame;
 
-/// Frames that are kept of a trace.
+/// The most frames of a trace that are kept.
 const FRAMES: usize = 6;
 
-/// Traces that are kept; of more, only sums are.
+/// The most traces that are kept; of further ones, only sums are.
 const MOST: usize = 4 << 20;
 
 /// All backtraces, each once.
@@ -18,13 +18,13 @@ pub(super) struct Traces {
     all: Vec<Box<[u64]>>,
 }
 
-/// How much came from each of some backtraces.
+/// The sums for some backtraces.
 #[derive(Default)]
 pub(super) struct Sums {
     index: HashMap<u32, usize>,
-    /// Number of the trace and sum, in the order in which they were first seen.
+    /// The number of the trace and its sum, in the order in which they were first seen.
     sums: Vec<(u32, u64)>,
-    /// The last addition was to a sum that was there.
+    /// The last addition was to an existing sum.
     was_known: bool,
 }
 
@@ -39,15 +39,15 @@ impl Sums {
         }
     }
 
-    /// Adds all of others.
+    /// Adds all sums of another.
     pub(super) fn take(&mut self, others: Sums) {
         others.sums.into_iter().for_each(|(trace, value)| self.add(trace, value));
     }
 }
 
 impl Traces {
-    /// Adds to the sum of a backtrace, of which the first frames count, or, where the event has none, to that of
-    /// the calls that its thread is in.
+    /// Adds to the sum of a backtrace, of which the first frames count. If the event has none, adds
+    /// to that of the thread's open calls.
     pub(super) fn add(&mut self, sums: &mut Sums, frames: Option<&[u64]>, stack: &[Frame], value: u64) {
         match frames {
             Some(frames) => self.add_to(sums, &frames[..frames.len().min(FRAMES)], value),
@@ -55,7 +55,7 @@ impl Traces {
         }
     }
 
-    /// Adds to the sum of the calls that a thread is in, of which the last count.
+    /// Adds to the sum of a thread's open calls, of which the last count.
     pub(super) fn add_stack(&mut self, sums: &mut Sums, stack: &[Frame], value: u64) {
         let mut frames = [0; FRAMES];
         let last = &stack[stack.len().saturating_sub(FRAMES)..];
@@ -94,7 +94,7 @@ impl Traces {
     }
 }
 
-/// What the tool's tables of traces go by.
+/// The key of the tool's tables of traces.
 fn hash(frames: &[u64]) -> u32 {
     frames
         .iter()

@@ -11,7 +11,7 @@ use super::shown;
 fn check(log: &[u8], what: &str) -> (Vec<String>, Completeness) {
     let mut of_both = Vec::new();
     for order in [Order::Time, Order::Stream] {
-        let mut events = Reader::of_log(log, GhcLog::new()).order(order).events().expect("readable");
+        let mut events = Reader::from_log(log, GhcLog::new()).order(order).events().expect("readable");
         let mut lines = Vec::new();
         while let Some(event) = events.next().expect("readable") {
             lines.push(format!("{} {} {} {}", event.ticks, event.offset, event.thread, event.name()));

@@ -12,7 +12,12 @@ use telemetry_foreign::ghc::{GhcLog, Show};
 
 /// What `show` prints of a log, and what was read of it.
 fn shown(log: &[u8]) -> (String, Completeness) {
-    shown_by(Reader::of_log(log, GhcLog::new()))
+    shown_by(Reader::from_log(log, GhcLog::new()))
+}
+
+/// The same with all events where they were written.
+fn shown_as_recorded(log: &[u8]) -> (String, Completeness) {
+    shown_by(Reader::from_log(log, GhcLog::new().as_recorded(true)))
 }
 
 /// The same of events of any source.

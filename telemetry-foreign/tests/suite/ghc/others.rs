@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use telemetry_decode::{Facts, Lane, Reader, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Facts, Reader, Value};
 use telemetry_foreign::ghc::write;
 
 use super::{assert_same, shown};

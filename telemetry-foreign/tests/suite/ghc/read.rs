@@ -4,11 +4,11 @@ use telemetry_decode::{Order, Reader};
 use telemetry_foreign::ghc::{GhcLog, recognize, registry};
 
 use super::made::{self, Log, NONE, ODD_SHOWN, SMALL_SHOWN};
-use super::{assert_same, shown};
+use super::{assert_same, shown, shown_as_recorded};
 
 #[test]
 fn the_relation_is_sound() {
-    let text = include_str!("../../../../registries/ghc.toml");
+    let text = include_str!("../../../registries/ghc.toml");
     let parsed = telemetry_schema::parse(text)
         .unwrap_or_else(|invalid| panic!("{}", invalid.render("ghc.toml", text)));
     assert_eq!(parsed, registry());
@@ -43,7 +43,7 @@ fn odd_types_are_shown() {
 
 #[test]
 fn every_type_is_shown() {
-    let (text, completeness) = shown(&made::every_type().end());
+    let (text, completeness) = shown_as_recorded(&made::every_type().end());
     assert!(completeness.is_complete(), "{completeness:?}");
     let events = text.find("\nEvents").expect("events");
     insta::assert_snapshot!(&text[events..]);
@@ -52,7 +52,7 @@ fn every_type_is_shown() {
 #[test]
 fn a_log_tells_of_its_session_and_threads() {
     let log = made::every_type().end();
-    let events = Reader::of_log(&log, GhcLog::new()).events().expect("readable");
+    let events = Reader::from_log(&log, GhcLog::new()).events().expect("readable");
     let [session] = events.sessions() else { panic!("one session") };
     let facts: Vec<String> = session.facts.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let expected = [
@@ -78,7 +78,7 @@ fn a_log_tells_of_its_session_and_threads() {
 
 /// Events as they stand, with their threads and places.
 fn in_order(log: &[u8]) -> Vec<(String, u32, u64, u64)> {
-    let mut events = Reader::of_log(log, GhcLog::new()).order(Order::Stream).events().expect("readable");
+    let mut events = Reader::from_log(log, GhcLog::new()).order(Order::Stream).events().expect("readable");
     let mut all = Vec::new();
     while let Some(event) = events.next().expect("readable") {
         if event.name() != "EventType" {

@@ -1,6 +1,7 @@
 //! Logs written again, as they were and by way of streams.
 
-use telemetry_decode::{Lane, Reader, Value, Writer};
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{Reader, Value};
 use telemetry_foreign::ghc::{GhcLog, write};
 
 use super::made::{self, Log, VARIABLE};
@@ -9,7 +10,7 @@ use crate::streams;
 
 /// The log written again, and what was left out.
 pub(super) fn written(log: &[u8]) -> (Vec<u8>, Vec<String>) {
-    let mut events = Reader::of_log(log, GhcLog::new()).events().expect("readable");
+    let mut events = Reader::from_log(log, GhcLog::new().as_recorded(true)).events().expect("readable");
     let mut again = Vec::new();
     let written = write(&mut events, &mut again).expect("memory takes it");
     (again, written.left_out.into_keys().collect())
@@ -51,7 +52,7 @@ fn types_that_are_not_known_or_of_other_sizes_go_there_and_back() {
 /// A payload has up to 65535 bytes, a string of a relation 16384.
 #[test]
 fn long_texts_go_there_and_back() {
-    let types = &[(18, 14, "Block marker"), (19, VARIABLE, "User message"), (800, VARIABLE, "Of somebody")];
+    let types = &[(18, 14, "Block marker"), (19, VARIABLE, "User message"), (800, VARIABLE, "Of an unknown")];
     let mut log = Log::new(types).block(1, 100, 0);
     for (time, len) in [(10, 16_384), (20, 16_385), (30, 40_000), (40, 65_535)] {
         let text = "é".repeat(len / 2) + &"x".repeat(len % 2);

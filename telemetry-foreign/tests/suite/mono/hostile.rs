@@ -1,6 +1,7 @@
 //! Damaged logs: no panic, every byte accounted for, and everything before and behind the damage is read.
 
-use telemetry_decode::{Damage, Order};
+use telemetry_decode::Order;
+use telemetry_decode::completeness::Damage;
 use telemetry_foreign::mono::ReportOptions;
 
 use super::made::{self, BUFFER_LEN, FILE_LEN, buffer, file_one};
@@ -10,6 +11,8 @@ use super::{debug, events, report};
 fn check(log: &[u8]) -> (Vec<String>, Vec<Damage>) {
     let (lines, completeness) = events(log, Order::Stream);
     assert_eq!(completeness.bytes.total(), log.len() as u64, "{completeness}");
+    // Where it ends, nothing says that this is all.
+    assert!(!completeness.is_complete(), "{completeness}");
     let (by_time, _) = events(log, Order::Time);
     assert_eq!(by_time.len(), lines.len());
     let (_, damaged) = debug(log);

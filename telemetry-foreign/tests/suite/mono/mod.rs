@@ -1,7 +1,6 @@
 //! Logs of the Mono log profiler.
 
 mod hostile;
-mod made;
 mod names;
 mod read;
 mod real_tool;
@@ -10,26 +9,30 @@ mod relation;
 mod round_trip;
 mod shown;
 
-use telemetry_decode::{Completeness, Damage, LogBytes, Order, Reader};
+use telemetry_decode::completeness::Damage;
+use telemetry_decode::foreign::LogBytes;
+use telemetry_decode::{Completeness, Order, Reader};
 use telemetry_foreign::mono::{self, MonoLog, ReportOptions};
+use telemetry_testing::mono as made;
 
 /// What `mono-debug` prints of a log, and what it finds damaged.
 fn debug(log: &[u8]) -> (String, Vec<Damage>) {
     let mut text = Vec::new();
-    let damaged = mono::debug(&mut LogBytes::of_slice(log), &mut text).expect("memory can be read");
+    let damaged = mono::debug(&mut LogBytes::from_slice(log), &mut text).expect("memory can be read");
     (String::from_utf8_lossy(&text).into_owned(), damaged)
 }
 
 /// What `mono-report` prints.
 fn report(log: &[u8], options: ReportOptions) -> (String, Vec<Damage>) {
     let mut text = Vec::new();
-    let damaged = mono::report(&mut LogBytes::of_slice(log), options, &mut text).expect("memory can be read");
+    let damaged =
+        mono::report(&mut LogBytes::from_slice(log), options, &mut text).expect("memory can be read");
     (String::from_utf8_lossy(&text).into_owned(), damaged)
 }
 
 /// A line for each event, in an order, and what was read.
 fn events(log: &[u8], order: Order) -> (Vec<String>, Completeness) {
-    let mut events = Reader::of_log(log, MonoLog::new()).order(order).events().expect("readable");
+    let mut events = Reader::from_log(log, MonoLog::new()).order(order).events().expect("readable");
     let mut lines = Vec::new();
     while let Some(event) = events.next().expect("readable") {
         let params = event.params().map(|param| format!(" {}:{}", param.schema.name, param.value));

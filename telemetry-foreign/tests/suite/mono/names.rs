@@ -26,9 +26,9 @@ fn named(mut events: Events<'_>) -> Vec<String> {
     names
 }
 
-/// A log and its stream, with the marks and from before them, call everything alike; so many events have names.
+/// A log and its stream, with the marks and from before them, give the same names to everything; `named` events have names.
 fn check(log: &[u8], least: usize) {
-    let of_log = named(Reader::of_log(log, MonoLog::new()).events().unwrap());
+    let of_log = named(Reader::from_log(log, MonoLog::new()).events().unwrap());
     assert!(of_log.len() >= least, "{of_log:#?}");
     assert_eq!(named(Reader::from_slice(&stream(log)).events().unwrap()), of_log);
     let unmarked = stream_with(log, |registry| {

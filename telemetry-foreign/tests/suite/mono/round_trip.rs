@@ -1,6 +1,7 @@
 //! A log through a stream and back.
 
-use telemetry_decode::{Filter, Order, Reader, Writer};
+use telemetry_decode::writer::Writer;
+use telemetry_decode::{Filter, Order, Reader};
 use telemetry_foreign::{Written, mono};
 use telemetry_schema::Registry;
 
@@ -46,7 +47,7 @@ fn long_names_come_back() {
 
 #[test]
 fn events_of_no_buffer_get_one() {
-    let filter = Filter { kinds: vec!["Methods".into(), "Allocs".into()], ..Filter::default() };
+    let filter = Filter::default().kinds(["Methods", "Allocs"]);
     let (again, written) = log_of(&stream(&made::one()), filter);
     assert_eq!(written.left_out.values().sum::<u64>(), 0, "{written:?}");
     let lines = |log: &[u8]| {

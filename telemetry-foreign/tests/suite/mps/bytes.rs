@@ -1,6 +1,7 @@
 //! Logs as they stand, against what `mpseventcnv` prints.
 
-use telemetry_decode::{Called, Numbers, Order};
+use telemetry_decode::names::Numbers;
+use telemetry_decode::{AddressName, Order};
 use telemetry_foreign::mps;
 
 use super::made;
@@ -33,7 +34,7 @@ fn check(log: &[u8], text: &str) -> Shown {
 #[test]
 fn a_small_log() {
     let Shown { sessions, completeness, .. } = check(&made::small(), made::SMALL);
-    assert!(completeness.is_complete(), "{completeness:?}");
+    assert!(completeness.is_whole(), "{completeness:?}");
     let [session] = &sessions[..] else { panic!("one session, not {}", sessions.len()) };
     let facts = [
         ("format", "mps"),
@@ -51,7 +52,7 @@ fn a_small_log() {
     assert_eq!(session.clock.ns(1_000 + 3_980), 3_000_000);
     let labels = &session.labels;
     let numbers = Numbers::of("mps", "string_id");
-    let name = Some(Called::Text("a \"pool\" \\ of mine"));
+    let name = Some(AddressName::Text("a \"pool\" \\ of mine"));
     assert_eq!(labels.string_of(numbers, 2), Some("a \"pool\" \\ of mine"));
     // Addresses and pointers are apart.
     let (address, pool) = (0x7f00_0000_1000, 0x5500_0000_2000);

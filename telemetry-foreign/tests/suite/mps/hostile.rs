@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use telemetry_decode::{Numbers, Order};
+use telemetry_decode::Order;
+use telemetry_decode::names::Numbers;
 use telemetry_foreign::mps::{self, MpsLog};
 
 use super::made::{
@@ -67,7 +68,8 @@ fn cut_anywhere() {
         let rest = ends[whole] as u64..len as u64;
         let expected: Vec<_> = (!rest.is_empty()).then_some(rest).into_iter().collect();
         assert_eq!(cut, expected, "cut at {len}");
-        assert!(!found.completeness.is_complete() || whole > 2);
+        assert!(!found.completeness.is_complete(), "cut at {len}");
+        assert!(found.completeness.may_be_cut() || whole == 0, "cut at {len}");
     }
 }
 
@@ -154,7 +156,7 @@ fn strings_that_are_none() {
         [beginning(1_000), bytes, sync(3_000, 2_000)].concat()
     };
     let found = check(&bytes(b"\xff\xfe\xc3"));
-    assert!(found.completeness.is_complete());
+    assert!(found.completeness.is_whole());
     let strings = |number| found.sessions[0].labels.string_of(Numbers::of("mps", "string_id"), number);
     assert_eq!(strings(2), Some("\u{fffd}\u{fffd}\u{fffd}3456789"));
     // A string that ends early does not fit the size, and neither does one without an end.
@@ -184,7 +186,7 @@ fn two_logs_joined() {
     let log = made::small();
     let twice = check(&[&log[..], &log].concat());
     assert_eq!(twice.text, [made::SMALL; 2].concat());
-    assert_eq!((twice.sessions.len(), twice.completeness.is_complete()), (2, true));
+    assert_eq!((twice.sessions.len(), twice.completeness.is_whole()), (2, true));
     assert_ne!(twice.sessions[0].id, twice.sessions[1].id);
     // The first one cut anywhere, so that the second one stands at an odd place.
     for cut in (0..log.len()).step_by(7) {

@@ -2,10 +2,11 @@
 
 mod bytes;
 mod hostile;
-mod made;
 mod python;
 mod relation;
 mod round_trip;
 mod seeds;
 mod shown;
 mod versions;
+
+use telemetry_testing::mps as made;

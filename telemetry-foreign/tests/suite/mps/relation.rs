@@ -1,14 +1,15 @@
 //! The relation, the MPS's names, and the layout, against the facts.
 
 use telemetry_foreign::mps;
-use telemetry_schema::Relation;
+use telemetry_schema::RegistryFile;
 
 use crate::reference;
 
 #[test]
 fn is_a_relation() {
     let text = include_str!("../../../registries/mps.toml");
-    let relation = Relation::parse(text).unwrap_or_else(|wrong| panic!("{}", wrong.render("mps.toml", text)));
+    let relation =
+        RegistryFile::parse(text).unwrap_or_else(|wrong| panic!("{}", wrong.render("mps.toml", text)));
     assert_eq!(relation.registry.fingerprint(), mps::registry().fingerprint());
     let registry = mps::registry();
     assert_eq!((registry.events.len(), registry.kinds.len()), (92, 7));

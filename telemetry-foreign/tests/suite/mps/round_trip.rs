@@ -1,6 +1,8 @@
 //! Logs to streams and back.
 
-use telemetry_decode::{Called, Facts, Lane, Numbers, Order, Reader, Text, Value, Writer};
+use telemetry_decode::names::Numbers;
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{AddressName, Facts, Order, RawStr, Reader, Value};
 use telemetry_foreign::{Written, mps};
 
 use super::made::{self, Is::N, event, sync};
@@ -86,7 +88,7 @@ fn unknown_events_stay_where_they_are() {
         .unwrap()
         .registries()
         .iter()
-        .any(|known| known.name == mps::UNKNOWN_REGISTRY);
+        .any(|known| known.registry.name == mps::UNKNOWN_REGISTRY);
     assert!(found);
 }
 
@@ -171,7 +173,7 @@ fn other_sources() {
     let left_out = left_out.map(|(why, events)| (why.to_string(), events)).into();
     assert_eq!(written, Written { events: 200, left_out });
     let found = shown(&log, Order::Stream);
-    assert!(found.completeness.is_complete());
+    assert!(found.completeness.is_whole());
     let codes: Vec<&str> = found.text.lines().map(|line| line[17..21].trim()).collect();
     // EventInit alone, then as many as a buffer of 4096 bytes has, and the rest.
     let batches: Vec<usize> = codes.split(|code| *code == "1C").map(<[&str]>::len).collect();
@@ -192,15 +194,15 @@ fn labels_of_the_runtime() {
     writer.session(7, &Facts::default(), 0, 1_700_000_000_000_000_000).unwrap();
     let lane = Lane { session: 7, thread: 0, registry: writer.registry(7, &runtime).unwrap() };
     let long = "x".repeat(256);
-    writer.event(lane, 2, 10, &[Value::Label(9), Value::String(Text(b"nine"))]).unwrap();
-    writer.event(lane, 2, 11, &[Value::Label(8), Value::String(Text(long.as_bytes()))]).unwrap();
-    writer.event(lane, 2, 12, &[Value::Label(7), Value::String(Text(b"a\0b"))]).unwrap();
+    writer.event(lane, 2, 10, &[Value::Label(9), Value::String(RawStr(b"nine"))]).unwrap();
+    writer.event(lane, 2, 11, &[Value::Label(8), Value::String(RawStr(long.as_bytes()))]).unwrap();
+    writer.event(lane, 2, 12, &[Value::Label(7), Value::String(RawStr(b"a\0b"))]).unwrap();
     writer.event(lane, 3, 20, &[Value::Addr(0x1000), Value::Label(9)]).unwrap();
     let (log, written) = log_of(&writer.finish().unwrap());
     assert_eq!(written.events, 2);
     assert_eq!(written.left_out.values().sum::<u64>(), 2);
     let labels = &shown(&log, Order::Time).sessions[0].labels;
     assert_eq!(labels.string_of(Numbers::of("mps", "string_id"), 9), Some("nine"));
-    let name = Some(Called::Text("nine"));
+    let name = Some(AddressName::Text("nine"));
     assert_eq!((labels.name_of(0x1000, 20), labels.name_of_pointer(0x1000, 20)), (name, name));
 }

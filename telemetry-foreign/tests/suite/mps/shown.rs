@@ -19,7 +19,7 @@ pub(crate) fn shown(log: &[u8], order: Order) -> Shown {
 }
 
 pub(crate) fn shown_by(how: MpsLog, log: &[u8], order: Order) -> Shown {
-    let mut events = Reader::of_log(log, how).order(order).events().expect("memory can be read");
+    let mut events = Reader::from_log(log, how).order(order).events().expect("memory can be read");
     let counted = events.log_counts().expect("it is a log").iter().map(|count| count.count).sum();
     let mut text = String::new();
     while let Some(event) = events.next().expect("memory can be read") {
@@ -49,7 +49,7 @@ pub(crate) fn line(text: &mut String, event: &Event<'_>) {
                 }
                 text.push('"');
             }
-            value => *text += &format!("{:X}", value.number().expect("all others are numbers")),
+            value => *text += &format!("{:X}", value.as_i128().expect("all others are numbers")),
         }
     }
     text.push('\n');

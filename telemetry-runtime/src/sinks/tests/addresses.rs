@@ -3,8 +3,9 @@
 use std::io::ErrorKind;
 
 use super::{seqs, write};
-use crate::sink::Sink;
-use crate::sinks::{Rotating, open, open_or_refuse};
+use crate::sinks::address::open_or_refuse;
+use crate::sinks::sink::Sink;
+use crate::sinks::{Rotating, open};
 
 #[test]
 fn addresses() {
@@ -31,7 +32,7 @@ fn what_is_no_address_says_what_was_expected() {
     let check = |address: &str, expected: &str| {
         let error = open(address).err().unwrap_or_else(|| panic!("{address} is taken"));
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{address}");
-        let start = format!("`{address}` is no address of a sink: {expected}");
+        let start = format!("`{address}` is not an address of a sink: {expected}");
         assert!(error.to_string().starts_with(&start), "{error}");
     };
     check("", "expected a path");
@@ -55,7 +56,8 @@ fn what_is_no_address_says_what_was_expected() {
     }
 }
 
-/// Files do not rotate beside what is no file, by address or by type; nothing is made there.
+/// Files do not rotate beside something that is not a file, by address or by type. Nothing is
+/// created there.
 #[test]
 #[cfg(unix)]
 fn only_files_rotate() {
@@ -79,7 +81,7 @@ fn only_files_rotate() {
         let why = format!("`{path}` is {what}, expected the path of a file");
         let address = format!("rotate:{path}?count=3");
         let error = open(&address).err().unwrap_or_else(|| panic!("{address} is taken"));
-        assert_eq!(error.to_string(), format!("`{address}` is no address of a sink: {why}"));
+        assert_eq!(error.to_string(), format!("`{address}` is not an address of a sink: {why}"));
         let error = write(&mut Rotating::new(at(name)), [1]).expect_err("no file");
         assert_eq!((error.kind(), error.to_string()), (ErrorKind::InvalidInput, why));
     }
@@ -89,7 +91,7 @@ fn only_files_rotate() {
     assert!(at("file.1.tel").exists());
 }
 
-/// The program runs on, and hears why there is no stream whenever it would be written.
+/// The program continues, and each write reports why there is no stream.
 #[test]
 fn a_wrong_address_is_told_at_each_write() {
     let mut sink = open_or_refuse("tcp:localhost");

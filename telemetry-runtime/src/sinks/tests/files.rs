@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{BLOCK, child, seqs, write};
-use crate::sink::Sink;
+use crate::sinks::sink::Sink;
 use crate::sinks::{File, Rotating};
 
 fn names(dir: &Path) -> Vec<String> {
@@ -22,7 +22,7 @@ fn read(path: impl AsRef<Path>) -> Vec<u32> {
 }
 
 #[test]
-fn a_file_is_made_anew() {
+fn an_old_file_is_emptied() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("a.tel");
     fs::write(&path, vec![1; 1 << 20]).expect("a file");
@@ -40,13 +40,13 @@ fn a_path_can_name_the_process() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut sink = File::new(dir.path().join("%%a%b-%p-%s.tel"));
     write(&mut sink, [1]).expect("a writable file");
-    let expected = format!("%a%b-{}-{:016x}.tel", std::process::id(), crate::start::session());
+    let expected = format!("%a%b-{}-{:016x}.tel", std::process::id(), crate::run::state::session());
     assert_eq!(names(dir.path()), [expected]);
 }
 
 #[test]
 #[cfg(unix)]
-fn a_file_of_somebody_else_is_left_alone() {
+fn a_file_of_another_process_is_left_alone() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("a.tel");
     let mut sinks = [File::new(&path), File::new(&path), File::new(&path)];
@@ -59,13 +59,13 @@ fn a_file_of_somebody_else_is_left_alone() {
         assert_eq!(read(dir.path().join(name)), [seq as u32]);
         assert_eq!(sinks[seq].path(), Some(&*dir.path().join(name)));
     }
-    // Once it is free it is taken.
+    // Once the name is free, it is used.
     drop(sinks);
     write(&mut File::new(&path), [9]).expect("a writable file");
     assert_eq!(read(&path), [9]);
 }
 
-/// A child that runs with the same settings, as a shell's or a test runner's do.
+/// A child process with the same settings, as those of a shell or a test runner.
 #[test]
 #[cfg(unix)]
 fn another_process_keeps_its_hands_off() {
@@ -80,7 +80,7 @@ fn another_process_keeps_its_hands_off() {
         write(&mut sink, [3]).expect("a writable file");
     });
     let told = String::from_utf8_lossy(&other.stderr);
-    let expected = format!("telemetry: `{}` is somebody else's; this stream", path.display());
+    let expected = format!("telemetry: [file-in-use] `{}` is in use; writing to", path.display());
     assert_eq!(told.matches(&expected).count(), 1, "{told}");
     assert_eq!(read(&path), [1]);
     let beside = names(dir.path()).into_iter().find(|name| name != "a").expect("a file beside it");
@@ -105,7 +105,7 @@ fn what_cannot_be_opened_says_why() {
     check("missing/a.tel", "No such file or directory");
     check("locked/a.tel", "Not a directory");
     check("socket", "a socket, expected a file or a pipe; help: `unix:");
-    // Root may write anything.
+    // Root may write to any file.
     if fs::OpenOptions::new().write(true).open(at("locked")).is_err() {
         check("locked", "Permission denied");
     }
@@ -145,7 +145,7 @@ fn rotation_by_size_never_cuts_a_write() {
     assert_eq!(sink.path(), Some(&*dir.path().join("a.17.tel")));
     assert_eq!(read(dir.path().join("a.15.tel")), [14, 15]);
     assert_eq!(read(dir.path().join("a.17.tel")), [18, 19]);
-    // One that is longer than a segment has it alone.
+    // A write that is longer than a segment is alone in one.
     assert!(write(&mut sink, 20..30).expect("a writable file"));
     assert_eq!(read(dir.path().join("a.18.tel")).len(), 10);
 }
@@ -164,7 +164,7 @@ fn rotation_by_age() {
     assert!(!write(&mut slow, [2]).expect("a writable file"));
 }
 
-/// What another process is writing is neither taken nor removed.
+/// What another process is writing is neither used nor removed.
 #[test]
 #[cfg(unix)]
 fn processes_share_the_names_of_rotation() {
@@ -180,7 +180,7 @@ fn processes_share_the_names_of_rotation() {
     assert_eq!(read(dir.path().join("a.1.tel")), [100]);
 }
 
-/// A fork has the parent's file and its lock, and leaves both alone.
+/// A forked child has the parent's file and its lock, and leaves both alone.
 #[test]
 #[cfg(unix)]
 #[allow(unsafe_code)]
@@ -193,12 +193,12 @@ fn a_forked_child_has_a_file_of_its_own() {
         // SAFETY: the child goes on alone, writes and exits.
         let forked = unsafe { libc::fork() };
         if forked == 0 {
-            let wrote = sink.in_child() && write(&mut sink, [2]).is_ok_and(|begins| begins);
+            let wrote = sink.after_fork() && write(&mut sink, [2]).is_ok_and(|begins| begins);
             // SAFETY: ends the child at once.
             unsafe { libc::_exit(if wrote { 0 } else { 1 }) };
         }
         let mut status = 0;
-        // SAFETY: the child is ours, and the status too.
+        // SAFETY: the child is that of this process, and `status` is a local variable.
         assert_eq!(unsafe { libc::waitpid(forked, &mut status, 0) }, forked);
         assert_eq!(status, 0);
         write(&mut sink, [3]).expect("a writable file");

@@ -1,9 +1,9 @@
-//! The last blocks, in memory; and anything that can be written to.
+//! The last blocks, in memory, and sinks for any writer.
 
 use std::io::{self, Write};
 
 use super::{BLOCK, block, seqs, write, write_blocks};
-use crate::sink::{Blocks, Sink};
+use crate::sinks::sink::{Batch, Sink, Start};
 use crate::sinks::{Memory, Writer};
 
 #[test]
@@ -16,12 +16,12 @@ fn the_last_blocks_are_kept() {
         if write(&mut sink, [seq]).expect("memory") {
             begins.push(seq);
         }
-        assert!(memory.bytes().len() <= most);
+        assert!(memory.to_vec().len() <= most);
     }
-    let kept = seqs(&memory.bytes());
+    let kept = seqs(&memory.to_vec());
     assert!(kept.len() * BLOCK > most / 2, "{}", kept.len());
     assert!(kept.is_sorted() && kept.last() == Some(&999), "{kept:?}");
-    // Facts come where `begin` says so, thus in front.
+    // Facts come where `begin` asks for them, so at the beginning.
     assert!(begins.contains(&kept[0]), "{begins:?} {kept:?}");
     assert_eq!(kept.len() as u32, 1_000 - kept[0]);
 }
@@ -32,18 +32,18 @@ fn a_write_longer_than_the_limit_is_kept_alone() {
     let mut sink = memory.clone();
     for seq in [1, 2, 3] {
         assert!(write_blocks(&mut sink, &[block(seq, 200_000)]).expect("memory"));
-        assert_eq!(seqs(&memory.bytes()), [seq]);
+        assert_eq!(seqs(&memory.to_vec()), [seq]);
     }
 }
 
 #[test]
-fn a_child_begins_anew() {
+fn a_child_starts_again() {
     let memory = Memory::new(0);
     let mut sink = memory.clone();
     write(&mut sink, [1]).expect("memory");
-    assert!(sink.in_child());
+    assert!(sink.after_fork());
     assert!(write(&mut sink, [2]).expect("memory"));
-    assert_eq!(seqs(&memory.bytes()), [2]);
+    assert_eq!(seqs(&memory.to_vec()), [2]);
 }
 
 #[test]
@@ -67,16 +67,16 @@ fn anything_can_be_written_to() {
     assert_eq!(seqs(&out), [0, 1, 2]);
 }
 
-/// A box of a sink is the sink, in all that it says.
+/// A box of a sink has all methods of the sink.
 #[test]
 fn a_box_is_what_is_in_it() {
     struct Odd;
     impl Sink for Odd {
-        fn write(&mut self, _: &Blocks<'_>) -> io::Result<()> {
+        fn write(&mut self, _: &Batch<'_>) -> io::Result<()> {
             Err(io::ErrorKind::StorageFull.into())
         }
-        fn begin(&mut self, bytes: usize) -> io::Result<bool> {
-            Ok(bytes == BLOCK)
+        fn begin(&mut self, bytes: usize) -> io::Result<Start> {
+            Ok(Start::new_if(bytes == BLOCK))
         }
         fn max_block(&self) -> usize {
             1_024
@@ -84,10 +84,10 @@ fn a_box_is_what_is_in_it() {
         fn flush(&mut self) -> io::Result<()> {
             Err(io::ErrorKind::WouldBlock.into())
         }
-        fn is_gone(&self) -> bool {
+        fn is_closed(&self) -> bool {
             true
         }
-        fn in_child(&mut self) -> bool {
+        fn after_fork(&mut self) -> bool {
             true
         }
         fn name(&self) -> String {
@@ -98,6 +98,6 @@ fn a_box_is_what_is_in_it() {
     let sink: &mut dyn Sink = &mut sink;
     assert_eq!(write(sink, [0]).expect_err("as Odd").kind(), io::ErrorKind::StorageFull);
     assert_eq!(sink.flush().expect_err("as Odd").kind(), io::ErrorKind::WouldBlock);
-    assert!(sink.begin(BLOCK).expect("as Odd") && sink.is_gone() && sink.in_child());
+    assert!(sink.begin(BLOCK).expect("as Odd") == Start::New && sink.is_closed() && sink.after_fork());
     assert_eq!((sink.max_block(), &*sink.name()), (1_024, "odd"));
 }

@@ -1,4 +1,4 @@
-//! Sinks, given real blocks and read back.
+//! Writes real blocks to sinks, and reads them back.
 
 mod addresses;
 mod files;
@@ -15,22 +15,23 @@ use std::time::{Duration, Instant};
 
 use telemetry_format::{BlockType, HEADER_LEN, Header};
 
-use crate::sink::{Blocks, Sink};
+use crate::sinks::sink::{Batch, Sink, Start};
 
-/// Something that a test waits for takes no longer unless it never comes.
+/// A test waits longer than it ever takes unless something never happens.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Payload bytes of the blocks that tests write.
+/// Payload length of the blocks that tests write.
 const PAYLOAD: usize = 1_000;
-/// Bytes of such a block.
+/// Length of such a block.
 const BLOCK: usize = HEADER_LEN + PAYLOAD;
 
-/// A block of events whose number in its lane is `seq`.
+/// Returns a block of one event whose number in its lane is `seq`.
 fn block(seq: u32, payload: usize) -> [Vec<u8>; 2] {
     let payload = vec![seq as u8; payload];
     let len = payload.len() as u32;
     let header = Header {
         seq,
+        events: 1,
         payload_len: len,
         unpacked_len: len,
         payload_crc: crc32c::crc32c(&payload),
@@ -39,7 +40,7 @@ fn block(seq: u32, payload: usize) -> [Vec<u8>; 2] {
     [header.encode(crc32c::crc32c).to_vec(), payload]
 }
 
-/// Writes blocks of these numbers in one write, as the drain does. What `begin` said.
+/// Writes blocks with these numbers in one write, as the drain does. Returns the result of `begin`.
 fn write(sink: &mut dyn Sink, seqs: impl IntoIterator<Item = u32>) -> io::Result<bool> {
     write_blocks(sink, &seqs.into_iter().map(|seq| block(seq, PAYLOAD)).collect::<Vec<_>>())
 }
@@ -47,13 +48,13 @@ fn write(sink: &mut dyn Sink, seqs: impl IntoIterator<Item = u32>) -> io::Result
 fn write_blocks(sink: &mut dyn Sink, blocks: &[[Vec<u8>; 2]]) -> io::Result<bool> {
     let blocks: Vec<[&[u8]; 2]> =
         blocks.iter().map(|[header, payload]| [&header[..], &payload[..]]).collect();
-    let blocks = Blocks { blocks: &blocks };
-    let begins = sink.begin(blocks.bytes())?;
+    let blocks = Batch { blocks: &blocks };
+    let begins = sink.begin(blocks.byte_len())?;
     sink.write(&blocks)?;
-    Ok(begins)
+    Ok(begins == Start::New)
 }
 
-/// The numbers of the blocks of a stream, which must be whole.
+/// Returns the numbers of the blocks of a stream, which must be whole.
 #[track_caller]
 fn seqs(mut stream: &[u8]) -> Vec<u32> {
     let mut seqs = Vec::new();
@@ -68,7 +69,7 @@ fn seqs(mut stream: &[u8]) -> Vec<u32> {
     seqs
 }
 
-/// Calls until there is something.
+/// Calls `get` until it returns something.
 #[track_caller]
 fn wait_for<T>(what: &str, mut get: impl FnMut() -> Option<T>) -> T {
     let since = Instant::now();
@@ -81,12 +82,12 @@ fn wait_for<T>(what: &str, mut get: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Names the test that a process of its own is to run, and a path for it.
+/// The variable with the name of the test for a child process, and a path for it.
 const CHILD: &str = "TELEMETRY_TEST_CHILD";
 const CHILD_PATH: &str = "TELEMETRY_TEST_PATH";
 
-/// Runs `body` in a process of its own, which is the test that calls, `test`, again: there it gets the path,
-/// and the process ends behind it. What the process said, for its parent.
+/// Runs `body` in a new process, which runs the calling test `test` again. There `body` gets the
+/// path, and the process ends after it. Returns the output of that process to its parent.
 fn child(test: &str, path: &Path, body: impl FnOnce(&Path)) -> Output {
     if std::env::var(CHILD).is_ok_and(|child| child == test) {
         body(Path::new(&std::env::var_os(CHILD_PATH).expect("a path")));
@@ -100,5 +101,5 @@ fn child(test: &str, path: &Path, body: impl FnOnce(&Path)) -> Output {
     output
 }
 
-/// No status of a test that ends by itself, or of none.
+/// An exit status that no test has which ends by itself.
 const CHILD_DONE: i32 = 42;

@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::{BLOCK, block, child, seqs, wait_for, write, write_blocks};
-use crate::sink::Sink;
+use crate::sinks::sink::Sink;
 use crate::sinks::{File, Socket, Writer};
 
-/// A pipe with a name.
+/// Makes a named pipe.
 pub(super) fn make_pipe(path: &Path) {
     let status = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
     assert!(status.success());
@@ -29,30 +29,31 @@ fn read_pipe(path: &Path, enough: usize) -> JoinHandle<Vec<u32>> {
     })
 }
 
-/// No reader, a reader, a reader that is gone, another reader: each begins anew, and nothing waits.
+/// No reader, a reader, a reader that is gone, another reader: each starts over, and gets what
+/// waits for it.
 #[test]
 fn a_pipe_is_for_one_reader_after_the_other() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("pipe");
     make_pipe(&path);
     let mut sink = File::new(&path);
-    for _ in 0..2 {
-        let error = write(&mut sink, [0]).expect_err("no reader");
-        assert_eq!(error.to_string(), "the pipe has no reader yet");
-    }
     for round in 1..=2 {
+        assert!(write(&mut sink, [round * 10]).expect("room"));
+        let error = sink.flush().expect_err("no reader").to_string();
+        let expected =
+            format!("the pipe has no reader yet; {BLOCK} bytes wait for a reader, at most 4194304");
+        assert_eq!(error, expected);
         let reader = read_pipe(&path, 3);
-        let begins = wait_for("reader", || write(&mut sink, [round * 10]).ok());
-        assert!(begins);
-        assert!(!write(&mut sink, [round * 10 + 1, round * 10 + 2]).expect("a reader"));
+        assert!(!write(&mut sink, [round * 10 + 1, round * 10 + 2]).expect("room"));
+        wait_for("reader", || sink.flush().ok());
         assert_eq!(reader.join().expect("a reader"), [round * 10, round * 10 + 1, round * 10 + 2]);
         let error = write(&mut sink, [99]).expect_err("no reader");
-        assert!([ErrorKind::BrokenPipe, ErrorKind::NotConnected].contains(&error.kind()), "{error}");
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{error}");
     }
 }
 
-/// A reader that takes nothing for a while gets whole blocks when it goes on, and those that were refused
-/// are none of them.
+/// A reader that takes nothing for a while gets whole blocks when it continues, and none of the
+/// refused ones.
 #[test]
 fn a_slow_reader_of_a_pipe_gets_whole_blocks() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -71,7 +72,8 @@ fn a_slow_reader_of_a_pipe_gets_whole_blocks() {
     });
     let mut sink = File::new(&path);
     let mut taken = Vec::new();
-    wait_for("reader", || write(&mut sink, [0]).ok());
+    write(&mut sink, [0]).expect("room");
+    wait_for("reader", || sink.flush().ok());
     taken.push(0);
     let since = Instant::now();
     let mut refused = 0;
@@ -88,25 +90,26 @@ fn a_slow_reader_of_a_pipe_gets_whole_blocks() {
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     assert_eq!(sink.flush().expect_err("a slow reader").kind(), ErrorKind::WouldBlock);
     go.send(()).expect("a reader");
-    // The reader goes on, and so does the sink, at its end too.
+    // The reader continues, and so does the sink, also at its end.
     wait_for("room", || write(&mut sink, [500]).ok());
     taken.push(500);
     drop(sink);
     assert_eq!(reader.join().expect("a reader"), taken);
 }
 
-/// A C program that does nothing about `SIGPIPE` lives on when the reader of its stream goes away.
+/// A C program that does nothing about `SIGPIPE` survives when the reader of its stream goes away.
 #[test]
 #[allow(unsafe_code)]
-fn a_reader_that_goes_away_ends_nobody() {
+fn a_reader_that_goes_away_ends_no_process() {
     let dir = tempfile::tempdir().expect("a directory");
-    child("sinks::tests::pipes::a_reader_that_goes_away_ends_nobody", &dir.path().join("pipe"), |path| {
-        // SAFETY: what a program that is not written in Rust begins with.
+    child("sinks::tests::pipes::a_reader_that_goes_away_ends_no_process", &dir.path().join("pipe"), |path| {
+        // SAFETY: this is the setting that a program not written in Rust begins with.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         make_pipe(path);
         let mut sink = File::new(path);
         let reader = read_pipe(path, 1);
-        wait_for("reader", || write(&mut sink, [0]).ok());
+        write(&mut sink, [0]).expect("room");
+        wait_for("reader", || sink.flush().ok());
         assert_eq!(reader.join().expect("a reader"), [0]);
         assert_eq!(write(&mut sink, [1]).expect_err("no reader").kind(), ErrorKind::BrokenPipe);
 
@@ -120,7 +123,7 @@ fn a_reader_that_goes_away_ends_nobody() {
         let mut sink = Socket::from_unix(ours).expect("a connection");
         assert_eq!(write(&mut sink, [1]).expect_err("no reader").kind(), ErrorKind::BrokenPipe);
 
-        // Afterwards the signal is what it was.
+        // Afterwards the signal's handling is what it was before.
         static SEEN: AtomicBool = AtomicBool::new(false);
         extern "C" fn see(_: libc::c_int) {
             SEEN.store(true, Ordering::Relaxed);

@@ -6,10 +6,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use super::{BLOCK, PATIENCE, block, seqs, wait_for, write, write_blocks};
-use crate::sink::Sink;
+use crate::sinks::sink::Sink;
 use crate::sinks::{Datagram, Socket};
 
-/// Reads so many blocks.
+/// Reads this number of blocks.
 fn read(from: &mut impl Read, blocks: usize) -> Vec<u32> {
     let mut bytes = vec![0; blocks * BLOCK];
     from.read_exact(&mut bytes).expect("a connection");
@@ -22,21 +22,22 @@ fn accept(listener: &TcpListener) -> TcpStream {
     stream
 }
 
-/// Connects, loses the connection, connects again: each connection begins anew, at a whole block.
+/// Connects, loses the connection, connects again: each connection starts over, at a whole block.
 fn check_reconnects(mut sink: Socket, mut accept: impl FnMut() -> Box<dyn Read>) {
     for round in [10, 20, 30] {
-        let begins = wait_for("connection", || write(&mut sink, [round]).ok());
-        assert!(begins, "{round}");
+        assert!(write(&mut sink, [round]).expect("room"), "{round}");
+        wait_for("connection", || sink.flush().ok());
         let mut peer = accept();
         assert!(!write(&mut sink, [round + 1, round + 2]).expect("a connection"));
+        wait_for("sending", || sink.flush().ok());
         assert_eq!(read(&mut peer, 3), [round, round + 1, round + 2]);
         drop(peer);
-        // TCP tells that a peer is gone at the second write only.
+        // TCP reports only at the second write that a peer is gone.
         let error = wait_for("error", || write(&mut sink, [99]).err());
         let expected = [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted];
         assert!(expected.contains(&error.kind()), "{error}");
     }
-    assert!(!sink.is_gone());
+    assert!(!sink.is_closed());
 }
 
 #[test]
@@ -54,23 +55,56 @@ fn a_unix_connection_is_made_again() {
     check_reconnects(Socket::unix(&path), || Box::new(listener.accept().expect("a connection").0));
 }
 
-/// Nobody listens yet: an error at once, and a connection once somebody does.
+/// A peer that comes late gets what was kept for it, from the beginning, and nothing that was
+/// refused.
 #[test]
-fn a_late_listener_is_found() {
+fn a_late_peer_gets_what_was_kept() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("socket");
+    let mut sink = Socket::unix(&path).backlog(3 * BLOCK);
+    assert!(write(&mut sink, [1]).expect("room"));
+    let error = sink.flush().expect_err("no listener");
+    assert_eq!(error.kind(), ErrorKind::NotConnected);
+    let expected = format!("{BLOCK} bytes wait for a reader, at most {}", 3 * BLOCK);
+    assert!(error.to_string().ends_with(&expected), "{error}");
+    assert!(!write(&mut sink, [2, 3]).expect("room"));
+    assert_eq!(write(&mut sink, [4]).expect_err("no room").kind(), ErrorKind::NotConnected);
+    let listener = UnixListener::bind(&path).expect("a socket");
+    wait_for("connection", || sink.flush().ok());
+    assert!(!write(&mut sink, [5]).expect("a connection"));
+    assert_eq!(read(&mut listener.accept().expect("a connection").0, 4), [1, 2, 3, 5]);
+    assert_eq!(sink.lost(), 0);
+}
+
+/// A peer that comes at the very end gets it too, after ever rarer attempts.
+#[test]
+fn a_peer_of_the_last_moment() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("socket");
     let mut sink = Socket::unix(&path);
-    assert_eq!(write(&mut sink, [1]).expect_err("no listener").kind(), ErrorKind::NotFound);
-    assert_eq!(write(&mut sink, [1]).expect_err("no listener").kind(), ErrorKind::WouldBlock);
+    write(&mut sink, [1]).expect("room");
+    sink.flush().expect_err("no listener");
     let listener = UnixListener::bind(&path).expect("a socket");
-    assert!(wait_for("connection", || write(&mut sink, [2]).ok()));
-    assert_eq!(read(&mut listener.accept().expect("a connection").0, 1), [2]);
+    drop(sink);
+    assert_eq!(read(&mut listener.accept().expect("a connection").0, 1), [1]);
 }
 
-/// A peer that takes nothing costs some milliseconds, then blocks are refused; and when it goes on it gets
-/// whole blocks, none of the refused among them.
+/// If a connection breaks, what waits is counted, in events of whole blocks.
 #[test]
-fn a_peer_that_takes_nothing_hinders_nobody() {
+fn what_a_broken_connection_costs_is_counted() {
+    let (ours, theirs) = UnixStream::pair().expect("a connection");
+    let mut sink = Socket::from_unix(ours).expect("a connection");
+    (0..40).for_each(|seq| _ = write_blocks(&mut sink, &[block(seq, 60_000)]).expect("room"));
+    drop(theirs);
+    wait_for("error", || sink.flush().err().filter(|error| error.kind() != ErrorKind::WouldBlock));
+    // The system's buffer has some.
+    assert!((30..40).contains(&sink.lost()), "{}", sink.lost());
+}
+
+/// A peer that takes nothing costs some milliseconds, and then blocks are refused. When it
+/// continues, it gets whole blocks, and none of the refused ones.
+#[test]
+fn a_peer_that_takes_nothing_hinders_no_other() {
     let (ours, mut theirs) = UnixStream::pair().expect("a connection");
     let mut sink = Socket::from_unix(ours).expect("a connection");
     let (mut taken, mut refused) = (Vec::new(), 0);
@@ -86,7 +120,7 @@ fn a_peer_that_takes_nothing_hinders_nobody() {
     }
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     assert!(taken.len() > 60 && refused > 60, "{} {refused}", taken.len());
-    assert!(!sink.is_gone());
+    assert!(!sink.is_closed());
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
         theirs.read_to_end(&mut bytes).expect("a connection");
@@ -97,7 +131,7 @@ fn a_peer_that_takes_nothing_hinders_nobody() {
     assert_eq!(reader.join().expect("a reader"), taken);
 }
 
-/// The end waits for a peer that goes on reading, and not for one that does not.
+/// The end waits for a peer that continues to read, and not for one that does not.
 #[test]
 fn the_end_is_bounded() {
     let (ours, theirs) = UnixStream::pair().expect("a connection");
@@ -114,15 +148,15 @@ fn a_given_connection_is_gone_with_its_peer() {
     let (ours, theirs) = UnixStream::pair().expect("a connection");
     let mut sink = Socket::from_unix(ours).expect("a connection");
     assert!(write(&mut sink, [1]).expect("a peer"));
-    assert!(!sink.is_gone());
+    assert!(!sink.is_closed());
     drop(theirs);
-    assert!(sink.is_gone());
+    assert!(sink.is_closed());
     assert_eq!(write(&mut sink, [2]).expect_err("no peer").kind(), ErrorKind::BrokenPipe);
     assert_eq!(write(&mut sink, [2]).expect_err("no peer").kind(), ErrorKind::NotConnected);
-    assert!(sink.is_gone());
+    assert!(sink.is_closed());
 }
 
-/// What waits is the parent's to send, and so is the connection.
+/// The parent sends what waits, and owns the connection.
 #[test]
 fn a_child_sends_nothing_of_its_parent() {
     let (ours, mut theirs) = UnixStream::pair().expect("a connection");
@@ -138,7 +172,7 @@ fn a_child_sends_nothing_of_its_parent() {
         sent
     };
     let before = drain();
-    assert!(sink.in_child() && sink.is_gone());
+    assert!(sink.after_fork() && sink.is_closed());
     assert_eq!(drain(), before);
     drop(sink);
     assert_eq!(drain(), before);
@@ -160,14 +194,14 @@ fn each_datagram_is_a_block() {
     write_blocks(&mut sink, &[block(4, longest)]).expect("a listener");
     assert_eq!(receive(), [4]);
     assert!(write_blocks(&mut sink, &[block(5, longest + 1)]).is_err());
-    // Told again, since datagrams get lost.
+    // Sent again, since datagrams get lost.
     assert!(!write(&mut sink, [6]).expect("a listener"));
     wait_for("reminder", || write(&mut sink, [7]).expect("a listener").then_some(()));
     assert!(!write(&mut sink, [8]).expect("a listener"));
 }
 
 #[test]
-fn nobody_receives_datagrams() {
+fn datagrams_without_a_receiver() {
     let address = UdpSocket::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port");
     let mut sink = Datagram::udp(address.to_string());
     let error = wait_for("error", || write(&mut sink, [1]).err());

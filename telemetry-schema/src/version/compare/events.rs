@@ -1,13 +1,15 @@
-//! What differs between the events of two relations.
+//! Differences between the events of two registries.
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Changes, Names, Renamed, params};
+use crate::text::words::nearest;
+use crate::version::change::Thing;
+use crate::version::compare::changes::{Changes, Names, Renamed};
+use crate::version::compare::params;
 use crate::version::lock::{Lock, LockEvent, LockParam, State};
-use crate::version::{Rule, Thing};
-use crate::words::nearest;
+use crate::version::rule::Rule;
 
-/// The events, of which the renamed ones are given back.
+/// Compares the events, and returns the renamed ones.
 pub(super) fn compare<'a>(
     changes: &mut Changes,
     old: &'a Lock,
@@ -18,7 +20,7 @@ pub(super) fn compare<'a>(
     let mut names = Names::new();
     for (index, is) in new.events.iter().enumerate() {
         let was = pairs.of_new[index].map(|index| &old.events[index]);
-        // Whoever had the code before has it for ever.
+        // A code belongs to its first event for ever.
         if let Some(owner) = old.event(is.code).filter(|owner| was.is_none_or(|was| was.code != owner.code)) {
             let things = (Some(thing(owner)), Some(thing(is)));
             let values = (owner.name.clone(), format!("{:#06x}", is.code));
@@ -29,7 +31,7 @@ pub(super) fn compare<'a>(
             changes.whole(Rule::EventAdded, (None, Some(thing(is))));
             continue;
         };
-        // Most are.
+        // Most are unchanged.
         if was == is {
             continue;
         }
@@ -41,7 +43,7 @@ pub(super) fn compare<'a>(
     }
     let known: HashSet<usize> = pairs.of_new.iter().flatten().copied().collect();
     for (index, was) in old.events.iter().enumerate() {
-        // One whose code is another's is named there.
+        // An event with another event's code is reported there.
         if known.contains(&index) || new.event(was.code).is_some() {
             continue;
         }
@@ -67,6 +69,7 @@ fn event(changes: &mut Changes, was: &LockEvent, is: &LockEvent, renamed: &Renam
     let always = |event: &LockEvent| event.always.to_string();
     changes.field(Rule::EventAlwaysChanged, &things, "always", &always(was), &always(is));
     changes.field(Rule::EventReplayChanged, &things, "replay", &was.replay, &is.replay);
+    changes.field(Rule::EventTimeChanged, &things, "time", &was.time, &is.time);
     match (was.state, is.state) {
         (State::Gone(_), _) => changes.whole(Rule::EventAdded, things.clone()),
         (State::Used, State::Retired) => {
@@ -80,17 +83,17 @@ fn event(changes: &mut Changes, was: &LockEvent, is: &LockEvent, renamed: &Renam
     changes.docs(things, was.docs, is.docs);
 }
 
-/// Which event of the new relation is which of the old one.
+/// The pairs of new and old events.
 struct Pairs {
-    /// By index of the new one, the index of the old one.
+    /// By index of the new event, the index of the old one.
     of_new: Vec<Option<usize>>,
-    /// By index of the old one: it has its new one.
+    /// By index of the old event: true if it has a new one.
     taken: Vec<bool>,
 }
 
 impl Pairs {
-    /// Events are the same by name and code; or else by name; or else by code, if they are alike; or
-    /// else if both their names and their forms are.
+    /// Events match by name and code; otherwise by name; otherwise by code, if they are similar;
+    /// otherwise if both their names and their forms are.
     fn new(old: &Lock, new: &Lock) -> Pairs {
         let mut pairs = Pairs { of_new: vec![None; new.events.len()], taken: vec![false; old.events.len()] };
         let by_code = |code| old.events.binary_search_by_key(&code, |event| event.code).ok();
@@ -99,7 +102,7 @@ impl Pairs {
 
         pairs.each(new, |is| by_code(is.code).filter(|&was| old.events[was].name == is.name));
         pairs.each(new, |is| by_name.get(is.name.as_str()).copied());
-        // A code that is spent is not one that is renamed, unless its event stays as retired as it was.
+        // An event with a spent code is not a renamed one, unless it is still retired.
         pairs.each(new, |is| {
             by_code(is.code).filter(|&was| {
                 let was = &old.events[was];
@@ -120,7 +123,7 @@ impl Pairs {
         pairs
     }
 
-    /// Pairs every new event that has no old one yet with the one that is found, if that is free.
+    /// Pairs each unmatched new event with the old event that is found, if that is free.
     fn each(&mut self, new: &Lock, find: impl Fn(&LockEvent) -> Option<usize>) {
         for (index, is) in new.events.iter().enumerate() {
             if self.of_new[index].is_none()
@@ -133,12 +136,12 @@ impl Pairs {
     }
 }
 
-/// Bounds the work where everything is another: of more events that are gone than this, the others
-/// are not looked for under another name.
+/// Limits the work if everything differs. If more events than this are gone, the others are not
+/// searched for under another name.
 const MAX_COMPARED: usize = 50;
 
-/// True if an event of one code may be the same by another name: its name or half of its parameters
-/// are the same.
+/// True if events with one code may match although their names differ: the names are similar, or
+/// half of the parameters are the same.
 fn are_alike(a: &LockEvent, b: &LockEvent) -> bool {
     let has = |param: &LockParam| {
         b.params.iter().any(|other| (&other.name, &other.sort) == (&param.name, &param.sort))

@@ -1,10 +1,11 @@
-//! What differs between the kinds of two relations.
+//! Differences between the kinds of two registries.
 
-use super::{Changes, Names};
+use crate::version::change::Thing;
+use crate::version::compare::changes::{Changes, Names};
 use crate::version::lock::{Lock, LockKind};
-use crate::version::{Rule, Thing};
+use crate::version::rule::Rule;
 
-/// The kinds, of which the renamed ones are given back.
+/// Compares the kinds, and returns the renamed ones.
 pub(super) fn compare<'a>(changes: &mut Changes, old: &'a Lock, new: &'a Lock) -> Names<'a> {
     let thing = |kind: &LockKind| Some(Thing::Kind { name: kind.name.clone() });
     let named = |lock: &'a Lock, name: &str| lock.kinds.iter().find(|kind| kind.name == name);

@@ -1,32 +1,33 @@
-//! Finds what differs between two relations, thing by thing and field by field.
+//! Finds the differences between two registries, item by item and field by field.
 
+mod changes;
 mod events;
 mod kinds;
 mod params;
 mod types;
 
-use std::collections::HashMap;
+use self::changes::{Changes, Names, Renamed};
+use crate::model::registry::Registry;
+use crate::version::change::{Change, Thing};
+use crate::version::lock::{Lock, LockMessage, LockSpan};
+use crate::version::rule::Rule;
 
-use super::lock::{Docs, Lock, LockMessage, LockSpan};
-use super::{Change, Rule, Thing};
-use crate::Registry;
-
-/// What differs between a released relation and a newer one: registry, kinds, types, events by code,
-/// each with its parameters, spans, messages. Nothing where they are the same.
+/// The differences between a released registry and a newer one: registry, kinds, types, events by
+/// code, each with its parameters, spans, messages. Empty if they are the same.
 ///
-/// Things are the same by name, or, renamed, by what else tells them: a kind by its bit, a value by
-/// its number, an event by its code. One slip is one change: a renamed type is not also another sort
-/// of its parameters.
+/// Items are matched by name. Renamed items are matched by their other properties: a kind by its
+/// bit, a value by its number, an event by its code. One edit is one change: a renamed type is not
+/// also another type of its parameters.
 pub fn compare(old: &Lock, new: &Registry) -> Vec<Change> {
     compare_locks(old, &Lock::of(new, None))
 }
 
-/// [`compare`] where both are known as a lock has them.
+/// As [`compare`], with both registries in the form of the lock file.
 pub(crate) fn compare_locks(old: &Lock, new: &Lock) -> Vec<Change> {
     let mut changes = Changes::default();
     let registry = Some(Thing::Registry);
     if old.registry != new.registry {
-        // Whatever else differs says nothing then.
+        // Other differences mean nothing then.
         let values = (old.registry.clone(), new.registry.clone());
         changes.add(Rule::RegistryRenamed, (registry.clone(), registry), "name", values);
         return changes.list;
@@ -42,48 +43,6 @@ pub(crate) fn compare_locks(old: &Lock, new: &Lock) -> Vec<Change> {
     spans(&mut changes, old, new, &events);
     messages(&mut changes, old, new, &events);
     changes.list
-}
-
-/// New names by old ones.
-type Names<'a> = HashMap<&'a str, &'a str>;
-
-/// The kinds and types that have another name.
-struct Renamed<'a> {
-    kinds: Names<'a>,
-    types: Names<'a>,
-}
-
-/// The things of a change, as they are called on both sides.
-type Things = (Option<Thing>, Option<Thing>);
-
-/// The changes found so far.
-#[derive(Default)]
-struct Changes {
-    list: Vec<Change>,
-}
-
-impl Changes {
-    fn add(&mut self, rule: Rule, (old, new): Things, key: &'static str, (was, is): (String, String)) {
-        self.list.push(Change { rule, old, new, key, was, is });
-    }
-
-    /// Something as a whole: new, gone, moved.
-    fn whole(&mut self, rule: Rule, things: Things) {
-        self.add(rule, things, "", (String::new(), String::new()));
-    }
-
-    /// A field, if its two values differ.
-    fn field(&mut self, rule: Rule, things: &Things, key: &'static str, was: &str, is: &str) {
-        if was != is {
-            self.add(rule, things.clone(), key, (was.to_string(), is.to_string()));
-        }
-    }
-
-    fn docs(&mut self, things: Things, old: Docs, new: Docs) {
-        if old != new {
-            self.add(Rule::DocsChanged, things, "doc", (String::new(), String::new()));
-        }
-    }
 }
 
 fn spans(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
@@ -142,7 +101,7 @@ fn messages(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
     }
 }
 
-/// What a message says, in short.
+/// A message in short.
 fn message_text(message: &LockMessage) -> String {
     let end = message.end.as_ref().map_or(String::new(), |end| format!(" to {end}"));
     let key =
@@ -150,7 +109,7 @@ fn message_text(message: &LockMessage) -> String {
     format!("{}{end}{key}", message.begin)
 }
 
-/// What a span says, in short.
+/// A span in short.
 fn span_text(span: &LockSpan) -> String {
     let key = span.key.as_ref().map_or(String::new(), |key| format!(" by {key}"));
     format!("{} to {}{key}", span.begin, span.end)

@@ -1,11 +1,12 @@
-//! What differs between the parameters of an event.
+//! Differences between the parameters of an event.
 
-use super::{Changes, Renamed, Things};
-use crate::Version;
+use crate::model::registry::Version;
+use crate::version::change::Thing;
+use crate::version::compare::changes::{Changes, Renamed, Things};
 use crate::version::lock::{LockEvent, LockParam};
-use crate::version::{Rule, Thing};
+use crate::version::rule::Rule;
 
-/// The parameters of an event that is in both relations, which have these versions.
+/// Compares the parameters of an event in both registries, which have these versions.
 pub(super) fn compare(
     changes: &mut Changes,
     old: &LockEvent,
@@ -23,6 +24,7 @@ pub(super) fn compare(
         let named = pairs.iter().find(|other| other.was.name == pair.was.names);
         let named = named.map_or(&pair.was.names, |named| &named.is.name);
         changes.field(Rule::NamesChanged, &things(pair), "names", named, &pair.is.names);
+        changes.field(Rule::NamesChanged, &things(pair), "numbers", &pair.was.numbers, &pair.is.numbers);
         let changed = changes.list[before..].iter().any(|change| breaks_form(change.rule));
         if !kept {
             let places = ((pair.old_place + 1).to_string(), (pair.new_place + 1).to_string());
@@ -47,7 +49,7 @@ pub(super) fn compare(
     }
 }
 
-/// A parameter that is in both relations, and where.
+/// A parameter in both registries, with its positions.
 struct Pair<'a> {
     was: &'a LockParam,
     is: &'a LockParam,
@@ -55,7 +57,7 @@ struct Pair<'a> {
     new_place: usize,
 }
 
-/// Parameters are the same by name; one that has another name, by its place and sort.
+/// Parameters match by name. A renamed one matches by its position and type.
 fn pairs<'a>(old: &'a LockEvent, new: &'a LockEvent, renamed: &Renamed) -> Vec<Pair<'a>> {
     let place = |event: &LockEvent, name: &str| event.params.iter().position(|param| param.name == name);
     let pairs = old.params.iter().enumerate().filter_map(|(old_place, was)| {
@@ -69,9 +71,11 @@ fn pairs<'a>(old: &'a LockEvent, new: &'a LockEvent, renamed: &Renamed) -> Vec<P
     pairs.collect()
 }
 
-/// For each pair, if it is among the most that are still in the same order; the others have moved.
+/// For each pair, true if it belongs to the largest set that is still in the same order. The others
+/// have moved.
 fn in_order(pairs: &[Pair]) -> Vec<bool> {
-    // The longest ascending row of new places: of each pair, how long a row ends there, and after which.
+    // The longest increasing sequence of new positions: for each pair, the length of the sequence
+    // that ends there, and its predecessor.
     let mut rows: Vec<(usize, Option<usize>)> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {
         let before = (0..at).filter(|&before| pairs[before].new_place < pair.new_place);
@@ -109,14 +113,15 @@ fn field_by_field(
     }
     let rule = if was.unit.is_empty() { Rule::UnitGiven } else { Rule::UnitChanged };
     changes.field(rule, things, "unit", &was.unit, &is.unit);
-    // Every stream of this major has what came with an older one, whose `since` is left out then.
+    // Every stream of this major has the parameters of an older one, whose `since` is then left
+    // out.
     let was_since = was.since.filter(|since| since.major == version.major || is.since.is_some());
     let since = |since: Option<Version>| since.map_or(String::new(), |since| since.to_string());
     changes.field(Rule::SinceChanged, things, "since", &since(was_since), &since(is.since));
     changes.docs(things.clone(), was.docs, is.docs);
 }
 
-/// True if an event that changed so is not the released one with something behind it.
+/// True if the changed event is not the released one with parameters appended.
 fn breaks_form(rule: Rule) -> bool {
     matches!(rule, Rule::ParamRenamed | Rule::ParamRetyped | Rule::UnitChanged)
 }
@@ -139,7 +144,7 @@ fn appended(
     }
 }
 
-/// A sort as the new relation would write it.
+/// A type as in the new registry file.
 fn sort(text: &str, renamed: &Renamed) -> String {
     let name = text.trim_start_matches('[').split([';', ']']).next().unwrap_or_default();
     match renamed.types.get(name) {

@@ -1,12 +1,14 @@
-//! What differs between the types of two relations.
+//! Differences between the types of two registries.
 
 use std::collections::HashMap;
 
-use super::{Changes, Names};
+use crate::model::registry::TypeForm;
+use crate::version::change::Thing;
+use crate::version::compare::changes::{Changes, Names};
 use crate::version::lock::{Lock, LockType, LockValue};
-use crate::version::{Rule, Thing};
+use crate::version::rule::Rule;
 
-/// The types, of which the renamed ones are given back.
+/// Compares the types, and returns the renamed ones.
 pub(super) fn compare<'a>(changes: &mut Changes, old: &'a Lock, new: &'a Lock) -> Names<'a> {
     let thing = |ty: &LockType| Some(Thing::Type { name: ty.name.clone() });
     let by_name = |lock: &'a Lock| -> HashMap<&'a str, &'a LockType> {
@@ -44,7 +46,7 @@ pub(super) fn compare<'a>(changes: &mut Changes, old: &'a Lock, new: &'a Lock) -
     renamed
 }
 
-/// True if a type is the other but for its name.
+/// True if two types differ only in their names.
 fn are_alike(a: &LockType, b: &LockType) -> bool {
     let values = |ty: &LockType| -> Vec<(i128, String)> {
         ty.values.iter().map(|value| (value.number, value.name.clone())).collect()
@@ -54,8 +56,8 @@ fn are_alike(a: &LockType, b: &LockType) -> bool {
 
 fn flags(ty: &LockType) -> &'static str {
     match ty.form {
-        crate::TypeForm::Enum => "false",
-        crate::TypeForm::Flags => "true",
+        TypeForm::Enum => "false",
+        TypeForm::Flags => "true",
     }
 }
 
@@ -81,7 +83,7 @@ fn values(changes: &mut Changes, old: &LockType, new: &LockType) {
     }
     let numbers: HashMap<i128, &LockValue> = old.values.iter().map(|value| (value.number, value)).collect();
     for value in new.values.iter().filter(|value| !olds.contains_key(&value.name)) {
-        // One whose number another name had is that one, renamed, if its name is gone.
+        // A value with the number of a removed name is that value, renamed.
         let renamed = numbers.get(&value.number).is_some_and(|was| !news.contains_key(&was.name));
         if !renamed {
             changes.whole(Rule::ValueAdded, (None, thing(new, value)));

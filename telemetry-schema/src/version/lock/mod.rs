@@ -1,19 +1,19 @@
-//! The lock: what is remembered of a relation as it was released.
+//! The lock file: the data of a registry as it was released.
 
-mod read;
+pub(super) mod read;
 mod write;
 
-pub(super) use read::lines;
+use crate::model::canonical::fnv1a;
+use crate::model::registry::{Clock, Event, Registry, TypeForm, TypeValue, Version};
+use crate::model::sort::Sort;
 
-use crate::{Clock, Registry, Sort, TypeForm, Version};
-
-/// What `events.lock` says: a relation as it was released, and the codes of all events that ever
-/// were. Docs are kept as hashes, everything else as it stands in the relation.
+/// The content of an `events.lock`: a registry as it was released, and the codes of all events that
+/// ever existed. Docs are kept as hashes, everything else as in the registry file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lock {
     /// Name of the registry.
     pub registry: String,
-    /// The version that was released.
+    /// The released version.
     pub version: Version,
     /// Hash of its doc.
     pub docs: Docs,
@@ -21,7 +21,7 @@ pub struct Lock {
     pub kinds: Vec<LockKind>,
     /// Ordered by name.
     pub types: Vec<LockType>,
-    /// Ordered by code. Those that are no longer in the relation are among them.
+    /// Ordered by code, with those that are no longer in the registry.
     pub events: Vec<LockEvent>,
     /// Ordered by name.
     pub spans: Vec<LockSpan>,
@@ -29,7 +29,7 @@ pub struct Lock {
     pub messages: Vec<LockMessage>,
 }
 
-/// A hash of a doc, by which a change is seen; 0 of an empty one.
+/// A hash of a doc, which reveals changes; 0 for an empty doc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Docs(pub u32);
 
@@ -48,7 +48,7 @@ pub struct LockKind {
 #[allow(missing_docs)]
 pub struct LockType {
     pub name: String,
-    /// The integer that carries it.
+    /// The integer that encodes it.
     pub repr: Sort,
     pub form: TypeForm,
     /// Ordered by number.
@@ -76,20 +76,22 @@ pub struct LockEvent {
     pub always: bool,
     /// As [`crate::Event::replay_text`] writes it; empty without a mark.
     pub replay: String,
+    /// Name of the parameter with the time that it tells of; empty without one.
+    pub time: String,
     pub state: State,
     /// In wire order.
     pub params: Vec<LockParam>,
     pub docs: Docs,
 }
 
-/// Where an event is in its life.
+/// The state of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It has an emitter.
     Used,
     /// `used = false`.
     Retired,
-    /// No longer in the relation, which had it in this released version last.
+    /// No longer in the registry, which had it last in this released version.
     Gone(Version),
 }
 
@@ -100,14 +102,16 @@ pub struct LockParam {
     pub name: String,
     /// As [`Registry::sort_text`] writes it.
     pub sort: String,
-    /// As [`crate::Param::max`] has it.
+    /// As in [`crate::Param::max`].
     pub max: Option<u32>,
     /// As in [`crate::Param::align`].
     pub align: u32,
-    /// Empty where there is none.
+    /// Empty without one.
     pub unit: String,
-    /// Name of the parameter that it names; empty where there is none.
+    /// Name of the parameter that it names; empty without one.
     pub names: String,
+    /// The space of its numbers; empty without such a mark.
+    pub numbers: String,
     pub since: Option<Version>,
     pub docs: Docs,
 }
@@ -132,20 +136,19 @@ pub struct LockMessage {
     pub name: String,
     /// Name of the event.
     pub begin: String,
-    /// Name of the event; none of a message that stands alone.
+    /// Name of the event; empty for a message without an end.
     pub end: Option<String>,
     pub key: Option<String>,
-    /// How many may run at once; 1 without a key.
+    /// The most that may run at once; 1 without a key.
     pub limit: u32,
     pub docs: Docs,
 }
 
 impl Lock {
-    /// The version of the form of `events.lock` that this crate writes, and the highest it reads.
+    /// The format version of `events.lock` that this crate writes, and the highest that it reads.
     pub const FORMAT: u32 = 1;
 
-    /// The lock of a relation that is released now. What `previous` remembers of events that are no
-    /// longer in the relation stays remembered.
+    /// The lock file of a registry that is released now. It keeps the removed events of `previous`.
     pub fn of(registry: &Registry, previous: Option<&Lock>) -> Lock {
         let kinds = registry.kinds.iter().map(|kind| LockKind {
             bit: kind.bit,
@@ -200,22 +203,17 @@ impl Lock {
         }
     }
 
-    /// True if a text is meant for a lock, and not for an `events.toml`.
-    pub fn is_meant_by(text: &str) -> bool {
-        text.starts_with(write::FIRST_WORD)
-    }
-
-    /// The event of a code, whatever its state.
+    /// The event with a code, whatever its state.
     pub fn event(&self, code: u16) -> Option<&LockEvent> {
         self.events.binary_search_by_key(&code, |event| event.code).ok().map(|index| &self.events[index])
     }
 }
 
-fn value(value: &crate::TypeValue) -> LockValue {
+fn value(value: &TypeValue) -> LockValue {
     LockValue { number: value.number, name: value.name.clone(), docs: Docs::of(&value.doc) }
 }
 
-fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
+fn event(registry: &Registry, event: &Event) -> LockEvent {
     let params = event.params.iter().map(|param| LockParam {
         name: param.name.clone(),
         sort: registry.sort_text(param),
@@ -223,6 +221,7 @@ fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
         align: param.align,
         unit: param.unit.clone(),
         names: param.names.and_then(|of| event.params.get(of)).map_or(String::new(), |of| of.name.clone()),
+        numbers: param.numbers.clone(),
         since: param.since,
         docs: Docs::of(&param.doc),
     });
@@ -232,6 +231,10 @@ fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
         kind: registry.kind_of(event).name.clone(),
         always: event.always,
         replay: event.replay_text(),
+        time: event
+            .time
+            .and_then(|time| event.params.get(time))
+            .map_or(String::new(), |time| time.name.clone()),
         state: if event.used { State::Used } else { State::Retired },
         params: params.collect(),
         docs: Docs::of(&event.doc),
@@ -239,19 +242,19 @@ fn event(registry: &Registry, event: &crate::Event) -> LockEvent {
 }
 
 impl Docs {
-    /// The hash of a doc: FNV-1a of 64 bits, its halves folded into one.
+    /// The hash of a doc: FNV-1a of 64 bits, with its halves folded into one.
     pub fn of(doc: &str) -> Docs {
         if doc.is_empty() {
             return Docs(0);
         }
-        let hash = crate::canonical::fnv1a(doc.as_bytes());
-        // 0 is the empty one's.
+        let hash = fnv1a(doc.as_bytes());
+        // 0 is the hash of an empty doc.
         Docs(((hash >> 32) as u32 ^ hash as u32).max(1))
     }
 }
 
 impl State {
-    /// True if the event is in the relation, used or retired.
+    /// True if the event is in the registry, used or retired.
     pub fn is_listed(self) -> bool {
         !matches!(self, State::Gone(_))
     }

@@ -1,28 +1,32 @@
-//! Reads the text of a lock, and says what is wrong with one that is not as it was written.
+//! Reads the text of a lock file, and reports one that was changed.
 
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::write::{FIRST_WORD, LAST_WORD, checksum};
-use super::{Docs, Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue, State};
-use crate::diagnostic::quote;
-use crate::limits::MAX_LOCK_LEN;
-use crate::snippet::is_unprintable;
-use crate::{Clock, Diagnostic, Sort, TypeForm, Version, words};
+use crate::model::registry::{Clock, TypeForm, Version};
+use crate::model::sort::Sort;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::quote;
+use crate::text::limits::MAX_LOCK_LEN;
+use crate::text::snippet::is_unprintable;
+use crate::text::words;
+use crate::version::lock::write::{FIRST_WORD, LAST_WORD, checksum};
+use crate::version::lock::{
+    Docs, Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue, State,
+};
 
-/// How lines begin that git leaves where two branches changed the same ones.
+/// The beginnings of lines with which git marks a conflict.
 const CONFLICT: [&str; 4] = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
 
 const RESTORE: &str = "restore it from version control: `telemetry release` alone writes it";
 
 impl Lock {
-    /// Reads the text of an `events.lock`. Line ends may be those of Windows.
+    /// Reads the text of an `events.lock`. Line endings may be those of Windows.
     ///
     /// Never panics, whatever the text.
     ///
-    /// # Errors
-    /// If the text is not one that [`Lock::to_text`] writes, of a format that this crate knows: why,
-    /// and where.
+    /// If [`Lock::to_text`] cannot have written the text in a format that this crate knows: the
+    /// reason and the place.
     pub fn parse(text: &str) -> Result<Lock, Diagnostic> {
         if text.len() as u64 > MAX_LOCK_LEN {
             let message = format!("the lock has {} bytes, expected at most {MAX_LOCK_LEN}", text.len());
@@ -36,7 +40,7 @@ impl Lock {
         }
         let line = reader.line.clone();
         let lock = reader.lock.ok_or_else(|| wrong(line, "the lock names no registry", RESTORE))?;
-        // What was read says all that the text does.
+        // The parsed data is everything that the text has.
         let written = lock.to_text();
         if let Some(line) = first_difference(text, &written) {
             let message = "the lock is not as `telemetry release` writes it";
@@ -46,7 +50,7 @@ impl Lock {
     }
 }
 
-/// The lines between the first and the last, which say that the text is whole.
+/// The lines between the first and the last, which show that the text is complete.
 fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     if text.trim().is_empty() {
         return Err(wrong(0..0, "the lock is empty", RESTORE));
@@ -79,7 +83,7 @@ fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
         return Err(wrong(last, message, RESTORE));
     };
     let expected = match text.contains('\r') {
-        // All lines end as those of Windows, as version control may have it.
+        // All lines end as on Windows, which version control may do.
         true if text.matches('\r').count() == lines.len() + 1 => {
             checksum(&text[..last.start].replace("\r\n", "\n"))
         }
@@ -97,8 +101,8 @@ fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     Ok(lines.split_off(lines.len().min(2)))
 }
 
-/// Where each line is, without its end.
-pub(in crate::version) fn lines(text: &str) -> Vec<Range<usize>> {
+/// The place of each line, without its end.
+pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let all = text.split_inclusive('\n').map(|line| {
         let start = at;
@@ -108,7 +112,7 @@ pub(in crate::version) fn lines(text: &str) -> Vec<Range<usize>> {
     all.collect()
 }
 
-/// The first line of a text that differs from what is written.
+/// The first line of a text that differs from the expected one.
 fn first_difference(text: &str, written: &str) -> Option<Range<usize>> {
     if text.lines().eq(written.lines()) && text.ends_with('\n') {
         return None;
@@ -122,14 +126,14 @@ fn wrong(span: Range<usize>, message: impl Into<String>, help: &str) -> Diagnost
     Diagnostic { span, message: message.into(), label: None, help: Some(help.to_string()) }
 }
 
-/// Reads line after line.
+/// Reads line by line.
 struct Reader<'a> {
     text: &'a str,
     lock: Option<Lock>,
     line: Range<usize>,
 }
 
-/// What a line should have had.
+/// The expected content of a line.
 type Expected = &'static str;
 
 impl Reader<'_> {
@@ -173,7 +177,7 @@ impl Reader<'_> {
     }
 }
 
-/// Adds what must come after what is there.
+/// Adds an item, which must come after the ones before.
 fn ascending<T, K: PartialOrd>(list: &mut Vec<T>, next: T, key: impl Fn(&T) -> K) -> Result<(), Expected> {
     if list.last().is_some_and(|last| key(last) >= key(&next)) {
         return Err("lines in their order");
@@ -235,6 +239,7 @@ fn event(words: &mut Words) -> Result<LockEvent, Expected> {
                 unquoted(replay).filter(|replay| is_printable(replay)).ok_or("a mark in quotes")?
             }
         },
+        time: mark(words, "time=")?,
         state: match (words.take("retired"), words.take("gone=")) {
             (None, None) => State::Used,
             (Some(_), _) => State::Retired,
@@ -243,6 +248,15 @@ fn event(words: &mut Words) -> Result<LockEvent, Expected> {
         params: Vec::new(),
         docs: words.docs()?,
     })
+}
+
+/// The value of a mark, which is a name like those of parameters; empty without one.
+fn mark(words: &mut Words, key: &str) -> Result<String, Expected> {
+    match words.take(key) {
+        None => Ok(String::new()),
+        Some(name) if words::is_snake_case(name) => Ok(name.to_string()),
+        Some(_) => Err("the name of a parameter"),
+    }
 }
 
 fn param(words: &mut Words) -> Result<LockParam, Expected> {
@@ -256,11 +270,8 @@ fn param(words: &mut Words) -> Result<LockParam, Expected> {
             None => String::new(),
             Some(unit) => unquoted(unit).filter(|unit| is_printable(unit)).ok_or("a unit in quotes")?,
         },
-        names: match words.take("names=") {
-            None => String::new(),
-            Some(names) if words::is_snake_case(names) => names.to_string(),
-            Some(_) => return Err("the name of a parameter"),
-        },
+        names: mark(words, "names=")?,
+        numbers: mark(words, "numbers=")?,
         since: match words.take("since=") {
             None => None,
             Some(since) => Some(Version::from_text(since).ok_or("a version")?),
@@ -299,7 +310,7 @@ fn is_printable(text: &str) -> bool {
     !text.chars().any(is_unprintable)
 }
 
-/// What `unit` was before it was quoted. Units have no control characters.
+/// `unit` before it was quoted. Units have no control characters.
 fn unquoted(text: &str) -> Option<String> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let (mut out, mut chars) = (String::with_capacity(inner.len()), inner.chars());
@@ -309,7 +320,7 @@ fn unquoted(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The words of a line. Arrays and what is in quotes are one word, spaces included.
+/// The words of a line. Arrays and quoted text are one word, with spaces.
 struct Words<'a> {
     rest: &'a str,
 }
@@ -319,7 +330,7 @@ impl<'a> Words<'a> {
     fn next(&mut self) -> Option<&'a str> {
         let text = self.rest.strip_prefix(' ').unwrap_or(self.rest);
         let space = text.find(' ');
-        // The usual word, at the cost of a macro that is not optimized.
+        // The usual word, faster in an unoptimized macro.
         let word = &text[..space.unwrap_or(text.len())];
         let is_plain = !word.contains('"') && !word.contains('[');
         let end = if is_plain { space } else { end_of_word(text) };
@@ -328,7 +339,7 @@ impl<'a> Words<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// The rest of the next word, if it begins so.
+    /// The rest of the next word, if it has this beginning.
     fn take(&mut self, start: &str) -> Option<&'a str> {
         let text = self.rest.strip_prefix(' ').unwrap_or(self.rest);
         if !text.starts_with(start) {
@@ -369,7 +380,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Where a word ends that begins a text, and that has arrays or quotes in it.
+/// The end of a word at the beginning of a text, with arrays or quotes in it.
 fn end_of_word(text: &str) -> Option<usize> {
     let (mut in_quotes, mut in_brackets, mut escaped) = (false, false, false);
     text.bytes().position(|byte| {

@@ -1,22 +1,27 @@
-//! The text of a lock.
+//! The text of a lock file.
 
 use std::fmt::{self, Write};
 
-use super::{Docs, Lock, LockEvent, LockMessage, LockParam, State};
-use crate::canonical::{fnv1a, quoted};
+use crate::model::canonical::{fnv1a, quoted};
+use crate::version::lock::{Docs, Lock, LockEvent, LockMessage, LockParam, State};
 
-/// How a lock's first line begins, which ends in the number of its format.
+/// The beginning of the first line, which ends in the number of the format.
 pub(super) const FIRST_WORD: &str = "telemetry-lock";
 
-/// How its last line begins, which ends in the checksum of everything before it.
+/// The beginning of the last line, which ends in the checksum of everything before it.
 pub(super) const LAST_WORD: &str = "checksum";
 
 const NOTE: &str = "# Written by `telemetry release`. Not to be edited: restore or release it.";
 
 impl Lock {
-    /// The lock as the text of `events.lock`: the same text for the same lock always, with a line for
-    /// each kind, type, value, event, parameter, span and message, each in its order; `docs/versions.md`
-    /// describes it.
+    /// True if a text is meant as a lock file, and not as an `events.toml`.
+    pub fn is_meant_by(text: &str) -> bool {
+        text.starts_with(FIRST_WORD)
+    }
+
+    /// The lock file as the text of `events.lock`. The same lock file always gives the same text,
+    /// with a line for each kind, type, value, event, parameter, span and message, each in its
+    /// order. `docs/versions.md` describes it.
     pub fn to_text(&self) -> String {
         let mut out = String::with_capacity(256 + 256 * self.events.len());
         let _ = writeln!(out, "{FIRST_WORD} {}\n{NOTE}", Lock::FORMAT);
@@ -58,6 +63,9 @@ fn write_event(out: &mut String, event: &LockEvent) {
     if !event.replay.is_empty() {
         let _ = write!(out, " replay={}", quoted(&event.replay));
     }
+    if !event.time.is_empty() {
+        let _ = write!(out, " time={}", event.time);
+    }
     match event.state {
         State::Used => {}
         State::Retired => out.push_str(" retired"),
@@ -85,6 +93,9 @@ fn write_param(out: &mut String, param: &LockParam) {
     if !param.names.is_empty() {
         let _ = write!(out, " names={}", param.names);
     }
+    if !param.numbers.is_empty() {
+        let _ = write!(out, " numbers={}", param.numbers);
+    }
     if let Some(since) = param.since {
         let _ = write!(out, " since={since}");
     }
@@ -102,12 +113,12 @@ fn write_message(out: &mut String, message: &LockMessage) {
     let _ = writeln!(out, "{}", message.docs);
 }
 
-/// The checksum of a lock's lines before the last.
+/// The checksum of a lock file's lines before the last.
 pub(super) fn checksum(lines: &str) -> String {
     format!("{:016x}", fnv1a(lines.as_bytes()))
 }
 
-/// At the end of a line; nothing of an empty doc.
+/// At the end of a line; nothing for an empty doc.
 impl fmt::Display for Docs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {

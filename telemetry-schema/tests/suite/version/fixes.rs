@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use telemetry_schema::version::{Lock, fixed, judge, without_allows};
-use telemetry_schema::{Registry, Relation};
+use telemetry_schema::{Registry, RegistryFile};
 
 use super::cases::{CASES, RELEASED};
 use super::{judged, relation, rendered};
-use crate::arbitrary::registries;
+use crate::registries::registries;
 
 #[test]
 fn what_a_number_makes_good_is_made_good() {
@@ -124,7 +124,7 @@ proptest! {
         prop_assert!(judgement.is_fixable(), "{:#?}", judgement);
         prop_assert_eq!(judgement.is_met(), before == after);
         if let Some(text) = fixed(&now, &judgement) {
-            let again = Relation::parse(text.as_str());
+            let again = RegistryFile::parse(text.as_str());
             prop_assert!(again.is_ok(), "{}", again.unwrap_err().render("events.toml", &text));
             let again = again.unwrap();
             let judgement = judge(&lock, &again.registry, &again.allows);

@@ -7,7 +7,7 @@ use telemetry_schema::limits::MAX_LOCK_LEN;
 use telemetry_schema::version::{Lock, compare};
 
 use super::lock;
-use crate::arbitrary::registries;
+use crate::registries::registries;
 use crate::{GC, registry};
 
 #[test]

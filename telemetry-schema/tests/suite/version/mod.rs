@@ -1,8 +1,6 @@
 //! What changes between two versions, and what it demands.
 
 mod allows;
-mod cases;
-mod cost;
 mod fixes;
 mod locks;
 mod messages;
@@ -10,7 +8,9 @@ mod rules;
 mod table;
 
 use telemetry_schema::version::{Judgement, Lock, Report, Side, judge};
-use telemetry_schema::{Relation, Version};
+use telemetry_schema::{RegistryFile, Version};
+
+use telemetry_testing::version_cases as cases;
 
 use self::cases::{GONE, RELEASED};
 
@@ -23,17 +23,17 @@ pub(crate) fn lock() -> Lock {
 
 /// What a valid text says.
 #[track_caller]
-pub(crate) fn relation(text: &str) -> Relation {
-    Relation::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
+pub(crate) fn relation(text: &str) -> RegistryFile {
+    RegistryFile::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
 }
 
 /// What is to be said of a relation against the lock.
-pub(crate) fn judged(relation: &Relation) -> Judgement {
+pub(crate) fn judged(relation: &RegistryFile) -> Judgement {
     judge(&lock(), &relation.registry, &relation.allows)
 }
 
 /// The same as people see it; empty if all is well.
-pub(crate) fn rendered(relation: &Relation) -> String {
+pub(crate) fn rendered(relation: &RegistryFile) -> String {
     let (lock, judgement) = (lock(), judged(relation));
     let text = lock.to_text();
     let old = Side::lock("events.lock", &lock, &text);

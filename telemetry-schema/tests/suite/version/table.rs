@@ -1,6 +1,6 @@
 //! `docs/versions.md` has the table of rules as the code has it.
 //!
-//! After a change, `UPDATE_DOCS=1 cargo test -p telemetry-schema` writes it anew; read it.
+//! After a change, `UPDATE_DOCS=1 cargo test -p telemetry-schema` writes it again; read it.
 
 use std::collections::HashSet;
 use std::fmt::Write;

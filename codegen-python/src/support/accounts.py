@@ -1,0 +1,324 @@
+# --- The account of a lane's events.
+
+
+class _Coverage:
+    """A set of a lane's events by their numbers: runs without a gap, each with when it was."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.runs: list[tuple[int, int, int]] = []
+
+    def before(self, number: int) -> int:
+        """Index behind the last run that begins at a number or before."""
+        low, high = 0, len(self.starts)
+        while low < high:
+            middle = (low + high) // 2
+            if self.starts[middle] <= number:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def first_gap(self, start: int, end: int) -> _t.Optional[tuple[int, int]]:
+        index = self.before(start)
+        if index:
+            start = max(start, self.runs[index - 1][0])
+        index = self.before(start - 1)
+        while index < len(self.starts) and self.starts[index] < start:
+            index += 1
+        if index < len(self.starts):
+            end = min(end, self.starts[index])
+        return (start, end) if start < end else None
+
+    def add(self, start: int, end: int, base: int, last: int) -> None:
+        """Adds a stretch that is not in the set."""
+        if start >= end:
+            return
+        index = self.before(start)
+        if index and self.runs[index - 1][0] == start:
+            index -= 1
+            start = self.starts[index]
+            _, base_before, last_before = self.runs[index]
+            base, last = min(base, base_before), max(last, last_before)
+            del self.starts[index], self.runs[index]
+        if index < len(self.starts) and self.starts[index] == end:
+            end, base_behind, last_behind = self.runs[index]
+            base, last = min(base, base_behind), max(last, last_behind)
+            del self.starts[index], self.runs[index]
+        self.starts.insert(index, start)
+        self.runs.insert(index, (end, base, last))
+
+    def count(self) -> int:
+        return sum(run[0] - start for start, run in zip(self.starts, self.runs))
+
+    def count_without(self, other: _Coverage) -> int:
+        total = 0
+        for start, (end, _, _) in zip(self.starts, self.runs):
+            gap = other.first_gap(start, end)
+            while gap is not None:
+                total += gap[1] - gap[0]
+                gap = other.first_gap(gap[1], end)
+        return total
+
+
+# What a header tells of its lane: pool, reentrant, sink, cut, withheld. Sums that only grow.
+_Told = tuple[int, ...]
+_NOTHING: _Told = (0,) * 5
+
+
+def _highest(a: _Told, b: _Told) -> _Told:
+    return tuple(map(max, a, b))
+
+
+class _Losses:
+    """What a lane had lost and withheld, as its blocks tell it."""
+
+    def __init__(self) -> None:
+        #: By the number of the first event behind it and the sum of the counters.
+        self.keys: list[tuple[int, int]] = []
+        self.marks: list[tuple[_Told, int, int]] = []
+
+    def note(self, before: int, end_ticks: int, told: _Told) -> None:
+        key = (before, sum(told))
+        index = len(self.keys)
+        while index and self.keys[index - 1] > key:
+            index -= 1
+        if index and _highest(self.marks[index - 1][0], told) == self.marks[index - 1][0]:
+            known, first, last = self.marks[index - 1]
+            self.marks[index - 1] = known, first, max(last, end_ticks)
+            return
+        last = end_ticks
+        behind = index - 1 if index and self.keys[index - 1] == key else index
+        if behind < len(self.keys) and self.marks[behind][0] == told:
+            last = max(last, self.marks[behind][2])
+            del self.keys[behind], self.marks[behind]
+            index = behind
+        if index and self.keys[index - 1] == key:
+            self.marks[index - 1] = told, end_ticks, last
+            return
+        self.keys.insert(index, key)
+        self.marks.insert(index, (told, end_ticks, last))
+
+    def total(self) -> _Told:
+        return _functools.reduce(_highest, (mark[0] for mark in self.marks), _NOTHING)
+
+    def steps(self) -> _t.Iterator[tuple[int, _Told]]:
+        """The number of the first event behind each loss, and what was lost or withheld in it."""
+        total = _NOTHING
+        for (before, _), (told, _, _) in zip(self.keys, self.marks):
+            step = tuple(max(a - b, 0) for a, b in zip(told, total))
+            total = _highest(total, told)
+            if any(step):
+                yield before, step
+
+
+class Lane:
+    """Where an event comes from: a thread of a session, and a kind."""
+
+    __slots__ = ("session", "thread", "kind")
+
+    def __init__(self, session: Session, thread: int, kind: KindDesc) -> None:
+        #: The run.
+        self.session = session
+        #: The session's number for the thread.
+        self.thread = thread
+        #: The kind of its events.
+        self.kind = kind
+
+    @property
+    def thread_name(self) -> _t.Optional[str]:
+        """The name of the thread, where the stream has one."""
+        return self.session.thread_name(self.thread)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind.name} of thread {self.thread} of session {self.session.id:016x}>"
+
+
+class _LaneState:
+    """A lane while it is read."""
+
+    def __init__(self, session: Session, header: _Header, number: int) -> None:
+        self.session = session
+        self.thread = header.thread
+        self.registry = header.registry
+        self.kind = header.kind
+        self.number = number
+        self.lane: _t.Optional[Lane] = None
+        #: Number of the block, place in it and time, where the last part ended whose block goes on.
+        self.open: _t.Optional[tuple[int, int, int]] = None
+        self.slots: list[int] = []
+        self.read = 0
+        self.covered = _Coverage()
+        self.unread = _Coverage()
+        self.losses = _Losses()
+        self.recorded = 0
+
+    def note(self, header: _Header) -> None:
+        self.note_losses(header.before, header)
+        self.recorded = max(self.recorded, header.end())
+
+    def note_losses(self, before: int, header: _Header) -> None:
+        self.losses.note(before, header.end_ticks, (*header.lost, header.withheld))
+
+    def given(self) -> int:
+        """Events that the stream was given, as far as headers tell."""
+        told = self.losses.total()
+        return max(self.recorded - told[4] - told[2], 0)
+
+    def give_up(self, start: int, header: _Header) -> None:
+        """Counts the events of a part from a number on as not readable."""
+        gap = self.unread.first_gap(start, header.end())
+        if gap is not None:
+            self.unread.add(*gap, header.base_ticks, header.end_ticks)
+
+    def missing(self) -> tuple[int, int]:
+        """Events recorded and written but not read, and events withheld."""
+        absent = max(self.recorded - self.covered.count(), 0)
+        # Gaps by the number of the event behind them.
+        gaps: dict[int, int] = {}
+        at = 0
+        for start, (end, _, _) in zip(self.covered.starts, self.covered.runs):
+            if at < start:
+                gaps[start] = start - at
+            at = end
+        if self.recorded > at:
+            gaps[self.recorded] = self.recorded - at
+        ends = sorted(gaps)
+        for before, told in self.losses.steps():
+            if told[4]:
+                behind = next((end for end in ends if end >= before), None)
+                if behind is not None and self.covered.first_gap(max(before - 1, 0), before):
+                    gaps[behind] = max(gaps[behind] - told[4], 0)
+        withheld = max(absent - sum(gaps.values()), 0)
+        return max(absent - withheld - self.losses.total()[2], 0), withheld
+
+
+@_dataclasses.dataclass
+class Completeness:
+    """What was read of a stream, and what was not. As a string it is the verdict in a few lines."""
+
+    #: Events read, and whole blocks, and bytes of the input.
+    events: int = 0
+    blocks: int = 0
+    bytes: int = 0
+    #: Bytes that are no whole block.
+    damaged_bytes: int = 0
+    #: Events lost in the program, by cause.
+    lost_pool: int = 0
+    lost_reentrant: int = 0
+    lost_sink: int = 0
+    #: Strings and arrays cut to their limit. Their events are not lost.
+    cut: int = 0
+    #: Recorded and written, but not read; and of these, those whose blocks are there and not readable.
+    missing: int = 0
+    unread: int = 0
+    #: Events that the stream was never meant to have.
+    withheld: int = 0
+    #: First byte, end and cause of each range that holds no whole block.
+    damage: list[tuple[int, int, str]] = _dataclasses.field(default_factory=list)
+    damaged_ranges: int = 0
+    #: First byte, end and reason of each part of a block that could not be decoded.
+    undecodable: list[tuple[int, int, str]] = _dataclasses.field(default_factory=list)
+    undecodable_parts: int = 0
+    #: Number of blocks of each type that is not known.
+    unknown_blocks: dict[int, int] = _dataclasses.field(default_factory=dict)
+    #: Blocks that could not be understood: where and why.
+    unreadable: list[tuple[int, str]] = _dataclasses.field(default_factory=list)
+    #: Sessions, and whether each ended in good order.
+    sessions: list[tuple[int, bool]] = _dataclasses.field(default_factory=list)
+    #: Sessions made from logs whose format has no end mark.
+    without_end_mark: int = 0
+
+    @property
+    def lost(self) -> int:
+        """Events lost in the program, for whichever cause."""
+        return self.lost_pool + self.lost_reentrant + self.lost_sink
+
+    @property
+    def is_complete(self) -> bool:
+        """True if there is a session, every session ended in good order, and every event that their
+        programs emitted was read. False where the stream cannot tell: see `may_be_cut`."""
+        return self.is_whole and not self.may_be_cut
+
+    @property
+    def may_be_cut(self) -> bool:
+        """True if a session was made from a log whose format has no end mark: events may be missing at its end."""
+        return self.without_end_mark > 0
+
+    @property
+    def is_whole(self) -> bool:
+        """True if nothing is known to be lost, missing or unfinished."""
+        return bool(self.sessions) and not self.is_broken and not self.missing and not self.lost and self.ended
+
+    @property
+    def ended(self) -> bool:
+        return all(ended for _, ended in self.sessions) and not self.unknown_blocks
+
+    @property
+    def is_broken(self) -> bool:
+        """True if a part of the stream is damaged or was not understood."""
+        return self.damaged_ranges > 0 or self.undecodable_parts > 0 or bool(self.unreadable)
+
+    def __str__(self) -> str:
+        if not self.sessions:
+            lines = [f"nothing to read: no session in {_count(self.bytes, 'byte')}"]
+        elif self.is_whole:
+            counts = _count(self.events, "event"), _count(self.blocks, "block"), _count(self.bytes, "byte")
+            lines = [("complete: " if self.is_complete else "read: ") + ", ".join(counts)]
+        else:
+            total = self.events + self.missing + self.lost
+            lines = [f"incomplete: {self.events} of {_count(min(total, _MAX), 'event')} read"]
+        causes = (
+            (self.lost_pool, "pool full"),
+            (self.lost_reentrant, "reentrant"),
+            (self.lost_sink, "sink"),
+        )
+        if self.lost:
+            text = ", ".join(f"{number} {why}" for number, why in causes if number)
+            lines.append(f"lost in the program: {_count(self.lost, 'event')} ({text})")
+        if self.cut:
+            lines.append(f"cut to their limit: {_count(self.cut, 'string')} or array{_plural(self.cut)}")
+        if self.missing:
+            unread = min(self.unread, self.missing)
+            text = f"missing: {_count(self.missing, 'event')}"
+            if unread == 0:
+                text += " of blocks that are not there"
+            elif unread == self.missing:
+                text += " of damaged or undecodable blocks"
+            else:
+                text += f", {unread} of damaged or undecodable blocks, "
+                text += f"{self.missing - unread} of blocks that are not there"
+            lines.append(text)
+        if self.damage:
+            start, _, cause = self.damage[0]
+            text = f"{_count(self.damaged_ranges, 'range')}, {_count(self.damaged_bytes, 'byte')}"
+            lines.append(f"damaged: {text}; the first at byte {start}: {cause}")
+        if self.undecodable:
+            start, _, reason = self.undecodable[0]
+            text = _count(self.undecodable_parts, "part")
+            lines.append(f"undecodable: {text}; the first at byte {start}: {reason}")
+        for code, blocks in sorted(self.unknown_blocks.items()):
+            lines.append(f"unknown: {_count(blocks, 'block')} of type {code}")
+        if self.unreadable:
+            start, why = self.unreadable[0]
+            text = _count(len(self.unreadable), "block")
+            lines.append(f"not understood: {text}; the first at byte {start}: {why.splitlines()[0]}")
+        running = sum(not ended for _, ended in self.sessions)
+        if running:
+            text = f"{running} of {_count(len(self.sessions), 'session')}"
+            lines.append(f"without an end: {text} (still running, killed, or cut)")
+        if self.may_be_cut:
+            lines.append("may be cut: the log it was made from has no end mark")
+        if self.withheld:
+            lines.append(f"withheld: {_count(self.withheld, 'event')} of kinds that were not output")
+        return "\n  ".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{_plural(number)}"
+
+
+def _plural(number: int) -> str:
+    return "" if number == 1 else "s"
+
+

@@ -1,0 +1,44 @@
+# What every generated module has: a reader of telemetry streams. Written by hand, and copied as it
+# is; what follows it is made from the relation. docs/format.md of the project describes the bytes,
+# docs/python.md the use. Python 3.9 or later, and nothing but its standard library.
+#
+# Names of the relation are CamelCase (kinds, types, events) and snake_case without a leading
+# underscore (parameters), so what is defined here begins with an underscore, is in lower case, or is
+# reserved; and modules are imported under names that no event can have.
+from __future__ import annotations
+
+import argparse as _argparse
+import bisect as _bisect
+import builtins as _b
+import collections as _collections
+import dataclasses as _dataclasses
+import enum as _enum
+import functools as _functools
+import heapq as _heapq
+import importlib as _importlib
+import io as _io
+import itertools as _itertools
+import keyword as _keyword
+import math as _math
+import operator as _operator
+import os as _os
+import signal as _signal
+import stat as _stat
+import struct as _struct
+import sys as _sys
+import tempfile as _tempfile
+import typing as _t
+import zlib as _zlib
+
+_MAX = 0xFFFF_FFFF_FFFF_FFFF
+_MAX_NS = 0x7FFF_FFFF_FFFF_FFFF
+
+
+class StreamError(_b.Exception):
+    """A text that should be a relation, or facts, and is not."""
+
+
+class VersionError(_b.Exception):
+    """A stream whose relation is of a version that this module does not read."""
+
+

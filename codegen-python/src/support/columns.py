@@ -1,0 +1,958 @@
+# --- Columns: events of whole blocks read by NumPy, all of one kind at once.
+#
+# Where an event begins is known only when the one before it was read. But an event can begin only
+# where its code stands: so all those places are read as if one did, and of these the ones that the
+# first of a block leads to are events. What does not come out even is read as anything else is.
+#
+# Most events of a kind are of few shapes: events of one code whose numbers take as many bytes. Whether
+# a shape stands at a place shows in some bits of the words there, and its numbers are then parts of
+# those words, at the same bits for all. What has no common shape is read number by number, and only
+# where something else ends. If nearly all are of one shape, they are runs: events at the same distance,
+# which need not be found one by one.
+
+# Bytes that are read at once: their arrays stay in the cache.
+_PIECE = 1 << 17
+# Bytes that are checked at once.
+_AT_ONCE = 1 << 20
+# Bytes of a large page of memory.
+_LARGE_PAGE = 1 << 21
+# Most elements of arrays that are read as columns; beyond them, and where their number varies, events
+# are read one by one.
+_MOST_ELEMENTS = 16
+# Shapes are those of the first events of a piece. No more of them are tried in the next one.
+_SAMPLE = 128
+_MOST_SHAPES = 16
+# A shape that fewer events have than one in this number does not count.
+_RARE = 64
+# Runs are worth it if this number of events of one shape stand together.
+_RARE_RUN = 32
+# So often events without a shape may follow each other before all are read that are left.
+_MOST_ROUNDS = 6
+# Most events that room is made for before they are found.
+_MOST_ROOM = 1 << 20
+_FIXED = {"u8": 1, "i8": 1, "bool": 1, "f32": 4, "f64": 8}
+_DTYPES = {"delta": "u8", "bool": "?", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8"}
+_DTYPES.update(i8="i1", i16="i2", i32="i4", i64="i8", f32="f4", f64="f8")
+
+
+class _Shape:
+    """Events of one code, whose numbers take the same bytes each."""
+
+    def __init__(self, np: _t.Any, form: int, code: bytes, lengths: _t.Sequence[tuple[int, bool]]) -> None:
+        self.np = np
+        #: Which event of the kind it is.
+        self.form = form
+        #: Bytes of the event.
+        self.end = len(code)
+        #: Events that had it, when it was looked for last.
+        self.hits = 0
+        # Words: how far they are from the event's start, and which of their bits must be what.
+        words = [[0, (1 << 8 * len(code)) - 1, int.from_bytes(code, "little")]]
+
+        def word(length: int) -> int:
+            """The word that has the next bytes in it."""
+            if self.end + length > words[-1][0] + 8:
+                words.append([self.end, 0, 0])
+            return len(words) - 1
+
+        #: Of each number, the time being the first, the word, how far it is to be shifted down, and its
+        #: bits if there are others above.
+        self.numbers: list[tuple[int, _t.Any, _t.Any]] = []
+        for length, is_packed in lengths:
+            if is_packed:
+                # The first byte ends in as many zeros as there are further bytes, then a one.
+                of_first = word(1 if length > 8 else length)
+                shift = 8 * (self.end - words[of_first][0])
+                words[of_first][1] |= (0xFF if length > 8 else (1 << length) - 1) << shift
+                words[of_first][2] |= (0 if length > 8 else 1 << length - 1) << shift
+            if is_packed and length > 8:
+                self.end += 1
+                length, is_packed = 8, False
+            number = word(length)
+            shift = 8 * (self.end - words[number][0]) + (length if is_packed else 0)
+            bits = (7 if is_packed else 8) * length
+            self.numbers.append((number, np.uint64(shift), np.uint64((1 << bits) - 1) if shift + bits < 64 else None))
+            self.end += length
+        self.words = [(offset, np.uint64(mask), np.uint64(bits)) for offset, mask, bits in words]
+        #: The same by bytes, of those of which anything must be.
+        self.bytes = [
+            (offset + byte, mask >> 8 * byte & 0xFF, bits >> 8 * byte & 0xFF)
+            for offset, mask, bits in words
+            for byte in range(8)
+            if mask >> 8 * byte & 0xFF
+        ]
+
+    def places(self, data: _t.Any, count: int) -> _t.Any:
+        """Of each of the first places whether one stands there, for all that is known of its bytes."""
+        np = self.np
+        _, _, code = self.bytes[0]
+        found = data[:count] == code
+        bit = found.view("u1")
+        for offset, mask, value in self.bytes[1:]:
+            there = data[offset : offset + count]
+            if mask == value == 1:
+                bit &= there
+            elif mask == 0xFF:
+                found &= there == value
+            else:
+                found &= there & np.uint8(mask) == value
+        return found
+
+    def take(self, words: list[_t.Any], out: list[_t.Any]) -> None:
+        """The numbers of some events, of whose words these are."""
+        for (word, shift, keep), column in zip(self.numbers, out):
+            self.np.right_shift(words[word], shift, out=column)
+            if keep is not None:
+                column &= keep
+
+
+class _Shapes:
+    """The shapes of a registry's kind: those of the last pieces."""
+
+    def __init__(self) -> None:
+        self.all: list[_Shape] = []
+        #: The number of pieces read without, since the events have none: it grows.
+        self.pause = 0
+        self.next_pause = 1
+
+
+class _Rows:
+    """Events of one code, as they were found: columns with room for more."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.used = 0
+        self.columns: dict[str, _t.Any] = {}
+        #: Numbers of lanes, and how many events each has here, one behind the other.
+        self.lanes: list[tuple[int, int]] = []
+
+
+class _Piece:
+    """Payloads of one kind, one behind the other, and the events in them."""
+
+    def __init__(self, columns: _Columns, registry: Registry, parts: list[_Part]) -> None:
+        np = self.np = columns.np
+        self.columns = columns
+        header = parts[0].header
+        #: Of each event of the kind its parameters: packing, and number of elements.
+        self.sorts: list[list[tuple[str, int]]] = []
+        self.codes: list[bytes] = []
+        for event in registry._events:
+            if event.kind.bit == header.kind:
+                self.sorts.append([(registry._repr(param.sort), param.count) for param in event.params])
+                self.codes.append(_packed_code(event.code))
+        most = max((sum(count or 1 for _, count in sorts) for sorts in self.sorts), default=0)
+        # Behind the last byte there is room for an event that begins there.
+        room = 9 * (most + 4)
+        self.data = b"".join([memoryview(part.padded)[: -len(_PADDING)] for part in parts] + [bytes(room + 8)])
+        self.size = len(self.data) - room - 8
+        self.bytes = np.frombuffer(self.data, "u1")
+        #: The word at every byte, and what takes some of them.
+        self.words = np.ndarray((self.size + room,), "<u8", self.data, strides=(1,))
+        self.word: _t.Callable[[_t.Any], _t.Any] = self.words.__getitem__
+        #: Where the payloads begin.
+        self.starts = np.cumsum([0] + [part.header.payload_len for part in parts[:-1]])
+        self.shapes = columns.shapes.setdefault((header.registry, header.kind), _Shapes())
+        #: By place, the one behind the event that may begin there.
+        self.end = np.empty(self.size + 2, "i4")
+        #: Places at which events that have a shape may begin.
+        self.alike: list[tuple[_Shape, _t.Any]] = []
+        #: Those that were read number by number, by their number in the kind, and what was read.
+        self.others: list[tuple[int, _t.Any, list[_t.Any]]] = []
+        #: Where events begin, once found.
+        self.at: _t.Any = None
+        #: Or, if they are runs, their bytes, each as words; and of those that are not in any, which they are,
+        #: by place.
+        self.rows: _t.Any = None
+        self.odd: dict[int, int] = {}
+
+    def find(self) -> _t.Any:
+        """Finds the events: how many there are before each payload and in all. None if something is
+        wrong with them."""
+        np = self.np
+        shapes = self.shapes
+        if not shapes.all and shapes.pause == 0:
+            self.learn()
+        shapes.pause = max(shapes.pause - 1, 0)
+        if len(shapes.all) == 1:
+            bounds = self.runs(shapes.all[0])
+            if bounds is not None:
+                return bounds
+            self.others.clear()
+        at = self.at = self.each()
+        if at is None:
+            return None
+        # Those of a block begin at its start.
+        bounds = np.append(np.searchsorted(at, self.starts), len(at))
+        return bounds if np.array_equal(at.take(bounds[:-1], mode="clip"), self.starts) else None
+
+    def runs(self, shape: _Shape) -> _t.Any:
+        """Finds the events as runs of a shape. None if there are too many others, or something is wrong."""
+        np, size, length = self.np, self.size, shape.end
+        found = shape.places(self.bytes, size)
+        # Places at which a run may end, and what stands there.
+        ends = np.flatnonzero(found[:-length] > found[length:]) + length
+        if len(ends) * length * _RARE_RUN > size:
+            return None
+        by_rest: list[list[int]] = [[] for _ in range(length)]
+        for end in ends.tolist():
+            by_rest[end % length].append(end)
+        at = np.concatenate((ends, self.starts[~found.take(self.starts)]))
+        behind: dict[int, int] = {}
+        for _ in range(_MOST_ROUNDS):
+            if len(at) == 0:
+                break
+            at = np.unique(at)
+            self.end[at] = size + 1
+            self.read(at)
+            next_ = self.end.take(at)
+            behind.update(zip(at.tolist(), next_.tolist()))
+            next_ = next_[next_ < size]
+            at = np.array([place for place in next_[~found.take(next_)].tolist() if place not in behind], "i8")
+        if len(at):
+            return None
+        runs: list[tuple[int, int]] = []
+        bounds, count = [0], 0
+        starts = self.starts.tolist()
+        for place, end in zip(starts, [*starts[1:], size]):
+            while place < end:
+                stop = behind.get(place)
+                if stop is None:
+                    of_rest = by_rest[place % length]
+                    index = _bisect.bisect_right(of_rest, place)
+                    stop = min(of_rest[index], end) if index < len(of_rest) else end
+                    if (stop - place) % length:
+                        return None
+                    runs.append((place, count))
+                    count += (stop - place) // length
+                else:
+                    self.odd[place] = count
+                    count += 1
+                place = stop
+            if place != end:
+                return None
+            bounds.append(count)
+        shape.hits = count
+        # What is odd has any numbers, until it gets its own.
+        room = -(-(shape.words[-1][0] + 8) // 8)
+        self.rows = np.empty((count, room), "<u8")
+        dtype = np.dtype(f"V{8 * room}")
+        rows = self.rows.view(dtype).reshape(-1)
+        odd = [*sorted(self.odd.values()), count]
+        self.rows[odd[:-1]] = 0
+        index = 0
+        for place, row in runs:
+            while odd[index] < row:
+                index += 1
+            many = odd[index] - row
+            rows[row : row + many] = np.ndarray((many,), dtype, self.data, place, (length,))
+        return np.array(bounds)
+
+    def each(self) -> _t.Any:
+        """Finds the places at which events begin. None if something is wrong with them."""
+        np = self.np
+        shapes = self.shapes
+        # As many are wanted that a copy, which is aligned, is worth it.
+        self.words = self.words.copy()
+        self.word = self.words.take
+        # Places to which something leads, and at which something may begin.
+        is_led = np.zeros(self.size + 2, "?")
+        is_led[self.starts] = True
+        begins = np.zeros(self.size, "?")
+        hits = 0
+        for form in dict.fromkeys([shape.form for shape in shapes.all]):
+            left = np.flatnonzero(self.bytes[: self.size] == self.codes[form][0])
+            heads = self.words.take(left)
+            for shape in shapes.all:
+                if shape.form == form:
+                    left, heads = self.match(shape, left, heads)
+        for shape, at in self.alike:
+            hits += len(at)
+            end = np.minimum(at + shape.end, self.size + 1)
+            self.end[at] = end
+            is_led[end] = True
+            begins[at] = True
+        shapes.all.sort(key=lambda shape: -shape.hits)
+        # What has no shape counts only if something leads to it.
+        others = 0
+        rounds = _MOST_ROUNDS if self.alike else 0
+        for number in range(rounds + 1):
+            open_ = is_led[: self.size] > begins
+            if number == rounds and open_.any():
+                # They follow each other: all that can be one is read.
+                firsts = {code[0] for code in self.codes}
+                open_ = np.array([first in firsts for first in range(256)]).take(self.bytes[: self.size])
+                open_ &= ~begins
+            at = np.flatnonzero(open_)
+            if len(at) == 0:
+                break
+            others += len(at)
+            begins[at] = True
+            self.end[at] = self.size + 1
+            self.read(at)
+            is_led[self.end.take(at)] = True
+        if others * 8 > hits:
+            # The next piece finds its own.
+            shapes.all.clear()
+            shapes.pause, shapes.next_pause = shapes.next_pause - 1, min(2 * shapes.next_pause, 64)
+        else:
+            shapes.next_pause = 1
+        return self.led(np.flatnonzero(begins))
+
+    def learn(self) -> None:
+        """Finds the shapes that the first events of payloads have."""
+        found: dict[tuple[int, tuple[tuple[int, bool], ...]], int] = {}
+        starts = self.starts.tolist()
+        # Of each number of an event whether it is a text, and the bytes that it takes if they do not vary.
+        numbers = [
+            [
+                (packing in ("string", "bytes"), _FIXED.get(packing))
+                for packing, count in [("u64", 0), *sorts]
+                for _ in range(count or 1)
+            ]
+            for sorts in self.sorts
+        ]
+        for start, end in zip(starts, [*starts[1:], self.size]):
+            at = start
+            for _ in range(-(-_SAMPLE // len(starts))):
+                code = next((form for form, code in enumerate(self.codes) if self.data.startswith(code, at)), None)
+                if at >= end or code is None:
+                    break
+                at += len(self.codes[code])
+                lengths: list[tuple[int, bool]] = []
+                has_text = False
+                for is_text, fixed in numbers[code]:
+                    length = fixed or _LEN[self.data[at]]
+                    lengths.append((length, fixed is None))
+                    if is_text:
+                        has_text = True
+                        length, at = _unsigned(self.data, at, self.size + 8)
+                        at = min(at + length, self.size)
+                    else:
+                        at += length
+                if not has_text:
+                    key = code, tuple(lengths)
+                    found[key] = found.get(key, 0) + 1
+        common = sorted(found, key=lambda key: -found[key])[:_MOST_SHAPES]
+        shapes = [_Shape(self.np, form, self.codes[form], lengths) for form, lengths in common]
+        self.shapes.all = [shape for key, shape in zip(common, shapes) if found[key] * _RARE > _SAMPLE]
+
+    def match(self, shape: _Shape, at: _t.Any, heads: _t.Any) -> tuple[_t.Any, _t.Any]:
+        """Finds a shape at some places whose first words are known, and gives the others."""
+        np = self.np
+        _, mask, bits = shape.words[0]
+        has = heads & mask == bits
+        chosen = np.flatnonzero(has)
+        places = at.take(chosen)
+        for offset, mask, bits in shape.words[1:]:
+            if mask:
+                of_chosen = self.words.take(places + offset) & mask == bits
+                if not of_chosen.all():
+                    has[chosen] = of_chosen
+                    chosen = np.flatnonzero(has)
+                    places = at.take(chosen)
+        shape.hits = len(places)
+        if len(places):
+            self.alike.append((shape, places))
+        left = np.flatnonzero(~has)
+        return at.take(left), heads.take(left)
+
+    def read(self, at: _t.Any) -> None:
+        """Reads the events at some places number by number."""
+        heads = self.word(at)
+        for form, (code, sorts) in enumerate(zip(self.codes, self.sorts)):
+            mask = self.np.uint64((1 << 8 * len(code)) - 1)
+            bits = self.np.uint64(int.from_bytes(code, "little"))
+            of_form = at.take(self.np.flatnonzero(heads & mask == bits))
+            if len(of_form):
+                values, self.end[of_form] = self.params(sorts, of_form + len(code))
+                self.others.append((form, of_form, values))
+
+    def numbers(self, at: _t.Any) -> tuple[_t.Any, _t.Any]:
+        """The unsigned numbers at some places, and the places behind them."""
+        first = self.bytes.take(at)
+        value = self.word(at)
+        value &= self.columns.keep.take(first)
+        value >>= self.columns.shift.take(first)
+        behind = self.columns.len.take(first)
+        behind += at
+        if not first.all():
+            nine = self.np.flatnonzero(first == 0)
+            value[nine] = self.word(at.take(nine) + 1)
+        return value, behind
+
+    def params(self, sorts: list[tuple[str, int]], at: _t.Any) -> tuple[list[_t.Any], _t.Any]:
+        """Times and parameters as they are packed, and the places behind them."""
+        np = self.np
+        ticks, at = self.numbers(at)
+        values = [ticks]
+        for packing, count in sorts:
+            elements = []
+            for _ in range(count or 1):
+                if packing in ("u8", "i8", "bool"):
+                    value, at = self.bytes.take(at), at + 1
+                elif packing == "f32":
+                    value, at = self.word(at) & np.uint64(0xFFFF_FFFF), at + 4
+                elif packing == "f64":
+                    value, at = self.word(at), at + 8
+                else:
+                    value, at = self.numbers(at)
+                if packing in ("string", "bytes"):
+                    # One that reaches beyond the end is none.
+                    length = np.minimum(value, np.uint64(self.size + 1)).astype("i8")
+                    value = np.stack((at, length), 1)
+                    at = np.minimum(at + length, self.size + 1)
+                elements.append(value)
+            values.append(np.stack(elements, 1) if count else elements[0])
+        return values, np.minimum(at, self.size + 1)
+
+    def led(self, at: _t.Any) -> _t.Any:
+        """Those of some places to which the first leads, over the ends of events, up to the end of all.
+        None if it leads elsewhere."""
+        np = self.np
+        if len(at) == 0 or at[0] != 0:
+            return None
+        end = self.end.take(at)
+        if end[-1] == self.size and not (end[:-1] != at[1:]).any():
+            return at
+        # Steps from each to the next. The last two are what leads nowhere, and the end of all.
+        none = len(at)
+        index = np.full(self.size + 2, none, "i4")
+        index[at] = np.arange(none, dtype="i4")
+        index[self.size] = none + 1
+        steps = [np.append(index.take(end), np.array([none, none + 1], "i4")).astype("i8")]
+        for _ in range(5):
+            steps.append(steps[-1].take(steps[-1]))
+        far = steps[-1].tolist()
+        reached = []
+        place = 0
+        while place < none:
+            reached.append(place)
+            place = far[place]
+        if place == none:
+            return None
+        chosen = np.array(reached)
+        for step in reversed(steps[:-1]):
+            chosen = np.stack((chosen, step.take(chosen)), 1).reshape(-1)
+        return at.take(chosen[: np.searchsorted(chosen, none)])
+
+    def forms(self) -> _t.Any:
+        """The number in the kind of each event, or of all."""
+        np = self.np
+        if self.rows is not None:
+            (shape,) = self.shapes.all
+            if all(form == shape.form for form, _, _ in self.others):
+                return shape.form
+            forms = np.full(len(self.rows), shape.form, "i4")
+            for form, places, _ in self.others:
+                ranks = self.ranks(None)(places)
+                forms[ranks[ranks >= 0]] = form
+            return shape.form if (forms == shape.form).all() else forms
+        found = {shape.form for shape, _ in self.alike} | {form for form, _, _ in self.others}
+        if len(found) == 1:
+            return found.pop()
+        forms = np.zeros(self.size, "i4")
+        for shape, places in self.alike:
+            forms[places] = shape.form
+        for form, places, _ in self.others:
+            forms[places] = form
+        return forms.take(self.at)
+
+    def ranks(self, rows: _t.Any) -> _t.Callable[[_t.Any], _t.Any]:
+        """Tells which of all or some events begin at some places; -1 for none."""
+        np = self.np
+        if self.rows is None:
+            at = self.at if rows is None else self.at.take(rows)
+            rank = np.full(self.size, -1, "i4")
+            rank[at] = np.arange(len(at), dtype="i4")
+            return lambda places: rank.take(places)
+
+        def ranks(places: _t.Any) -> _t.Any:
+            found = np.array([self.odd.get(place, -1) for place in places.tolist()], "i4")
+            if rows is None:
+                return found
+            of_rows = np.searchsorted(rows, found)
+            return np.where(rows.take(of_rows, mode="clip") == found, of_rows, -1)
+
+        return ranks
+
+    def values(self, form: int, rows: _t.Any, count: int) -> list[_t.Any]:
+        """Of the events of one form, which are all or some, times and parameters as they are packed."""
+        np = self.np
+        values = [np.empty(count, "u8")]
+        for packing, elements in self.sorts[form]:
+            is_text = packing in ("string", "bytes")
+            values.append(np.empty((count, *([elements] if elements else []), *([2] if is_text else [])), "u8"))
+        if count == 0:
+            return values
+        # Each number of an event has a column, or a part of it.
+        numbers = [column for value in values for column in ([value] if value.ndim == 1 else value.T)]
+        alike = [(shape, places) for shape, places in self.alike if shape.form == form]
+        if self.rows is not None and self.shapes.all[0].form == form:
+            (shape,) = self.shapes.all
+            bytes_ = self.rows if rows is None else self.rows.take(rows, 0)
+            stride = bytes_.strides[0]
+            words = [np.ndarray((count,), "<u8", bytes_, offset, (stride,)) for offset, _, _ in shape.words]
+            shape.take(words, numbers)
+        elif alike and len(alike[0][1]) * 2 > count:
+            # As if all had it.
+            self.numbers_of(alike.pop(0)[0], self.at if rows is None else self.at.take(rows), numbers)
+        others = [(places, of_others) for other, places, of_others in self.others if other == form]
+        if not alike and not others:
+            return values
+        ranks = self.ranks(rows)
+        for shape, places in alike:
+            into = ranks(places)
+            chosen = np.flatnonzero(into >= 0)
+            found = [np.empty(len(chosen), "u8") for _ in numbers]
+            self.numbers_of(shape, places.take(chosen), found)
+            into = into.take(chosen).astype("i8")
+            for column, of_shape in zip(numbers, found):
+                column[into] = of_shape
+        for places, of_others in others:
+            into = ranks(places)
+            chosen = np.flatnonzero(into >= 0)
+            into = into.take(chosen)
+            for value, packed in zip(values, of_others):
+                value[into] = packed.take(chosen, 0)
+        return values
+
+    def numbers_of(self, shape: _Shape, at: _t.Any, out: list[_t.Any]) -> None:
+        shape.take([self.words.take(at + offset if offset else at) for offset, _, _ in shape.words], out)
+
+
+class _Columns:
+    """What is found of the events of each code: columns in pieces."""
+
+    def __init__(self, np: _t.Any, reader: Reader[_t.Any], module: _Module) -> None:
+        self.np = np
+        self.reader = reader
+        self.module = module
+        self.pieces: dict[int, list[_Rows]] = {}
+        #: Those to which more can be added, by code and registry.
+        self.open: dict[tuple[int, int], _Rows] = {}
+        #: How many events there may be of a registry's kind.
+        self.expected: dict[tuple[int, int], int] = {}
+        self.shapes: dict[tuple[int, int], _Shapes] = {}
+        #: By the first byte of a number.
+        self.len = np.frombuffer(_LEN, "u1").astype("i8")
+        self.shift = np.frombuffer(_SHIFT, "u1").astype("u8")
+        self.keep = np.array([_MAX >> 64 - 8 * min(length, 8) for length in _LEN], "u8")
+
+    def is_plain(self, registry: Registry, bit: int) -> bool:
+        """True if all events of a kind can be read as columns."""
+        params = [param for event in registry._events if event.kind.bit == bit for param in event.params]
+        return all(0 <= param.count <= _MOST_ELEMENTS for param in params)
+
+    def read(self, registry: Registry, parts: list[_Part]) -> bool:
+        """Reads whole blocks of one kind. False, and nothing is read, if anything is unusual in them."""
+        np = self.np
+        header = parts[0].header
+        forms = [event for event in registry._events if event.kind.bit == header.kind]
+        piece = _Piece(self, registry, parts)
+        bounds = piece.find()
+        if bounds is None:
+            return False
+        total = int(bounds[-1])
+        if not np.array_equal(np.diff(bounds), [part.header.events for part in parts]):
+            return False
+        # Times are sums over the events of a block, deltas over those of a code in it.
+        base = np.array([part.header.base_ticks for part in parts], "u8")
+        time = None
+        found: list[tuple[_t.Any, list[_t.Any]]] = []
+        of_forms = piece.forms()
+        if isinstance(of_forms, int):
+            for form in range(len(forms)):
+                found.append((None, piece.values(form, None, total if form == of_forms else 0)))
+        else:
+            time = np.empty(total, "u8")
+            for form in range(len(forms)):
+                rows = np.flatnonzero(of_forms == form)
+                found.append((rows, piece.values(form, rows, len(rows))))
+                time[rows] = found[-1][1][0]
+            self.sums(time, bounds, time, base)
+        known = self.reader._forms(header.registry)
+        done: list[tuple[int, _Rows, _t.Any]] = []
+        for event, (rows, values) in zip(forms, found):
+            count = len(values[0])
+            is_known = event.code in known
+            if count == 0:
+                continue
+            limits = bounds if rows is None else np.searchsorted(rows, bounds)
+            into = self.rows(event.code, header, count, total) if is_known else _Rows(count)
+            ticks = self.out(into, "ticks", "u8", (), count)
+            if time is None:
+                self.sums(values[0], limits, ticks, base)
+            else:
+                ticks[:] = time.take(rows)
+            for param, value in zip(event.params, values[1:]):
+                packing = registry._repr(param.sort)
+                elements = (param.count,) if param.count else ()
+                out = self.out(into, param.name + "'", _DTYPES.get(packing, "O"), elements, count)
+                if not self.column(packing, param.rotation, value, limits, out, piece.data):
+                    return False
+            done.append((event.code if is_known else -1, into, np.diff(limits).tolist()))
+        # All of it is right: now it counts.
+        for code, into, counts in done:
+            if code < 0:
+                self.reader.others += sum(counts)
+            else:
+                into.used += sum(counts)
+                into.lanes += [(part.state.number, of) for part, of in zip(parts, counts) if of]
+                if self.open.get((code, header.registry)) is not into:
+                    self.open[code, header.registry] = into
+                    self.pieces.setdefault(code, []).append(into)
+        return True
+
+    def rows(self, code: int, header: _Header, count: int, of_all: int) -> _Rows:
+        """Where further events of a code go, given the number of events of all codes."""
+        into = self.open.get((code, header.registry))
+        if into is not None and into.room - into.used >= count:
+            return into
+        if into is not None:
+            return _Rows(max(count, min(2 * into.room, _MOST_ROOM)))
+        if code in self.pieces:
+            return _Rows(count)
+        # As if their share stays what it is.
+        expected = self.expected.get((header.registry, header.kind), 0) * count // max(of_all, 1)
+        return _Rows(count if count == of_all and expected < count else max(count, expected + expected // 16))
+
+    def out(self, rows: _Rows, name: str, dtype: str, elements: tuple[int, ...], count: int) -> _t.Any:
+        """Where the next values of a column go."""
+        column = rows.columns.get(name)
+        if column is None:
+            column = rows.columns[name] = self.empty((rows.room, *elements), dtype)
+        return column[rows.used : rows.used + count]
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> _t.Any:
+        """A new array. A large one has large pages of memory to itself, as far as the system has them:
+        small ones are made one by one, when they are first written to."""
+        np = self.np
+        size = _math.prod(shape) * np.dtype(dtype).itemsize
+        if dtype == "O" or size < _LARGE_PAGE:
+            return np.empty(shape, dtype)
+        room = np.empty(size + -size % _LARGE_PAGE + _LARGE_PAGE, "u1")
+        start = -room.__array_interface__["data"][0] % _LARGE_PAGE
+        return room[start : start + size].view(dtype).reshape(shape)
+
+    def sums(self, values: _t.Any, bounds: _t.Any, out: _t.Any, base: _t.Any = None) -> None:
+        """The sums of values up to each, of the groups between some bounds. Changes the values."""
+        np = self.np
+        groups = np.flatnonzero(bounds[1:] > bounds[:-1])
+        if len(groups) == 0:
+            return
+        starts = bounds.take(groups)
+        firsts = np.zeros(len(groups), "u8") if base is None else base.take(groups)
+        if len(groups) > 1:
+            # What is to be taken away where the next begins.
+            firsts[1:] -= firsts[:-1] + np.add.reduceat(values, starts)[:-1]
+        values[starts] += firsts
+        # Two halves at once: each sum waits for the one before it.
+        half = len(values) // 2
+        pairs = np.empty((half + 1, 2), "u8")
+        pairs[0] = 0
+        pairs[1:, 0] = values[:half]
+        pairs[1:, 1] = values[half : 2 * half]
+        np.cumsum(pairs, 0, out=pairs)
+        out[:half] = pairs[1:, 0]
+        np.add(pairs[1:, 1], pairs[-1, 0], out=out[half : 2 * half])
+        if len(values) & 1:
+            out[-1:] = values[-1:] + pairs[-1:].sum(1)
+
+    def column(
+        self, packing: str, rotation: int, values: _t.Any, bounds: _t.Any, out: _t.Any, data: bytes
+    ) -> bool:
+        """Values of packed ones, which may be changed. False if one is not of its sort."""
+        np = self.np
+        if packing in ("string", "bytes"):
+            pieces = [data[start : start + length] for start, length in values.reshape(-1, 2).tolist()]
+            is_text = packing == "string"
+            found = np.empty(len(pieces), object)
+            found[:] = [piece.decode("utf-8", "surrogateescape") for piece in pieces] if is_text else pieces
+            out[...] = found.reshape(out.shape)
+            return True
+        if packing == "f64":
+            out[...] = np.ascontiguousarray(values).view("<f8")
+        elif packing == "f32":
+            out[...] = values.astype("<u4").view("<f4")
+        elif packing == "i8":
+            out[...] = values.astype("u1").view("i1")
+        elif packing == "bool":
+            out[...] = values
+            return not len(values) or bool(values.max() <= 1)
+        elif packing == "delta" or packing[0] == "i":
+            sign = values & np.uint64(1)
+            np.negative(sign, out=sign)
+            values >>= np.uint64(1)
+            values ^= sign
+            if packing == "delta" and values.ndim == 1:
+                self.sums(values, bounds, out)
+                if rotation:
+                    np.right_shift(out, np.uint64(64 - rotation), out=values)
+                    np.left_shift(out, np.uint64(rotation), out=out)
+                    np.bitwise_or(out, values, out=out)
+            elif packing == "delta":
+                # The first counts from the last first one, the others from the one before.
+                self.sums(np.ascontiguousarray(values[:, 0]), bounds, out[:, 0])
+                values[:, 0] = out[:, 0]
+                np.cumsum(values, 1, dtype="u8", out=out)
+            else:
+                out[...] = values = values.view("i8")
+        else:
+            out[...] = values
+        least, most = _RANGE.get(packing, (0, None))
+        if most is None or not len(values):
+            return True
+        return bool(values.max() <= most and (least == 0 or values.min() >= least))
+
+    def take(self, part: _Part) -> None:
+        """Reads a part event by event."""
+        by_code: dict[int, list[_t.Any]] = {}
+        while True:
+            for event in self.reader._read(part, _BATCH):
+                by_code.setdefault(event.DESC.code, []).append(event)
+            if self.reader._is_at_end(part):
+                break
+        self.reader._close(part)
+        own = self.module.registry()
+        # What comes later is behind these.
+        self.open.clear()
+        for code, events in by_code.items():
+            rows = _Rows(len(events))
+            rows.used = len(events)
+            rows.lanes.append((part.state.number, len(events)))
+            rows.columns["ticks"] = self.np.array([event.ticks for event in events], "u8")
+            for param in own._by_code[code].params:
+                values = [getattr(event, _attribute(param.name)) for event in events]
+                if values[0] is not None:
+                    rows.columns[param.name + "'"] = self.array(own, param, values)
+            self.pieces.setdefault(code, []).append(rows)
+
+    def array(self, registry: Registry, param: _Param, values: list[_t.Any]) -> _t.Any:
+        packing = registry._repr(param.sort)
+        if packing in _DTYPES and 0 <= param.count <= _MOST_ELEMENTS:
+            return self.np.array(values, _DTYPES[packing])
+        out = self.np.empty(len(values), object)
+        for index, value in enumerate(values):
+            out[index] = self.np.array(value, _DTYPES[packing]) if param.count else value
+        return out
+
+    def joined(self, code: int) -> dict[str, _t.Any]:
+        """The columns of an event, by time."""
+        np = self.np
+        states = list(self.reader._states.values())
+        ranked = sorted(self.reader.sessions, key=lambda session: (session._clock.start_wall, session.id))
+        registries = self.reader.registries
+
+        def tie(number: int) -> tuple[int, bool, int, int]:
+            state = states[number]
+            registry = registries.get(state.registry)
+            kind = registry._kind(state.kind) if registry is not None else None
+            return state.thread, kind is not None and kind.inherits, state.kind, number
+
+        pieces = self.pieces[code]
+        ticks = self.whole([piece.columns["ticks"][: piece.used] for piece in pieces])
+        lanes = [lane for piece in pieces for lane in piece.lanes]
+        numbers = np.array([number for number, _ in lanes])
+        counts = np.array([count for _, count in lanes])
+        of_lanes = [states[number] for number, _ in lanes]
+        ids = np.array([state.session.id for state in of_lanes], "u8")
+        # Each lane is in order.
+        tied = sorted(range(len(states)), key=tie)
+        place = np.empty(len(states), "i8")
+        place[tied] = np.arange(len(tied))
+        order: _t.Any = slice(None)
+        if len(ranked) < 2:
+            time = self.nanoseconds(ranked[0]._clock, ticks)
+            if (numbers != numbers[0]).any() or (ticks[1:] < ticks[:-1]).any():
+                order = np.lexsort((np.repeat(place.take(numbers), counts), ticks))
+        else:
+            time, wall, rank = (np.empty(len(ticks), "i8") for _ in range(3))
+            of_events = np.repeat(ids, counts)
+            for number, session in enumerate(ranked):
+                chosen = of_events == session.id
+                time[chosen] = self.nanoseconds(session._clock, ticks[chosen])
+                wall[chosen] = session._clock.start_wall & _MAX_NS
+                rank[chosen] = number
+            order = np.lexsort((np.repeat(place.take(numbers), counts), ticks, rank, wall + time))
+        columns = {"ticks": ticks[order], "time_ns": time[order]}
+        threads = np.array([state.thread for state in of_lanes], "u4")
+        columns["thread"] = self.repeated(threads, counts)[order]
+        columns["session"] = self.repeated(ids, counts)[order]
+        for param in self.module.registry()._by_code[code].params:
+            arrays = [piece.columns.get(param.name + "'") for piece in pieces]
+            arrays = [None if array is None else array[: piece.used] for array, piece in zip(arrays, pieces)]
+            if not any(array is None for array in arrays):
+                columns[_attribute(param.name)] = self.whole(arrays)[order]
+                continue
+            # Absent from some of the streams, or all.
+            packing = self.module.registry()._repr(param.sort)
+            dtype = _DTYPES.get(packing, "O") if not param.count else "O"
+            shown = [array for array in arrays if array is not None]
+            shape = shown[0].shape[1:] if shown else ()
+            dtype = shown[0].dtype if shown else dtype
+            absent = [array is None for array in arrays]
+            filled = [
+                np.zeros((piece.used, *shape), dtype) if array is None else array
+                for array, piece in zip(arrays, pieces)
+            ]
+            masks = [np.full(array.shape, is_absent) for array, is_absent in zip(filled, absent)]
+            whole = np.ma.masked_array(np.concatenate(filled), np.concatenate(masks))
+            columns[_attribute(param.name)] = whole[order]
+        return columns
+
+    def whole(self, arrays: list[_t.Any]) -> _t.Any:
+        """One array of several."""
+        return arrays[0] if len(arrays) == 1 else self.np.concatenate(arrays)
+
+    def repeated(self, values: _t.Any, counts: _t.Any) -> _t.Any:
+        """Each value as often as is said."""
+        if (values != values[0]).any():
+            return self.np.repeat(values, counts)
+        out = self.empty((int(counts.sum()),), values.dtype.str)
+        out.fill(values[0])
+        return out
+
+    def nanoseconds(self, clock: _Clock, ticks: _t.Any) -> _t.Any:
+        np = self.np
+        start = np.uint64(clock.start_ticks)
+        if clock.rate == 1 << 64 or len(ticks) == 0:
+            return (ticks - start).view("i8")
+        out = self.empty((len(ticks),), "i8")
+        # Some at a time, so that what lies between stays in the cache.
+        for at in range(0, len(ticks), 8192):
+            of, into = ticks[at : at + 8192] - start, out[at : at + 8192]
+            first, last = int(of.view("i8").min()), int(of.view("i8").max())
+            if max(-first, last) * clock.rate >> 64 >= _MAX_NS:
+                into[:] = [clock.ns(int(reading)) for reading in ticks[at : at + 8192]]
+            elif first < 0 or last - first >> 31:
+                into[:] = self.far_nanoseconds(clock.rate, of.view("i8"))
+            else:
+                self.near_nanoseconds(clock.rate, first, of, into.view("u8"))
+        return out
+
+    def near_nanoseconds(self, rate: int, first: int, near: _t.Any, out: _t.Any) -> None:
+        """Nanoseconds of distances that are less than 2^31 from the first, which they are changed to:
+        its product is one of 128 bits, theirs are of 96."""
+        np = self.np
+        near -= np.uint64(first)
+        product = first * rate
+        high, low = product >> 64, product & _MAX
+        part = rate & _MAX
+        carry = near * np.uint64(part & 0xFFFF_FFFF)
+        carry += np.uint64(low & 0xFFFF_FFFF)
+        carry >>= np.uint64(32)
+        whole: _t.Any = np.uint64(high)
+        if rate >> 64:
+            whole = near * np.uint64(rate >> 64)
+            whole += np.uint64(high)
+        near *= np.uint64(part >> 32)
+        near += carry
+        # To the nearest.
+        near += np.uint64((low >> 32) + (1 << 31))
+        near >>= np.uint64(32)
+        np.add(near, whole, out=out)
+
+    def far_nanoseconds(self, rate: int, distance: _t.Any) -> _t.Any:
+        """Nanoseconds of distances of any size."""
+        np = self.np
+        whole, part = np.uint64(rate >> 64), rate & _MAX
+        half, low = np.uint64(32), np.uint64(0xFFFF_FFFF)
+        c, d = np.uint64(part >> 32), np.uint64(part & 0xFFFF_FFFF)
+        span = np.abs(distance).view("u8")
+        a, b = span >> half, span & low
+        ad, bc = a * d, b * c
+        middle = (b * d >> half) + (ad & low) + (bc & low)
+        high = a * c + (ad >> half) + (bc >> half) + (middle >> half)
+        # To the nearest: the highest bit of what is below.
+        ns = (span * whole + high + (middle >> np.uint64(31) & np.uint64(1))).view("i8")
+        return np.where(distance < 0, -ns, ns)
+
+
+def _packed_code(code: int) -> bytes:
+    """A code as it is packed shortest."""
+    length = 1 if code < 1 << 7 else 2 if code < 1 << 14 else 3
+    return ((code << 1 | 1) << length - 1).to_bytes(length, "little")
+
+
+def _loaded(
+    reader: Reader[_t.Any], blocks: list[_Block], checksum: _FastCrc
+) -> _t.Iterator[tuple[_Block, _t.Union[bytes, _Damage]]]:
+    """Blocks and their payloads, of which some are checked at once."""
+    start = 0
+    while start < len(blocks):
+        end, size = start, 0
+        while end == start or end < len(blocks) and size + blocks[end].header.payload_len <= _AT_ONCE:
+            size += blocks[end].header.payload_len
+            end += 1
+        some = [(block, reader._payload(block)) for block in blocks[start:end]]
+        crcs = iter(checksum.of_all([payload for _, payload in some if isinstance(payload, bytes)]))
+        for block, payload in some:
+            crc = next(crcs) if isinstance(payload, bytes) else None
+            yield block, reader._check(block, payload, crc)
+        start = end
+
+
+def _columns(
+    module: _Module, inputs: _t.Sequence[_Input], strict: bool
+) -> dict[str, dict[str, _t.Any]]:
+    try:
+        np: _t.Any = _importlib.import_module("numpy")
+    except _b.ImportError as error:
+        raise _b.ImportError("columns need NumPy: pip install numpy; `read` does without") from error
+    reader: Reader[_t.Any] = Reader(module, inputs, "stream", strict)
+    found = _Columns(np, reader, module)
+    waiting: dict[tuple[int, int], list[_Part]] = {}
+    sizes: dict[tuple[int, int], int] = {}
+    ends: dict[int, int] = {}
+    plain: dict[tuple[int, int], bool] = {}
+
+    def flush(key: tuple[int, int]) -> None:
+        parts = waiting.pop(key, [])
+        sizes.pop(key, None)
+        if not parts:
+            return
+        if not found.read(reader.registries[key[0]], parts):
+            for part in parts:
+                found.take(part)
+            return
+        for part in parts:
+            part.next, part.pos = part.header.end(), part.header.payload_len
+            reader._report.events += part.header.events
+            reader._close(part)
+
+    for block in reader._blocks:
+        header = block.header
+        key = header.registry, header.kind
+        # An event has two bytes at least.
+        most = header.payload_len * (_MOST_TIMES if header.codec else 1) // 2
+        found.expected[key] = found.expected.get(key, 0) + min(header.events, most)
+    for block, payload in _loaded(reader, sorted(reader._blocks, key=_place), _fast_crc(np)):
+        header = block.header
+        key = header.registry, header.kind
+        if header.before < ends.get(block.lane.number, 0) or header.offset:
+            # It repeats or continues what is not read yet.
+            flush(key)
+        part = reader._open(block, payload)
+        if part is None:
+            continue
+        header = part.header
+        ends[block.lane.number] = header.end()
+        if key not in plain:
+            plain[key] = found.is_plain(reader.registries[header.registry], header.kind)
+        is_whole = header.offset == 0 and header.flags & _LAST and header.payload_len > 0
+        if not (is_whole and plain[key] and part.give == (header.before, header.end())):
+            flush(key)
+            found.take(part)
+            continue
+        waiting.setdefault(key, []).append(part)
+        sizes[key] = sizes.get(key, 0) + header.payload_len
+        if sizes[key] >= _PIECE:
+            flush(key)
+    for key in list(waiting):
+        flush(key)
+    reader.close()
+    names = {code: one.DESC.name for code, one in module.classes.items()}
+    return {names[code]: found.joined(code) for code in sorted(found.pieces)}
+
+

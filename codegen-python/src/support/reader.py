@@ -1,0 +1,693 @@
+# --- The reader.
+
+# Events that are made at once: few enough to stay in the cache until they are given out.
+_BATCH = 512
+
+
+@_dataclasses.dataclass
+class _Event:
+    """What every event has beside its parameters."""
+
+    __slots__ = ("ticks", "lane")
+    #: The clock reading.
+    ticks: int
+    #: Where it comes from.
+    lane: Lane
+
+    @property
+    def thread(self) -> int:
+        """The session's number for the thread that emitted it."""
+        return self.lane.thread
+
+    @property
+    def session(self) -> Session:
+        """The run that it is of."""
+        return self.lane.session
+
+    @property
+    def time_ns(self) -> int:
+        """Nanoseconds since the session began."""
+        return self.lane.session._clock.ns(self.ticks)
+
+
+#: Parameters of these names have an underscore behind them.
+_TAKEN = frozenset(("ticks", "lane", "thread", "session", "time_ns"))
+
+
+def _attribute(name: str) -> str:
+    return name + "_" if name in _TAKEN or _keyword.iskeyword(name) else name
+
+
+class _Module(_t.NamedTuple):
+    """What is generated."""
+
+    name: str
+    #: By bit number.
+    kinds: dict[int, KindDesc]
+    #: By code.
+    classes: dict[int, type[_t.Any]]
+    #: What makes a value of a number.
+    types: dict[str, _t.Callable[[int], int]]
+    #: The relation, read when it is first asked for.
+    registry: _t.Callable[[], Registry]
+
+
+def _module(
+    name: str,
+    text: str,
+    kinds: dict[int, KindDesc],
+    classes: _t.Sequence[_t.Any],
+    types: dict[str, _t.Any],
+) -> _Module:
+    by_code = {one.DESC.code: one for one in classes}
+    of_types = {key: _enum_values(ty) for key, ty in types.items()}
+    read = _functools.lru_cache(maxsize=None)(lambda: Registry(text))
+    return _Module(name, kinds, by_code, of_types, read)
+
+
+def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
+    """A function that makes a value of a number, or leaves it a number where it has no name. Sets of
+    flags are made once each, as far as there are not too many."""
+    known: dict[int, int] = {member.value: member for member in ty.__members__.values()}
+    if not issubclass(ty, _enum.IntFlag):
+        get = known.get
+        return lambda number: get(number, number)
+
+    def flags(number: int) -> int:
+        value = known.get(number)
+        if value is None:
+            if len(known) >= 4096:
+                return number
+            value = known[number] = ty(number)
+        return value
+
+    return flags
+
+
+class _Part:
+    """A part of a block while its events are read."""
+
+    __slots__ = ("block", "header", "state", "indexed", "padded", "decode", "give", "next", "pos", "time", "wrong")
+
+    def __init__(self, block: _Block, header: _Header, payload: bytes, decode: _Decode, time: int) -> None:
+        self.block = block
+        #: As it would be without compression.
+        self.header = header
+        self.state = block.lane
+        self.padded = payload + _PADDING
+        self.indexed: _t.Optional[_t.Sequence[int]] = None
+        self.decode = decode
+        self.give = (header.before, header.before)
+        self.next = header.before
+        self.pos = 0
+        self.time = time
+        self.wrong: _t.Optional[str] = None
+
+
+_E = _t.TypeVar("_E", bound=_Event)
+
+
+class Reader(_t.Generic[_E]):
+    """The events of a stream that this module knows, one after the other.
+
+    Of files, all block headers are read first, so that sessions, relations and names are known before
+    the first event. Memory is in proportion to the number of lanes, and not to the stream.
+    """
+
+    def __init__(self, module: _Module, inputs: _t.Sequence[_Input], order: str, strict: bool) -> None:
+        if order not in ("time", "stream"):
+            raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
+        self._module = module
+        self._strict = strict
+        self._files = _Files(inputs)
+        self._order = order
+        self._report = Completeness(bytes=self._files.length)
+        #: In the order of their first blocks.
+        self.sessions: list[Session] = []
+        #: The relations of the stream by fingerprint, and the module's own.
+        self.registries: dict[int, Registry] = {}
+        #: Events passed over so far: of other relations, or unknown to this module, or of another form.
+        self.others = 0
+        #: Events that a relation of the stream has in another form.
+        self.other_forms: list[OtherForm] = []
+        self._by_id: dict[int, Session] = {}
+        self._states: dict[tuple[int, int, int, int], _LaneState] = {}
+        self._texts = _Texts()
+        self._same: dict[int, dict[int, _Form]] = {}
+        self._decoders: dict[tuple[int, int], tuple[_Decode, int]] = {}
+        self._name_room = _NAME_ROOM
+        #: Fingerprints of the relations that were found in the stream.
+        self._found: set[int] = set()
+        own = module.registry()
+        self.registries[own.fingerprint] = own
+        try:
+            self._blocks = self._scan()
+            if strict:
+                for fingerprint in sorted(self._found):
+                    self._forms(fingerprint)
+            self._read_names()
+        except _b.BaseException:
+            self.close()
+            raise
+        self._chunks = self._by_time() if order == "time" else self._in_stream()
+        self._events: _t.Iterator[_t.Any] = _itertools.chain.from_iterable(self._chunks)
+
+    def __iter__(self) -> _t.Iterator[_E]:
+        return _t.cast(_t.Iterator[_E], self._events)
+
+    def __next__(self) -> _E:
+        return _t.cast(_E, next(self._events))
+
+    def __enter__(self) -> Reader[_E]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the files. They are closed at the end of the events, too."""
+        self._files.close()
+
+    @property
+    def completeness(self) -> Completeness:
+        """What was read so far, and what was not; the verdict once there are no more events."""
+        report = _dataclasses.replace(self._report)
+        given: dict[int, int] = {}
+        for state in self._states.values():
+            told = state.losses.total()
+            missing, withheld = state.missing()
+            report.lost_pool += told[0]
+            report.lost_reentrant += told[1]
+            report.lost_sink += told[2]
+            report.cut += told[3]
+            report.missing += missing
+            report.withheld += withheld
+            report.unread += state.unread.count_without(state.covered)
+            given[state.session.id] = given.get(state.session.id, 0) + state.given()
+        for session in self.sessions:
+            report.missing += max(session._given - given.get(session.id, 0), 0)
+        report.sessions = [(session.id, session.ended) for session in self.sessions]
+        report.without_end_mark = sum(session.facts.get("end_mark") == "none" for session in self.sessions)
+        unreadable = [*report.unreadable, *self._texts.incomplete(self.registries)]
+        report.unreadable = sorted(unreadable)[:_MAX_LISTED]
+        return report
+
+    # What blocks say.
+
+    def _scan(self) -> list[_Block]:
+        """Reads all headers, and all payloads but those of events."""
+        blocks = _Blocks(self._files)
+        found: list[_Block] = []
+        checks = False
+        while True:
+            start = blocks.at
+            piece = blocks.next(checks)
+            if piece is None:
+                break
+            if isinstance(piece[0], _Damage):
+                checks = False
+                self._take_damage(piece[0], piece[1])
+                continue
+            at, header, payload = piece
+            if header.block_type != _EVENTS:
+                self._take(at, header, payload)
+                continue
+            if not checks:
+                # Taken at its word only if another events block of its session follows where it ends.
+                follows = _header(self._files.peek(blocks.at, _HEADER_LEN))
+                if (
+                    isinstance(follows, str)
+                    or follows.block_type != _EVENTS
+                    or follows.session != header.session
+                ):
+                    blocks.at, checks = start, True
+                    continue
+            checks = False
+            state = self._state(header)
+            state.note(header)
+            found.append(_Block(at, header, state))
+        for session in self.sessions:
+            if not session.declared:
+                session._clock = _Clock(*session._earliest, 0)
+                session._clock.refine_farthest(*session._farthest)
+        return found
+
+    def _session(self, header: _Header) -> Session:
+        moment = header.base_ticks, header.base_wall
+        session = self._by_id.get(header.session)
+        if session is None:
+            session = self._by_id[header.session] = Session(header.session, *moment)
+            self.sessions.append(session)
+        if header.flags & _END:
+            session.ended = True
+        if moment != (0, 0):
+            session._earliest = min(session._earliest, moment)
+            session._farthest = max(session._farthest, moment)
+            session._clock.refine_farthest(*moment)
+        return session
+
+    def _state(self, header: _Header) -> _LaneState:
+        session = self._session(header)
+        key = header.session, header.thread, header.registry, header.kind
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _LaneState(session, header, len(self._states))
+        return state
+
+    def _take(self, at: int, header: _Header, payload: bytes) -> None:
+        """Takes a block that is not of events."""
+        self._report.blocks += 1
+        unpacked = _unpacked(header, payload)
+        if isinstance(unpacked, str):
+            self._session(header)
+            self._not_understood(at, header, True, unpacked)
+            return
+        header, payload = unpacked
+        if header.block_type == _SESSION:
+            self._session_block(at, header, payload)
+        elif header.block_type == _REGISTRY:
+            self._registry_block(at, header, payload)
+        elif header.block_type == _THREAD:
+            session = self._session(header)
+            text, is_whole = self._texts.take(at, header, payload)
+            if text is not None:
+                session.threads[header.thread], wrong = _facts(text)
+                self._not_understood(at, header, is_whole, wrong)
+        elif header.block_type == _SYNC:
+            session = self._session(header)
+            session._given = max(session._given, header.before)
+            if header.lost != _Loss():
+                # Losses of no lane in particular.
+                self._state(header).note_losses(0, header)
+        else:
+            unknown = self._report.unknown_blocks
+            unknown[header.block_type] = unknown.get(header.block_type, 0) + 1
+
+    def _session_block(self, at: int, header: _Header, payload: bytes) -> None:
+        session = self._session(header)
+        text, is_whole = self._texts.take(at, header, payload)
+        if text is None or session.declared and session.facts and not (is_whole and not session._whole):
+            return
+        facts, wrong = _facts(text)
+        per_second = facts.get("ticks_per_second", 0)
+        if not isinstance(per_second, int) or isinstance(per_second, bool) or not 0 <= per_second <= _MAX:
+            per_second = 0
+        rate = None if facts.get("clock") == "os" else per_second
+        session._clock = _Clock(header.base_ticks, header.base_wall, rate)
+        session._clock.refine_farthest(*session._farthest)
+        session.declared = True
+        session.facts = facts
+        session._whole |= is_whole
+        self._not_understood(at, header, is_whole, wrong)
+
+    def _registry_block(self, at: int, header: _Header, payload: bytes) -> None:
+        self._session(header)
+        # The module's own yields to the stream's: units are not in the fingerprint.
+        if header.registry in self._found:
+            return
+        text, is_whole = self._texts.take(at, header, payload)
+        if text is None:
+            return
+        try:
+            registry = Registry(text.decode("utf-8"))
+        except _b.UnicodeDecodeError:
+            self._not_understood(at, header, is_whole, "not UTF-8")
+        except (StreamError, _b.RecursionError) as error:
+            self._not_understood(at, header, is_whole, str(error))
+        else:
+            found = registry.fingerprint
+            if found == header.registry:
+                self._texts.forget(header)
+                self._found.add(found)
+                # It may be of before its relation had marks.
+                registry._take_names(self._module.registry())
+                if registry.name == "telemetry":
+                    registry._take_names(Registry(_RUNTIME))
+                self.registries[found] = registry
+            else:
+                why = f"a text of fingerprint {found:016x}, expected {header.registry:016x}"
+                self._not_understood(at, header, is_whole, why)
+
+    def _not_understood(self, at: int, header: _Header, is_whole: bool, wrong: _t.Optional[str]) -> None:
+        if wrong is None:
+            return
+        if not is_whole:
+            # Parts of it may come: this is what is wrong if none do.
+            waiting = self._texts.waiting.get(self._texts.key(header))
+            if waiting is not None:
+                waiting.wrong = wrong
+        elif len(self._report.unreadable) < _MAX_LISTED:
+            self._report.unreadable.append((at, f"{_block_name(header.block_type)}: {wrong}"))
+
+    def _take_damage(self, damage: _Damage, header: _t.Optional[_Header]) -> None:
+        report = self._report
+        report.damaged_bytes += damage.end - damage.start
+        report.damaged_ranges += 1
+        if len(report.damage) < _MAX_LISTED:
+            report.damage.append(damage)
+        if header is not None:
+            self._session(header)
+            if header.block_type == _EVENTS:
+                state = self._state(header)
+                state.note(header)
+                state.give_up(header.before, header)
+
+    def _read_names(self) -> None:
+        """Reads the names of a stream before its events: what tells an event's may stand behind it."""
+        of_names = [block for block in self._blocks if self._has_names(block.header)]
+        of_names.sort(key=_place)
+        before: _t.Optional[tuple[_LaneState, int, int]] = None
+        time, slots = 0, [0]
+        for block in of_names:
+            header, state = block.header, block.lane
+            payload = self._load(block)
+            unpacked = "" if isinstance(payload, _Damage) else _unpacked(header, payload)
+            if isinstance(unpacked, str):
+                continue
+            header, payload = unpacked
+            registry = self.registries[header.registry]
+            decode, count = self._decoders.setdefault(
+                (~header.registry, header.kind), _decoder(registry, header.kind, {}, None)
+            )
+            if header.offset == 0:
+                time, slots = header.base_ticks, [0] * count
+            elif before != (state, header.seq, header.offset):
+                continue
+            before = state, header.seq, header.offset + header.payload_len
+            found: list[_t.Any] = []
+            padded = payload + _PADDING
+            _, time, _, _, _ = decode(padded, padded, 0, header.events, time, slots, None, int, found)
+            for code, ticks, *values in found:
+                for mark in registry._marks[code]:
+                    said = mark, registry._apart, ticks, values[mark.of], values[mark.by]
+                    self._name_room = state.session._note(*said, self._name_room)
+
+    def _has_names(self, header: _Header) -> bool:
+        registry = self.registries.get(header.registry)
+        return registry is not None and registry._gives_names(header.kind)
+
+    # Parts of blocks.
+
+    def _load(self, block: _Block) -> _t.Union[bytes, _Damage]:
+        """The payload of a block, checked."""
+        return self._check(block, self._payload(block))
+
+    def _payload(self, block: _Block) -> _t.Union[bytes, _Damage]:
+        header = block.header
+        data = self._files.read(block.at, header.block_len())
+        end = block.at + header.block_len()
+        if len(data) < header.block_len():
+            text = f"the input ends after {len(data)} bytes of a block of {header.block_len()}"
+            return _Damage(block.at, end, text)
+        return data[header.header_len :]
+
+    def _check(
+        self, block: _Block, payload: _t.Union[bytes, _Damage], crc: _t.Optional[int] = None
+    ) -> _t.Union[bytes, _Damage]:
+        if isinstance(payload, _Damage):
+            return payload
+        wrong = _wrong_payload(block.header, payload, crc)
+        return payload if wrong is None else _Damage(block.at, block.at + block.header.block_len(), wrong)
+
+    def _open(
+        self, block: _Block, payload: _t.Union[None, bytes, _Damage] = None
+    ) -> _t.Optional[_Part]:
+        """Begins to read a part; none if there is nothing to read, which is accounted for then."""
+        header, state = block.header, block.lane
+        payload = self._load(block) if payload is None else payload
+        report = self._report
+        if isinstance(payload, _Damage):
+            state.give_up(header.before, header)
+            report.damaged_bytes += payload.end - payload.start
+            report.damaged_ranges += 1
+            if len(report.damage) < _MAX_LISTED:
+                report.damage.append(payload)
+            return None
+        report.blocks += 1
+        unpacked = _unpacked(header, payload)
+        if not isinstance(unpacked, str):
+            header, payload = unpacked
+        if header.events == 0 and header.payload_len == 0:
+            return None
+        news = state.covered.first_gap(header.before, header.end())
+        repeats = header.events > 0 and news is None
+        if repeats:
+            is_past = (
+                state.open is not None
+                and state.open[0] == header.seq
+                and state.open[1] >= header.offset + header.payload_len
+            )
+            if header.flags & _LAST or is_past:
+                return None
+        begun = unpacked if isinstance(unpacked, str) else self._begin(header, state)
+        if isinstance(begun, str):
+            if not repeats:
+                state.open = None
+                state.give_up(header.before, header)
+                self._undecodable(block.at + header.header_len, block.at + block.header.block_len(), begun)
+            return None
+        part = _Part(block, header, payload, *begun)
+        if news is not None:
+            part.give = news
+        return part
+
+    def _begin(self, header: _Header, state: _LaneState) -> _t.Union[tuple[_Decode, int], str]:
+        """The function that reads a part, and the time that its first event counts from."""
+        registry = self.registries.get(header.registry)
+        if registry is None:
+            return f"no registry {header.registry:016x} before it"
+        if registry._kind(header.kind) is None:
+            return f"its registry has no kind {header.kind}"
+        decode, slots = self._decoder_of(header.registry, header.kind)
+        if header.offset == 0:
+            state.slots = [0] * slots
+            time = header.base_ticks
+        elif state.open is None or state.open[:2] != (header.seq, header.offset):
+            return "the part before it is missing"
+        else:
+            time = state.open[2]
+        if state.lane is None:
+            kind = self._module.kinds.get(header.kind) or KindDesc(str(header.kind), header.kind, "")
+            state.lane = Lane(state.session, state.thread, kind)
+        return decode, time
+
+    def _decoder_of(self, fingerprint: int, kind: int) -> tuple[_Decode, int]:
+        decoder = self._decoders.get((fingerprint, kind))
+        if decoder is None:
+            registry = self.registries[fingerprint]
+            same = self._forms(fingerprint)
+            decoder = self._decoders[fingerprint, kind] = _decoder(registry, kind, same, self._module)
+        return decoder
+
+    def _forms(self, fingerprint: int) -> dict[int, _Form]:
+        same = self._same.get(fingerprint)
+        if same is None:
+            registry = self.registries[fingerprint]
+            same, other = _compare(self._module.registry(), registry, self._strict)
+            self._same[fingerprint] = same
+            self.other_forms += other
+        return same
+
+    def _read(self, part: _Part, most: int) -> list[_t.Any]:
+        """The next events of a part; none, and the part is closed, if there are no more."""
+        out: list[_t.Any] = []
+        header, state, (first, last) = part.header, part.state, part.give
+        end = header.end()
+        indexed = part.indexed
+        if indexed is None:
+            indexed = part.indexed = _indexed(part.padded)
+        while part.wrong is None and part.next < end and len(out) < most:
+            # Events that were in another part are read for the sake of those behind them.
+            stop = first if part.next < first else last if part.next < last else end
+            into = out if first <= part.next < last else []
+            part.pos, part.time, done, others, part.wrong = part.decode(
+                indexed,
+                part.padded,
+                part.pos,
+                min(stop - part.next, most),
+                part.time,
+                state.slots,
+                state.lane,
+                state.session.label,
+                into,
+            )
+            part.next += done
+            if into is out:
+                self._report.events += done
+                self.others += others
+        if part.wrong is None and part.next == end and part.pos != part.header.payload_len:
+            part.wrong = "bytes behind the last event"
+        return out
+
+    def _is_at_end(self, part: _Part) -> bool:
+        return part.wrong is not None or part.next == part.header.end()
+
+    def _close(self, part: _Part) -> None:
+        header, state = part.header, part.state
+        goes_on = not header.flags & _LAST and part.wrong is None
+        state.open = (header.seq, header.offset + header.payload_len, part.time) if goes_on else None
+        start = part.give[0]
+        covered = max(min(part.give[1], part.next), start)
+        state.read += covered - start
+        state.covered.add(start, covered, header.base_ticks, header.end_ticks)
+        if part.wrong is not None:
+            start, end = part.block.at + header.header_len, part.block.at + part.block.header.block_len()
+            # Of a compressed payload no place is that of an event.
+            self._undecodable(start if part.block.header.codec else start + part.pos, end, part.wrong)
+            state.give_up(part.next, header)
+
+    def _undecodable(self, start: int, end: int, reason: str) -> None:
+        self._report.undecodable_parts += 1
+        if len(self._report.undecodable) < _MAX_LISTED:
+            self._report.undecodable.append((start, end, reason))
+
+    # Orders.
+
+    def _in_stream(self) -> _t.Iterator[list[_t.Any]]:
+        """As events stand in the stream, but each lane in order: its blocks may have overtaken each other."""
+        places: dict[int, list[int]] = {}
+        for place, block in enumerate(self._blocks):
+            places.setdefault(block.lane.number, []).append(place)
+        ordered = self._blocks[:]
+        for of_lane in places.values():
+            blocks = sorted((self._blocks[place] for place in of_lane), key=_place)
+            for place, block in zip(of_lane, blocks):
+                ordered[place] = block
+        for block in ordered:
+            part = self._open(block)
+            while part is not None:
+                yield self._read(part, _BATCH)
+                if self._is_at_end(part):
+                    self._close(part)
+                    break
+        self.close()
+
+    def _by_time(self) -> _t.Iterator[list[_t.Any]]:
+        """By time, over all threads and sessions.
+
+        Every lane holds some of its next events. Those up to the earliest end of what lanes hold can
+        be given out: lanes are in order, so that the rest of each is later.
+        """
+        by_lane: dict[int, list[_Block]] = {}
+        for block in sorted(self._blocks, key=_place):
+            by_lane.setdefault(block.lane.number, []).append(block)
+        ranked = sorted(self.sessions, key=lambda session: (session._clock.start_wall, session.id))
+        for rank, session in enumerate(ranked):
+            session._rank = rank
+        queues = [_Queue(self, blocks) for blocks in by_lane.values()]
+        queues.sort(key=lambda queue: (queue.tie, queue.state.number))
+        of_one = len({queue.state.session.id for queue in queues}) < 2
+        for order, queue in enumerate(queues):
+            queue.order, queue.of_one = order, of_one
+        # Lanes by the first thing that each waits with.
+        waiting = [queue.first() for queue in queues]
+        _heapq.heapify(waiting)
+        while waiting:
+            queue = queues[_heapq.heappop(waiting)[-1]]
+            if not queue.events:
+                if queue.more():
+                    _heapq.heappush(waiting, queue.first())
+                continue
+            chosen, until = [queue], queue.last()
+            while waiting and waiting[0] <= until:
+                queue = queues[_heapq.heappop(waiting)[-1]]
+                if queue.events:
+                    chosen.append(queue)
+                    until = min(until, queue.last())
+                elif queue.more():
+                    _heapq.heappush(waiting, queue.first())
+            # Of equal times the lane that comes first is sorted first, and stays so.
+            chosen.sort(key=lambda queue: queue.order)
+            merged: list[_t.Any] = []
+            pieces = 0
+            for queue in chosen:
+                piece = queue.take(until)
+                pieces += bool(piece)
+                merged = merged + piece if merged else piece
+                if queue.is_open():
+                    _heapq.heappush(waiting, queue.first())
+            if pieces > 1:
+                merged.sort(key=_by_ticks if of_one else _by_wall)
+            yield merged
+        self.close()
+
+
+def _place(block: _Block) -> tuple[int, int, int, int]:
+    return block.lane.number, block.header.seq, block.header.offset, block.at
+
+
+_by_ticks = _operator.attrgetter("ticks")
+
+
+def _by_wall(event: _Event) -> tuple[int, int, int]:
+    session = event.lane.session
+    return session._clock.wall_ns(event.ticks), session._rank, event.ticks
+
+
+class _Queue:
+    """A lane's blocks that are still to be read, and some of its next events."""
+
+    def __init__(self, reader: Reader[_t.Any], blocks: list[_Block]) -> None:
+        self.reader = reader
+        self.blocks = blocks[::-1]
+        self.state = state = blocks[0].lane
+        self.part: _t.Optional[_Part] = None
+        self.events: list[_t.Any] = []
+        #: No event that is not read yet is earlier.
+        self.time = 0
+        registry = reader.registries.get(state.registry)
+        kind = registry._kind(state.kind) if registry is not None else None
+        #: Of equal times, precise kinds come before those that inherit their clock.
+        self.tie = state.thread, kind is not None and kind.inherits, state.kind
+        self.order = 0
+        #: There is no other session.
+        self.of_one = True
+
+    def key(self, ticks: int) -> tuple[int, ...]:
+        if self.of_one:
+            return ticks, self.order
+        session = self.state.session
+        return session._clock.wall_ns(ticks), session._rank, ticks, self.order
+
+    def first(self) -> tuple[int, ...]:
+        if self.events:
+            return self.key(self.events[0].ticks)
+        if self.part is not None or not self.blocks:
+            return self.key(self.time)
+        return self.key(max(self.blocks[-1].header.base_ticks, self.time))
+
+    def last(self) -> tuple[int, ...]:
+        return self.key(self.events[-1].ticks)
+
+    def is_open(self) -> bool:
+        return bool(self.events or self.blocks) or self.part is not None
+
+    def more(self) -> bool:
+        """Reads the next events. False if there are no more."""
+        if self.part is None and self.blocks:
+            self.part = self.reader._open(self.blocks.pop())
+        part = self.part
+        if part is not None:
+            self.events = self.reader._read(part, _BATCH)
+            self.time = part.time
+            if self.reader._is_at_end(part):
+                self.reader._close(part)
+                self.part = None
+        return self.is_open()
+
+    def take(self, until: tuple[int, ...]) -> list[_t.Any]:
+        """Takes the events up to a key."""
+        events = self.events
+        low, high = 0, len(events)
+        if self.last() <= until:
+            low = high
+        while low < high:
+            middle = (low + high) // 2
+            if self.key(events[middle].ticks) <= until:
+                low = middle + 1
+            else:
+                high = middle
+        self.events = events[low:]
+        return events[:low] if low < len(events) else events
+
+

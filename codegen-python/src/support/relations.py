@@ -1,0 +1,505 @@
+# --- Relations in their canonical form, and other facts in TOML.
+
+_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b", '"': '"', "\\": "\\"}
+
+
+class _Toml:
+    """Reads the TOML that streams have in them: keys that are not dotted, tables, and values that
+    are strings, numbers, bools, arrays and inline tables."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        #: Of the last header.
+        self.table: tuple[str, ...] = ()
+
+    def fail(self, expected: str) -> StreamError:
+        line = self.text.count("\n", 0, self.at) + 1
+        column = self.at - (self.text.rfind("\n", 0, self.at) + 1) + 1
+        found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
+        return StreamError(f"line {line}, column {column}: found {found}, expected {expected}")
+
+    def skip(self, what: str = " \t") -> None:
+        """Passes over blanks and, where lines may end, comments."""
+        text, at, end = self.text, self.at, len(self.text)
+        while at < end:
+            if text[at] in what:
+                at += 1
+            elif text[at] == "#":
+                at = (text.find("\n", at) + 1 or end + 1) - 1
+            else:
+                break
+        self.at = at
+
+    def take(self, token: str) -> bool:
+        found = self.text.startswith(token, self.at)
+        if found:
+            self.at += len(token)
+        return found
+
+    def need(self, token: str) -> None:
+        if not self.take(token):
+            raise self.fail(f"`{token}`")
+
+    def lines(self) -> _t.Iterator[tuple[tuple[str, ...], str, object]]:
+        """The values: the table that each is in, its key, and it. A table's header has no key."""
+        while True:
+            self.skip(" \t\r\n")
+            if self.at == len(self.text):
+                return
+            yield self.line()
+
+    def line(self) -> tuple[tuple[str, ...], str, object]:
+        key, value = "", None
+        if self.take("["):
+            double = self.take("[")
+            names = [self.key()]
+            while self.take("."):
+                names.append(self.key())
+            self.need("]]" if double else "]")
+            self.table = tuple(names)
+        else:
+            key = self.key()
+            self.need("=")
+            self.skip()
+            value = self.value()
+        self.skip()
+        if self.at < len(self.text) and not (self.take("\n") or self.take("\r\n")):
+            raise self.fail("the end of the line")
+        return self.table, key, value
+
+    def key(self) -> str:
+        self.skip()
+        if self.text[self.at : self.at + 1] in ('"', "'"):
+            key = self.string()
+        else:
+            start = self.at
+            while self.text[self.at : self.at + 1] in _BARE and self.at < len(self.text):
+                self.at += 1
+            key = self.text[start : self.at]
+        if not key and self.text[self.at - 1 : self.at] not in ('"', "'"):
+            raise self.fail("a key")
+        self.skip()
+        return key
+
+    def value(self, depth: int = 0) -> object:
+        first = self.text[self.at : self.at + 1]
+        if first in ('"', "'") and first:
+            return self.string()
+        if depth < 8 and self.take("["):
+            items: list[object] = []
+            self.skip(" \t\r\n")
+            while not self.take("]"):
+                items.append(self.value(depth + 1))
+                self.skip(" \t\r\n")
+                if not self.take(","):
+                    self.need("]")
+                    break
+                self.skip(" \t\r\n")
+            return items
+        if depth < 8 and self.take("{"):
+            table: dict[str, object] = {}
+            self.skip(" \t\r\n")
+            while not self.take("}"):
+                key = self.key()
+                self.need("=")
+                self.skip()
+                table[key] = self.value(depth + 1)
+                self.skip(" \t\r\n")
+                if not self.take(","):
+                    self.need("}")
+                    break
+                self.skip(" \t\r\n")
+            return table
+        start = self.at
+        while self.at < len(self.text) and self.text[self.at] not in ",]}# \t\r\n":
+            self.at += 1
+        word = self.text[start : self.at]
+        if word in ("true", "false"):
+            return word == "true"
+        for number in (lambda word: int(word, 0), lambda word: float(word)):
+            try:
+                if word[:1] in "+-0123456789in" and len(word) <= 64:
+                    return _t.cast(object, number(word))
+            except _b.ValueError:
+                pass
+        self.at = start
+        raise self.fail("a value")
+
+    def string(self) -> str:
+        quote = self.text[self.at]
+        if self.take(quote * 3):
+            if not self.take("\n"):
+                self.take("\r\n")
+            return self.quoted(quote * 3)
+        self.at += 1
+        return self.quoted(quote)
+
+    def quoted(self, end: str) -> str:
+        parts: list[str] = []
+        start = self.at
+        while not self.text.startswith(end, self.at):
+            if self.at >= len(self.text) or (len(end) == 1 and self.text[self.at] == "\n"):
+                raise self.fail(f"`{end}`")
+            self.at += 1
+            if self.text[self.at - 1] == "\\" and end[0] == '"':
+                parts.append(self.text[start : self.at - 1])
+                parts.append(self.escape())
+                start = self.at
+        parts.append(self.text[start : self.at])
+        self.at += len(end)
+        # Quotes right before the end belong to the string.
+        while len(end) == 3 and self.take(end[0]):
+            parts.append(end[0])
+        return "".join(parts)
+
+    def escape(self) -> str:
+        letter = self.text[self.at : self.at + 1]
+        digits = {"x": 2, "u": 4, "U": 8}.get(letter)
+        if digits is None:
+            if letter not in _ESCAPES:
+                raise self.fail("an escape")
+            self.at += 1
+            return _ESCAPES[letter]
+        code = self.text[self.at + 1 : self.at + 1 + digits]
+        try:
+            char = chr(int(code, 16))
+        except (_b.ValueError, _b.OverflowError):
+            raise self.fail(f"{digits} hexadecimal digits") from None
+        self.at += 1 + digits
+        return char
+
+
+def _facts(payload: bytes) -> tuple[dict[str, object], _t.Optional[str]]:
+    """What a session or thread block says, and what is wrong with its text."""
+    facts: dict[str, object] = {}
+    wrong: _t.Optional[str] = None
+    text = payload.decode("utf-8", "replace")
+    toml = _Toml(text)
+    while True:
+        try:
+            for table, key, value in toml.lines():
+                if key and not table:
+                    facts.setdefault(key, value)
+            return facts, wrong
+        except StreamError as error:
+            # What cannot be read is left out.
+            wrong = str(error)
+            toml.at = text.find("\n", toml.at) + 1 or len(text)
+
+
+_Version = tuple[int, int, int]
+
+# Sorts: how one value is packed, and its fewest bytes.
+_PACKED = {
+    "pointer": "delta",
+    "addr": "delta",
+    "word": "delta",
+    "u8": "u8",
+    "u16": "u16",
+    "u32": "u32",
+    "u64": "u64",
+    "i8": "i8",
+    "i16": "i16",
+    "i32": "i32",
+    "i64": "i64",
+    "f32": "f32",
+    "f64": "f64",
+    "bool": "bool",
+    "string": "string",
+    "bytes": "bytes",
+    "label": "u64",
+}
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Type:
+    name: str
+    repr: str
+    flags: bool
+    #: Names by number.
+    values: dict[int, str]
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Kind:
+    name: str
+    bit: int
+    inherits: bool
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Param:
+    name: str
+    #: The long name, or that of a type.
+    sort: str
+    #: Number of elements of an array; -1 of one whose number varies, 0 of no array.
+    count: int
+    max: _t.Optional[int]
+    #: What its values are multiples of, as a rule: a power of two.
+    align: int
+    unit: str
+    #: The parameter that its value is the name of.
+    names: _t.Optional[str]
+    since: _t.Optional[_Version]
+    #: Whose numbers its values are, if that is said.
+    numbers: _t.Optional[str] = None
+
+    @property
+    def number_space(self) -> str:
+        """Numbers of parameters with one space stand for the same strings."""
+        return self.numbers or self.name
+
+    @property
+    def sort_text(self) -> str:
+        if self.count == 0:
+            return self.sort
+        return f"[{self.sort}]" if self.count < 0 else f"[{self.sort}; {self.count}]"
+
+    @property
+    def rotation(self) -> int:
+        """By how many bits a value was rotated to the right before its distance was taken."""
+        return self.align.bit_length() - 1
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Form:
+    """An event as a relation describes it."""
+
+    name: str
+    code: int
+    kind: _Kind
+    params: tuple[_Param, ...]
+
+
+class _Mark(_t.NamedTuple):
+    """What a mark `names` of a parameter says: which value of an event is the name of which."""
+
+    of: int
+    by: int
+    #: `label`, `number`, `pointer` or `addr`.
+    named: str
+    #: `text`, or one of those.
+    name: str
+    #: Whose numbers stand for strings, where one of the two is a number: registry and parameter; none of labels.
+    numbers: tuple[str, str]
+
+
+#: What of a sort can have a name, and give one.
+_NAMED = {"label": "label", "pointer": "pointer", "addr": "addr"}
+_NAMED.update(dict.fromkeys(("word", "u8", "u16", "u32", "u64"), "number"))
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise StreamError(f"{what} is {value!r}, expected a string")
+    return value
+
+
+def _number(value: object, what: str, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise StreamError(f"{what} is {value!r}, expected a number from {least} to {most}")
+    return value
+
+
+def _table(value: object, what: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise StreamError(f"{what} is {value!r}, expected a table")
+    return value
+
+
+def _version(value: object) -> _Version:
+    table = _table(value, "the version")
+    numbers = [_number(table.get(key), key, 0, 0xFFFF_FFFF) for key in ("major", "median", "minor")]
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _dotted(version: _Version) -> str:
+    return ".".join(map(str, version))
+
+
+class Registry:
+    """A relation, as a stream or a module carries it: its canonical form.
+
+    Keys that this module does not know are passed over; anything else that is not the canonical form
+    of a relation raises `StreamError`.
+    """
+
+    name: str
+    version: _Version
+
+    def __init__(self, text: str) -> None:
+        registry: dict[str, object] = {}
+        kinds: dict[str, dict[str, object]] = {}
+        types: dict[str, dict[str, object]] = {}
+        events: list[dict[str, object]] = []
+        for table, key, value in _Toml(text).lines():
+            if not key:
+                if table == ("event",):
+                    events.append({})
+            elif table == ("registry",):
+                registry[key] = value
+            elif table == ("kinds",):
+                kinds[key] = _table(value, f"kind `{key}`")
+            elif len(table) > 1 and table[0] == "types":
+                where = types.setdefault(table[1], {})
+                if len(table) == 3 and table[2] == "values":
+                    where = _table(where.setdefault("values", {}), "values")
+                where[key] = value
+            elif table == ("event",):
+                events[-1][key] = value
+        self.name = _text(registry.get("name"), "the registry's name")
+        self.version = _version(registry.get("version"))
+        of_kinds = [
+            _Kind(
+                name,
+                _number(kind.get("bit"), f"the bit of kind `{name}`", 0, 63),
+                kind.get("clock") == "inherit",
+            )
+            for name, kind in kinds.items()
+        ]
+        self._kinds = sorted(of_kinds, key=lambda kind: kind.bit)
+        self._types = {name: self._type(name, types[name]) for name in sorted(types)}
+        by_name = {kind.name: kind for kind in self._kinds}
+        self._events = sorted((self._event(event, by_name) for event in events), key=lambda event: event.code)
+        self._by_code = {event.code: event for event in self._events}
+        self._mark()
+        if len(self._by_code) < len(self._events) or len({kind.bit for kind in self._kinds}) < len(kinds):
+            raise StreamError("a code or a bit stands twice")
+
+    def _type(self, name: str, table: dict[str, object]) -> _Type:
+        repr_ = _text(table.get("repr"), f"the repr of type `{name}`")
+        if _PACKED.get(repr_, "") not in ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"):
+            raise StreamError(f"the repr of type `{name}` is `{repr_}`, expected an integer")
+        values: dict[int, str] = {}
+        for key, value in _table(table.get("values"), f"the values of type `{name}`").items():
+            number = value.get("value") if isinstance(value, dict) else value
+            values[_number(number, f"value `{key}` of type `{name}`", -(1 << 63), _MAX)] = key
+        ordered = dict(sorted(values.items()))
+        return _Type(name, repr_, table.get("flags") is True, ordered)
+
+    def _event(self, event: dict[str, object], kinds: dict[str, _Kind]) -> _Form:
+        name = _text(event.get("name"), "the name of an event")
+        kind = kinds.get(_text(event.get("kind"), f"the kind of event `{name}`"))
+        if kind is None:
+            raise StreamError(f"event `{name}` is of a kind that the relation does not have")
+        params = event.get("params", [])
+        if not isinstance(params, list):
+            raise StreamError(f"the parameters of event `{name}` are no array")
+        code = _number(event.get("code"), f"the code of event `{name}`", 0, 0xFFFF)
+        return _Form(name, code, kind, tuple(self._param(_table(param, "a parameter")) for param in params))
+
+    def _param(self, param: dict[str, object]) -> _Param:
+        name = _text(param.get("name"), "the name of a parameter")
+        sort = _text(param.get("sort"), f"the sort of parameter `{name}`")
+        count = 0
+        if sort[:1] == "[" and sort[-1:] == "]":
+            sort, _, number = sort[1:-1].partition("; ")
+            count = -1
+            if number:
+                if not number.isdecimal():
+                    raise StreamError(f"parameter `{name}` has `{number}` elements")
+                count = _number(int(number[:9]), f"the elements of parameter `{name}`", 1, 32_768)
+        is_run = sort in ("string", "bytes")
+        if sort not in _PACKED and sort not in self._types or count and is_run:
+            raise StreamError(f"parameter `{name}` is of an unknown sort `{sort}`")
+        most: _t.Optional[int] = None
+        if is_run or count < 0:
+            most = _number(
+                param.get("max", 1024 if is_run else 64), f"the max of parameter `{name}`", 0, 1 << 30
+            )
+        align = _number(param.get("align", 1), f"the align of parameter `{name}`", 1, 1 << 30)
+        if align & align - 1 or align > 1 and (count or _PACKED.get(sort) != "delta"):
+            what = "a power of two, of a single pointer, address or word"
+            raise StreamError(f"the align of parameter `{name}` is {align}, expected {what}")
+        since: _t.Optional[_Version] = None
+        if isinstance(param.get("since"), str):
+            numbers = str(param["since"]).split(".")
+            if len(numbers) == 3 and all(number.isdecimal() and len(number) <= 10 for number in numbers):
+                since = int(numbers[0]), int(numbers[1]), int(numbers[2])
+        named = param.get("names")
+        names = named if isinstance(named, str) else None
+        unit = _text(param.get("unit", ""), "the unit")
+        space = param.get("numbers")
+        return _Param(
+            name, sort, count, most, align, unit, names, since, space if isinstance(space, str) else None
+        )
+
+    def _mark(self) -> None:
+        """Finds the marks `names`, by code. One of another time does no harm."""
+        self._marks = {event.code: self._marks_of(event) for event in self._events}
+        self._apart = self._are_apart()
+
+    def _are_apart(self) -> bool:
+        """True if pointers and addresses have names apart."""
+        named = {mark.named for marks in self._marks.values() for mark in marks}
+        return {"pointer", "addr"} <= named
+
+    def _marks_of(self, event: _Form) -> list[_Mark]:
+        marks: list[_Mark] = []
+        places = {param.name: index for index, param in reversed([*enumerate(event.params)])}
+        for by, param in enumerate(event.params):
+            of = None if param.names is None else places.get(param.names)
+            name = "text" if param.sort == "string" else _NAMED.get(param.sort)
+            if of is None or of == by or name is None or param.count or event.params[of].count:
+                continue
+            named = _NAMED.get(event.params[of].sort)
+            is_number = named in ("label", "number")
+            if named is None or is_number and name != "text" or any(mark.of == of for mark in marks):
+                continue
+            numbers = ("", "")
+            if "number" in (named, name):
+                numbers = self.name, event.params[of if named == "number" else by].number_space
+            marks.append(_Mark(of, by, named, name, numbers))
+        return marks
+
+    def _take_names(self, later: Registry) -> None:
+        """Takes the marks of a later version of the relation, or of the same, unless it has some."""
+        is_later = self.name == later.name and self.version[0] == later.version[0]
+        if not is_later or self.version > later.version or any(self._marks.values()):
+            return
+        for event in self._events:
+            other = later._by_code.get(event.code)
+            if other is None or other.name != event.name:
+                continue
+            same = [
+                (mine.name, mine.sort_text) == (theirs.name, theirs.sort_text)
+                for mine, theirs in zip(event.params, other.params)
+            ]
+            for mark in later._marks[event.code]:
+                if max(mark.of, mark.by) < len(same) and same[mark.of] and same[mark.by]:
+                    self._marks[event.code].append(mark)
+        self._apart = self._are_apart()
+
+    def _gives_names(self, bit: int) -> bool:
+        return any(self._marks[event.code] for event in self._events if event.kind.bit == bit)
+
+    def _repr(self, sort: str) -> str:
+        """The packing of a sort."""
+        return _PACKED[self._types[sort].repr if sort in self._types else sort]
+
+    @_functools.cached_property
+    def fingerprint(self) -> int:
+        """What a stream names the relation by: FNV-1a of what decides how bytes are read."""
+        lines = [f"registry {self.name} {_dotted(self.version)}"]
+        for kind in self._kinds:
+            lines.append(f"kind {kind.bit} {kind.name} {'inherit' if kind.inherits else 'precise'}")
+        for ty in self._types.values():
+            lines.append(f"type {ty.name} {ty.repr} {'flags' if ty.flags else 'enum'}")
+            lines.extend(f"value {number} {name}" for number, name in ty.values.items())
+        for event in self._events:
+            lines.append(f"event {event.code} {event.name} {event.kind.bit}")
+            for param in event.params:
+                most = "" if param.max is None else f" {param.max}"
+                align = "" if param.align == 1 else f" align {param.align}"
+                lines.append(f"param {param.name} {param.sort_text}{most}{align}")
+        number = 0xCBF2_9CE4_8422_2325
+        for byte in "".join(f"{line}\n" for line in lines).encode():
+            number = (number ^ byte) * 0x0000_0100_0000_01B3 & _MAX
+        return number
+
+    def _kind(self, bit: int) -> _t.Optional[_Kind]:
+        return next((kind for kind in self._kinds if kind.bit == bit), None)
+
+

@@ -1,0 +1,56 @@
+//! What `check` finds out about a file.
+
+use std::path::Path;
+
+use telemetry_schema::version::Judgement;
+use telemetry_schema::{LoadError, RegistryFile};
+
+use crate::relation::released::{Released, incomparable};
+use crate::term::ended::Failure;
+
+/// What was found out about a file.
+pub(super) enum Found {
+    /// It is not a registry.
+    Mistakes(LoadError),
+    /// Nothing could be found out.
+    Unreadable(LoadError),
+    /// It was never released.
+    Unreleased(RegistryFile),
+    /// What it should be compared with cannot be had.
+    Incomparable(RegistryFile, Failure),
+    Compared(Box<Compared>),
+}
+
+/// A relation, and what changed since.
+pub(super) struct Compared {
+    pub(super) relation: RegistryFile,
+    pub(super) released: Released,
+    pub(super) judgement: Judgement,
+}
+
+impl Found {
+    /// In one word, as the JSON form has it.
+    pub(super) fn verdict(&self) -> &'static str {
+        match self {
+            Found::Mistakes(_) => "mistakes",
+            Found::Unreadable(_) => "unreadable",
+            Found::Unreleased(_) => "good",
+            Found::Incomparable(..) => "incomparable",
+            Found::Compared(compared) if incomparable(&compared.judgement).is_some() => "incomparable",
+            Found::Compared(compared) if compared.judgement.is_met() => "good",
+            Found::Compared(_) => "bump missing",
+        }
+    }
+}
+
+impl Compared {
+    /// The unmet demands as text, or only the reason if nothing can be compared.
+    pub(super) fn problems(&self, path: &Path) -> String {
+        let shown = path.display().to_string();
+        let report = self.released.report(&self.judgement, &shown, &self.relation);
+        match incomparable(&self.judgement) {
+            Some(judged) => format!("error: {}", report.change(judged)),
+            None => report.render(),
+        }
+    }
+}

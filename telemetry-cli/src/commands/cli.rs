@@ -1,0 +1,138 @@
+//! The command line: the subcommands, and how each is run.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use clap::builder::Styles;
+use clap::{CommandFactory, FromArgMatches, Parser};
+use telemetry_format::FORMAT_VERSION;
+
+#[cfg(feature = "sql")]
+use super::sql;
+use super::{
+    check, cnv, completions, convert, csv, gdb, history, info, listen, man, mono, print, py, recover,
+    release, replay, show, spans, stats, txt, validate,
+};
+#[cfg(unix)]
+use super::{control, doctor, list, tail};
+use crate::term::ended::{Context, Ended, Run};
+use crate::term::exit;
+
+/// The version of the package, and of the streams that it reads.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{} (stream format {FORMAT_VERSION})", env!("CARGO_PKG_VERSION")));
+
+/// Read telemetry streams, and check the registries that they are made from
+#[derive(Parser)]
+#[command(name = "telemetry", version = VERSION.as_str(), after_help = exit::HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands as `--help` shows them. Some of them are not in every build.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Look", &["print", "info", "stats", "spans", "validate", "doctor"]),
+    ("Query", &["sql", "csv"]),
+    ("Convert and replay", &["convert", "recover", "replay"]),
+    ("Live", &["list", "control", "tail", "listen", "gdb"]),
+    ("Registry", &["check", "release", "history", "py"]),
+    ("MPS, GHC and Mono compatible", &["cnv", "txt", "show", "mono-debug", "mono-report"]),
+    ("Shell", &["completions", "man"]),
+];
+
+impl Cli {
+    /// Reads the command line. Ends the process after `--help`, `--version`, or wrong usage.
+    pub(crate) fn read() -> Cli {
+        let matches = Cli::grouped().get_matches();
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    /// The definition of the command line, with the commands in groups.
+    pub(crate) fn grouped() -> clap::Command {
+        let command = Cli::command();
+        let header = Styles::styled().get_header().to_owned();
+        let name = Styles::styled().get_literal().to_owned();
+        let mut template = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+        for (title, names) in GROUPS {
+            // Writing to a string cannot fail.
+            let _ = write!(template, "\n{header}{title}:{header:#}\n");
+            for command in names.iter().filter_map(|name| command.find_subcommand(name)) {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                let _ = writeln!(template, "  {name}{:<11}{name:#}  {about}", command.get_name());
+            }
+        }
+        template += "\n`telemetry help COMMAND` shows the options and examples of a command.\n\n";
+        let _ = write!(template, "{header}Options:{header:#}\n{{options}}{{after-help}}");
+        command.help_template(template)
+    }
+}
+
+/// The commands by the types of their arguments.
+macro_rules! commands {
+    ($($(#[$cfg:meta])? $name:ident($args:ty),)*) => {
+        #[derive(clap::Subcommand)]
+        pub(crate) enum Command {
+            $($(#[$cfg])? $name($args),)*
+        }
+
+        impl Run for Command {
+            fn run(&self, context: &mut Context) -> Ended {
+                match self {
+                    $($(#[$cfg])? Command::$name(args) => args.run(context),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Print(print::Args),
+    Csv(csv::Args),
+    Convert(convert::Args),
+    Cnv(cnv::Args),
+    Txt(txt::Args),
+    Show(show::Args),
+    #[cfg(feature = "sql")]
+    Sql(sql::Args),
+    MonoDebug(mono::debug::Args),
+    MonoReport(mono::tables::Args),
+    Info(info::Args),
+    Stats(stats::Args),
+    Spans(spans::Args),
+    Validate(validate::Args),
+    Recover(recover::Args),
+    Replay(replay::Args),
+    Check(check::Args),
+    Release(release::Args),
+    History(history::Args),
+    Py(py::Args),
+    Listen(listen::Args),
+    Gdb(gdb::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    #[cfg(unix)]
+    Doctor(doctor::Args),
+    #[cfg(unix)]
+    List(list::Args),
+    #[cfg(unix)]
+    Control(control::Args),
+    #[cfg(unix)]
+    Tail(tail::Args),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let command = Cli::command();
+        let mut defined: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        grouped.retain(|name| defined.contains(name));
+        grouped.sort_unstable();
+        defined.sort_unstable();
+        assert_eq!(grouped, defined);
+    }
+}

@@ -1,0 +1,164 @@
+//! A ring file that is not what its process takes it for.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use telemetry_decode::Reader;
+use telemetry_format::{RING_MAGIC, RingHead};
+
+use super::environment::shown;
+use super::finding::Finding;
+use super::program;
+
+const HELP: &str = "start the program again, and name a ring where no tool truncates or replaces files, such as logrotate \
+                    with copytruncate";
+
+/// What is wrong with the ring of a process, whose session that is.
+pub(super) fn of_process(pid: u32, session: &str, ring: &Path) -> Option<Finding> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let there = fs::symlink_metadata(ring).ok();
+    // Without its head, it may still have its name.
+    let inode = opened(pid, session).or_else(|| there.as_ref().map(MetadataExt::ino))?;
+    let end = mapped(&maps, inode)?;
+    let there = there.filter(|there| there.ino() == inode);
+    match there {
+        None => Some(Finding::problem(
+            "ring-removed",
+            format!("its ring file {} was removed or replaced", shown(ring)),
+            "the process still has the old file, which has no name: it is gone when the process is killed",
+            HELP,
+        )),
+        Some(there) if there.len() < end => Some(Finding::problem(
+            "ring-truncated",
+            format!("its ring file {} has {} bytes, and {end} are in use", shown(ring), there.len()),
+            "it was truncated: the process is ended by SIGBUS when it comes to what is missing",
+            HELP,
+        )),
+        Some(_) => rotated(ring, &configurations()),
+    }
+}
+
+/// The number of the file that a process has open as the ring of a session, whatever its name is by now.
+fn opened(pid: u32, session: &str) -> Option<u64> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    open.map(|entry| entry.path()).find_map(|path| {
+        // Not what opening would wait for, or change.
+        let metadata = fs::metadata(&path).ok().filter(|metadata| metadata.is_file())?;
+        let mut head = [0; RingHead::LEN];
+        fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+        let head = RingHead::decode(&head, crc32c::crc32c)?;
+        (format!("{:016x}", head.session) == session).then_some(metadata.ino())
+    })
+}
+
+/// How far a process has mapped a file of this number, to write to it.
+fn mapped(maps: &str, inode: u64) -> Option<u64> {
+    let of_ring = maps.lines().filter_map(|line| {
+        // Range, access, offset, device, number, name.
+        let mut words = line.split_ascii_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        let is_shared = words.next()?.ends_with('s');
+        let [from, to, offset] = [from, to, words.next()?].map(|hex| u64::from_str_radix(hex, 16).ok());
+        let is_ring = is_shared && words.nth(1)?.parse() == Ok(inode);
+        is_ring.then_some(offset?.saturating_add(to?.saturating_sub(from?)))
+    });
+    of_ring.max()
+}
+
+/// A ring file whose end is missing: what is behind the pool says whose events are in it.
+pub(super) fn cut(path: &Path) -> Option<Finding> {
+    if !program::begins_with(path, &RING_MAGIC) {
+        return None;
+    }
+    let found = Reader::open(path).ok()?.recover(&mut std::io::sink()).ok()?;
+    if found.sessions.iter().any(|session| session.declared) {
+        return None;
+    }
+    let len = path.metadata().map_or(0, |metadata| metadata.len());
+    Some(Finding::problem(
+        "ring-truncated",
+        format!("it is a ring file without its end: it has {len} bytes, and says nothing of its session"),
+        "it was truncated, which ends a process that runs by SIGBUS; or only a part of it was copied",
+        HELP,
+    ))
+}
+
+/// Where logrotate has its configuration.
+fn configurations() -> Vec<PathBuf> {
+    let entries = fs::read_dir("/etc/logrotate.d").into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).chain([PathBuf::from("/etc/logrotate.conf")]).collect()
+}
+
+/// A ring that logrotate may truncate or move.
+fn rotated(ring: &Path, configurations: &[PathBuf]) -> Option<Finding> {
+    let ring_text = ring.to_str()?;
+    let names = |text: &str| {
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let mut is_inside = false;
+        lines.flat_map(str::split_ascii_whitespace).any(|word| {
+            let (pattern, brace) = (word.trim_end_matches('{').trim_matches('"'), word.ends_with('{'));
+            let is_pattern = !is_inside && pattern.starts_with('/');
+            is_inside = (is_inside || brace) && word != "}";
+            is_pattern && matches(pattern.as_bytes(), ring_text.as_bytes())
+        })
+    };
+    let of = configurations.iter().find(|path| fs::read_to_string(path).is_ok_and(|text| names(&text)))?;
+    Some(
+        Finding::problem(
+            "ring-rotated",
+            format!("logrotate takes care of its ring file {}", shown(ring)),
+            format!("{} names it; with `copytruncate` that ends the process by SIGBUS", shown(of)),
+            "name the ring elsewhere by TELEMETRY_RING, or take it out of there",
+        )
+        .noted(),
+    )
+}
+
+/// True if a pattern with `*` and `?` names a path. Neither stands for a `/`.
+fn matches(pattern: &[u8], path: &[u8]) -> bool {
+    match (pattern, path) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) => {
+            matches(rest, path)
+                || path.split_first().is_some_and(|(byte, path)| *byte != b'/' && matches(pattern, path))
+        }
+        ([b'?', rest @ ..], [byte, path @ ..]) if *byte != b'/' => matches(rest, path),
+        ([byte, rest @ ..], [other, path @ ..]) if byte == other => matches(rest, path),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_under_logrotate_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("app");
+        let check = |text: &str, expected: bool| {
+            fs::write(&config, text).unwrap();
+            let found = rotated(Path::new("/var/log/app/a.17.ring"), std::slice::from_ref(&config));
+            assert_eq!(found.is_some(), expected, "{text}");
+        };
+        check("/var/log/app/*.ring {\n  copytruncate\n}\n", true);
+        check("\"/var/log/app/a.??.ring\" {\n}\n", true);
+        check("/var/log/other.log\n/var/log/app/*\n{\n  weekly\n}\n", true);
+        check("/var/log/*{\n}\n", false);
+        check("# /var/log/app/*\n/var/log/x {\n  olddir /var/log/app/*\n}\n", false);
+        check("", false);
+    }
+
+    #[test]
+    fn mappings_of_a_ring_are_told_from_others() {
+        let maps = "7f00-9f00 rw-s 00010000 fe:00 42      /tmp/a b.ring (deleted)\n\
+                    9f00-af00 rw-s 00020000 fe:00 42      /tmp/a b.ring (deleted)\n\
+                    af00-ff00 rw-p 00090000 fe:00 42      /tmp/a b.ring (deleted)\n\
+                    f000-ff00 rw-s 00090000 fe:00 43      /tmp/b.ring\n\
+                    7ffd-7fff rw-p 00000000 00:00 0       [stack]\n";
+        assert_eq!(mapped(maps, 42), Some(0x21000));
+        assert_eq!(mapped(maps, 44), None);
+    }
+}

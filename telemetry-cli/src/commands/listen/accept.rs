@@ -1,0 +1,92 @@
+//! Threads that listen: one for each address, and one for each connection.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::address::Bound;
+use super::connection::receive;
+use super::limits::READ_TIMEOUT;
+use super::places::Place;
+use super::receiver::Receiver;
+
+impl Receiver {
+    /// Listens on separate threads.
+    pub(super) fn start(self: &Arc<Self>, bound: Bound) -> io::Result<()> {
+        let own = self.clone();
+        let thread = std::thread::Builder::new().name("listen".to_owned());
+        thread.spawn(move || match bound {
+            Bound::Tcp(listener) => own.accept(|| {
+                let (stream, peer) = listener.accept()?;
+                stream.set_read_timeout(Some(READ_TIMEOUT))?;
+                Ok((stream, format!("tcp:{peer}")))
+            }),
+            #[cfg(unix)]
+            Bound::Unix(listener, path) => own.accept(|| {
+                let (stream, _) = listener.accept()?;
+                stream.set_read_timeout(Some(READ_TIMEOUT))?;
+                Ok((stream, format!("unix:{}", path.display())))
+            }),
+            Bound::Udp(socket) => own.receive_datagrams(&socket),
+        })?;
+        Ok(())
+    }
+
+    fn accept<C: Read + Send + 'static>(self: &Arc<Self>, next: impl Fn() -> io::Result<(C, String)>) {
+        while !self.is_stopping() {
+            match next() {
+                Ok((connection, peer)) => self.take(connection, peer),
+                Err(error) => {
+                    self.with_state(|state| state.tell(format!("cannot accept a connection: {error}")));
+                    // For example while all file descriptors are in use.
+                    std::thread::sleep(READ_TIMEOUT);
+                }
+            }
+        }
+    }
+
+    /// Reads a connection on a new thread.
+    fn take(self: &Arc<Self>, connection: impl Read + Send + 'static, peer: String) {
+        let Some(place) = self.places.take(Instant::now()) else {
+            return self.with_state(|state| {
+                state.refused.connections += 1;
+                state.tell(format!(
+                    "{peer}: refused, beyond --max-connections {}",
+                    self.limits.max_connections
+                ));
+            });
+        };
+        let open = Open::new(self.clone(), place);
+        let thread = std::thread::Builder::new().name("connection".to_owned());
+        let spawned = thread.spawn(move || receive(&open.receiver, &open.place, connection, &peer));
+        if let Err(error) = spawned {
+            self.with_state(|state| {
+                state.refused.connections += 1;
+                state.tell(format!("a connection is refused: cannot start a thread: {error}"));
+            });
+        }
+    }
+}
+
+/// A connection that is counted as open until this is dropped.
+struct Open {
+    receiver: Arc<Receiver>,
+    place: Arc<Place>,
+}
+
+impl Open {
+    fn new(receiver: Arc<Receiver>, place: Arc<Place>) -> Open {
+        receiver.connections.fetch_add(1, Ordering::Relaxed);
+        receiver.with_state(|state| state.connections += 1);
+        Open { receiver, place }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.receiver.places.leave(&self.place);
+        // Release: with it, all that the connection sent is stored.
+        self.receiver.connections.fetch_sub(1, Ordering::Release);
+    }
+}

@@ -1,0 +1,112 @@
+//! The slots for connections. If all slots are taken, an idle connection is replaced first.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A connection without a block since it was made may have to go after this time.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// The connections that are open.
+pub(super) struct Places {
+    max: usize,
+    /// How long a connection that has sent blocks may be silent before it may have to go.
+    silence: Duration,
+    taken: Mutex<Vec<Arc<Place>>>,
+}
+
+/// A connection, as far as others need to know of it.
+pub(super) struct Place {
+    state: Mutex<State>,
+    /// It has to go.
+    given_up: AtomicBool,
+}
+
+#[derive(Clone, Copy)]
+struct State {
+    has_block: bool,
+    /// When its last block came, or the connection was made.
+    since: Instant,
+}
+
+impl Places {
+    pub(super) fn new(max: usize, silence: Duration) -> Places {
+        Places { max, silence, taken: Mutex::new(Vec::new()) }
+    }
+
+    /// A place for a new connection, if there is one, or an idle one gives its own up.
+    pub(super) fn take(&self, now: Instant) -> Option<Arc<Place>> {
+        let mut taken = self.lock();
+        if taken.len() >= self.max {
+            let idle = taken.iter().enumerate().filter_map(|(index, place)| {
+                let State { has_block, since } = *lock(&place.state);
+                let least = if has_block { self.silence } else { MOMENT };
+                (now.saturating_duration_since(since) >= least).then_some(((has_block, since), index))
+            });
+            let (_, index) = idle.min()?;
+            taken.swap_remove(index).given_up.store(true, Ordering::Relaxed);
+        }
+        let state = Mutex::new(State { has_block: false, since: now });
+        let place = Arc::new(Place { state, given_up: AtomicBool::new(false) });
+        taken.push(place.clone());
+        Some(place)
+    }
+
+    /// The connection has ended.
+    pub(super) fn leave(&self, place: &Arc<Place>) {
+        self.lock().retain(|taken| !Arc::ptr_eq(taken, place));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Place>>> {
+        lock(&self.taken)
+    }
+}
+
+impl Place {
+    /// A whole block has come.
+    pub(super) fn has_block(&self) {
+        *lock(&self.state) = State { has_block: true, since: Instant::now() };
+    }
+
+    /// True if another connection has the place now.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_idle_go_first() {
+        let silence = Duration::from_secs(30);
+        let places = Places::new(3, silence);
+        let start = Instant::now();
+        let quiet = places.take(start).unwrap();
+        quiet.has_block();
+        let empty = places.take(start + MOMENT / 2).unwrap();
+        let last = places.take(start + MOMENT).unwrap();
+        // All have come just now.
+        assert!(places.take(start + MOMENT).is_none());
+        let first = places.take(start + 2 * MOMENT).unwrap();
+        assert!(empty.is_given_up() && !last.is_given_up() && !quiet.is_given_up());
+        let second = places.take(start + 3 * MOMENT).unwrap();
+        assert!(last.is_given_up() && !quiet.is_given_up());
+        // Of those that have sent something, the one that is silent for the longest.
+        first.has_block();
+        second.has_block();
+        assert!(places.take(start + 4 * MOMENT).is_none());
+        let third = places.take(Instant::now() + silence).unwrap();
+        assert!(quiet.is_given_up() && !first.is_given_up());
+        assert_eq!(places.lock().len(), 3);
+        places.leave(&quiet);
+        assert_eq!(places.lock().len(), 3);
+        places.leave(&third);
+        assert_eq!(places.lock().len(), 2);
+    }
+}

@@ -1,0 +1,241 @@
+//! How numbers are distributed, in little memory: percentiles that are exact for whole numbers below 256 and where the
+//! numbers are all the same, and else within 0.8 %.
+//!
+//! A histogram whose buckets are given by the upper bits of the number as a float: 128 for each power of two. So it
+//! takes any float and needs no logarithms, and only the powers of two that occur take memory, 2 KiB each.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// Bits of a float that are below its bucket: 7 of the mantissa's 52 are not.
+const BELOW: u32 = 45;
+/// Buckets for each power of two.
+const EACH: usize = 128;
+
+/// Numbers that were added.
+#[derive(Default)]
+pub(crate) struct Distribution {
+    count: u64,
+    /// NaNs.
+    nans: u64,
+    sum: f64,
+    /// Smallest and largest.
+    ends: Option<(Exact, Exact)>,
+    /// Some were floats.
+    floats: bool,
+    /// By sign and exponent, in the order of the numbers.
+    powers: BTreeMap<u16, Box<[Bucket; EACH]>>,
+}
+
+/// Numbers that are nearly the same.
+#[derive(Clone, Copy, Default)]
+struct Bucket {
+    count: u64,
+    sum: f64,
+}
+
+/// A number that was added, as it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Exact {
+    Whole(i128),
+    Float(f64),
+}
+
+/// A distribution as JSON: numbers, null without a value, and `"Infinity"` and `"-Infinity"`.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) count: u64,
+    pub(crate) min: Json,
+    pub(crate) mean: Json,
+    pub(crate) p50: Json,
+    pub(crate) p90: Json,
+    pub(crate) p99: Json,
+    pub(crate) p999: Json,
+    pub(crate) max: Json,
+    /// NaNs, which count for nothing else.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) nans: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Distribution {
+    /// Adds a whole number.
+    #[inline]
+    pub(crate) fn add(&mut self, number: impl Into<i128>) {
+        let number = number.into();
+        self.add_exact(Exact::Whole(number), number as f64);
+    }
+
+    /// Adds a float.
+    pub(crate) fn add_float(&mut self, number: f64) {
+        if number.is_nan() {
+            self.nans += 1;
+            return;
+        }
+        self.floats = true;
+        self.add_exact(Exact::Float(number), number);
+    }
+
+    #[inline]
+    fn add_exact(&mut self, exact: Exact, number: f64) {
+        self.count += 1;
+        self.sum += number;
+        let (min, max) = self.ends.get_or_insert((exact, exact));
+        if exact.is_below(min) {
+            *min = exact;
+        }
+        if max.is_below(&exact) {
+            *max = exact;
+        }
+        let key = ordered(number) >> BELOW;
+        let power = self
+            .powers
+            .entry((key / EACH as u64) as u16)
+            .or_insert_with(|| Box::new([Bucket::default(); EACH]));
+        let bucket = &mut power[key as usize % EACH];
+        bucket.count += 1;
+        bucket.sum += number;
+    }
+
+    /// The least number that this share of all is not above.
+    pub(crate) fn quantile(&self, share: f64) -> Option<Exact> {
+        let (min, max) = self.ends?;
+        let rank = ((share * self.count as f64).ceil() as u64).saturating_sub(1);
+        if rank == 0 {
+            return Some(min);
+        }
+        if rank >= self.count - 1 {
+            return Some(max);
+        }
+        let mut before = 0;
+        let mut buckets = self.powers.values().flat_map(|buckets| buckets.iter());
+        let bucket = buckets.find(|bucket| {
+            before += bucket.count;
+            before > rank
+        })?;
+        // Their mean, which is each of them if they are the same.
+        let mean = bucket.sum / bucket.count as f64;
+        let exact = if self.floats { Exact::Float(mean) } else { Exact::Whole(mean.round() as i128) };
+        Some(exact.clamp(min, max))
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        let quantile = |share| self.quantile(share).map_or(Json::Null, Exact::json);
+        let mean = (self.count > 0).then(|| Exact::Float(self.sum / self.count as f64));
+        Summary {
+            count: self.count,
+            min: quantile(0.0),
+            mean: mean.map_or(Json::Null, Exact::json),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: quantile(1.0),
+            nans: self.nans,
+        }
+    }
+}
+
+impl Exact {
+    fn is_below(&self, other: &Exact) -> bool {
+        match (self, other) {
+            (Exact::Whole(a), Exact::Whole(b)) => a < b,
+            _ => self.float() < other.float(),
+        }
+    }
+
+    fn float(&self) -> f64 {
+        match *self {
+            Exact::Whole(number) => number as f64,
+            Exact::Float(number) => number,
+        }
+    }
+
+    fn clamp(self, min: Exact, max: Exact) -> Exact {
+        if self.is_below(&min) {
+            min
+        } else if max.is_below(&self) {
+            max
+        } else {
+            self
+        }
+    }
+
+    fn json(self) -> Json {
+        match self {
+            Exact::Whole(number) => match (u64::try_from(number), i64::try_from(number)) {
+                (Ok(number), _) => Json::from(number),
+                (_, Ok(number)) => Json::from(number),
+                // No sort has such numbers.
+                _ => Json::Null,
+            },
+            Exact::Float(number) if number == f64::INFINITY => Json::from("Infinity"),
+            Exact::Float(number) if number == f64::NEG_INFINITY => Json::from("-Infinity"),
+            Exact::Float(number) => Json::from(number),
+        }
+    }
+}
+
+/// The bits of a float, in the order of the numbers.
+fn ordered(number: f64) -> u64 {
+    // Both zeros are one.
+    let bits = (number + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(numbers: &[f64], add: impl Fn(&mut Distribution, f64)) {
+        let mut distribution = Distribution::default();
+        numbers.iter().for_each(|number| add(&mut distribution, *number));
+        let mut sorted = numbers.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        for share in [0.0, 0.01, 0.25, 0.5, 0.9, 0.99, 1.0] {
+            let rank = ((share * sorted.len() as f64).ceil() as usize).saturating_sub(1);
+            let (exact, found) = (sorted[rank], distribution.quantile(share).unwrap().float());
+            let is_small = exact.fract() == 0.0 && exact.abs() < 256.0;
+            let most = if is_small || exact.is_infinite() { 0.0 } else { exact.abs() / 128.0 };
+            assert!(found == exact || (found - exact).abs() <= most, "{share}: {found}, expected {exact}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_of_whole_numbers(
+            numbers in prop::collection::vec(prop_oneof![-200_i64..200, any::<i64>()], 1..200),
+        ) {
+            let numbers: Vec<f64> = numbers.into_iter().map(|number| number as f64).collect();
+            check(&numbers, |distribution, number| distribution.add(number as i128));
+        }
+
+        #[test]
+        fn quantiles_of_floats(numbers in prop::collection::vec(any::<f64>().prop_filter("a number", |x| !x.is_nan()), 1..200)) {
+            // Buckets of numbers next to zero are wider, and sums of the largest are infinite.
+            let is_usual = |x: &f64| !x.is_subnormal() && (x.is_infinite() || x.abs() < 1e300);
+            let numbers: Vec<f64> = numbers.into_iter().map(|x| if is_usual(&x) { x } else { 0.0 }).collect();
+            check(&numbers, Distribution::add_float);
+        }
+    }
+
+    #[test]
+    fn ends_are_exact_and_what_is_no_number_is_counted() {
+        let mut distribution = Distribution::default();
+        distribution.add(u64::MAX);
+        distribution.add(i64::MIN);
+        distribution.add(0);
+        distribution.add_float(f64::NAN);
+        let summary = distribution.summary();
+        assert_eq!(summary.max, Json::from(u64::MAX));
+        assert_eq!(summary.min, Json::from(i64::MIN));
+        assert_eq!((summary.count, summary.nans, summary.p50), (3, 1, Json::from(0)));
+    }
+}

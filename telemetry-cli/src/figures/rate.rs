@@ -1,0 +1,178 @@
+//! How many events there were when, in little memory, whatever the time they take.
+
+use serde_json::value::RawValue;
+
+/// Most stretches that are counted apart.
+const MOST: i64 = 512;
+
+/// Characters of a sparkline.
+const COLUMNS: usize = 60;
+
+/// Counts of equal stretches of time, which become twice as long when there would be too many.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rate {
+    /// A stretch is 2 to the power of this nanoseconds long.
+    shift: u32,
+    /// Number of the first stretch that is counted, from the start of time.
+    first: i64,
+    counts: Vec<u64>,
+}
+
+/// The counts for output.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    pub(crate) from_ns: i64,
+    /// Length of each stretch.
+    pub(crate) width_ns: u64,
+    pub(crate) counts: Vec<u64>,
+}
+
+/// Counts as a line of characters.
+#[derive(Debug)]
+pub(crate) struct Sparkline {
+    pub(crate) line: String,
+    /// The count of the highest.
+    pub(crate) highest: u64,
+}
+
+impl Rate {
+    /// Counts an event.
+    #[inline]
+    pub(crate) fn add(&mut self, ns: i64) {
+        let index = (ns >> self.shift).wrapping_sub(self.first);
+        match usize::try_from(index).ok().and_then(|index| self.counts.get_mut(index)) {
+            Some(count) => *count += 1,
+            None => self.add_beyond(ns),
+        }
+    }
+
+    #[cold]
+    fn add_beyond(&mut self, ns: i64) {
+        // The end of a stretch is a number, too.
+        let ns = ns.min(i64::MAX - 1);
+        if self.counts.is_empty() {
+            (self.first, self.counts) = (ns >> self.shift, vec![0]);
+        }
+        loop {
+            let (at, end) = (ns >> self.shift, self.first.saturating_add(self.counts.len() as i64));
+            let (first, end) = (self.first.min(at), end.max(at.saturating_add(1)));
+            if end.saturating_sub(first) <= MOST {
+                let before = (self.first - first) as usize;
+                self.counts.splice(..0, std::iter::repeat_n(0, before));
+                self.counts.resize((end - first) as usize, 0);
+                self.first = first;
+                self.counts[(at - first) as usize] += 1;
+                return;
+            }
+            self.widen();
+        }
+    }
+
+    /// Counts two stretches as one.
+    fn widen(&mut self) {
+        let start = self.first & 1;
+        let mut counts = vec![0; (self.counts.len() + start as usize).div_ceil(2)];
+        for (index, count) in self.counts.iter().enumerate() {
+            counts[(index + start as usize) / 2] += count;
+        }
+        (self.shift, self.first, self.counts) = (self.shift + 1, self.first >> 1, counts);
+    }
+
+    /// These counts over the time of another rate, for comparison.
+    pub(crate) fn over(&self, other: &Rate) -> Counts {
+        if self.counts.is_empty() {
+            let counts = vec![0; other.counts.len()];
+            return Counts { from_ns: other.first << other.shift, width_ns: 1 << other.shift, counts };
+        }
+        let mut own = self.clone();
+        while own.shift < other.shift {
+            own.widen();
+        }
+        let before = (own.first - other.first).max(0) as usize;
+        let mut counts = vec![0; before];
+        counts.extend_from_slice(&own.counts);
+        counts.resize(other.counts.len(), 0);
+        Counts { from_ns: other.first << other.shift, width_ns: 1 << other.shift, counts }
+    }
+}
+
+impl Rate {
+    /// The sum of some, over the time of another.
+    pub(crate) fn sum<'r>(rates: impl Iterator<Item = &'r Rate>, other: &Rate) -> Counts {
+        let mut sum = Rate::default().over(other);
+        for rate in rates {
+            let counts = rate.over(other).counts;
+            sum.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        sum
+    }
+}
+
+impl Counts {
+    /// As many stretches as a sparkline has room for.
+    pub(crate) fn columns(&self) -> Counts {
+        let each = self.counts.len().div_ceil(COLUMNS).max(1);
+        let counts = self.counts.chunks(each).map(|counts| counts.iter().sum()).collect();
+        Counts { from_ns: self.from_ns, width_ns: self.width_ns.saturating_mul(each as u64), counts }
+    }
+
+    /// A character for each stretch.
+    pub(crate) fn sparkline(&self) -> Sparkline {
+        const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let highest = self.counts.iter().copied().max().unwrap_or(0);
+        let level = |count: &u64| match *count {
+            0 => ' ',
+            count => LEVELS[((u128::from(count) * 8).div_ceil(u128::from(highest)) as usize).clamp(1, 8) - 1],
+        };
+        Sparkline { line: self.counts.iter().map(level).collect(), highest }
+    }
+
+    /// The counts as JSON.
+    pub(crate) fn on_one_line(&self) -> Box<RawValue> {
+        // Numbers serialize.
+        serde_json::value::to_raw_value(&self.counts).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(moments: &[i64]) -> Rate {
+        let mut rate = Rate::default();
+        moments.iter().for_each(|ns| rate.add(*ns));
+        rate
+    }
+
+    #[test]
+    fn nothing_is_lost_whatever_the_times() {
+        let table: [&[i64]; 6] = [
+            &[0],
+            &[5, 4, 3, 3, 3],
+            &[0, 511, 512, 513, -1],
+            &[i64::MAX, 0, i64::MIN],
+            &[i64::MIN, i64::MAX],
+            &[-1_000_000_007, 3, 999_999_999_999],
+        ];
+        for moments in table {
+            let rate = rate(moments);
+            let counts = rate.over(&rate);
+            assert_eq!(counts.counts.iter().sum::<u64>(), moments.len() as u64, "{moments:?}");
+            assert!(counts.counts.len() <= MOST as usize, "{moments:?}");
+            assert!(counts.from_ns <= *moments.iter().min().unwrap(), "{moments:?}");
+        }
+    }
+
+    #[test]
+    fn a_sparkline_shows_what_there_was() {
+        let moments: Vec<i64> = (0..8).flat_map(|n| std::iter::repeat_n(n * 10, n as usize)).collect();
+        let all = rate(&moments);
+        let columns = all.over(&all).columns();
+        let Sparkline { line, highest } = columns.sparkline();
+        assert_eq!((line.chars().count(), highest, columns.width_ns), (31, 7, 2));
+        assert!(line.ends_with('█') && line.contains('▂'), "{line}");
+        let last = rate(&[70]);
+        let counts = last.over(&all);
+        assert_eq!((counts.counts.len(), counts.counts.last()), (all.counts.len(), Some(&1)));
+    }
+}

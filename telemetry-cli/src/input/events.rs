@@ -1,0 +1,130 @@
+//! What commands that read events share: options, reading with progress, output, verdict.
+
+use std::path::PathBuf;
+
+use telemetry_decode::{Event, Events, KnownRegistry, Order, Session};
+
+use crate::input::inputs::{InputArgs, Inputs, cannot_read};
+use crate::input::selection::FilterArgs;
+use crate::input::verdict::Verdict;
+use crate::term::ended::{Context, Ended, Failure};
+use crate::term::output::{Output, OutputArgs};
+use crate::term::progress::Progress;
+
+#[derive(clap::Args)]
+pub(crate) struct EventArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+}
+
+/// Events of the streams that were named.
+pub(crate) struct Opened {
+    pub(crate) inputs: Inputs,
+    pub(crate) events: Events<'static>,
+    output: OutputArgs,
+    strict: bool,
+}
+
+impl EventArgs {
+    /// Starts to read.
+    pub(crate) fn open(&self, order: Order) -> Result<Opened, Failure> {
+        self.open_with(&[], order)
+    }
+
+    /// Starts to read, with each event of another system's log at the time that it was written.
+    pub(crate) fn open_as_recorded(&self, order: Order) -> Result<Opened, Failure> {
+        self.start(self.input.inputs()?.recorded(), order)
+    }
+
+    /// Starts to read, with further files.
+    pub(crate) fn open_with(&self, further: &[PathBuf], order: Order) -> Result<Opened, Failure> {
+        self.start(self.input.inputs_with(further)?, order)
+    }
+
+    fn start(&self, inputs: Inputs, order: Order) -> Result<Opened, Failure> {
+        let events = inputs.events(order, self.filter.filter())?;
+        Ok(Opened { inputs, events, output: self.output.clone(), strict: self.input.strict })
+    }
+}
+
+impl Opened {
+    /// The sessions found so far.
+    pub(crate) fn sessions(&self) -> &[Session] {
+        self.events.sessions()
+    }
+
+    /// The registries found so far.
+    pub(crate) fn registries(&self) -> &[KnownRegistry] {
+        self.events.registries()
+    }
+
+    /// Hands all events to a function, and shows progress.
+    pub(crate) fn each(&mut self, mut visit: impl FnMut(&Event<'_>)) -> Result<(), Failure> {
+        let progress = Progress::of_bytes(self.inputs.len());
+        while let Some(event) = self.events.next().map_err(cannot_read)? {
+            visit(&event);
+            progress.event(|| self.events.bytes_done());
+        }
+        Ok(())
+    }
+
+    /// The output, which replaces no input.
+    pub(crate) fn output(&self) -> Result<Output, Failure> {
+        self.output.open(&self.inputs.paths())
+    }
+
+    /// Writes all events as text.
+    pub(crate) fn write_lines(
+        &mut self,
+        mut output: Output,
+        append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
+    ) -> Result<(), Failure> {
+        self.append_lines(&mut output, append_line)?;
+        output.finish()
+    }
+
+    /// Writes all events as text, and leaves the output open. If the input fails, the events before are written.
+    pub(crate) fn append_lines(
+        &mut self,
+        output: &mut Output,
+        mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
+    ) -> Result<(), Failure> {
+        let progress = Progress::beside(output, self.inputs.len());
+        loop {
+            match self.events.next() {
+                Ok(Some(event)) => append_line(output.buffer(), &event),
+                Ok(None) => break,
+                Err(error) => {
+                    output.flush()?;
+                    return Err(cannot_read(error));
+                }
+            }
+            if output.relieve()? {
+                progress.at(self.events.bytes_done());
+            }
+        }
+        Ok(())
+    }
+
+    /// The verdict on what was read.
+    pub(crate) fn verdict(&self) -> Verdict {
+        Verdict::new(&self.events.completeness(), self.sessions(), &self.inputs)
+    }
+
+    /// Ends the command with its verdict.
+    pub(crate) fn end(&self, context: &mut Context) -> Ended {
+        self.end_with(&self.verdict(), context)
+    }
+
+    /// Ends the command with the verdict that was shown.
+    pub(crate) fn end_with(&self, verdict: &Verdict, context: &mut Context) -> Ended {
+        verdict.report(context, self.strict);
+        Ok(())
+    }
+}

@@ -1,0 +1,30 @@
+//! The version of a registry that a stream needs.
+
+use telemetry_schema::{Registry, Version};
+
+/// How far above the relation's own number a median or minor is tried, and how many of each.
+const NEWER: u32 = 8;
+const MEDIANS: usize = 16;
+const MINORS: usize = 128;
+
+/// The version in which a relation had a fingerprint, as far as the relation itself can tell: versions are
+/// tried, each without the parameters that were appended later. Of events that were added since it says
+/// nothing.
+pub(crate) fn version_with(registry: &Registry, fingerprint: u64) -> Option<Version> {
+    let Version { major, median, minor } = registry.version;
+    let medians = (0..=median.saturating_add(NEWER)).rev().take(MEDIANS);
+    let mut versions = medians.flat_map(|median| {
+        let minors = (0..=minor.saturating_add(NEWER)).rev().take(MINORS);
+        minors.map(move |minor| Version { major, median, minor })
+    });
+    versions.find(|version| at(registry, *version).fingerprint() == fingerprint)
+}
+
+/// The relation as it was in a version, but for its events.
+fn at(registry: &Registry, version: Version) -> Registry {
+    let mut older = Registry { version, ..registry.clone() };
+    for event in &mut older.events {
+        event.params.retain(|param| param.since.is_none_or(|since| since <= version));
+    }
+    older
+}

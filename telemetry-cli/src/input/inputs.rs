@@ -1,0 +1,320 @@
+//! The inputs of a command.
+
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::{Path, PathBuf};
+
+use telemetry_decode::blocks::Index;
+use telemetry_decode::names::{RUNTIME_REGISTRY, take_names};
+use telemetry_decode::{Events, Filter, Input, Order, Reader};
+use telemetry_schema::{Event, LoadCause, LoadError, Param, Registry, parse_embedded};
+
+use crate::input::fit::version_with;
+use crate::input::opening::FormatArgs;
+use crate::term::ended::Failure;
+use crate::term::message::warning;
+use crate::text::count;
+use crate::text::path::display;
+
+/// The stream that a program started here writes by default.
+///
+/// # Errors
+/// If the program writes it to an address that is not a file.
+pub(crate) fn default_stream() -> Result<PathBuf, Failure> {
+    let named = std::env::var_os("TELEMETRY_FILENAME").filter(|name| !name.is_empty());
+    let named = named.unwrap_or_else(|| "telemetry.tel".into());
+    Ok(match named.to_str().and_then(|text| text.split_once(':')) {
+        Some(("tcp" | "udp" | "unix", _)) => {
+            return Err(Failure::new(format!(
+                "TELEMETRY_FILENAME is the address `{}`, expected a file; help: name a file that `telemetry listen` \
+                 wrote",
+                named.display()
+            )));
+        }
+        Some(("file", path)) => path.into(),
+        Some(("rotate", rest)) => rest.split_once('?').map_or(rest, |(path, _)| path).into(),
+        _ => named.into(),
+    })
+}
+
+#[derive(clap::Args)]
+pub(crate) struct InputArgs {
+    /// Streams, read as one; `-` is standard input [default: $TELEMETRY_FILENAME, else telemetry.tel]
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) registries: RegistryArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    /// Exit with 1 also for lost or missing events and unended sessions
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct RegistryArgs {
+    /// Registry file, such as events.toml, for input that embeds none (repeatable)
+    #[arg(long, value_name = "FILE")]
+    registry: Vec<PathBuf>,
+}
+
+/// A registry of `--registry`, and its file.
+pub(crate) struct Given {
+    path: PathBuf,
+    pub(crate) registry: Registry,
+}
+
+/// The inputs, and the offset of each in the bytes of all.
+pub(crate) struct Inputs {
+    names: Vec<Named>,
+    /// No input was named.
+    is_default: bool,
+    registries: Vec<Given>,
+    format: FormatArgs,
+}
+
+struct Named {
+    path: PathBuf,
+    /// Offset of its first byte in the whole; unknown behind a pipe.
+    start: Option<u64>,
+    /// Of a regular file.
+    len: Option<u64>,
+}
+
+impl InputArgs {
+    /// The inputs, none of which is open yet.
+    pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
+        self.inputs_with(&[])
+    }
+
+    /// The inputs with further files.
+    pub(crate) fn inputs_with(&self, further: &[PathBuf]) -> Result<Inputs, Failure> {
+        let mut paths = [&self.files[..], further].concat();
+        let is_default = paths.is_empty();
+        if is_default {
+            paths.push(default_stream()?);
+        }
+        let format = self.format;
+        Ok(Inputs { is_default, format, ..Inputs::new(paths, self.registries.load()?) })
+    }
+}
+
+impl RegistryArgs {
+    /// True if none was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.registry.is_empty()
+    }
+
+    /// The files.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.registry
+    }
+
+    pub(crate) fn load(&self) -> Result<Vec<Given>, Failure> {
+        let mut registries = Vec::new();
+        for path in &self.registry {
+            let mut registry = match telemetry_schema::load(path) {
+                Ok(relation) => relation.registry,
+                Err(error) => own(&error)
+                    .ok_or_else(|| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?,
+            };
+            // It may be of before its relation had marks.
+            take_names(&mut registry, telemetry_foreign::relation);
+            registries.push(Given { path: path.clone(), registry });
+        }
+        Ok(registries)
+    }
+}
+
+/// The runtime's registry, with its reserved name.
+fn own(error: &LoadError) -> Option<Registry> {
+    let LoadCause::Invalid { text, .. } = &error.cause else { return None };
+    parse_embedded(text).ok().filter(|registry| registry.name == RUNTIME_REGISTRY)
+}
+
+impl Inputs {
+    /// Files by name; `-` is standard input.
+    pub(crate) fn new(paths: Vec<PathBuf>, registries: Vec<Given>) -> Inputs {
+        let mut names = Vec::new();
+        let mut start = Some(0);
+        for path in paths {
+            let metadata = std::fs::metadata(&path).ok().filter(|_| path.as_os_str() != "-");
+            let len = metadata.filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
+            names.push(Named { path, start, len });
+            start = start.zip(len).map(|(start, len)| start + len);
+        }
+        Inputs { names, is_default: false, registries, format: FormatArgs::default() }
+    }
+
+    /// The same inputs, with options for reading.
+    pub(crate) fn of_format(self, format: FormatArgs) -> Inputs {
+        Inputs { format, ..self }
+    }
+
+    /// The same, with events of logs at the time that they were written at.
+    pub(crate) fn recorded(mut self) -> Inputs {
+        self.format.as_recorded = true;
+        self
+    }
+
+    /// The input, if there is only one.
+    pub(crate) fn only(&self) -> Option<&Path> {
+        match &self.names[..] {
+            [name] => Some(&name.path),
+            _ => None,
+        }
+    }
+
+    /// Starts to read events.
+    pub(crate) fn events(&self, order: Order, filter: Filter) -> Result<Events<'static>, Failure> {
+        self.reader()?.order(order).filter(filter).events().map_err(cannot_read)
+    }
+
+    /// Reads block headers. None if an input is a pipe, which can be read only once, or a log of another system, which
+    /// has none.
+    pub(crate) fn index_again(&self) -> Result<Option<Index>, Failure> {
+        if !self.are_files() {
+            return Ok(None);
+        }
+        let reader = self.reader()?;
+        if reader.is_of_logs() { Ok(None) } else { reader.index().map(Some).map_err(cannot_read) }
+    }
+
+    /// The input that an offset is in, by name, and the offset in it.
+    pub(crate) fn place(&self, at: u64) -> (String, u64) {
+        let starts = |name: &Named| name.start.filter(|start| *start <= at);
+        let found = self.names.iter().rev().find_map(|name| Some((name, starts(name)?)));
+        found.map_or_else(|| ("the input".to_string(), at), |(name, start)| (display(&name.path), at - start))
+    }
+
+    /// Bytes of all; unknown if one is a pipe.
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.names.iter().map(|name| name.len).sum()
+    }
+
+    /// All files that are read, including registries.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let inputs = self.names.iter().map(|name| &name.path);
+        inputs.chain(self.registries.iter().map(|given| &given.path)).cloned().collect()
+    }
+
+    /// All inputs by name.
+    pub(crate) fn names(&self) -> String {
+        self.names.iter().map(|name| display(&name.path)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The names of empty inputs.
+    pub(crate) fn empty_files(&self) -> Vec<String> {
+        let empty = self.names.iter().filter(|name| name.len == Some(0));
+        empty.map(|name| display(&name.path)).collect()
+    }
+
+    /// The message for a number of blocks or events without a registry: its fingerprint, and that of those
+    /// that were given instead.
+    pub(crate) fn without_registry(&self, fingerprint: u64, number: u64, what: &str) -> String {
+        let of = count(number, what);
+        let mut text = format!("registry {fingerprint:016x} of {of} is not in the input");
+        for Given { path, registry } in &self.registries {
+            let Registry { name, version, .. } = registry;
+            let (path, found) = (display(path), registry.fingerprint());
+            text += &format!("; {path} does not match: {name} {version} has fingerprint {found:016x}");
+            if let Some(version) = version_with(registry, fingerprint) {
+                text += &format!("; {name} {version} had that fingerprint");
+            }
+        }
+        text + "; help: give the registry of the program, --registry FILE"
+            + if self.registries.is_empty() {
+                ""
+            } else {
+                " (`telemetry check FILE` shows the fingerprint of a file)"
+            }
+    }
+
+    /// True if all can be read again.
+    pub(crate) fn are_files(&self) -> bool {
+        self.names.iter().all(|name| name.len.is_some())
+    }
+
+    /// The same inputs, which another process has concatenated on standard input.
+    pub(crate) fn on_stdin(self) -> Inputs {
+        Inputs { names: vec![Named { path: "-".into(), start: Some(0), len: None }], ..self }
+    }
+
+    /// Copies all inputs to an unnamed file, to be read again.
+    pub(crate) fn spool(&self) -> Result<File, Failure> {
+        let failed =
+            |error: io::Error| Failure::new(format!("cannot copy the stream to a temporary file: {error}"));
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        for Named { path, .. } in &self.names {
+            let copied = match Input::open(path).map_err(Failure::new)? {
+                Input::File(mut input) => io::copy(&mut input, &mut file),
+                Input::Pipe(mut input) => io::copy(&mut input, &mut file),
+            };
+            copied.map_err(|error| Failure::new(format!("cannot read {}: {error}", display(path))))?;
+        }
+        Ok(file)
+    }
+
+    /// Reads what was spooled.
+    pub(crate) fn reader_of(&self, mut spooled: &File) -> Result<Reader<'static>, Failure> {
+        spooled.rewind().map_err(cannot_read)?;
+        let again = spooled.try_clone().map_err(cannot_read)?;
+        Ok(self.with_registries(Reader::from_reader(again)))
+    }
+
+    pub(crate) fn reader(&self) -> Result<Reader<'static>, Failure> {
+        let paths = self.names.iter().map(|name| name.path.as_path());
+        let hint = if self.is_default { "; help: name a file, or set $TELEMETRY_FILENAME" } else { "" };
+        Ok(self.with_registries(self.format.open(paths, hint)?))
+    }
+
+    /// The registry of a fingerprint, if it was given.
+    pub(crate) fn given(&self, fingerprint: u64) -> Option<&Registry> {
+        let mut given = self.registries.iter().map(|given| &given.registry);
+        given.find(|registry| registry.fingerprint() == fingerprint)
+    }
+
+    /// A reader that knows the registries that were named.
+    pub(crate) fn with_registries<'s>(&self, reader: Reader<'s>) -> Reader<'s> {
+        let reader = reader.relations(telemetry_foreign::relation);
+        self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
+    }
+}
+
+/// A message for an input that failed while it was read.
+pub(crate) fn cannot_read(error: impl std::fmt::Display) -> Failure {
+    Failure::new(format!("cannot read the stream: {error}"))
+}
+
+/// Warns if codes are ambiguous for these registries. If lines name theirs, only registries with one name are.
+pub(crate) fn report_shared_codes<'a>(
+    registries: impl Iterator<Item = &'a Registry> + Clone,
+    are_named: bool,
+    help: &str,
+) {
+    for (index, one) in registries.clone().enumerate() {
+        for other in registries.clone().skip(index + 1) {
+            if are_named && one.name != other.name {
+                continue;
+            }
+            let shared = one.events.iter().filter_map(|event| Some((event, other.event(event.code)?)));
+            let mut differing = shared.filter(|(a, b)| a.name != b.name || said(one, a) != said(other, b));
+            let Some((a, b)) = differing.next() else { continue };
+            let more = differing.count();
+            let more = if more > 0 { format!(", and {more} more codes differ") } else { String::new() };
+            warning(format!(
+                "code {:#06x} is `{}` in registry {} {} and `{}` in {} {}{more}; help: {help}",
+                a.code, a.name, one.name, one.version, b.name, other.name, other.version,
+            ));
+        }
+    }
+}
+
+/// The parts of an event that its text depends on.
+fn said<'e>(registry: &Registry, event: &'e Event) -> Vec<(&'e str, String, &'e str, Option<usize>)> {
+    let of = |param: &'e Param| (&*param.name, registry.sort_text(param), &*param.unit, param.names);
+    event.params.iter().map(of).collect()
+}

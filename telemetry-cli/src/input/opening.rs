@@ -1,0 +1,173 @@
+//! Opens inputs: streams, or logs of other systems, which it detects by their first bytes.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+use clap::ValueEnum;
+use telemetry_decode::foreign::LogFile;
+use telemetry_decode::{Error, Input, Reader};
+use telemetry_foreign::{Format, RECOGNIZED_BY, is_gzip};
+use telemetry_format::MAGIC;
+
+use crate::term::ended::Failure;
+use crate::text::path::display;
+
+/// Options for reading inputs.
+#[derive(clap::Args, Clone, Copy, Default)]
+pub(crate) struct FormatArgs {
+    /// Input format, if not detected
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    input_format: Option<FormatArg>,
+
+    /// Read logs of other systems even if their version is not known
+    #[arg(long)]
+    lenient: bool,
+
+    /// Places each event at the time that it was written, not the time that it describes.
+    #[arg(skip)]
+    pub(crate) as_recorded: bool,
+}
+
+/// The format of an input or output.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    Telemetry,
+    Mps,
+    GhcEventlog,
+    Mono,
+}
+
+impl FormatArg {
+    /// The format of another system; none for our own.
+    pub(crate) fn other(self) -> Option<Format> {
+        match self {
+            FormatArg::Telemetry => None,
+            FormatArg::Mps => Some(Format::Mps),
+            FormatArg::GhcEventlog => Some(Format::GhcEventlog),
+            FormatArg::Mono => Some(Format::Mono),
+        }
+    }
+}
+
+/// An input with its detected format.
+struct Seen<'p> {
+    path: &'p Path,
+    input: Input,
+    /// Of another system.
+    format: Option<Format>,
+}
+
+impl FormatArgs {
+    /// Opens inputs to be read as one.
+    pub(crate) fn open<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p Path>,
+        hint: &str,
+    ) -> Result<Reader<'static>, Failure> {
+        let failed = |error| cannot_open(&error, hint);
+        let seen = paths.map(|path| self.look(path, hint)).collect::<Result<Vec<_>, _>>()?;
+        let Some(log) = seen.iter().find(|one| one.format.is_some()) else {
+            return Reader::from_inputs(seen.into_iter().map(|one| one.input).collect()).map_err(failed);
+        };
+        if let Some(stream) = seen.iter().find(|one| one.format.is_none()) {
+            let format = log.format.map_or("", Format::name);
+            return Err(Failure::new(format!(
+                "cannot read {} and {} as one input: only the first is a log of format {format}; help: read them separately, \
+                 or convert logs to streams with `telemetry convert --to telemetry`",
+                display(log.path),
+                display(stream.path),
+            )));
+        }
+        let logs = seen.into_iter().filter_map(|one| {
+            let format = one.format?;
+            let named =
+                |error: io::Error| Failure::new(format!("cannot read {}: {error}", display(one.path)));
+            let unpacked = file_of(one.input).and_then(Format::unpack).map_err(named);
+            Some(unpacked.map(|(file, broken)| LogFile {
+                file,
+                log: match self.as_recorded {
+                    true => format.log_as_recorded(self.lenient),
+                    false => format.log(self.lenient),
+                },
+                cut: broken.as_ref().map(broken_behind),
+            }))
+        });
+        Reader::from_logs(logs.collect::<Result<Vec<_>, Failure>>()?).map_err(failed)
+    }
+
+    /// The format of a regular file that is a log of another system.
+    pub(crate) fn of_file(&self, path: &Path) -> Option<Format> {
+        match self.input_format {
+            Some(format) => format.other(),
+            None if path.is_file() => self.look(path, "").ok()?.format,
+            None => None,
+        }
+    }
+
+    fn look<'p>(&self, path: &'p Path, hint: &str) -> Result<Seen<'p>, Failure> {
+        let input = Input::open(path).map_err(|error| cannot_open(&error, hint))?;
+        if let Some(format) = self.input_format {
+            return Ok(Seen { path, input, format: format.other() });
+        }
+        let named = |error| Failure::new(format!("cannot read {}: {error}{hint}", display(path)));
+        let (first, input) = peek(input).map_err(named)?;
+        let format = if first.starts_with(&MAGIC) { None } else { Format::recognize(&first) };
+        if format.is_none() && is_gzip(&first) {
+            return Err(Failure::new(format!(
+                "{} is compressed with gzip, expected a telemetry stream or a log of another system; help: \
+                 `gunzip -c {} | telemetry print -`",
+                display(path),
+                path.display(),
+            )));
+        }
+        Ok(Seen { path, input, format })
+    }
+}
+
+/// The message for an input that cannot be opened. Other errors have their own help.
+fn cannot_open(error: &Error, hint: &str) -> Failure {
+    match error {
+        Error::NotAStream(_) => Failure::new(error),
+        _ => Failure::new(format!("{error}{hint}")),
+    }
+}
+
+/// The first bytes of an input, without consuming them. Of a pipe, reads no more than needed to detect a stream.
+pub(crate) fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
+    let mut first = Vec::new();
+    match input {
+        Input::File(mut file) => {
+            file.rewind()?;
+            (&mut file).take(RECOGNIZED_BY as u64).read_to_end(&mut first)?;
+            file.rewind()?;
+            Ok((first, Input::File(file)))
+        }
+        Input::Pipe(mut pipe) => {
+            (&mut pipe).take(MAGIC.len() as u64).read_to_end(&mut first)?;
+            if first != MAGIC {
+                (&mut pipe).take((RECOGNIZED_BY - first.len()) as u64).read_to_end(&mut first)?;
+            }
+            let again = io::Cursor::new(first.clone()).chain(pipe);
+            Ok((first, Input::Pipe(Box::new(again))))
+        }
+    }
+}
+
+/// The message after the last unpacked byte.
+pub(crate) fn broken_behind(error: &io::Error) -> String {
+    format!("its compressed data is damaged after this byte: {error}")
+}
+
+/// The file of an input, temporary for a pipe.
+pub(crate) fn file_of(input: Input) -> io::Result<File> {
+    match input {
+        Input::File(file) => Ok(file),
+        Input::Pipe(mut pipe) => {
+            let mut file = tempfile::tempfile()?;
+            io::copy(&mut pipe, &mut file)?;
+            file.rewind()?;
+            Ok(file)
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The directories of sockets, and that a socket is what it should be before anything is said to it.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::pid::Pid;
+use super::ring::{DeadRing, dead_rings};
+use crate::term::ended::Failure;
+use crate::term::native;
+
+/// A directory of sockets that only its owner can change.
+pub(crate) struct Place {
+    dir: PathBuf,
+    owner: u32,
+}
+
+/// A process with a socket that may be its own: [`Process::ask`] finds out.
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
+    pub(super) path: PathBuf,
+    pub(super) owner: u32,
+}
+
+/// The content of a directory.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) processes: Vec<Process>,
+    pub(crate) rings: Vec<DeadRing>,
+}
+
+impl Place {
+    /// The directory that `TELEMETRY_SOCKET` names, or that of the user, or for root those of all users.
+    /// Those that are not there are left out.
+    pub(crate) fn all() -> Result<Vec<Place>, Failure> {
+        let user = native::user();
+        let named = std::env::var_os("TELEMETRY_SOCKET").filter(|set| set.as_encoded_bytes().contains(&b'/'));
+        let mut places = Vec::new();
+        if let Some(dir) = named {
+            let dir = PathBuf::from(dir);
+            // Root may look at what anybody has.
+            let owner = if user == 0 { owner_of(&dir) } else { Some(user) };
+            places.extend(Place::at(dir, owner.unwrap_or(user))?);
+        } else if user != 0 {
+            places.extend(Place::at(format!("{BASE}{user}").into(), user)?);
+        } else {
+            for entry in std::fs::read_dir("/tmp").into_iter().flatten().flatten() {
+                let path = entry.path();
+                let number = path.to_str().and_then(|path| path.strip_prefix(BASE)).and_then(number);
+                if let Some(owner) = number {
+                    // What another user has put there is that user's problem, and no reason to stop.
+                    match Place::at(path, owner) {
+                        Err(failure) if owner == 0 => return Err(failure),
+                        place => places.extend(place.ok().flatten()),
+                    }
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    /// A directory, if it is there. It must be its owner's alone: another user who can change it can put a socket of
+    /// their own in the place of any other.
+    pub(crate) fn at(dir: PathBuf, owner: u32) -> Result<Option<Place>, Failure> {
+        let refused = |why: String| Failure::new(format!("cannot trust `{}`: {why}", dir.display()));
+        let metadata = match dir.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            metadata => metadata.map_err(|error| refused(error.to_string()))?,
+        };
+        let above = dir.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let above = above.metadata().map_err(|error| refused(error.to_string()))?;
+        if !metadata.is_dir() {
+            Err(refused("it is not a directory".into()))
+        } else if metadata.uid() != owner {
+            Err(refused(format!("it belongs to user {}, expected {owner}", metadata.uid())))
+        } else if metadata.mode() & 0o022 != 0 {
+            let mode = metadata.mode() & 0o7777;
+            Err(refused(format!(
+                "others may write to it, mode {mode:04o}; help: chmod 700 {}",
+                dir.display()
+            )))
+        } else if above.mode() & 0o1002 == 0o2 {
+            Err(refused("anybody may replace it, since the directory above is open to all".into()))
+        } else {
+            Ok(Some(Place { dir, owner }))
+        }
+    }
+
+    /// Lists the directory.
+    pub(crate) fn find(&self) -> Found {
+        let mut found = Found::default();
+        for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if let Ok(pid) = name.parse() {
+                found.processes.push(Process { pid, path, owner: self.owner });
+            } else if let Some(pid) = name.strip_suffix(".ring").and_then(|name| name.parse().ok()) {
+                found.rings.extend(self.dead_rings(pid));
+            } else if let Some(hidden) = name.strip_prefix('.') {
+                self.sweep(hidden, &path);
+            }
+        }
+        found.processes.sort_by_key(|process| process.pid);
+        found.rings.sort_by_key(|ring| ring.pid);
+        // Links of earlier processes of the same number may lead to the same.
+        let mut rings: Vec<DeadRing> = Vec::new();
+        for ring in found.rings.drain(..) {
+            if !rings.iter().any(|known| known.is(&ring)) {
+                rings.push(ring);
+            }
+        }
+        found.rings = rings;
+        found
+    }
+
+    /// The ring files of a process, if the process is dead.
+    fn dead_rings(&self, pid: Pid) -> Vec<DeadRing> {
+        dead_rings(&self.dir, self.owner, pid)
+    }
+
+    /// Removes the unfinished file of a process that died while creating it.
+    fn sweep(&self, hidden: &str, path: &Path) {
+        let number = [".ring", ".snapshot"].iter().find_map(|end| hidden.strip_suffix(end)).unwrap_or(hidden);
+        let is_dead = |pid: Pid| {
+            native::exists(pid.number).is_err_and(|error| error.kind() != ErrorKind::PermissionDenied)
+        };
+        if self.owner == native::user() && number.parse().is_ok_and(is_dead) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Directories of sockets begin so, and end with the number of their user.
+const BASE: &str = "/tmp/telemetry-";
+
+impl Process {
+    /// The process of a number.
+    pub(crate) fn find(pid: Pid) -> Result<Process, Failure> {
+        let places = Place::all()?;
+        for place in &places {
+            let path = place.dir.join(pid.to_string());
+            if path.symlink_metadata().is_ok() {
+                return Ok(Process { pid, path, owner: place.owner });
+            }
+        }
+        Err(absent(pid, &places))
+    }
+
+    /// Removes the socket that a process has left, if it is in a directory of ours.
+    pub(crate) fn remove_stale(&self) {
+        if self.owner == native::user() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
+    /// Why the path is not to be connected to.
+    pub(super) fn distrust(&self) -> io::Result<Option<String>> {
+        let metadata = self.path.symlink_metadata()?;
+        Ok(if !metadata.file_type().is_socket() {
+            Some("it is not a socket".into())
+        } else if metadata.uid() != self.owner {
+            Some(format!("it belongs to user {}, expected {}", metadata.uid(), self.owner))
+        } else {
+            None
+        })
+    }
+}
+
+/// Says why a process has no socket that listens.
+pub(super) fn absent(pid: Pid, places: &[Place]) -> Failure {
+    let left = places.iter().flat_map(|place| place.dead_rings(pid)).next();
+    Failure::new(match (native::exists(pid.number), left) {
+        (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => {
+            format!("process {pid} belongs to another user; help: run this as that user, or as root")
+        }
+        (Err(_), Some(DeadRing { ring, .. })) => {
+            let ring = ring.display();
+            format!("process {pid} is dead; help: `telemetry recover {ring}` reads what it left")
+        }
+        (Err(_), None) => {
+            format!("there is no process {pid}; help: `telemetry list` shows the processes")
+        }
+        (Ok(()), _) if pid.copy > 1 => format!(
+            "process {} has no copy {} of the runtime; help: `telemetry list` shows those that it has",
+            pid.number, pid.copy
+        ),
+        (Ok(()), _) => format!(
+            "process {pid} has no control socket; help: a program with telemetry has one once it records an event, \
+             or from its first call with TELEMETRY_SOCKET=on in its environment"
+        ),
+    })
+}
+
+/// Why a process does not answer, if the system knows.
+pub(super) fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before it, in parentheses, may have anything in it.
+    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['T', 't']))
+}
+
+fn owner_of(path: &Path) -> Option<u32> {
+    path.symlink_metadata().ok().map(|metadata| metadata.uid())
+}
+
+/// A word of the command line. An option among words would be taken for one.
+pub(crate) fn word(text: &str) -> Result<String, String> {
+    if text.starts_with("--") {
+        return Err("expected a word; help: options stand before all words".into());
+    }
+    Ok(text.into())
+}
+
+/// Parses a number without signs and leading zeros.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number: &u32| number.to_string() == text)
+}

@@ -1,0 +1,62 @@
+//! Registry files as arguments.
+
+use std::path::Path;
+
+use telemetry_schema::{LoadCause, LoadError, Registry, RegistryFile, load, parse_embedded};
+
+use crate::text::count;
+
+#[derive(clap::Args)]
+pub(crate) struct RelationArgs {
+    /// Accept names that are reserved: the relation is the framework's own
+    #[arg(long, hide = true)]
+    own: bool,
+}
+
+impl RelationArgs {
+    /// Reads and checks a relation.
+    ///
+    /// # Errors
+    /// What keeps it from being read, or everything that is wrong with it.
+    pub(crate) fn load(&self, path: &Path) -> Result<RegistryFile, LoadError> {
+        let error = match load(on_disk(path)) {
+            Ok(relation) => return Ok(relation),
+            Err(error) => error,
+        };
+        match &error.cause {
+            LoadCause::Invalid { text, .. } => self.of_own(text).ok_or(error),
+            _ => Err(error),
+        }
+    }
+
+    /// Reads and checks the text of a relation, if nothing is wrong with it.
+    pub(crate) fn parse(&self, text: &str) -> Option<RegistryFile> {
+        RegistryFile::parse(text).ok().or_else(|| self.of_own(text))
+    }
+
+    fn of_own(&self, text: &str) -> Option<RegistryFile> {
+        let registry = self.own.then(|| parse_embedded(text).ok()).flatten()?;
+        Some(RegistryFile { registry, allows: Vec::new(), text: text.to_string() })
+    }
+}
+
+/// Replaces `-` by the system's path of standard input.
+pub(crate) fn on_disk(path: &Path) -> &Path {
+    if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path }
+}
+
+/// A registry in a few words: `gc 1.2.3: 4 kinds, 7 events`.
+pub(crate) fn summary(registry: &Registry) -> String {
+    let Registry { name, version, kinds, types, events, spans, .. } = registry;
+    let retired = events.iter().filter(|event| !event.used).count();
+    let numbers = [
+        (kinds.len(), "kind"),
+        (types.len(), "type"),
+        (events.len(), "event"),
+        (retired, "retired event"),
+        (spans.len(), "span"),
+    ];
+    let numbers = numbers.iter().filter(|(number, _)| *number > 0);
+    let numbers: Vec<_> = numbers.map(|(number, noun)| count(*number as u64, noun)).collect();
+    format!("{name} {version}: {}", numbers.join(", "))
+}

@@ -1,0 +1,107 @@
+//! A change of a registry, as JSON and text.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use telemetry_schema::version::{Change, Demand, Rule, Target};
+
+use crate::text::grouped;
+
+/// The JSON form of a change, described in docs/cli.md.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ChangeReport {
+    /// Name of the rule, as `[[allow]]` and docs/versions.md have it.
+    rule: &'static str,
+    /// The number that has to rise: `none`, `minor`, `median`, or `refused`.
+    demand: &'static str,
+    #[serde(flatten)]
+    thing: ThingReport,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    key: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    was: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    is: String,
+    pub(crate) message: String,
+}
+
+/// What changed, by the keys that `[[allow]]` has for it; none of the registry itself.
+#[derive(Debug, Clone, Serialize)]
+struct ThingReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    ty: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<String>,
+    #[serde(rename = "message", skip_serializing_if = "Option::is_none")]
+    of_message: Option<String>,
+}
+
+/// Most lines of a rule that demands nothing, which may be of every parameter of a relation; the rest are counted.
+const MAX_LINES: usize = 5;
+
+/// Changes as a list, each with why it is allowed.
+pub(crate) fn lines<'c>(
+    changes: impl Iterator<Item = (&'c ChangeReport, Option<&'c str>)> + Clone,
+) -> String {
+    // For rules that demand nothing: the number of changes, and of printed ones.
+    let mut numbers = BTreeMap::<&str, (usize, usize)>::new();
+    for (change, _) in changes.clone().filter(|(change, _)| change.demand == Demand::Nothing.name()) {
+        numbers.entry(change.rule).or_default().0 += 1;
+    }
+    let mut out = String::new();
+    for (change, allowed) in changes {
+        match numbers.get_mut(change.rule) {
+            // A last line says as much itself as that there is one more.
+            Some((number, told)) if *number > MAX_LINES + 1 => {
+                *told += 1;
+                if *told <= MAX_LINES {
+                    out += &change.line(allowed);
+                } else if *told == MAX_LINES + 1 {
+                    let more = grouped((*number - MAX_LINES) as u64);
+                    out += &format!("  {:7}  and {more} more of `{}`\n", change.demand, change.rule);
+                }
+            }
+            _ => out += &change.line(allowed),
+        }
+    }
+    out
+}
+
+impl ChangeReport {
+    /// The change as a line of a list.
+    fn line(&self, allowed: Option<&str>) -> String {
+        let allowed = allowed.map_or(String::new(), |reason| format!("; allowed: {reason}"));
+        format!("  {:7}  {}{allowed}\n", self.demand, self.message)
+    }
+
+    /// True if nothing but a doc is another.
+    pub(crate) fn is_of_docs(&self) -> bool {
+        self.rule == Rule::DocsChanged.name()
+    }
+
+    /// True if an event had the name until then.
+    pub(crate) fn was_named(&self, name: &str) -> bool {
+        self.rule == Rule::EventRenamed.name() && self.was == name
+    }
+
+    pub(crate) fn new(change: &Change) -> ChangeReport {
+        let Target { kind, ty, value, event, param, span, message } = Target::of(change.thing());
+        ChangeReport {
+            rule: change.rule.name(),
+            demand: change.rule.demand().name(),
+            thing: ThingReport { event, param, kind, ty, value, span, of_message: message },
+            key: change.key,
+            was: change.was.clone(),
+            is: change.is.clone(),
+            message: change.message(),
+        }
+    }
+}

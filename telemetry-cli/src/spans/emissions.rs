@@ -1,0 +1,49 @@
+//! What the emission of events has cost the threads that emitted them.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use telemetry_decode::Event;
+
+/// The time that threads have spent on emissions, as far as their sessions say what one costs.
+#[derive(Default)]
+pub(crate) struct Emissions {
+    is_wanted: bool,
+    /// Picoseconds of a thread of a session.
+    spent: HashMap<(u64, u32), u64>,
+    /// Sessions that do not say.
+    unknown: BTreeSet<u64>,
+}
+
+impl Emissions {
+    /// Counts only if that is wanted: otherwise nothing is spent.
+    pub(crate) fn new(is_wanted: bool) -> Emissions {
+        Emissions { is_wanted, ..Emissions::default() }
+    }
+
+    /// Takes an event. Its time is that before its emission.
+    pub(crate) fn take(&mut self, event: &Event<'_>) {
+        if !self.is_wanted {
+            return;
+        }
+        let session = event.session.id;
+        match event.session.facts.number("emission_ps") {
+            Some(cost) => {
+                let spent = self.spent.entry((session, event.thread)).or_default();
+                *spent = spent.saturating_add(cost);
+            }
+            None => _ = self.unknown.insert(session),
+        }
+    }
+
+    /// Nanoseconds that a thread has spent so far.
+    pub(crate) fn spent_ns(&self, session: u64, thread: u32) -> i64 {
+        let spent = self.spent.get(&(session, thread)).copied().unwrap_or_default();
+        i64::try_from(spent / 1000).unwrap_or(i64::MAX)
+    }
+
+    /// Sessions that do not say what an emission costs.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = u64> {
+        self.unknown.iter().copied()
+    }
+}

@@ -1,0 +1,61 @@
+//! The way through all events, with begins and ends put together.
+
+use telemetry_decode::Event;
+
+use super::gaps::Gaps;
+use super::pairing::{Found, Pairing};
+use super::shown::Names;
+use super::tally::Tally;
+use crate::input::events::Opened;
+use crate::input::inputs::cannot_read;
+use crate::term::ended::Failure;
+use crate::term::progress::Progress;
+
+/// Pairs spans, and tallies them.
+pub(crate) struct Paired {
+    pub(crate) pairing: Pairing,
+    pub(crate) tally: Tally,
+}
+
+impl Paired {
+    /// Pairs the spans of these names, or all. Keeps at most `most_open` open spans and `top` of the longest. Net
+    /// durations exclude the time of emissions.
+    pub(crate) fn new(most_open: u32, names: &[String], top: usize, is_net: bool) -> Paired {
+        Paired { pairing: Pairing::new(most_open as usize, names, is_net), tally: Tally::new(top) }
+    }
+
+    /// Reads all events. Calls `each` for every event, and `ended` for every result before the end.
+    pub(crate) fn read(
+        &mut self,
+        opened: &mut Opened,
+        progress: Progress,
+        mut each: impl FnMut(&Event<'_>),
+        mut ended: impl FnMut(&Names<'_>, &Found, &Gaps) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Paired { pairing, tally } = self;
+        let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
+        let mut found = Vec::new();
+        while let Some(event) = opened.events.next().map_err(cannot_read)? {
+            pairing.take(&event, &mut found);
+            each(&event);
+            progress.event(|| opened.events.bytes_done());
+            if found.is_empty() {
+                continue;
+            }
+            // Damage is found before the first event behind it.
+            if opened.events.damages() != damages {
+                (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
+            }
+            let names = Names::new(&opened.events, &pairing.defs);
+            for found in found.drain(..) {
+                ended(&names, &found, &gaps)?;
+                tally.add(found, &pairing.defs, &gaps);
+            }
+        }
+        let gaps = Gaps::new(&opened.events.gaps());
+        let mut unended = Vec::new();
+        pairing.finish(|found| unended.push(found));
+        unended.into_iter().for_each(|found| tally.add(found, &pairing.defs, &gaps));
+        Ok(())
+    }
+}

@@ -1,0 +1,417 @@
+//! Pairs the events that begin and end spans.
+
+use std::hash::BuildHasher;
+use std::rc::Rc;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use telemetry_decode::{Event, Value};
+use telemetry_schema::{Message, Registry, Span};
+
+use super::emissions::Emissions;
+use crate::text::keyed::PerEvent;
+
+/// Pairs begins and ends of the events of all sessions, which come by time.
+pub(crate) struct Pairing {
+    /// The maximum of open spans.
+    most: usize,
+    /// The names of wanted spans; empty for all.
+    names: Vec<String>,
+    pub(crate) defs: Vec<Def>,
+    roles: PerEvent<Rc<[Role]>>,
+    /// Open spans and free places.
+    open: Vec<Open>,
+    free: Vec<u32>,
+    /// By identity, the innermost of each.
+    innermost: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    threads: HashMap<(u64, u32), Thread>,
+    oldest: u32,
+    newest: u32,
+    pub(crate) emissions: Emissions,
+}
+
+/// A span of a relation, or a message that is a pair.
+pub(crate) struct Def {
+    pub(crate) registry: String,
+    pub(crate) fingerprint: u64,
+    /// Of a message, what a span of its events would be.
+    pub(crate) span: Span,
+    /// The message whose pairs they are: the program itself may hear of them.
+    pub(crate) message: Option<String>,
+    /// Bits of the kinds of both events.
+    pub(crate) kinds: [u8; 2],
+}
+
+/// What an event is to a span.
+struct Role {
+    def: u32,
+    is_end: bool,
+    /// Index of the parameter that is the key.
+    key: Option<usize>,
+}
+
+/// The identity of an open span among those of its name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Identity {
+    def: u32,
+    session: u64,
+    /// Without a key spans nest per thread; with one they may end on any.
+    thread: Option<u32>,
+    key: Key,
+}
+
+/// The value of a key: the bits of a number, or a string.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    None,
+    Number(u64),
+    Text(Box<[u8]>),
+}
+
+/// One end of a span.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End {
+    pub(crate) thread: u32,
+    pub(crate) ns: i64,
+    /// What emissions had cost the thread that began the span by then; 0 if that is not subtracted.
+    pub(crate) spent_ns: i64,
+    pub(crate) ticks: u64,
+    /// Where the event begins in the input.
+    pub(crate) offset: u64,
+}
+
+/// Which span of a session, without its times.
+#[derive(Debug, Clone)]
+pub(crate) struct Which {
+    /// Index into [`Pairing::defs`].
+    pub(crate) def: usize,
+    pub(crate) session: u64,
+    pub(crate) key: Key,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A begin and its end, and the time in which no span that the thread began later was open.
+    Whole { which: Which, begin: End, end: End, self_ns: i64 },
+    /// A begin that has no end: at the end of the stream, or because another one with its key followed.
+    NoEnd(Which, End),
+    /// An end that has no begin.
+    NoBegin(Which, End),
+    /// A begin that was dropped because too many are open.
+    GivenUp(Which),
+}
+
+struct Open {
+    identity: Identity,
+    begin: End,
+    self_ns: i64,
+    /// In the order in which they began: on the thread, of the same identity, and of all.
+    thread: Links,
+    same: Links,
+    all: Links,
+}
+
+#[derive(Clone, Copy)]
+struct Links {
+    before: u32,
+    behind: u32,
+}
+
+/// No open span.
+const NONE: u32 = u32::MAX;
+
+struct Thread {
+    /// The open span that it began last.
+    innermost: u32,
+    /// Up to when time is accounted for.
+    until_ns: i64,
+}
+
+impl Pairing {
+    /// Of the spans of these names, or of all; of net spans without the time that emissions took.
+    pub(crate) fn new(most: usize, names: &[String], is_net: bool) -> Pairing {
+        Pairing {
+            most: most.clamp(1, NONE as usize),
+            names: names.to_vec(),
+            defs: Vec::new(),
+            roles: PerEvent::default(),
+            open: Vec::new(),
+            free: Vec::new(),
+            innermost: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            threads: HashMap::new(),
+            oldest: NONE,
+            newest: NONE,
+            emissions: Emissions::new(is_net),
+        }
+    }
+
+    /// Takes an event, and hands out what it completes or contradicts.
+    pub(crate) fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) {
+        let (names, defs) = (&self.names, &mut self.defs);
+        let roles = self.roles.get(event, |event| roles(event, names, defs).into()).clone();
+        let at = End {
+            thread: event.thread,
+            ns: event.time_ns,
+            spent_ns: self.emissions.spent_ns(event.session.id, event.thread),
+            ticks: event.ticks,
+            offset: event.offset,
+        };
+        for role in &*roles {
+            let identity = Identity::new(role, event);
+            match role.is_end {
+                true => self.end(identity, at, found),
+                false => self.begin(identity, at, found),
+            }
+        }
+        self.emissions.take(event);
+    }
+
+    /// Those that are still open, in the order in which they began.
+    pub(crate) fn finish(&mut self, mut visit: impl FnMut(Found)) {
+        while self.oldest != NONE {
+            let (which, begin, _) = self.remove(self.oldest);
+            visit(Found::NoEnd(which, begin));
+        }
+    }
+
+    fn begin(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
+        if self.open.len() - self.free.len() >= self.most {
+            let (which, ..) = self.remove(self.oldest);
+            found.push(Found::GivenUp(which));
+        }
+        let hash = self.hasher.hash_one(&identity);
+        let outer = match self.find(hash, &identity) {
+            // An open span's identity is unique.
+            Some(outer) if identity.thread.is_none() => {
+                let (which, begin, _) = self.remove(outer);
+                found.push(Found::NoEnd(which, begin));
+                None
+            }
+            outer => outer,
+        };
+        self.account(identity.session, at.thread, at.net_ns());
+        let thread = self.threads.entry((identity.session, at.thread)).or_insert(Thread::at(at.net_ns()));
+        let (session, before) = (identity.session, thread.innermost);
+        let open = Open {
+            identity,
+            begin: at,
+            self_ns: 0,
+            thread: Links { before, behind: NONE },
+            same: Links { before: outer.unwrap_or(NONE), behind: NONE },
+            all: Links { before: self.newest, behind: NONE },
+        };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.open[index as usize] = open;
+                index
+            }
+            None => {
+                self.open.push(open);
+                self.open.len() as u32 - 1
+            }
+        };
+        if let Some(thread) = self.threads.get_mut(&(session, at.thread)) {
+            thread.innermost = index;
+        }
+        if before != NONE {
+            self.open[before as usize].thread.behind = index;
+        }
+        match self.newest {
+            NONE => self.oldest = index,
+            newest => self.open[newest as usize].all.behind = index,
+        }
+        self.newest = index;
+        match outer {
+            Some(outer) => {
+                self.open[outer as usize].same.behind = index;
+                if let Ok(entry) = self.innermost.find_entry(hash, |known| *known == outer) {
+                    *entry.into_mut() = index;
+                }
+            }
+            None => {
+                let (open, hasher) = (&self.open, &self.hasher);
+                self.innermost
+                    .insert_unique(hash, index, |index| hasher.hash_one(&open[*index as usize].identity));
+            }
+        }
+    }
+
+    fn end(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
+        let Some(index) = self.find(self.hasher.hash_one(&identity), &identity) else {
+            found.push(Found::NoBegin(identity.which(), at));
+            return;
+        };
+        let began_on = self.open[index as usize].begin.thread;
+        let end = End { spent_ns: self.emissions.spent_ns(identity.session, began_on), ..at };
+        self.account(identity.session, began_on, end.net_ns());
+        let (which, begin, self_ns) = self.remove(index);
+        // Events may come faster than was measured.
+        let self_ns = if end.spent_ns == 0 { self_ns } else { self_ns.min(end.since(&begin)) };
+        found.push(Found::Whole { which, begin, end, self_ns });
+    }
+
+    /// The innermost open span of an identity.
+    fn find(&self, hash: u64, identity: &Identity) -> Option<u32> {
+        self.innermost.find(hash, |index| self.open[*index as usize].identity == *identity).copied()
+    }
+
+    /// Gives the time since the last look to the innermost open span of a thread.
+    fn account(&mut self, session: u64, thread: u32, ns: i64) {
+        let Some(thread) = self.threads.get_mut(&(session, thread)) else { return };
+        if let Some(open) = self.open.get_mut(thread.innermost as usize) {
+            open.self_ns = open.self_ns.saturating_add(ns.saturating_sub(thread.until_ns).max(0));
+        }
+        thread.until_ns = thread.until_ns.max(ns);
+    }
+
+    /// Takes an open span out of everything.
+    fn remove(&mut self, index: u32) -> (Which, End, i64) {
+        let Open { begin, self_ns, thread, same, all, .. } = self.open[index as usize];
+        if same.behind == NONE {
+            let hash = self.hasher.hash_one(&self.open[index as usize].identity);
+            if let Ok(entry) = self.innermost.find_entry(hash, |known| *known == index) {
+                match same.before {
+                    NONE => drop(entry.remove()),
+                    before => *entry.into_mut() = before,
+                }
+            }
+        }
+        // A free place keeps no string.
+        let identity = std::mem::replace(&mut self.open[index as usize].identity, Identity::NOBODYS);
+        let of_thread = self.threads.get_mut(&(identity.session, begin.thread));
+        if let Some(of_thread) = of_thread.filter(|of_thread| of_thread.innermost == index) {
+            of_thread.innermost = thread.before;
+        }
+        if self.oldest == index {
+            self.oldest = all.behind;
+        }
+        if self.newest == index {
+            self.newest = all.before;
+        }
+        for (links, select) in [(thread, thread_links as Select), (same, same_links), (all, all_links)] {
+            if let Some(before) = self.open.get_mut(links.before as usize) {
+                select(before).behind = links.behind;
+            }
+            if let Some(behind) = self.open.get_mut(links.behind as usize) {
+                select(behind).before = links.before;
+            }
+        }
+        self.free.push(index);
+        (identity.which(), begin, self_ns)
+    }
+}
+
+type Select = fn(&mut Open) -> &mut Links;
+
+fn thread_links(open: &mut Open) -> &mut Links {
+    &mut open.thread
+}
+
+fn same_links(open: &mut Open) -> &mut Links {
+    &mut open.same
+}
+
+fn all_links(open: &mut Open) -> &mut Links {
+    &mut open.all
+}
+
+impl End {
+    /// Without the time of emissions.
+    fn net_ns(&self) -> i64 {
+        self.ns.saturating_sub(self.spent_ns)
+    }
+
+    /// How long it took from the begin to this end.
+    pub(crate) fn since(&self, begin: &End) -> i64 {
+        let took = self.net_ns().saturating_sub(begin.net_ns());
+        if self.spent_ns == 0 { took } else { took.max(0) }
+    }
+}
+
+impl Thread {
+    fn at(ns: i64) -> Thread {
+        Thread { innermost: NONE, until_ns: ns }
+    }
+}
+
+impl Identity {
+    const NOBODYS: Identity = Identity { def: NONE, session: 0, thread: None, key: Key::None };
+
+    fn new(role: &Role, event: &Event<'_>) -> Identity {
+        let key = role.key.and_then(|index| event.value(index)).map_or(Key::None, |value| Key::new(&value));
+        let thread = role.key.is_none().then_some(event.thread);
+        Identity { def: role.def, session: event.session.id, thread, key }
+    }
+
+    fn which(self) -> Which {
+        Which { def: self.def as usize, session: self.session, key: self.key }
+    }
+}
+
+impl Key {
+    fn new(value: &Value<'_>) -> Key {
+        match (value.as_i128(), value.as_bytes()) {
+            (Some(number), _) => Key::Number(number as u64),
+            (None, Some(bytes)) => Key::Text(bytes.into()),
+            // A relation has no other keys.
+            (None, None) => Key::None,
+        }
+    }
+}
+
+/// What an event is to the spans of its registry: ends first, for one that ends a span and begins the next.
+fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> {
+    let registry: &Registry = event.registry();
+    let mut roles = Vec::new();
+    let Some(index) = registry.event_index(event.schema.code) else { return roles };
+    let messages = registry.messages.iter().filter(|message| !is_span(registry, message));
+    let messages = messages.filter_map(|message| Some((span_of(message)?, Some(message))));
+    let spans = registry
+        .spans
+        .iter()
+        .map(|span| (span.clone(), registry.messages.iter().find(|message| is_of(message, span))));
+    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
+    for (span, message) in spans.chain(messages).filter(|(span, _)| is_wanted(&span.name)) {
+        for (is_end, of) in [(true, span.end), (false, span.begin)] {
+            if of != index {
+                continue;
+            }
+            let key = span.key.as_ref();
+            let key = key.and_then(|key| event.schema.params.iter().position(|param| param.name == *key));
+            roles.push(Role { def: def(event, &span, message, defs), is_end, key });
+        }
+    }
+    roles.sort_by_key(|role| !role.is_end);
+    roles
+}
+
+/// True if the pairs of a message are those of a span.
+fn is_of(message: &Message, span: &Span) -> bool {
+    (message.begin, message.end, &message.key) == (span.begin, Some(span.end), &span.key)
+}
+
+fn is_span(registry: &Registry, message: &Message) -> bool {
+    registry.spans.iter().any(|span| is_of(message, span))
+}
+
+/// The span of a message's events; none for a message without a pair.
+fn span_of(message: &Message) -> Option<Span> {
+    let Message { name, begin, end, key, doc, .. } = message.clone();
+    Some(Span { name, begin, end: end?, key, doc })
+}
+
+/// The number of a span among those that were met.
+fn def(event: &Event<'_>, span: &Span, message: Option<&Message>, defs: &mut Vec<Def>) -> u32 {
+    let (registry, fingerprint) = (event.registry(), event.known_registry().fingerprint);
+    let known = defs.iter().position(|def| def.fingerprint == fingerprint && def.span == *span);
+    let index = known.unwrap_or_else(|| {
+        let kinds = [span.begin, span.end].map(|index| registry.kind_of(&registry.events[index]).bit);
+        let (registry, span) = (registry.name.clone(), span.clone());
+        let message = message.map(|message| message.name.clone());
+        defs.push(Def { registry, fingerprint, span, message, kinds });
+        defs.len() - 1
+    });
+    index as u32
+}

@@ -1,0 +1,141 @@
+//! Statistics of paired spans.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::gaps::Gaps;
+use super::pairing::{Def, End, Found, Which};
+use crate::figures::distribution::Distribution;
+
+/// Most unmatched begins and ends that are listed; the rest are counted.
+const MOST_LISTED: usize = 10_000;
+
+/// The statistics of all spans.
+pub(crate) struct Tally {
+    /// By number of the span.
+    pub(crate) spans: Vec<SpanTally>,
+    pub(crate) top: usize,
+    longest: BinaryHeap<Reverse<Long>>,
+    /// Those found first, in the order in which they were.
+    pub(crate) unmatched: Vec<Unmatched>,
+}
+
+/// The statistics of spans with one name.
+#[derive(Default)]
+pub(crate) struct SpanTally {
+    pub(crate) durations: Distribution,
+    pub(crate) selfs: Distribution,
+    pub(crate) total_ns: i64,
+    pub(crate) total_self_ns: i64,
+    pub(crate) uncertain: u64,
+    pub(crate) no_end: u64,
+    pub(crate) no_begin: u64,
+    pub(crate) given_up: u64,
+}
+
+/// One of the longest.
+pub(crate) struct Long {
+    pub(crate) which: Which,
+    pub(crate) begin: End,
+    pub(crate) end: End,
+    pub(crate) self_ns: i64,
+    pub(crate) is_certain: bool,
+}
+
+/// A begin without end, or an end without begin.
+pub(crate) struct Unmatched {
+    pub(crate) which: Which,
+    pub(crate) at: End,
+    pub(crate) is_begin: bool,
+    /// Its other half cannot have been lost.
+    pub(crate) is_certain: bool,
+}
+
+impl Tally {
+    /// Keeps at most this many of the longest spans.
+    pub(crate) fn new(top: usize) -> Tally {
+        Tally { spans: Vec::new(), top, longest: BinaryHeap::new(), unmatched: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, found: Found, defs: &[Def], gaps: &Gaps) {
+        self.spans.resize_with(defs.len(), SpanTally::default);
+        match found {
+            Found::Whole { which, begin, end, self_ns } => {
+                let is_certain = gaps.are_not_in(&defs[which.def], &which, &begin, &end);
+                let span = &mut self.spans[which.def];
+                let duration_ns = end.since(&begin);
+                span.durations.add(duration_ns);
+                span.selfs.add(self_ns);
+                span.total_ns = span.total_ns.saturating_add(duration_ns);
+                span.total_self_ns = span.total_self_ns.saturating_add(self_ns);
+                span.uncertain += u64::from(!is_certain);
+                self.keep(Long { which, begin, end, self_ns, is_certain });
+            }
+            Found::NoEnd(which, at) => {
+                self.spans[which.def].no_end += 1;
+                let is_certain = gaps.are_none(&defs[which.def], &which, at.thread, at.ticks, u64::MAX);
+                self.list(Unmatched { which, at, is_begin: true, is_certain });
+            }
+            Found::NoBegin(which, at) => {
+                self.spans[which.def].no_begin += 1;
+                let is_certain = gaps.are_none(&defs[which.def], &which, at.thread, 0, at.ticks);
+                self.list(Unmatched { which, at, is_begin: false, is_certain });
+            }
+            Found::GivenUp(which) => self.spans[which.def].given_up += 1,
+        }
+    }
+
+    fn keep(&mut self, long: Long) {
+        if self.longest.len() < self.top {
+            self.longest.push(Reverse(long));
+        } else if let Some(mut least) = self.longest.peek_mut()
+            && least.0 < long
+        {
+            least.0 = long;
+        }
+    }
+
+    fn list(&mut self, unmatched: Unmatched) {
+        if self.unmatched.len() < MOST_LISTED {
+            self.unmatched.push(unmatched);
+        }
+    }
+
+    /// The longest spans, the longest first.
+    pub(crate) fn longest(&self) -> Vec<&Long> {
+        let mut longest: Vec<_> = self.longest.iter().map(|Reverse(long)| long).collect();
+        longest.sort_by(|a, b| b.cmp(a));
+        longest
+    }
+}
+
+impl Long {
+    pub(crate) fn duration_ns(&self) -> i64 {
+        self.end.since(&self.begin)
+    }
+
+    /// Of those of one length, the earlier is listed first.
+    fn rank(&self) -> (i64, Reverse<i64>, Reverse<u64>) {
+        (self.duration_ns(), Reverse(self.begin.ns), Reverse(self.which.session))
+    }
+}
+
+impl Ord for Long {
+    fn cmp(&self, other: &Long) -> std::cmp::Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Long {
+    fn partial_cmp(&self, other: &Long) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Long {
+    fn eq(&self, other: &Long) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for Long {}

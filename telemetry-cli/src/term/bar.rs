@@ -1,0 +1,53 @@
+//! The bar or step that is shown on standard error.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use indicatif::ProgressBar;
+
+use super::line;
+
+/// The bar that is shown, which an interrupt erases, and above which messages go.
+static SHOWN: Mutex<Shown> = Mutex::new(Shown::Nothing);
+
+enum Shown {
+    Nothing,
+    Bar(ProgressBar),
+    /// Nothing, since the process ends.
+    Over,
+}
+
+/// Shows a bar, unless the process ends. The caller handles interrupts.
+pub(super) fn show(bar: &ProgressBar) {
+    let mut shown = shown();
+    if !matches!(*shown, Shown::Over) {
+        bar.set_draw_target(line::stderr());
+        *shown = Shown::Bar(bar.clone());
+    }
+}
+
+/// Erases the bar, if one is shown.
+pub(super) fn erase() {
+    let mut shown = shown();
+    if let Shown::Bar(bar) = &*shown {
+        bar.finish_and_clear();
+        *shown = Shown::Nothing;
+    }
+}
+
+/// Erases the bar and shows no other one, since the process ends.
+pub(super) fn end() {
+    erase();
+    *shown() = Shown::Over;
+}
+
+/// Writes to the terminal while the bar is hidden.
+pub(super) fn aside(write: impl FnOnce()) {
+    match &*shown() {
+        Shown::Bar(bar) => bar.suspend(write),
+        Shown::Nothing | Shown::Over => write(),
+    }
+}
+
+fn shown() -> MutexGuard<'static, Shown> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,31 @@
+//! Exit codes.
+
+use std::process::ExitCode;
+
+use super::ended::{Context, Ended, Failure};
+use super::interrupt;
+use super::message::error;
+
+/// The part of `--help` about exit codes.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  success
+  1  a problem: damaged or unreadable input, an error in a registry, a version that is too low, or a filter
+     name that matches nothing; with --strict also lost or missing events and unended sessions
+  2  failure: wrong usage, an input that cannot be read, or an output that cannot be written
+An interrupted command removes partial output and exits by the signal.
+
+Each command that reads streams ends with a verdict on their completeness on standard error.";
+
+/// The exit code of a command. Reports why it failed.
+pub(crate) fn code(ended: Ended, context: &Context) -> ExitCode {
+    match ended {
+        Ok(()) => ExitCode::from(u8::from(context.has_problems())),
+        Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(Failure::Interrupted) => interrupt::end(),
+        Err(Failure::Message(message)) => {
+            error(message);
+            ExitCode::from(2)
+        }
+    }
+}

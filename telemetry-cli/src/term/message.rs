@@ -1,0 +1,45 @@
+//! Messages on standard error.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::OnceLock;
+
+use super::bar;
+
+/// The name of the MPS's program that the command was called by.
+static PROGRAM: OnceLock<&str> = OnceLock::new();
+
+/// Starts all messages with the name of another program. Such a program prints no verdict on complete input.
+pub(crate) fn set_program(program: &'static str) {
+    let _ = PROGRAM.set(program);
+}
+
+/// True if the command prints a verdict even on complete input.
+pub(crate) fn has_verdicts() -> bool {
+    PROGRAM.get().is_none()
+}
+
+/// Reports what makes the exit code 1 or 2.
+pub(super) fn error(message: impl Display) {
+    write("error: ", message);
+}
+
+/// Reports what may surprise the user, and does not change the exit code.
+pub(crate) fn warning(message: impl Display) {
+    write("warning: ", message);
+}
+
+/// Reports progress, or the verdict.
+pub(crate) fn note(message: impl Display) {
+    write("", message);
+}
+
+/// If standard error is closed or full, there is no other place for the message.
+fn write(level: &str, message: impl Display) {
+    bar::aside(|| {
+        let _ = match PROGRAM.get() {
+            Some(program) => writeln!(std::io::stderr(), "{program}: {message}"),
+            None => writeln!(std::io::stderr(), "{level}{message}"),
+        };
+    });
+}

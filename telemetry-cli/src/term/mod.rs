@@ -1,0 +1,16 @@
+//! How a command deals with its terminal: messages, progress, interrupts, output, exit codes.
+//!
+//! It may use `text`. It never reads an input, and only `exit` chooses an exit code. An output file appears
+//! when it is whole; an interrupt leaves no temporary file.
+
+mod bar;
+pub(crate) mod color;
+pub(crate) mod ended;
+pub(crate) mod exit;
+pub(crate) mod interrupt;
+mod line;
+pub(crate) mod message;
+#[cfg(unix)]
+pub(crate) mod native;
+pub(crate) mod output;
+pub(crate) mod progress;

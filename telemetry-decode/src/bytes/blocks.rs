@@ -1,0 +1,222 @@
+//! Whole blocks, one after the other, from anything that can be read.
+
+use std::io::{self, Read};
+
+use telemetry_format::{BlockType, HEADER_LEN, Header, HeaderError, MAGIC, MAX_PAYLOAD};
+
+use crate::bytes::source::{Source, Window};
+use crate::report::completeness::{Cause, Damage};
+use crate::report::opaque::opaque;
+
+/// Reads whole blocks in one pass. What is no block stands between them as [`Piece::Damage`].
+///
+/// After damage it goes on at the next valid header, searched for from the byte behind the bad one,
+/// so that damage costs just the blocks it is in.
+pub struct Blocks<'s> {
+    window: Window<'s>,
+    /// Bytes of the block given out last.
+    given: usize,
+    /// Bytes whose checksums failed.
+    failed: u64,
+    /// Length of a source that can be moved in.
+    len: u64,
+    /// Most bytes of a block.
+    most: u64,
+}
+
+opaque!(Blocks<'_>, "Blocks");
+
+/// What stands next in a stream.
+#[derive(Debug)]
+pub enum Piece<'a> {
+    /// A block whose header and payload are as they were written.
+    Block(Block<'a>),
+    /// Bytes that are no whole block, and the header at their start if that is valid.
+    Damage(Damage, Option<Header>),
+}
+
+/// A whole block.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Block<'a> {
+    /// Byte offset of its header in the input.
+    pub at: u64,
+    /// What it says about itself.
+    pub header: Header,
+    /// The bytes behind the header.
+    pub payload: &'a [u8],
+    /// The whole block as it stands in the stream. Nothing of one that was put together in memory.
+    pub bytes: &'a [u8],
+}
+
+/// Whether payloads are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Payloads {
+    /// All, and checked.
+    All,
+    /// Not those of events blocks: they are given out without, and unchecked.
+    NotOfEvents,
+}
+
+/// Headers may stand in the payload of a damaged block, each promising a long payload of its own that
+/// costs a checksum over the same bytes again. So that the work stays in proportion to the input,
+/// checksums that failed may be this many times its bytes, and some more for a start; beyond that, damaged
+/// blocks are skipped by their length.
+pub(crate) const MAX_FAILED_TIMES: u64 = 8;
+pub(crate) const MAX_FAILED_START: u64 = 8 * MAX_PAYLOAD as u64;
+
+impl<'s> Blocks<'s> {
+    /// Reads from a file, a pipe, a socket: no further than the block it gives out needs.
+    pub fn new(input: impl Read + Send + 's) -> Self {
+        Blocks::over(Window::once(Box::new(input)))
+    }
+
+    /// Reads from memory, without a copy.
+    pub fn from_slice(bytes: &'s [u8]) -> Self {
+        Blocks::over(Window::slice(bytes))
+    }
+
+    /// Reads from a source that can be moved in.
+    pub(crate) fn skipping(source: &Source<'s>) -> Self {
+        Blocks { len: source.len(), ..Blocks::over(Window::skipping(source)) }
+    }
+
+    fn over(window: Window<'s>) -> Self {
+        Blocks { window, given: 0, failed: 0, len: 0, most: u64::MAX }
+    }
+
+    /// Takes blocks of more bytes, headers included, for damage: no more of them is kept in memory.
+    pub fn max_block(self, bytes: u64) -> Self {
+        Blocks { most: bytes, ..self }
+    }
+
+    /// The next block, or the bytes that are none; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the input.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
+        self.next_with(Payloads::All)
+    }
+
+    /// Goes on at another place of a source.
+    pub(crate) fn seek(&mut self, at: u64) {
+        self.given = 0;
+        self.window.seek(at);
+    }
+
+    /// The header that stands behind the block given out last, if one does.
+    pub(crate) fn peek(&mut self) -> io::Result<Option<Header>> {
+        self.window.skip(std::mem::take(&mut self.given));
+        Ok(Header::decode(self.window.fill(HEADER_LEN)?, crc32c::crc32c).ok())
+    }
+
+    /// The payload of the block given out last.
+    #[inline]
+    pub(crate) fn payload(&self, header_len: usize) -> &[u8] {
+        self.window.bytes().get(header_len..self.given).unwrap_or_default()
+    }
+
+    pub(crate) fn next_with(&mut self, payloads: Payloads) -> io::Result<Option<Piece<'_>>> {
+        self.window.skip(std::mem::take(&mut self.given));
+        let at = self.window.at();
+        let head = self.window.fill(HEADER_LEN)?;
+        if head.is_empty() {
+            return Ok(None);
+        }
+        let (cause, header) = match Header::decode(head, crc32c::crc32c) {
+            Err(error) => (Cause::Header(error), None),
+            Ok(header) if header.block_len() > self.most => {
+                (Cause::Header(HeaderError::PayloadLen(header.payload_len)), None)
+            }
+            Ok(header) => {
+                let skips = payloads == Payloads::NotOfEvents && header.block_type == BlockType::Events;
+                if skips && at.checked_add(header.block_len()).is_some_and(|end| end <= self.len) {
+                    self.given = header.block_len() as usize;
+                    return Ok(Some(Piece::Block(Block { at, header, payload: &[], bytes: &[] })));
+                }
+                match self.check_payload(&header)? {
+                    Some(cause) => (cause, Some(header)),
+                    None => {
+                        self.given = header.block_len() as usize;
+                        let (payload, bytes) = (self.payload(header.header_len.into()), self.payload(0));
+                        return Ok(Some(Piece::Block(Block { at, header, payload, bytes })));
+                    }
+                }
+            }
+        };
+        let resume = self.resume_at(at, &cause, header.as_ref());
+        self.find_header(resume)?;
+        let events = header.as_ref().map_or(0, |header| header.events);
+        Ok(Some(Piece::Damage(Damage { range: at..self.window.at(), cause, events }, header)))
+    }
+
+    fn check_payload(&mut self, header: &Header) -> io::Result<Option<Cause>> {
+        let len = header.block_len() as usize;
+        let bytes = self.window.fill(len)?;
+        let Some(block) = bytes.get(..len) else {
+            return Ok(Some(Cause::Cut { found: bytes.len() as u64, expected: len as u64 }));
+        };
+        Ok(wrong_payload(header, &block[header.header_len.into()..]))
+    }
+
+    /// Where to search for the next header after damage: at the next byte, unless too much was tried
+    /// already.
+    fn resume_at(&mut self, at: u64, cause: &Cause, header: Option<&Header>) -> u64 {
+        if let (Cause::Payload { .. }, Some(header)) = (cause, header) {
+            self.failed = self.failed.saturating_add(header.block_len());
+            if self.failed > at.saturating_mul(MAX_FAILED_TIMES).saturating_add(MAX_FAILED_START) {
+                return at + header.block_len();
+            }
+        }
+        at + 1
+    }
+
+    /// Moves to the first valid header from `from` on, or to the end.
+    fn find_header(&mut self, from: u64) -> io::Result<()> {
+        while self.window.at() < from {
+            let rest = usize::try_from(from - self.window.at()).unwrap_or(usize::MAX);
+            let here = self.window.fill(1)?.len().min(rest);
+            if here == 0 {
+                return Ok(());
+            }
+            self.window.skip(here);
+        }
+        loop {
+            let bytes = self.window.fill(HEADER_LEN)?;
+            if bytes.len() < HEADER_LEN {
+                // Too short for a block: not even a header fits.
+                let rest = bytes.len();
+                self.window.skip(rest);
+                return Ok(());
+            }
+            let last = bytes.len() - HEADER_LEN;
+            let found = find_magic(&bytes[..last + MAGIC.len()]);
+            match found {
+                Some(index) if Header::decode(&bytes[index..], crc32c::crc32c).is_ok() => {
+                    self.window.skip(index);
+                    return Ok(());
+                }
+                Some(index) => self.window.skip(index + 1),
+                None => self.window.skip(last + 1),
+            }
+        }
+    }
+}
+
+/// What is wrong with a payload, if anything is.
+pub(crate) fn wrong_payload(header: &Header, payload: &[u8]) -> Option<Cause> {
+    let found = crc32c::crc32c(payload);
+    (found != header.payload_crc).then_some(Cause::Payload { found, expected: header.payload_crc })
+}
+
+fn find_magic(bytes: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let index = from + bytes[from..].iter().position(|byte| *byte == MAGIC[0])?;
+        if bytes[index..].starts_with(&MAGIC) {
+            return Some(index);
+        }
+        from = index + 1;
+    }
+}

@@ -1,0 +1,45 @@
+//! Payloads that are compressed, each block alone.
+
+use std::borrow::Cow;
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use telemetry_format::{Header, MAX_PAYLOAD, codec};
+
+use crate::report::completeness::Reason;
+
+/// The most bytes that deflate makes of one: a block that promises more is wrong.
+const MOST_TIMES: u64 = 1032;
+
+/// The payload of a block as it is without compression, and the header that it would then have. Takes no more memory
+/// than the payload can be unpacked to.
+pub(crate) fn unpack<'p>(header: &Header, payload: &'p [u8]) -> Result<(Header, Cow<'p, [u8]>), Reason> {
+    if header.codec == codec::NONE {
+        return Ok((header.clone(), Cow::Borrowed(payload)));
+    }
+    if header.codec != codec::DEFLATE {
+        return Err(Reason::Codec(header.codec));
+    }
+    let len = header.unpacked_len;
+    let most = (payload.len() as u64).saturating_mul(MOST_TIMES).min(MAX_PAYLOAD.into());
+    if u64::from(len) > most {
+        return Err(Reason::Unpacked(len));
+    }
+    let mut unpacked = Vec::with_capacity(len as usize);
+    let mut state = Decompress::new(false);
+    let status = state.decompress_vec(payload, &mut unpacked, FlushDecompress::Finish);
+    let is_whole = matches!(status, Ok(Status::StreamEnd)) && state.total_in() == payload.len() as u64;
+    if !is_whole || unpacked.len() != len as usize {
+        return Err(Reason::Unpacked(len));
+    }
+    let header = Header { codec: codec::NONE, payload_len: len, ..header.clone() };
+    Ok((header, Cow::Owned(unpacked)))
+}
+
+/// Compresses a payload; none if it would not become shorter.
+pub(crate) fn pack(payload: &[u8]) -> Option<Vec<u8>> {
+    let mut packed = Vec::with_capacity(payload.len());
+    let mut state = Compress::new(Compression::default(), false);
+    // There is no room for more than the payload's own length: then it does not end.
+    let status = state.compress_vec(payload, &mut packed, FlushCompress::Finish);
+    (matches!(status, Ok(Status::StreamEnd)) && packed.len() < payload.len()).then_some(packed)
+}

@@ -1,0 +1,117 @@
+//! What was found of a stream so far, told as a whole.
+
+use super::decoder::Decoder;
+use super::known::Known;
+use crate::lanes::lane::{Lane, LaneKey};
+use crate::registry::filter::Selector;
+use crate::report::completeness::{Completeness, Gap};
+
+impl Decoder {
+    /// What was read so far.
+    pub(crate) fn completeness(&self) -> Completeness {
+        let report = &self.report;
+        let lanes = self.lanes.iter().map(|lane| {
+            let session = &self.known.sessions[lane.key.session as usize];
+            let registry = self.known.registry(lane.key.registry).map(|index| &self.known.registries[index]);
+            let kind = registry
+                .and_then(|registry| registry.registry.kinds.iter().find(|kind| kind.bit == lane.key.kind));
+            lane.report(session.id, kind.map(|kind| kind.name.as_str()), session.clock.start_ticks())
+        });
+        Completeness {
+            is_of_logs: report.is_of_logs,
+            bytes: report.bytes,
+            blocks: report.blocks,
+            events: report.events,
+            lanes: lanes.collect(),
+            untold: self.untold(),
+            damage: report.damage.clone(),
+            damaged_ranges: report.damaged_ranges,
+            undecodable: report.undecodable.clone(),
+            undecodable_parts: report.undecodable_parts,
+            unknown_blocks: report.unknown_blocks.clone(),
+            sessions: self.known.sessions.iter().map(|session| (session.id, session.ended)).collect(),
+            without_end_mark: self.known.sessions.iter().filter(|session| session.may_be_cut()).count()
+                as u64,
+            unreadable: self.known.all_unreadable(),
+            unmatched: self.unmatched(),
+        }
+    }
+
+    /// Where lanes have events that are not given out, whatever the filter.
+    pub(crate) fn gaps(&self) -> Vec<Gap> {
+        let of_lane = |lane: &Lane| {
+            let session = &self.known.sessions[lane.key.session as usize];
+            let LaneKey { thread, registry, kind, .. } = lane.key;
+            let gaps = lane.gaps(session.clock.start_ticks());
+            let gap = |(from_ticks, until_ticks)| Gap {
+                session: session.id,
+                thread,
+                registry,
+                kind,
+                from_ticks,
+                until_ticks,
+            };
+            gaps.map(gap).collect::<Vec<_>>()
+        };
+        self.lanes.iter().flat_map(of_lane).collect()
+    }
+
+    /// Events of each session that its sync blocks count and no lane tells of.
+    fn untold(&self) -> Vec<(u64, u64)> {
+        let sessions = self.known.sessions.iter();
+        let mut told: Vec<u64> = sessions.map(|session| self.earlier.given(session.id)).collect();
+        for lane in &self.lanes {
+            let told = &mut told[lane.key.session as usize];
+            *told = told.saturating_add(lane.given());
+        }
+        let sessions = self.known.sessions.iter().zip(self.known.given.iter().zip(told));
+        let untold = sessions.map(|(session, (given, told))| (session.id, given.saturating_sub(told)));
+        untold.filter(|(_, events)| *events > 0).collect()
+    }
+
+    /// Names of the filter that nothing in the stream has.
+    fn unmatched(&self) -> Vec<String> {
+        let Known { sessions, registries, .. } = &self.known;
+        let threads = || {
+            let named = sessions.iter().flat_map(|session| &session.threads);
+            let named = named.map(|(number, facts)| (*number, facts.text("name").unwrap_or_default()));
+            named.chain(self.lanes.iter().map(|lane| (lane.key.thread, "")))
+        };
+        let filter = &self.filter;
+        let mut unmatched = Vec::new();
+        let mut check = |what: &str, names: &[Selector], has: &dyn Fn(&Selector) -> bool| {
+            let missing = names.iter().filter(|name| !has(name));
+            unmatched.extend(missing.map(|name| format!("{what} `{name}`")));
+        };
+        check("kind", &filter.kinds, &|name| {
+            registries.iter().any(|registry| {
+                registry
+                    .registry
+                    .kinds
+                    .iter()
+                    .any(|kind| name.is_of(&registry.registry.name, kind.bit.into(), &kind.name))
+            })
+        });
+        check("event", &filter.events, &|name| {
+            registries.iter().any(|registry| {
+                registry
+                    .registry
+                    .events
+                    .iter()
+                    .any(|event| name.is_of(&registry.registry.name, event.code.into(), &event.name))
+            })
+        });
+        check("thread", &filter.threads, &|name| {
+            threads().any(|(number, text)| name.is(number.into(), text))
+        });
+        check("session", &filter.sessions, &|name| {
+            sessions
+                .iter()
+                .any(|session| name.is(session.id, session.facts.text("program").unwrap_or_default()))
+        });
+        check("registry", &filter.registries, &|name| {
+            registries.iter().any(|registry| name.is(registry.fingerprint, &registry.registry.name))
+        });
+        unmatched
+    }
+}

@@ -1,0 +1,111 @@
+//! A few events read ahead, so that what reading them needs is looked up once for all.
+
+use std::ops::Range;
+
+use super::reading::{Reading, Stamp, Take};
+use crate::report::completeness::Reason;
+use crate::values::raw::Raw;
+
+/// Most events of a batch.
+const EVENTS: usize = 64;
+
+/// A few events of one part, of which the first is current.
+#[derive(Default)]
+pub(crate) struct Batch {
+    heads: Vec<Head>,
+    /// Parameters of all events, and room for more.
+    raw: Vec<Raw>,
+    /// Those in use.
+    used: u32,
+    /// Index of the current event.
+    current: usize,
+}
+
+/// An event without its parameters.
+#[derive(Clone, Copy)]
+pub(crate) struct Head {
+    /// Clock reading.
+    pub(crate) time: u64,
+    /// Index in its registry.
+    pub(crate) event: u32,
+    /// Bytes that it takes in its block.
+    pub(crate) len: u32,
+    /// Where in the payload it begins.
+    pub(crate) at: u32,
+    /// Its parameters.
+    first: u32,
+    end: u32,
+}
+
+impl Batch {
+    pub(crate) fn clear(&mut self) {
+        self.heads.clear();
+        (self.used, self.current) = (0, 0);
+    }
+
+    /// Bytes that it takes, in use or not.
+    pub(crate) fn room(&self) -> usize {
+        self.heads.capacity() * size_of::<Head>() + self.raw.capacity() * size_of::<Raw>()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Goes on to the next event; false behind the last.
+    #[inline(always)]
+    pub(crate) fn step(&mut self) -> bool {
+        self.current += 1;
+        self.current < self.heads.len()
+    }
+
+    /// Clock reading of the current event.
+    #[inline(always)]
+    pub(crate) fn time(&self) -> Option<u64> {
+        self.heads.get(self.current).map(|head| head.time)
+    }
+
+    /// The current event and its parameters.
+    #[inline(always)]
+    pub(crate) fn current(&self) -> Option<(&Head, &[Raw])> {
+        let head = self.heads.get(self.current)?;
+        Some((head, self.raw.get(head.first as usize..head.end as usize)?))
+    }
+}
+
+/// Makes room for some parameters, and as many again.
+#[cold]
+#[inline(never)]
+fn grow(raw: &mut Vec<Raw>, place: Range<usize>) -> &mut [Raw] {
+    raw.resize(place.end * 2, Raw::default());
+    raw.get_mut(place).unwrap_or_default()
+}
+
+impl Take<'_> for Batch {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.heads.len() >= EVENTS
+    }
+
+    #[inline(always)]
+    fn take(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason> {
+        let event = reading.event(code)?;
+        let (first, end) = (self.used as usize, self.used as usize + event.params());
+        let raw = match self.raw.get_mut(first..end) {
+            Some(raw) => raw,
+            None => grow(&mut self.raw, first..end),
+        };
+        reading.params(event, raw)?;
+        if let Some(Stamp { time, at, left, .. }) = stamp {
+            let len = (left - reading.cursor.rest().len()) as u32;
+            self.heads.push(Head { time, event: event.index, len, at, first: self.used, end: end as u32 });
+            self.used = end as u32;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! What is known of a stream while it is read, and which parts of its blocks can be read.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use telemetry_format::{BlockType, Header, Loss, flags};
+
+use crate::bytes::blocks::Block;
+use crate::bytes::compression::unpack;
+use crate::decode::known::Known;
+use crate::decode::part::Part;
+use crate::decode::report::Report;
+use crate::lanes::lane::{Lane, LaneKey, Stretch};
+use crate::lanes::position::Earlier;
+use crate::registry::filter::Filter;
+use crate::registry::known_registry::matches_any;
+use crate::report::completeness::{Damage, Reason, Undecodable};
+
+/// Most slots of all lanes together. A stream that would need more does not come from a program.
+const MAX_SLOTS: usize = 4 << 20;
+
+/// Most lanes and sessions of one input, of which each takes some memory: 100,000 threads with two kinds each. Blocks of
+/// further ones are left out.
+const MAX_LANES: usize = 200_000;
+const MAX_SESSIONS: usize = 50_000;
+
+/// What is known of a stream while it is read, and what was read so far.
+pub(crate) struct Decoder {
+    pub(crate) known: Known,
+    pub(crate) filter: Filter,
+    pub(crate) lanes: Vec<Lane>,
+    lane_ids: HashMap<LaneKey, u32>,
+    /// What earlier readers have read of lanes that are not met yet.
+    pub(crate) earlier: Earlier,
+    /// Slots of all lanes.
+    pub(crate) slots: usize,
+    /// Those of the lane that is read, as they were before.
+    pub(crate) slots_before: Vec<u64>,
+    pub(crate) report: Report,
+}
+
+/// Whether the events of a part are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    No,
+    /// They are not, but later parts of the block may be, and continue from them.
+    Silently,
+    Yes,
+}
+
+/// Where a block stands in the input, and what is wrong with its payload, if anything is.
+pub(crate) struct Place {
+    pub(crate) range: Range<u64>,
+    pub(crate) wrong: Option<Reason>,
+}
+
+impl Place {
+    /// Where the payload stands.
+    fn payload(&self, header: &Header) -> Range<u64> {
+        self.range.start + u64::from(header.header_len)..self.range.end
+    }
+}
+
+impl Decoder {
+    pub(crate) fn new(known: Known, filter: Filter) -> Decoder {
+        Decoder {
+            known,
+            filter,
+            lanes: Vec::new(),
+            lane_ids: HashMap::new(),
+            earlier: Earlier::default(),
+            slots: 0,
+            slots_before: Vec::new(),
+            report: Report::default(),
+        }
+    }
+
+    /// True if there is room for what a block tells; else it is left out, and accounted for.
+    pub(crate) fn admits(&mut self, at: u64, header: &Header) -> bool {
+        if self.has_room(header) {
+            return true;
+        }
+        let range = at..at + header.block_len();
+        self.report.blocks += 1;
+        self.report.bytes.undecodable += header.block_len();
+        let reason = Reason::TooManyLanes;
+        self.report.undecodable(Undecodable { range, events: header.events, reason });
+        false
+    }
+
+    pub(crate) fn has_room(&mut self, header: &Header) -> bool {
+        if !self.known.knows_session(header.session) && self.known.sessions.len() >= MAX_SESSIONS {
+            return false;
+        }
+        if header.block_type != BlockType::Events || self.lanes.len() < MAX_LANES {
+            return true;
+        }
+        let key = self.lane_key(header);
+        self.lane_ids.contains_key(&key)
+    }
+
+    fn lane_key(&mut self, header: &Header) -> LaneKey {
+        LaneKey {
+            session: self.known.session(header) as u32,
+            thread: header.thread,
+            registry: header.registry,
+            kind: header.kind,
+        }
+    }
+
+    /// Takes a block that is not of events.
+    pub(crate) fn take(&mut self, block: &Block<'_>) {
+        let Block { at, header, payload, .. } = block;
+        if !self.admits(*at, header) {
+            return;
+        }
+        self.report.blocks += 1;
+        let len = header.block_len();
+        let (header, payload) = match unpack(header, payload) {
+            Ok(unpacked) => unpacked,
+            Err(reason) => {
+                self.known.not_unpacked(*at, header, &reason);
+                self.report.bytes.read += len;
+                return;
+            }
+        };
+        let (header, payload) = (&header, &payload);
+        match header.block_type {
+            BlockType::Session => self.known.session_block(*at, header, payload),
+            BlockType::Registry => self.known.registry_block(*at, header, payload, &self.filter),
+            BlockType::Thread => self.known.thread_block(*at, header, payload),
+            BlockType::Events => {}
+            BlockType::Sync => {
+                self.known.sync_block(header);
+                if header.lost != Loss::default() {
+                    // Losses of no lane in particular.
+                    let lane = self.lane(header);
+                    self.lanes[lane as usize].note_losses(0, header);
+                }
+            }
+            BlockType::Unknown(code) => {
+                self.report.unknown(code, len);
+                return;
+            }
+        }
+        self.report.bytes.read += len;
+    }
+
+    /// Takes bytes that are no block, with the header at their start if that is valid.
+    pub(crate) fn take_damage(&mut self, damage: Damage, header: Option<&Header>) {
+        self.report.damage(damage);
+        let Some(header) = header.filter(|header| self.has_room(header)) else { return };
+        // A session block's moment is known, though its facts are not.
+        self.known.session(header);
+        if header.block_type == BlockType::Events {
+            let lane = self.lane(header);
+            let stretch = Stretch::from(header);
+            self.lanes[lane as usize].note(header);
+            self.lanes[lane as usize].give_up(stretch.range(), &stretch);
+        }
+    }
+
+    /// Takes an events block that was whole by its header, and is damaged.
+    pub(crate) fn take_damaged_block(&mut self, damage: Damage, lane: u32, stretch: &Stretch) {
+        self.lanes[lane as usize].give_up(stretch.range(), stretch);
+        self.report.damage(damage);
+    }
+
+    /// The lane of a block that was admitted.
+    pub(crate) fn lane(&mut self, header: &Header) -> u32 {
+        let key = self.lane_key(header);
+        *self.lane_ids.entry(key).or_insert_with(|| {
+            let mut lane = Lane::new(key);
+            self.earlier.restore(&mut lane, header.session);
+            self.lanes.push(lane);
+            self.lanes.len() as u32 - 1
+        })
+    }
+
+    /// Whether the filter wants events of a part; exactly so but for single events.
+    pub(crate) fn want(&self, lane: u32, stretch: &Stretch, last: bool) -> Want {
+        let LaneKey { session, thread, registry, kind } = self.lanes[lane as usize].key;
+        let session = &self.known.sessions[session as usize];
+        let Filter { threads, sessions, registries, from_ns, until_ns, .. } = &self.filter;
+        let wanted = matches_any(threads, thread.into(), session.thread_name(thread).unwrap_or_default())
+            && matches_any(sessions, session.id, session.facts.text("program").unwrap_or_default())
+            && match self.known.registry(registry) {
+                Some(index) => self.known.registries[index].wanted.kind(kind),
+                None => matches_any(registries, registry, ""),
+            };
+        if !wanted || until_ns.is_some_and(|until| session.clock.ns(stretch.base_ticks) >= until) {
+            return Want::No;
+        }
+        match from_ns.is_some_and(|from| session.clock.ns(stretch.end_ticks) < from) {
+            true if last => Want::No,
+            true => Want::Silently,
+            false => Want::Yes,
+        }
+    }
+
+    /// Accounts for a block that the filter does not want.
+    pub(crate) fn leave_out(&mut self, lane: u32, stretch: &Stretch, len: u64) {
+        self.report.blocks += 1;
+        self.report.bytes.filtered += len;
+        self.lanes[lane as usize].leave_out(stretch);
+    }
+
+    /// Counts a block as read by its header alone.
+    pub(crate) fn count_whole(&mut self, lane: u32, stretch: &Stretch, len: u64) {
+        self.report.blocks += 1;
+        let lane = &mut self.lanes[lane as usize];
+        match lane.news(stretch) {
+            Some(news) => {
+                lane.read += news.end - news.start;
+                self.report.events += news.end - news.start;
+                lane.cover(news, stretch);
+                self.report.bytes.read += len;
+            }
+            None if stretch.events == 0 => self.report.bytes.read += len,
+            None => self.report.bytes.repeated += len,
+        }
+    }
+
+    /// Begins to read a part. None if there is nothing to read; it is accounted for then.
+    pub(crate) fn open(&mut self, place: Place, header: &Header, want: Want) -> Option<Part> {
+        let id = self.lane(header);
+        let lane = &mut self.lanes[id as usize];
+        lane.note(header);
+        let (stretch, len) = (Stretch::from(header), place.range.end - place.range.start);
+        if want == Want::No {
+            self.leave_out(id, &stretch, len);
+            return None;
+        }
+        self.report.blocks += 1;
+        if header.events == 0 && header.payload_len == 0 {
+            // Tells losses only.
+            self.report.bytes.read += len;
+            return None;
+        }
+        let news = lane.news(&stretch);
+        let repeats = header.events > 0 && news.is_none();
+        let last = header.flags & flags::LAST != 0;
+        if repeats && (last || lane.is_past(header)) {
+            self.report.bytes.repeated += len;
+            return None;
+        }
+        let begun = match place.wrong {
+            Some(reason) => Err(reason),
+            None => self.begin(id, header),
+        };
+        let (registry, time) = match begun {
+            Ok(begun) => begun,
+            Err(_) if repeats => {
+                self.report.bytes.repeated += len;
+                return None;
+            }
+            Err(reason) => {
+                self.refuse(id, place, header, reason);
+                return None;
+            }
+        };
+        let bytes = &mut self.report.bytes;
+        *if repeats { &mut bytes.repeated } else { &mut bytes.read } += len;
+        let lane = &mut self.lanes[id as usize];
+        if want == Want::Silently {
+            lane.leave_out(&stretch);
+        }
+        let part = Part::new(place.payload(header), header, id, lane.key.session, registry, time);
+        Some(match news {
+            Some(news) if want == Want::Yes => part.giving(news),
+            // It repeats others, or is not wanted, and is read for the sake of the next one.
+            _ => part,
+        })
+    }
+
+    /// Accounts for a part that cannot be read.
+    fn refuse(&mut self, lane: u32, place: Place, header: &Header, reason: Reason) {
+        let lane = &mut self.lanes[lane as usize];
+        let stretch = Stretch::from(header);
+        lane.open = None;
+        lane.give_up(stretch.range(), &stretch);
+        self.report.bytes.undecodable += place.range.end - place.range.start;
+        let range = place.payload(header);
+        self.report.undecodable(Undecodable { range, events: header.events, reason });
+    }
+
+    /// Looks up what a part needs: its registry's index, and the time that its first event counts from.
+    fn begin(&mut self, lane: u32, header: &Header) -> Result<(u32, u64), Reason> {
+        let registry = self.known.registry(header.registry).ok_or(Reason::NoRegistry(header.registry))?;
+        let kind = self.known.registries[registry].plan.kind(header.kind);
+        let slots = kind.ok_or(Reason::NoKind(header.kind))?.slots as usize;
+        let lane = &mut self.lanes[lane as usize];
+        let time = if header.offset == 0 {
+            if self.slots - lane.slots.len() + slots > MAX_SLOTS {
+                return Err(Reason::TooManyLanes);
+            }
+            self.slots = self.slots - lane.slots.len() + slots;
+            lane.slots.clear();
+            lane.slots.resize(slots, 0);
+            header.base_ticks
+        } else {
+            let open = lane.open.filter(|open| (open.seq, open.offset) == (header.seq, header.offset));
+            open.ok_or(Reason::NoPredecessor)?.time
+        };
+        Ok((registry as u32, time))
+    }
+}

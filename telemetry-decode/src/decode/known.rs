@@ -1,0 +1,339 @@
+//! What a stream has said so far of its sessions and registries.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use telemetry_format::{Header, flags};
+use telemetry_schema::{Registry, parse_embedded};
+
+use super::name_lane::NameLane;
+use crate::bytes::compression::unpack;
+use crate::registry::filter::Filter;
+use crate::registry::known_registry::KnownRegistry;
+use crate::report::completeness::{MAX_LISTED, Reason};
+use crate::sessions::clock::Clock;
+use crate::sessions::labels::{self, Labels};
+use crate::sessions::marks::{Relations, take_names};
+use crate::sessions::session::{Facts, Session};
+use crate::sessions::texts::{self, Text, Texts};
+
+/// What a stream has said so far of its sessions and registries.
+pub(crate) struct Known {
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) registries: Vec<KnownRegistry>,
+    /// Blocks that could not be understood: byte offset and why.
+    unreadable: Vec<(u64, String)>,
+    texts: Texts,
+    /// By session: its facts are from a whole text.
+    whole: Vec<bool>,
+    moments: Vec<Moments>,
+    /// Events that the stream was given of each session, as its sync blocks count them; 0 is not said.
+    pub(crate) given: Vec<u64>,
+    name_lanes: HashMap<u32, NameLane>,
+    /// Bytes that are left for names.
+    name_room: usize,
+    /// Bytes that are left for facts, and for registries.
+    facts_room: usize,
+    registries_room: usize,
+    /// Who knows relations of which a stream may have an older version.
+    relations: Relations,
+    /// Those that the caller added and that have marks of names.
+    marked: Vec<Registry>,
+    session_ids: HashMap<u64, usize>,
+    registry_ids: HashMap<u64, usize>,
+    /// The whole stream is looked through before its times are used.
+    looks_ahead: bool,
+}
+
+/// Most bytes of the facts of a session or a thread, and of the text of a registry.
+const MAX_FACTS: usize = 1 << 20;
+const MAX_REGISTRY: usize = 4 << 20;
+
+/// Bytes of memory that all facts may take, and all registries. What comes beyond is left out.
+const FACTS_ROOM: usize = 32 << 20;
+const REGISTRIES_ROOM: usize = 48 << 20;
+
+/// Bytes of memory that a registry takes for each byte of its text, at most, and however short that is.
+const REGISTRY_TIMES: usize = 6;
+const REGISTRY_LEAST: usize = 4 << 10;
+
+/// Pairs of clock readings of a session's blocks: ticks, and nanoseconds since 1970.
+#[derive(Clone, Copy)]
+struct Moments {
+    earliest: (u64, u64),
+    farthest: (u64, u64),
+}
+
+impl Known {
+    pub(crate) fn new(looks_ahead: bool, relations: Relations) -> Known {
+        Known {
+            sessions: Vec::new(),
+            registries: Vec::new(),
+            unreadable: Vec::new(),
+            texts: Texts::default(),
+            whole: Vec::new(),
+            moments: Vec::new(),
+            given: Vec::new(),
+            name_lanes: HashMap::new(),
+            name_room: labels::ROOM,
+            facts_room: FACTS_ROOM,
+            registries_room: REGISTRIES_ROOM,
+            relations,
+            marked: Vec::new(),
+            session_ids: HashMap::new(),
+            registry_ids: HashMap::new(),
+            looks_ahead,
+        }
+    }
+
+    /// True if a block of the session was seen.
+    pub(crate) fn knows_session(&self, id: u64) -> bool {
+        self.session_ids.contains_key(&id)
+    }
+
+    /// The session of a block, whether or not its session block was seen; takes the block's clock
+    /// readings.
+    pub(crate) fn session(&mut self, header: &Header) -> usize {
+        let moment = (header.base_ticks, header.base_wall);
+        let index = *self.session_ids.entry(header.session).or_insert_with(|| {
+            self.sessions.push(Session {
+                id: header.session,
+                facts: Facts::default(),
+                clock: Clock::ticks(moment.0, moment.1, 0),
+                threads: Default::default(),
+                labels: Labels::default(),
+                declared: false,
+                ended: false,
+            });
+            self.moments.push(Moments { earliest: moment, farthest: moment });
+            self.given.push(0);
+            self.whole.push(false);
+            self.sessions.len() - 1
+        });
+        let (session, moments) = (&mut self.sessions[index], &mut self.moments[index]);
+        if header.flags & flags::END != 0 {
+            session.ended = true;
+        }
+        if moment == (0, 0) {
+            return index;
+        }
+        moments.earliest = moments.earliest.min(moment);
+        moments.farthest = moments.farthest.max(moment);
+        if self.looks_ahead {
+            session.clock.refine_farthest(moment.0, moment.1);
+        } else {
+            session.clock.refine(moment.0, moment.1);
+        }
+        index
+    }
+
+    /// Takes what a sync block counts.
+    pub(crate) fn sync_block(&mut self, header: &Header) {
+        let index = self.session(header);
+        self.given[index] = self.given[index].max(header.before);
+    }
+
+    /// Takes a block of text that cannot be unpacked.
+    pub(crate) fn not_unpacked(&mut self, at: u64, header: &Header, why: &Reason) {
+        self.session(header);
+        self.not_understood(at, header, true, Some(why.to_string()));
+    }
+
+    /// Takes the facts of a session block. The first whole text that can be read counts; the others repeat it.
+    pub(crate) fn session_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
+        let index = self.session(header);
+        let (text, is_whole) = match self.texts.take(at, header, payload) {
+            Text::Part => return,
+            Text::Beginning(text) => (Cow::Borrowed(text), false),
+            Text::Whole(text) => (text, true),
+        };
+        let session = &mut self.sessions[index];
+        let is_better = is_whole && !self.whole[index];
+        if session.declared && !session.facts.is_empty() && !is_better {
+            return;
+        }
+        let (facts, wrong) = read_facts(&text, session.facts.room(), &mut self.facts_room);
+        session.clock = match facts.text("clock") {
+            Some("os") => Clock::nanoseconds(header.base_ticks, header.base_wall),
+            _ => {
+                let per_second = facts.number("ticks_per_second").unwrap_or(0);
+                Clock::ticks(header.base_ticks, header.base_wall, per_second)
+            }
+        };
+        let (ticks, wall) = self.moments[index].farthest;
+        session.clock.refine_farthest(ticks, wall);
+        session.declared = true;
+        session.facts = facts;
+        self.whole[index] |= is_whole;
+        self.not_understood(at, header, is_whole, wrong);
+    }
+
+    /// Takes the facts of a thread block; the latest of a thread count.
+    pub(crate) fn thread_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
+        let index = self.session(header);
+        let (text, is_whole) = match self.texts.take(at, header, payload) {
+            Text::Part => return,
+            Text::Beginning(text) => (Cow::Borrowed(text), false),
+            Text::Whole(text) => (text, true),
+        };
+        let threads = &mut self.sessions[index].threads;
+        let before = threads.get(&header.thread).map_or(0, Facts::room);
+        let (facts, wrong) = read_facts(&text, before, &mut self.facts_room);
+        if wrong.is_none() || !facts.is_empty() {
+            threads.insert(header.thread, facts);
+        }
+        self.not_understood(at, header, is_whole, wrong);
+    }
+
+    /// Takes the registry of a registry block, unless one was found. One that the caller added yields to it:
+    /// what is not in the fingerprint, units and docs, is then as the program had it.
+    pub(crate) fn registry_block(&mut self, at: u64, header: &Header, payload: &[u8], filter: &Filter) {
+        self.session(header);
+        let known = self.registry(header.registry);
+        if known.is_some_and(|index| self.registries[index].at.is_some()) {
+            return;
+        }
+        let (text, is_whole) = match self.texts.take(at, header, payload) {
+            Text::Part => return,
+            Text::Beginning(text) => (Cow::Borrowed(text), false),
+            Text::Whole(text) => (text, true),
+        };
+        let room = text.len().saturating_mul(REGISTRY_TIMES) + REGISTRY_LEAST;
+        let read = match self.registries_room.checked_sub(room).filter(|_| text.len() <= MAX_REGISTRY) {
+            Some(_) => read_registry(header.registry, &text),
+            None => Err(format!(
+                "a text of {} bytes, expected at most {MAX_REGISTRY}, and {REGISTRIES_ROOM} of memory for all",
+                text.len()
+            )),
+        };
+        match read {
+            Ok(mut registry) => {
+                self.registries_room -= room;
+                self.texts.forget(header);
+                self.mark(&mut registry);
+                let found = KnownRegistry::new(header.registry, registry, Some(at), filter);
+                match known {
+                    Some(index) => self.registries[index] = found,
+                    None => self.add(found),
+                }
+            }
+            Err(why) => self.not_understood(at, header, is_whole, Some(why)),
+        }
+    }
+
+    /// True if a lane has events that give names.
+    pub(crate) fn has_names(&self, registry: u64, kind: u8) -> bool {
+        self.registry(registry).is_some_and(|index| self.registries[index].namings.has_kind(kind))
+    }
+
+    /// Takes the names of a part of a lane that [`Known::has_names`].
+    pub(crate) fn names_block(&mut self, lane: u32, header: &Header, payload: &[u8]) {
+        let session = self.session(header);
+        let Some(registry) = self.registry(header.registry) else { return };
+        let Ok((header, payload)) = unpack(header, payload) else { return };
+        let (registry, labels) = (&self.registries[registry], &mut self.sessions[session].labels);
+        let reader = self.name_lanes.entry(lane).or_default();
+        reader.read(registry, &header, &payload, labels, &mut self.name_room);
+    }
+
+    /// Adds a registry that the caller has, unless one of its fingerprint is known.
+    pub(crate) fn add_registry(&mut self, mut registry: Registry, filter: &Filter) {
+        let fingerprint = registry.fingerprint();
+        self.mark(&mut registry);
+        if registry.gives_names() {
+            self.marked.push(registry.clone());
+        }
+        if self.registry(fingerprint).is_none() {
+            self.add(KnownRegistry::new(fingerprint, registry, None, filter));
+        }
+    }
+
+    /// Adds a session that is known from elsewhere. One whose id is taken gets another.
+    pub(crate) fn add_session(&mut self, mut session: Session) {
+        while self.session_ids.contains_key(&session.id) {
+            session.id = session.id.wrapping_add(1);
+        }
+        let moment = (session.clock.start_ticks(), session.clock.start_wall());
+        self.session_ids.insert(session.id, self.sessions.len());
+        self.moments.push(Moments { earliest: moment, farthest: moment });
+        self.given.push(0);
+        self.whole.push(true);
+        self.sessions.push(session);
+    }
+
+    /// Gives a registry without marks of names those of a later version.
+    fn mark(&self, registry: &mut Registry) {
+        self.marked.iter().for_each(|later| registry.take_names(later));
+        take_names(registry, self.relations);
+    }
+
+    fn add(&mut self, registry: KnownRegistry) {
+        self.registry_ids.insert(registry.fingerprint, self.registries.len());
+        self.registries.push(registry);
+    }
+
+    /// Index of the registry of a fingerprint.
+    pub(crate) fn registry(&self, fingerprint: u64) -> Option<usize> {
+        self.registry_ids.get(&fingerprint).copied()
+    }
+
+    /// Ends the look ahead: time of a session without a session block counts from its earliest block.
+    pub(crate) fn settle(&mut self) {
+        for (session, moments) in self.sessions.iter_mut().zip(&self.moments) {
+            if !session.declared {
+                session.clock = Clock::ticks(moments.earliest.0, moments.earliest.1, 0);
+                session.clock.refine_farthest(moments.farthest.0, moments.farthest.1);
+            }
+        }
+    }
+
+    /// Blocks of text that could not be understood, those of which parts are missing included.
+    pub(crate) fn all_unreadable(&self) -> Vec<(u64, String)> {
+        let incomplete = self.texts.incomplete(|registry| self.registry(registry).is_some());
+        let mut all: Vec<_> = self.unreadable.iter().cloned().chain(incomplete).collect();
+        all.sort();
+        all.truncate(MAX_LISTED);
+        all
+    }
+
+    /// Notes what is wrong with a text, or, while parts of it may come, what is wrong if none do.
+    fn not_understood(&mut self, at: u64, header: &Header, is_whole: bool, wrong: Option<String>) {
+        match wrong {
+            Some(why) if !is_whole => self.texts.note(header, why),
+            Some(why) if self.unreadable.len() < MAX_LISTED => {
+                self.unreadable.push((at, format!("{}: {why}", texts::name(header.block_type))));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads facts that take the place of others, of which some memory comes back.
+fn read_facts(text: &[u8], before: usize, room: &mut usize) -> (Facts, Option<String>) {
+    if text.len() > MAX_FACTS {
+        let why = format!("{} bytes of facts, expected at most {MAX_FACTS}", text.len());
+        return (Facts::default(), Some(why));
+    }
+    let (facts, wrong) = Facts::read(text);
+    let left = *room + before;
+    match left.checked_sub(facts.room()) {
+        Some(left) => *room = left,
+        None => {
+            *room = left;
+            let why = format!("facts take more than {FACTS_ROOM} bytes of memory with those before");
+            return (Facts::default(), Some(why));
+        }
+    }
+    (facts, wrong)
+}
+
+/// Reads the text of the registry of a fingerprint.
+fn read_registry(fingerprint: u64, text: &[u8]) -> Result<Registry, String> {
+    let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_string())?;
+    let registry = parse_embedded(text).map_err(|invalid| invalid.render("registry", text))?;
+    let found = registry.fingerprint();
+    match found == fingerprint {
+        true => Ok(registry),
+        false => Err(format!("a text of fingerprint {found:016x}, expected {fingerprint:016x}")),
+    }
+}

@@ -1,0 +1,15 @@
+//! Blocks to events: the state of a whole stream, and the loop that reads the events of a part.
+//!
+//! This may use all rooms before it. It must never read from the input, nor choose which block is
+//! next.
+
+pub(crate) mod account;
+pub(crate) mod batch;
+pub(crate) mod decoder;
+pub(crate) mod known;
+pub(crate) mod name_lane;
+pub(crate) mod part;
+pub(crate) mod read;
+pub(crate) mod reading;
+pub(crate) mod report;
+pub(crate) mod walk;

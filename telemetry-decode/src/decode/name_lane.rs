@@ -1,0 +1,50 @@
+//! Reads the names that events give, also of those that a filter does not want.
+
+use telemetry_format::Header;
+use telemetry_schema::{NameBy, Naming};
+
+use super::walk::{Walk, walk};
+use crate::registry::known_registry::KnownRegistry;
+use crate::registry::namings::Said;
+use crate::sessions::labels::Labels;
+use crate::values::raw::Raw;
+
+/// A lane with names while it is read, apart from the events that are given out: names are wanted also where
+/// a filter does not want their events.
+#[derive(Default)]
+pub(crate) struct NameLane {
+    seq: u32,
+    /// Where the next part of the block begins.
+    offset: u32,
+    walk: Walk,
+}
+
+impl NameLane {
+    /// Takes the names of a part.
+    pub(crate) fn read(
+        &mut self,
+        registry: &KnownRegistry,
+        header: &Header,
+        payload: &[u8],
+        labels: &mut Labels,
+        room: &mut usize,
+    ) {
+        if header.offset == 0 {
+            self.walk = Walk::from(header);
+        } else if (self.seq, self.offset) != (header.seq, header.offset) {
+            return;
+        }
+        (self.seq, self.offset) = (header.seq, header.offset.saturating_add(header.payload_len));
+        walk(registry, header.kind, payload, header.events, &mut self.walk, |index, ticks, raw, _| {
+            for mark in registry.namings.of_event(index as usize) {
+                let Naming { of, by, name, .. } = mark.naming;
+                let (Some(of), Some(by)) = (raw.get(of), raw.get(by)) else { continue };
+                let said = match name {
+                    NameBy::Text => Said::Text(Raw::run(by, payload)),
+                    _ => Said::Bits(by.bits),
+                };
+                mark.note(ticks, of.bits, said, labels, room);
+            }
+        });
+    }
+}

@@ -1,0 +1,191 @@
+//! Reads the events of a part, one after the other: the same loop for generic and generated code.
+
+use telemetry_format::flags::LAST;
+use telemetry_format::{Cursor, Header};
+
+use super::batch::Batch;
+use super::decoder::Decoder;
+use super::part::{Part, Window};
+use super::reading::{Giving, Reading, Take};
+use crate::lanes::lane::{Open, Stretch};
+use crate::registry::event::Event;
+use crate::registry::known_registry::KnownRegistry;
+use crate::report::completeness::{Reason, Undecodable};
+
+impl Decoder {
+    /// Reads the next events of a part that are to be given out, up to a batch full. None are left of
+    /// the part if none are read; it is then closed.
+    pub(crate) fn read(&mut self, part: &mut Part, payload: &[u8], batch: &mut Batch) {
+        batch.clear();
+        self.read_into(part, Window::all(payload), u64::MAX, batch);
+        if batch.is_empty() {
+            self.close(part);
+        }
+    }
+
+    /// The same for a part of which only some of the payload is here, at the next event and behind it. False, and
+    /// nothing is read, if that is less than the next event. A batch may stay empty though more will come.
+    pub(crate) fn read_window(&mut self, part: &mut Part, window: Window<'_>, batch: &mut Batch) -> bool {
+        batch.clear();
+        let (next, pos, time, filtered) = (part.next, part.pos, part.time, part.filtered);
+        if !window.is_last {
+            self.slots_before.clone_from(&self.lanes[part.lane as usize].slots);
+        }
+        let reached_beyond = self.read_into(part, window, u64::MAX, batch);
+        if reached_beyond {
+            // The event that reaches beyond has changed slots. Those before it are read once more.
+            let stop = part.next;
+            (part.next, part.pos, part.time, part.filtered) = (next, pos, time, filtered);
+            self.lanes[part.lane as usize].slots.clone_from(&self.slots_before);
+            batch.clear();
+            if stop == next {
+                return false;
+            }
+            self.read_into(part, window, stop, batch);
+        }
+        if batch.is_empty() && part.is_at_end() {
+            self.close(part);
+        }
+        true
+    }
+
+    /// The same for the next event alone. An event that is not wanted is passed over.
+    pub(crate) fn read_one(&mut self, part: &mut Part, window: Window<'_>, batch: &mut Batch) -> bool {
+        batch.clear();
+        let (next, pos, time, filtered) = (part.next, part.pos, part.time, part.filtered);
+        if !window.is_last {
+            self.slots_before.clone_from(&self.lanes[part.lane as usize].slots);
+        }
+        if self.read_into(part, window, next.saturating_add(1), batch) {
+            (part.next, part.pos, part.time, part.filtered) = (next, pos, time, filtered);
+            self.lanes[part.lane as usize].slots.clone_from(&self.slots_before);
+            batch.clear();
+            return false;
+        }
+        if batch.is_empty() && part.is_at_end() {
+            self.close(part);
+        }
+        true
+    }
+
+    /// Reads all events of a part, and closes it.
+    pub(crate) fn read_all<'p>(&mut self, part: &mut Part, payload: &'p [u8], taker: &mut impl Take<'p>) {
+        self.read_into(part, Window::all(payload), u64::MAX, taker);
+        self.report.events += self.close(part);
+    }
+
+    /// Reads events of a part until the taker has enough, the part has no more, or the event of a number is
+    /// next. True if an event reaches beyond the window.
+    #[inline(always)]
+    fn read_into<'p>(
+        &mut self,
+        part: &mut Part,
+        window: Window<'p>,
+        stop: u64,
+        taker: &mut impl Take<'p>,
+    ) -> bool {
+        let (payload, is_last) = (window.bytes, window.is_last);
+        let registry = &self.known.registries[part.registry as usize];
+        let session = &self.known.sessions[part.session as usize];
+        let lane = &mut self.lanes[part.lane as usize];
+        let mut reading = Reading {
+            payload,
+            cursor: Cursor::new(payload.get(part.pos - window.at..).unwrap_or_default()),
+            time: part.time,
+            slots: &mut lane.slots,
+            plan: &registry.plan,
+            kind: part.header.kind,
+        };
+        // Out of the part, so that they can stay in registers.
+        let (give, end) = (part.give.clone(), part.end.min(stop));
+        let payload_end = window.at + payload.len();
+        let mut number = part.next;
+        // Up to the event of number `until` all are given out, or none: what is so of each is not asked of each.
+        let mut until = number;
+        let mut giving =
+            Giving { gives: false, all: false, filtered: 0, registry, session, filter: &self.filter };
+        let mut reached_beyond = false;
+        while !taker.is_full() {
+            if number == until {
+                if number == end {
+                    let is_trailing = end == part.end && !(is_last && reading.cursor.is_empty());
+                    part.wrong = is_trailing.then_some(Reason::Trailing);
+                    break;
+                }
+                until = [give.start, give.end].into_iter().filter(|edge| *edge > number).fold(end, u64::min);
+                giving.set(give.contains(&number));
+            }
+            let before = reading.cursor;
+            let at = (payload_end - before.rest().len()) as u32;
+            if let Err(reason) = reading.next(taker, at, &mut giving) {
+                reading.cursor = before;
+                reached_beyond = !is_last;
+                part.wrong = is_last.then_some(reason);
+                break;
+            }
+            number += 1;
+        }
+        part.filtered += giving.filtered;
+        part.next = number;
+        part.time = reading.time;
+        part.pos = payload_end - reading.cursor.rest().len();
+        reached_beyond
+    }
+
+    /// The registry of a part, and its thread's number.
+    pub(crate) fn origin(&self, part: &Part) -> (&KnownRegistry, u32) {
+        (&self.known.registries[part.registry as usize], part.header.thread)
+    }
+
+    /// An event of a batch of a part.
+    #[inline(always)]
+    pub(crate) fn event<'a>(&'a self, part: &Part, payload: &'a [u8], batch: &'a Batch) -> Option<Event<'a>> {
+        let session = self.known.sessions.get(part.session as usize)?;
+        let registry = self.known.registries.get(part.registry as usize)?;
+        let (head, raw) = batch.current()?;
+        Some(Event {
+            session,
+            thread: part.header.thread,
+            ticks: head.time,
+            time_ns: session.clock.ns(head.time),
+            known: registry,
+            schema: registry.registry.events.get(head.event as usize)?,
+            index: head.event as usize,
+            packed_len: head.len,
+            offset: part.offset(head.at),
+            payload,
+            raw,
+        })
+    }
+
+    /// Ends a part before its next event.
+    pub(crate) fn give_up(&mut self, part: &mut Part, reason: Reason) {
+        part.wrong = Some(reason);
+        self.close(part);
+    }
+
+    /// Ends a part: at its end, or where something is wrong. The number of its events that were given out.
+    fn close(&mut self, part: &Part) -> u64 {
+        let Header { seq, offset, payload_len, flags, .. } = part.header;
+        let stretch = Stretch::from(&part.header);
+        let lane = &mut self.lanes[part.lane as usize];
+        let goes_on = flags & LAST == 0 && part.wrong.is_none();
+        let open = Open { seq, offset: offset.saturating_add(payload_len), time: part.time };
+        lane.open = goes_on.then_some(open);
+        if !goes_on {
+            self.slots -= lane.slots.len();
+            lane.slots = Vec::new();
+        }
+        let covered = part.give.start..part.give.end.min(part.next).max(part.give.start);
+        lane.filtered += part.filtered;
+        let given = covered.end - covered.start - part.filtered;
+        lane.read += given;
+        lane.cover(covered, &stretch);
+        let Some(reason) = part.wrong else { return given };
+        let rest = part.next..part.end;
+        let range = part.offset(part.pos as u32)..part.place.end;
+        self.report.undecodable(Undecodable { range, events: (rest.end - rest.start) as u32, reason });
+        lane.give_up(rest, &stretch);
+        given
+    }
+}

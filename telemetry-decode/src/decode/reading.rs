@@ -1,0 +1,117 @@
+//! One event of a part: its head, whether it is wanted, and who takes it.
+
+use telemetry_format::{Cursor, Malformed};
+
+use crate::registry::filter::Filter;
+use crate::registry::known_registry::KnownRegistry;
+use crate::registry::plan::{EventPlan, Plan};
+use crate::report::completeness::Reason;
+use crate::sessions::session::Session;
+use crate::values::raw::Raw;
+
+/// Who takes the events of a part.
+pub(crate) trait Take<'p> {
+    /// True if it takes no more for now.
+    fn is_full(&self) -> bool;
+    /// Reads the parameters of an event of a code, and takes the event if it has a stamp: otherwise it is filtered out.
+    fn take(
+        &mut self,
+        reading: &mut Reading<'p, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason>;
+}
+
+/// When and where an event is.
+pub(crate) struct Stamp<'s> {
+    /// Its clock reading.
+    pub(crate) time: u64,
+    /// Where in the payload it begins.
+    pub(crate) at: u32,
+    /// Bytes from there to the end of what is here of the payload.
+    pub(crate) left: usize,
+    pub(crate) session: &'s Session,
+}
+
+/// Where the events of a part are read.
+pub(crate) struct Reading<'p, 's> {
+    pub(crate) payload: &'p [u8],
+    pub(crate) cursor: Cursor<'p>,
+    /// Clock reading of the event read last.
+    pub(super) time: u64,
+    /// Of the lane.
+    pub(crate) slots: &'s mut [u64],
+    pub(super) plan: &'s Plan,
+    /// Bit number of the block's kind.
+    pub(super) kind: u8,
+}
+
+/// Which events are given out.
+pub(super) struct Giving<'s> {
+    /// Any are.
+    pub(super) gives: bool,
+    /// All are.
+    pub(super) all: bool,
+    /// Events that are not, though they might have been.
+    pub(super) filtered: u64,
+    pub(super) registry: &'s KnownRegistry,
+    pub(super) session: &'s Session,
+    pub(super) filter: &'s Filter,
+}
+
+impl Giving<'_> {
+    pub(super) fn set(&mut self, gives: bool) {
+        self.gives = gives;
+        self.all = gives && !self.filter.is_timed() && self.registry.wanted.events.is_none();
+    }
+
+    /// True if an event of the kind, by its code, is given out where not all are.
+    #[inline(never)]
+    fn wants(&self, kind: u8, code: u64, time: u64) -> bool {
+        let event = self.registry.plan.event(code, kind);
+        self.gives
+            && event.is_some_and(|event| self.registry.wanted.event(event.index))
+            && (!self.filter.is_timed() || self.filter.wants_time(self.session.clock.ns(time)))
+    }
+}
+
+impl<'p, 's> Reading<'p, 's> {
+    /// Reads the next event, which begins at a place of the payload.
+    #[inline(always)]
+    pub(super) fn next(
+        &mut self,
+        taker: &mut impl Take<'p>,
+        at: u32,
+        giving: &mut Giving<'_>,
+    ) -> Result<(), Reason> {
+        let left = self.cursor.rest().len();
+        let (code, time) = self.head()?;
+        let is_wanted = giving.all || giving.wants(self.kind, code, time);
+        let stamp = Stamp { time, at, left, session: giving.session };
+        taker.take(self, code, is_wanted.then_some(stamp))?;
+        if !giving.all {
+            giving.filtered += u64::from(giving.gives && !is_wanted);
+        }
+        self.time = time;
+        Ok(())
+    }
+
+    /// Reads the code and the clock reading of an event.
+    #[inline(always)]
+    pub(super) fn head(&mut self) -> Result<(u64, u64), Malformed> {
+        let (code, ticks) = (self.cursor.unsigned()?, self.cursor.unsigned()?);
+        Ok((code, self.time.wrapping_add(ticks)))
+    }
+
+    /// How the event of a code is read.
+    #[inline(always)]
+    pub(crate) fn event(&self, code: u64) -> Result<&'s EventPlan, Reason> {
+        self.plan.event(code, self.kind).ok_or(Reason::UnknownEvent(code))
+    }
+
+    /// Reads the parameters of an event, for which there must be room.
+    #[inline(always)]
+    pub(crate) fn params(&mut self, event: &EventPlan, raw: &mut [Raw]) -> Result<(), Malformed> {
+        event.read(&mut self.cursor, self.slots, self.payload.len(), raw)
+    }
+}

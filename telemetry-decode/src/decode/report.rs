@@ -1,0 +1,49 @@
+//! What was found of a stream so far, apart from its lanes.
+
+use std::collections::BTreeMap;
+
+use crate::report::completeness::{Bytes, Damage, MAX_LISTED, Undecodable};
+
+/// What was found, apart from lanes.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub(crate) is_of_logs: bool,
+    pub(crate) bytes: Bytes,
+    pub(crate) blocks: u64,
+    pub(crate) events: u64,
+    pub(super) damage: Vec<Damage>,
+    pub(super) damaged_ranges: u64,
+    pub(super) undecodable: Vec<Undecodable>,
+    pub(super) undecodable_parts: u64,
+    pub(super) unknown_blocks: BTreeMap<u8, u64>,
+}
+
+impl Report {
+    /// Takes bytes that are no block.
+    pub(crate) fn damage(&mut self, damage: Damage) {
+        self.bytes.damaged += damage.range.end - damage.range.start;
+        self.damaged_ranges += 1;
+        if self.damage.len() < MAX_LISTED {
+            self.damage.push(damage);
+        }
+    }
+
+    /// Takes a part that could not be read, or not to its end.
+    pub(crate) fn undecodable(&mut self, part: Undecodable) {
+        self.undecodable_parts += 1;
+        if self.undecodable.len() < MAX_LISTED {
+            self.undecodable.push(part);
+        }
+    }
+
+    /// Number of what was damaged or could not be read.
+    pub(crate) fn damages(&self) -> u64 {
+        self.damaged_ranges + self.undecodable_parts
+    }
+
+    /// Counts a block of a type that is not known.
+    pub(crate) fn unknown(&mut self, code: u8, len: u64) {
+        *self.unknown_blocks.entry(code).or_default() += 1;
+        self.bytes.unknown += len;
+    }
+}

@@ -1,0 +1,238 @@
+//! One lane while it is read: what its next part continues from, and counts of its events.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use telemetry_format::{Header, Loss};
+
+use crate::lanes::coverage::{Coverage, Losses, Step, Told};
+use crate::report::completeness::{Hole, LaneReport};
+
+/// Which lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct LaneKey {
+    /// Index of the session.
+    pub(crate) session: u32,
+    pub(crate) thread: u32,
+    pub(crate) registry: u64,
+    pub(crate) kind: u8,
+}
+
+/// One lane while it is read.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) key: LaneKey,
+    /// Where the last part that was read ended, if its block goes on.
+    pub(crate) open: Option<Open>,
+    /// The last values of delta parameters in that block.
+    pub(crate) slots: Vec<u64>,
+    /// Events given out.
+    pub(crate) read: u64,
+    /// Events that the filter does not want.
+    pub(crate) filtered: u64,
+    /// Events that earlier readers gave out or did not want.
+    pub(crate) earlier: u64,
+    /// Events given out or not wanted, by earlier readers too.
+    pub(crate) covered: Coverage,
+    /// Events whose blocks stand in the stream, as their headers say, or were read by earlier readers.
+    pub(crate) noted: Coverage,
+    /// Events whose blocks stand in the stream, damaged or undecodable.
+    unread: Coverage,
+    pub(crate) losses: Losses,
+    /// Events recorded, as far as is known, and the end of the block that says so.
+    pub(crate) recorded: (u64, u64),
+}
+
+/// Where a part ended whose block goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    pub(crate) seq: u32,
+    pub(crate) offset: u32,
+    pub(crate) time: u64,
+}
+
+/// The events of a part, by their number in the lane, and when they were.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) before: u64,
+    pub(crate) events: u32,
+    /// When its block was opened.
+    pub(crate) base_ticks: u64,
+    pub(crate) end_ticks: u64,
+    /// It begins its block.
+    pub(crate) is_first: bool,
+}
+
+impl From<&Header> for Stretch {
+    fn from(header: &Header) -> Self {
+        let Header { before, events, base_ticks, end_ticks, offset, .. } = *header;
+        Stretch { before, events, base_ticks, end_ticks, is_first: offset == 0 }
+    }
+}
+
+impl Stretch {
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.before..self.before.saturating_add(self.events.into())
+    }
+
+    /// Adds some of its events to a set.
+    fn add_to(&self, set: &mut Coverage, events: Range<u64>) {
+        // Only the events before a block are certainly not later than its beginning.
+        let is_first = self.is_first && events.start == self.before;
+        let behind_ticks = if is_first { self.base_ticks } else { self.end_ticks };
+        set.add_behind(events, self.base_ticks, self.end_ticks, behind_ticks);
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(key: LaneKey) -> Lane {
+        Lane {
+            key,
+            open: None,
+            slots: Vec::new(),
+            read: 0,
+            filtered: 0,
+            earlier: 0,
+            covered: Coverage::default(),
+            noted: Coverage::default(),
+            unread: Coverage::default(),
+            losses: Losses::default(),
+            recorded: (0, 0),
+        }
+    }
+
+    /// Notes what a header says of the lane, whether or not its events can be read.
+    pub(crate) fn note(&mut self, header: &Header) {
+        self.note_losses(header.before, header);
+        let stretch = Stretch::from(header);
+        self.recorded = self.recorded.max((stretch.range().end, header.end_ticks));
+        if let Some(news) = self.noted.first_gap(stretch.range()) {
+            stretch.add_to(&mut self.noted, news);
+        }
+    }
+
+    /// Notes what a header says was lost and withheld before the lane's event of a number.
+    pub(crate) fn note_losses(&mut self, before: u64, header: &Header) {
+        let told = Told { lost: header.lost, withheld: header.withheld };
+        self.losses.note(before, header.end_ticks, told);
+    }
+
+    /// Events that the stream was given, as far as the lane's headers tell.
+    pub(crate) fn given(&self) -> u64 {
+        let Told { lost, withheld } = self.losses.total();
+        self.recorded.0.saturating_sub(withheld).saturating_sub(lost.sink)
+    }
+
+    /// The first events of a part that were in no other.
+    pub(crate) fn news(&self, stretch: &Stretch) -> Option<Range<u64>> {
+        self.covered.first_gap(stretch.range())
+    }
+
+    /// True if the lane was read up to the end of a part, and can go on behind it.
+    pub(crate) fn is_past(&self, header: &Header) -> bool {
+        let end = u64::from(header.offset) + u64::from(header.payload_len);
+        self.open.is_some_and(|open| open.seq == header.seq && u64::from(open.offset) >= end)
+    }
+
+    /// Counts events as given out or not wanted. They were in no other part.
+    pub(crate) fn cover(&mut self, events: Range<u64>, stretch: &Stretch) {
+        stretch.add_to(&mut self.covered, events);
+    }
+
+    /// Counts the events of a part as not wanted.
+    pub(crate) fn leave_out(&mut self, stretch: &Stretch) {
+        if let Some(news) = self.news(stretch) {
+            self.filtered += news.end - news.start;
+            self.cover(news, stretch);
+        }
+    }
+
+    /// Counts events as not readable.
+    pub(crate) fn give_up(&mut self, events: Range<u64>, stretch: &Stretch) {
+        if let Some(news) = self.unread.first_gap(events) {
+            stretch.add_to(&mut self.unread, news);
+        }
+    }
+
+    /// Counts of the lane's events.
+    pub(crate) fn report(&self, session: u64, kind_name: Option<&str>, start_ticks: u64) -> LaneReport {
+        let lost = self.losses.total().lost;
+        let absent = self.recorded.0.saturating_sub(self.covered.len());
+        let holes = self.holes(start_ticks);
+        let withheld = absent.saturating_sub(holes.iter().fold(0, |sum, hole| sum + hole.absent));
+        LaneReport {
+            session,
+            thread: self.key.thread,
+            registry: self.key.registry,
+            kind: self.key.kind,
+            kind_name: kind_name.map(str::to_string),
+            read: self.read,
+            filtered: self.filtered,
+            earlier: self.earlier,
+            lost,
+            missing: absent.saturating_sub(withheld).saturating_sub(lost.sink),
+            unread: self.unread.len_without(&self.covered),
+            withheld,
+            holes,
+        }
+    }
+
+    /// Stretches of clock readings in which the lane has events that are not given out, whatever the filter:
+    /// lost, withheld, in blocks that are not there, and in those found so far that cannot be read.
+    pub(crate) fn gaps(&self, start_ticks: u64) -> impl Iterator<Item = (u64, u64)> {
+        let not_there = self.noted.gaps().map(move |(_, before, behind)| {
+            between(before.map_or(start_ticks, |run| run.end_ticks), behind.behind_ticks)
+        });
+        let steps = self.losses.steps().filter(|step| step.told.lost.events() > 0);
+        let lost = steps.map(move |step| (step.from_ticks.unwrap_or(start_ticks), step.until_ticks));
+        not_there.chain(lost).chain(self.unread.stretches())
+    }
+
+    fn holes(&self, start_ticks: u64) -> Vec<Hole> {
+        // By the number of the first event behind the hole, where gaps and losses meet.
+        let mut holes = BTreeMap::new();
+        for (gap, before, behind) in self.covered.gaps() {
+            let from_ticks = before.map_or(start_ticks, |run| run.end_ticks);
+            let (from_ticks, until_ticks) = between(from_ticks, behind.behind_ticks);
+            let absent = gap.end - gap.start;
+            let hole = Hole { from_ticks, until_ticks, absent, lost: Loss::default() };
+            holes.insert(gap.end, hole);
+        }
+        let last = self.covered.last();
+        let (read, from_ticks) = last.map_or((0, start_ticks), |(end, run)| (end, run.end_ticks));
+        if self.recorded.0 > read {
+            let (end, until_ticks) = self.recorded;
+            let hole = Hole { from_ticks, until_ticks, absent: end - read, lost: Loss::default() };
+            holes.insert(end, hole);
+        }
+        self.take_withheld(&mut holes);
+        for Step { before, from_ticks, until_ticks, told } in self.losses.steps() {
+            if told.lost == Loss::default() {
+                continue;
+            }
+            let from_ticks = from_ticks.unwrap_or(start_ticks);
+            let hole = Hole { from_ticks, until_ticks, absent: 0, lost: Loss::default() };
+            let at = holes.entry(before).or_insert(hole);
+            at.from_ticks = at.from_ticks.min(from_ticks);
+            at.until_ticks = at.until_ticks.max(until_ticks);
+            at.lost = Told { lost: at.lost, withheld: 0 }.sum(&told).lost;
+        }
+        holes.into_values().filter(|hole| hole.absent > 0 || hole.lost != Loss::default()).collect()
+    }
+
+    /// Takes what was withheld out of the gaps that it made.
+    fn take_withheld(&self, gaps: &mut BTreeMap<u64, Hole>) {
+        for Step { before, told, .. } in self.losses.steps().filter(|step| step.told.withheld > 0) {
+            // The gap that the event before this one is in, if it was not read.
+            let Some((_, hole)) = gaps.range_mut(before..).next() else { continue };
+            if self.covered.first_gap(before.saturating_sub(1)..before).is_some() {
+                hole.absent = hole.absent.saturating_sub(told.withheld);
+            }
+        }
+    }
+}
+
+/// Two clock readings in their order. Parts that were written while others were read may disagree by a little.
+fn between(from_ticks: u64, until_ticks: u64) -> (u64, u64) {
+    (from_ticks, until_ticks.max(from_ticks))
+}

@@ -1,0 +1,8 @@
+//! Which events of a lane were met, lost and left out: intervals of event numbers.
+//!
+//! This may use `report`. It must never look at the events themselves.
+
+pub(crate) mod coverage;
+pub(crate) mod few;
+pub(crate) mod lane;
+pub(crate) mod position;

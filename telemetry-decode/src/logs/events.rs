@@ -1,0 +1,379 @@
+//! The events of logs of other systems, by time or as they stand.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::ops::Range;
+
+use crate::bytes::source::Source;
+use crate::decode::decoder::Decoder;
+use crate::lanes::lane::{Lane, LaneKey};
+use crate::registry::event::Event;
+use crate::registry::filter::Filter;
+use crate::registry::known_registry::matches_any;
+use crate::report::completeness::{Cause, Damage};
+use crate::report::error::Result;
+
+use super::bytes::LogBytes;
+use super::log::{Extent, Log, Survey};
+use super::page::{Head, Page};
+
+/// Bytes read at once when extents are decoded.
+const STEP: usize = 128 << 10;
+
+/// Logs, one behind the other among the bytes of a source.
+pub(crate) struct LogInput<'s> {
+    pub(crate) source: Source<'s>,
+    pub(crate) logs: Vec<Placed<'s>>,
+}
+
+/// A log, and which bytes of the source it is.
+pub(crate) struct Placed<'s> {
+    pub(crate) log: Box<dyn Log + 's>,
+    pub(crate) range: Range<u64>,
+    pub(crate) cut: Option<String>,
+}
+
+/// The events of logs.
+pub(crate) struct LogEvents<'s> {
+    logs: Vec<Surveyed<'s>>,
+    /// Of all logs, in their order.
+    extents: Vec<Extent>,
+    lanes: Vec<Queue>,
+    way: Way,
+    bytes: LogBytes<'s>,
+    /// Pages that are not in use.
+    spare: Vec<Page>,
+}
+
+/// A log that was looked through.
+struct Surveyed<'s> {
+    log: Box<dyn Log + 's>,
+    /// Where it begins.
+    start: u64,
+    /// By its own index of a registry: that among all.
+    registries: Vec<u32>,
+    /// Number of events, by its own index of a registry and by event.
+    counts: Vec<Vec<u64>>,
+}
+
+/// A lane's extents that are still to be read, and the one that is being read.
+struct Queue {
+    log: u32,
+    session: u32,
+    thread: u32,
+    /// Index among the decoder's lanes.
+    account: u32,
+    is_wanted: bool,
+    /// Indices of its extents, the next one last. Not used in the order of the log.
+    extents: Vec<u32>,
+    page: Option<Page>,
+    /// Offset of the page's extent.
+    at: u64,
+    /// Index of the current event of the page.
+    current: usize,
+}
+
+enum Way {
+    /// As they stand: the index of the next extent, and the lane of the one that is read.
+    Stream { next: usize, lane: Option<u32> },
+    /// By time: what lanes wait with, and the lane of the event given out last.
+    Time { waiting: BinaryHeap<Reverse<Waiting>>, lane: Option<u32> },
+}
+
+/// A lane by what it waits with: events of the same time come as they stand in the log.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    wall_ns: i64,
+    session: u32,
+    ticks: u64,
+    at: u64,
+    lane: u32,
+}
+
+impl<'s> LogEvents<'s> {
+    /// Looks through all logs. What they have is then known to the decoder.
+    pub(crate) fn new(input: LogInput<'s>, by_time: bool, decoder: &mut Decoder) -> Result<Self> {
+        decoder.report.is_of_logs = true;
+        let LogInput { source, logs } = input;
+        let bytes = LogBytes::new(source.clone(), 0..source.len(), STEP);
+        let mut events = LogEvents {
+            logs: Vec::new(),
+            extents: Vec::new(),
+            lanes: Vec::new(),
+            way: Way::Stream { next: 0, lane: None },
+            bytes,
+            spare: Vec::new(),
+        };
+        for Placed { mut log, range, cut } in logs {
+            let mut bytes = LogBytes::new(source.clone(), range.clone(), LogBytes::STEP);
+            let survey = log.survey(&mut bytes)?;
+            if let Some(cut) = cut {
+                let (range, cause) = (range.end..range.end, Cause::Log(cut));
+                decoder.report.damage(Damage { range, cause, events: 0 });
+            }
+            events.add(log, range, survey, decoder);
+        }
+        if by_time {
+            for (index, extent) in events.extents.iter().enumerate().rev() {
+                events.lanes[extent.lane as usize].extents.push(index as u32);
+            }
+            let lanes = 0..events.lanes.len() as u32;
+            let waiting = lanes.filter_map(|lane| events.waiting(lane, decoder)).map(Reverse).collect();
+            events.way = Way::Time { waiting, lane: None };
+        }
+        Ok(events)
+    }
+
+    /// Bytes of all logs.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len()
+    }
+
+    /// Takes what a log has.
+    fn add(&mut self, log: Box<dyn Log + 's>, range: Range<u64>, survey: Survey, decoder: &mut Decoder) {
+        let Survey { sessions, registries, counts, lanes, extents, damage } = survey;
+        let fingerprints: Vec<u64> = registries.iter().map(|registry| registry.fingerprint()).collect();
+        for registry in registries {
+            decoder.known.add_registry(registry, &decoder.filter);
+        }
+        let known = |fingerprint: &u64| decoder.known.registry(*fingerprint).unwrap_or_default() as u32;
+        let registries = fingerprints.iter().map(known).collect();
+        let first_session = decoder.known.sessions.len() as u32;
+        for session in sessions {
+            decoder.known.add_session(session);
+        }
+        let (first_lane, log_index) = (self.lanes.len() as u32, self.logs.len() as u32);
+        for lane in lanes {
+            let session = first_session + lane.session as u32;
+            let registry = fingerprints.first().copied().unwrap_or_default();
+            let account = decoder.lanes.len() as u32;
+            decoder.lanes.push(Lane::new(LaneKey { session, thread: lane.thread, registry, kind: 0 }));
+            self.lanes.push(Queue {
+                log: log_index,
+                session,
+                thread: lane.thread,
+                account,
+                is_wanted: wants_lane(decoder, session, lane.thread),
+                extents: Vec::new(),
+                page: None,
+                at: 0,
+                current: 0,
+            });
+        }
+        // Whatever is neither damaged nor an extent is header and framing, and was read.
+        let mut rest = range.end - range.start;
+        for Damage { range: bytes, cause, events } in damage {
+            rest = rest.saturating_sub(bytes.end - bytes.start);
+            let range = range.start + bytes.start..range.start + bytes.end;
+            decoder.report.damage(Damage { range, cause, events });
+        }
+        for extent in extents {
+            rest = rest.saturating_sub(extent.len.into());
+            let lane = first_lane + extent.lane;
+            self.extents.push(Extent { lane, at: range.start + extent.at, ..extent });
+        }
+        decoder.report.bytes.read += rest;
+        if decoder.known.sessions.len() as u32 > first_session {
+            decoder.report.blocks += 1;
+        }
+        self.logs.push(Surveyed { log, start: range.start, registries, counts });
+    }
+
+    /// Number of events that the logs have, whatever the filter: index of the registry, index of the event, number.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
+        self.logs.iter().flat_map(|log| {
+            log.registries.iter().zip(&log.counts).flat_map(|(registry, counts)| {
+                counts.iter().enumerate().map(|(event, count)| (*registry as usize, event, *count))
+            })
+        })
+    }
+
+    /// Moves to the next event; false at the end.
+    #[inline]
+    pub(crate) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        match self.way {
+            Way::Stream { lane: Some(lane), .. } if self.lanes[lane as usize].step() => Ok(true),
+            Way::Stream { .. } => self.next_extent(decoder),
+            Way::Time { .. } => self.next_by_time(decoder),
+        }
+    }
+
+    /// The event moved to.
+    #[inline]
+    pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
+        let (Way::Stream { lane, .. } | Way::Time { lane, .. }) = self.way;
+        let queue = self.lanes.get(lane? as usize)?;
+        let page = queue.page.as_ref()?;
+        let head = page.heads.get(queue.current)?;
+        let log = &self.logs[queue.log as usize];
+        let session = decoder.known.sessions.get(queue.session as usize)?;
+        let registry = log.registries.get(usize::from(head.registry))?;
+        let registry = decoder.known.registries.get(*registry as usize)?;
+        Some(Event {
+            session,
+            thread: queue.thread,
+            ticks: head.ticks,
+            time_ns: session.clock.ns(head.ticks),
+            known: registry,
+            schema: registry.registry.events.get(head.event as usize)?,
+            index: head.event as usize,
+            packed_len: head.len,
+            offset: queue.at + u64::from(head.at),
+            payload: &page.payload,
+            raw: page.raws(head),
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_extent(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        let Way::Stream { mut next, lane } = self.way else { return Ok(false) };
+        if let Some(lane) = lane {
+            self.release(lane);
+        }
+        while let Some(extent) = self.extents.get(next).copied() {
+            next += 1;
+            self.load(extent, false, decoder)?;
+            if self.lanes[extent.lane as usize].has_event() {
+                self.way = Way::Stream { next, lane: Some(extent.lane) };
+                return Ok(true);
+            }
+            self.release(extent.lane);
+        }
+        self.way = Way::Stream { next, lane: None };
+        Ok(false)
+    }
+
+    fn next_by_time(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        loop {
+            let Way::Time { lane, .. } = &mut self.way else { return Ok(false) };
+            // The lane of the last event goes on, unless another one is earlier now.
+            let next = match lane.take() {
+                None => None,
+                Some(lane) => {
+                    if !self.lanes[lane as usize].step() {
+                        self.release(lane);
+                    }
+                    self.waiting(lane, decoder)
+                }
+            };
+            let Way::Time { waiting, lane } = &mut self.way else { return Ok(false) };
+            let first = match (next, waiting.peek_mut()) {
+                (None, None) => return Ok(false),
+                (None, Some(first)) => std::collections::binary_heap::PeekMut::pop(first).0.lane,
+                // Dropping the peeked place restores the order of the heap.
+                (Some(next), Some(mut first)) if first.0 < next => {
+                    std::mem::replace(&mut *first, Reverse(next)).0.lane
+                }
+                (Some(next), _) => next.lane,
+            };
+            if self.lanes[first as usize].has_event() {
+                *lane = Some(first);
+                return Ok(true);
+            }
+            let Some(index) = self.lanes[first as usize].extents.pop() else { continue };
+            self.load(self.extents[index as usize], true, decoder)?;
+            if !self.lanes[first as usize].has_event() {
+                self.release(first);
+            }
+            let again = self.waiting(first, decoder);
+            let Way::Time { waiting, .. } = &mut self.way else { return Ok(false) };
+            waiting.extend(again.map(Reverse));
+        }
+    }
+
+    /// What a lane waits with: its event, or before its next extent. None at its end.
+    #[inline]
+    fn waiting(&self, lane: u32, decoder: &Decoder) -> Option<Waiting> {
+        let queue = &self.lanes[lane as usize];
+        let (ticks, at) = match queue.head() {
+            Some(head) => (head.ticks, queue.at + u64::from(head.at)),
+            None => {
+                let extent = &self.extents[*queue.extents.last()? as usize];
+                (extent.first_ticks, extent.at)
+            }
+        };
+        let wall_ns = decoder.known.sessions[queue.session as usize].clock.wall_ns(ticks);
+        Some(Waiting { wall_ns, session: queue.session, ticks, at, lane })
+    }
+
+    /// Decodes an extent into its lane's page, and leaves there what is wanted.
+    fn load(&mut self, extent: Extent, is_sorted: bool, decoder: &mut Decoder) -> io::Result<()> {
+        let queue = &mut self.lanes[extent.lane as usize];
+        (queue.at, queue.current) = (extent.at, 0);
+        let account = &mut decoder.lanes[queue.account as usize];
+        if !queue.is_wanted {
+            account.filtered += u64::from(extent.events);
+            decoder.report.bytes.filtered += u64::from(extent.len);
+            return Ok(());
+        }
+        let log = &self.logs[queue.log as usize];
+        let bytes = self.bytes.at(extent.at, extent.len as usize)?;
+        let bytes = &bytes[..bytes.len().min(extent.len as usize)];
+        let mut page = self.spare.pop().unwrap_or_default();
+        let local = Extent { at: extent.at - log.start, ..extent };
+        log.log.read(&local, bytes, &mut page);
+        decoder.report.bytes.read += u64::from(extent.len);
+        if page.len() < extent.events as usize {
+            let events = extent.events - page.len() as u32;
+            let range = extent.at..extent.at + u64::from(extent.len);
+            decoder.report.bytes.read -= u64::from(extent.len);
+            decoder.report.damage(Damage { range, cause: Cause::Changed, events });
+        }
+        let all = page.len() as u64;
+        if decoder.filter != Filter::default() {
+            let session = &decoder.known.sessions[queue.session as usize];
+            let (filter, registries) = (&decoder.filter, &decoder.known.registries);
+            page.heads.retain(|head| {
+                let registry = log.registries.get(usize::from(head.registry));
+                let registry = registry.and_then(|registry| registries.get(*registry as usize));
+                registry.is_some_and(|registry| registry.wants(head.event as usize))
+                    && (!filter.is_timed() || filter.wants_time(session.clock.ns(head.ticks)))
+            });
+        }
+        let account = &mut decoder.lanes[queue.account as usize];
+        account.read += page.len() as u64;
+        account.filtered += all - page.len() as u64;
+        if is_sorted {
+            page.sort();
+        }
+        queue.page = Some(page);
+        Ok(())
+    }
+
+    /// Ends the page of a lane.
+    fn release(&mut self, lane: u32) {
+        if let Some(mut page) = self.lanes[lane as usize].page.take() {
+            page.clear();
+            self.spare.push(page);
+        }
+    }
+}
+
+impl Queue {
+    /// Goes on to the next event of the page; false behind the last.
+    #[inline]
+    fn step(&mut self) -> bool {
+        self.current += 1;
+        self.has_event()
+    }
+
+    #[inline]
+    fn has_event(&self) -> bool {
+        self.head().is_some()
+    }
+
+    #[inline]
+    fn head(&self) -> Option<&Head> {
+        self.page.as_ref()?.heads.get(self.current)
+    }
+}
+
+/// Whether the filter wants any event of a thread.
+fn wants_lane(decoder: &Decoder, session: u32, thread: u32) -> bool {
+    let Filter { threads, sessions, .. } = &decoder.filter;
+    let session = &decoder.known.sessions[session as usize];
+    matches_any(threads, thread.into(), session.thread_name(thread).unwrap_or_default())
+        && matches_any(sessions, session.id, session.facts.text("program").unwrap_or_default())
+}

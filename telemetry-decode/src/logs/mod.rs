@@ -1,0 +1,8 @@
+//! Logs of other systems as sources of the same events.
+//!
+//! This may use `decode` and those before it. It must never know the format of any log.
+
+pub(crate) mod bytes;
+pub(crate) mod events;
+pub(crate) mod log;
+pub(crate) mod page;

@@ -1,0 +1,352 @@
+//! Events in order.
+
+use std::borrow::Cow;
+use std::io;
+
+use telemetry_format::{BlockType, flags};
+
+use crate::bytes::blocks::{Blocks, Piece};
+use crate::bytes::compression::unpack;
+use crate::bytes::source::Source;
+use crate::decode::batch::Batch;
+use crate::decode::decoder::{Decoder, Place, Want};
+use crate::decode::part::Part;
+use crate::lanes::lane::Stretch;
+use crate::lanes::position::Position;
+use crate::logs::events::{LogEvents, LogInput};
+use crate::order::index::{Choice, IndexedBlock, put_lanes_in_order};
+use crate::order::load::Loader;
+use crate::order::merge::Merge;
+use crate::order::told::Told;
+use crate::registry::event::Event;
+use crate::registry::known_registry::KnownRegistry;
+use crate::report::completeness::{Completeness, Gap};
+use crate::report::error::Result;
+use crate::report::opaque::opaque;
+use crate::sessions::session::Session;
+
+/// Events in order. Each is borrowed until the next one is requested: `while let Some(event) =
+/// events.next()? { … }`.
+#[must_use = "`next` reads the events"]
+pub struct Events<'s> {
+    decoder: Decoder,
+    order: Ordered<'s>,
+}
+
+opaque!(Events<'_>, "Events");
+
+/// The source of the next event.
+#[allow(clippy::large_enum_variant)]
+enum Ordered<'s> {
+    Stream(InStream<'s>),
+    Merged(Merge<'s>),
+    Told(Told<'s>),
+    Logs(LogEvents<'s>),
+}
+
+impl<'s> Events<'s> {
+    /// One pass over any source.
+    pub(crate) fn once(decoder: Decoder, blocks: Blocks<'s>) -> Self {
+        let feed = Feed::Once { blocks, header_len: 0, unpacked: None };
+        Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
+    }
+
+    /// In stream order, from an indexed source.
+    pub(crate) fn listed(decoder: Decoder, source: Source<'s>, mut blocks: Vec<IndexedBlock>) -> Self {
+        let Choice { by_lane, .. } = Choice::new(&blocks, &decoder);
+        put_lanes_in_order(&mut blocks, &by_lane);
+        let Choice { wants, .. } = Choice::new(&blocks, &decoder);
+        let feed = Feed::Listed { source, blocks, wants, next: 0, loader: Loader::default() };
+        Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
+    }
+
+    /// By time.
+    pub(crate) fn merged(decoder: Decoder, merge: Merge<'s>) -> Self {
+        Events { decoder, order: Ordered::Merged(merge) }
+    }
+
+    /// By time, with events at the times that they tell of.
+    pub(crate) fn told(decoder: Decoder, told: Told<'s>) -> Self {
+        Events { decoder, order: Ordered::Told(told) }
+    }
+
+    /// Of logs of other systems.
+    pub(crate) fn of_logs(mut decoder: Decoder, input: LogInput<'s>, by_time: bool) -> Result<Self> {
+        let logs = LogEvents::new(input, by_time, &mut decoder)?;
+        Ok(Events { decoder, order: Ordered::Logs(logs) })
+    }
+
+    /// The next event; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the input. Problems of the stream itself are in [`Events::completeness`].
+    #[allow(clippy::should_implement_trait)]
+    #[inline(always)]
+    pub fn next(&mut self) -> Result<Option<Event<'_>>> {
+        let Events { decoder, order } = self;
+        // Decides the order once, not for each step.
+        match order {
+            Ordered::Stream(stream) => next_of(stream, decoder, InStream::advance, InStream::event),
+            Ordered::Merged(merge) => next_of(merge, decoder, Merge::advance, Merge::event),
+            Ordered::Told(told) => next_of(told, decoder, Told::advance, Told::event),
+            Ordered::Logs(logs) => next_of(logs, decoder, LogEvents::advance, LogEvents::event),
+        }
+    }
+
+    /// Moves to the next event; false at the end.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self) -> io::Result<bool> {
+        let found = match &mut self.order {
+            Ordered::Stream(stream) => stream.advance(&mut self.decoder)?,
+            Ordered::Merged(merge) => merge.advance(&mut self.decoder)?,
+            Ordered::Told(told) => told.advance(&mut self.decoder)?,
+            Ordered::Logs(logs) => logs.advance(&mut self.decoder)?,
+        };
+        self.decoder.report.events += u64::from(found);
+        Ok(found)
+    }
+
+    /// The current event.
+    #[inline(always)]
+    pub(crate) fn current(&self) -> Option<Event<'_>> {
+        match &self.order {
+            Ordered::Stream(stream) => stream.event(&self.decoder),
+            Ordered::Merged(merge) => merge.event(&self.decoder),
+            Ordered::Told(told) => told.event(&self.decoder),
+            Ordered::Logs(logs) => logs.event(&self.decoder),
+        }
+    }
+
+    /// True if events come in stream order.
+    pub(crate) fn is_in_stream_order(&self) -> bool {
+        matches!(self.order, Ordered::Stream(_))
+    }
+
+    /// Moves to the next event of the current part, in stream order; false at its end.
+    pub(crate) fn advance_in_part(&mut self) -> bool {
+        let Ordered::Stream(stream) = &mut self.order else { return false };
+        let found = stream.batch.step() || stream.read_part(&mut self.decoder);
+        self.decoder.report.events += u64::from(found);
+        found
+    }
+
+    /// The next part in stream order, for the caller to read; `None` at the end. No part is
+    /// current.
+    pub(crate) fn next_part(&mut self) -> io::Result<Option<(&mut Decoder, Part, &[u8])>> {
+        let Ordered::Stream(stream) = &mut self.order else { return Ok(None) };
+        let part = loop {
+            match stream.feed.next(&mut self.decoder)? {
+                None => return Ok(None),
+                Some(None) => {}
+                Some(Some(part)) => break part,
+            }
+        };
+        Ok(Some((&mut self.decoder, part, stream.feed.payload())))
+    }
+
+    /// What was read so far, and what was not; the verdict once `next` has returned `None`.
+    pub fn completeness(&self) -> Completeness {
+        self.decoder.completeness()
+    }
+
+    /// Bytes of the input that are accounted for so far.
+    pub fn bytes_done(&self) -> u64 {
+        self.decoder.report.bytes.total()
+    }
+
+    /// The number of damaged ranges and undecodable parts so far. When it grows, [`Events::gaps`]
+    /// has more.
+    pub fn damages(&self) -> u64 {
+        self.decoder.report.damages()
+    }
+
+    /// The gaps that are known so far, in which events of lanes are missing or unreadable. In order
+    /// of time, these are all before the latest event: losses and missing blocks are known from the
+    /// start, and damage is found before the first event after it.
+    pub fn gaps(&self) -> Vec<Gap> {
+        self.decoder.gaps()
+    }
+
+    /// The sessions so far. All of them from the start, except for a pipe in stream order.
+    pub fn sessions(&self) -> &[Session] {
+        &self.decoder.known.sessions
+    }
+
+    /// What was read so far of every lane, by earlier readers too, for a later one
+    /// ([`crate::Reader::resume`]).
+    pub fn positions(&self) -> Vec<Position> {
+        let id = |session: u32| self.decoder.known.sessions[session as usize].id;
+        self.decoder.lanes.iter().map(|lane| Position::of(lane, id(lane.key.session))).collect()
+    }
+
+    /// For logs of other systems, the number of each event, whatever the filter, before the first
+    /// is read. `None` for streams.
+    pub fn log_counts(&self) -> Option<Vec<LogCount>> {
+        let Ordered::Logs(logs) = &self.order else { return None };
+        let counts = logs.counts();
+        Some(counts.map(|(registry, event, count)| LogCount { registry, event, count }).collect())
+    }
+
+    /// For logs of other systems, their bytes, decompressed. `None` for streams.
+    pub fn log_bytes(&self) -> Option<u64> {
+        let Ordered::Logs(logs) = &self.order else { return None };
+        Some(logs.len())
+    }
+
+    /// The registries that the caller added and those found so far.
+    pub fn registries(&self) -> &[KnownRegistry] {
+        &self.decoder.known.registries
+    }
+}
+
+/// An order of events, which moves to the next event and then has it.
+#[inline(always)]
+fn next_of<'a, O>(
+    order: &'a mut O,
+    decoder: &'a mut Decoder,
+    advance: impl FnOnce(&mut O, &mut Decoder) -> io::Result<bool>,
+    event: impl FnOnce(&'a O, &'a Decoder) -> Option<Event<'a>>,
+) -> Result<Option<Event<'a>>> {
+    if !advance(order, decoder)? {
+        return Ok(None);
+    }
+    decoder.report.events += 1;
+    Ok(event(order, decoder))
+}
+
+/// The number of events of one type in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogCount {
+    /// Index into [`Events::registries`].
+    pub registry: usize,
+    /// Index of the event in it.
+    pub event: usize,
+    /// Their number.
+    pub count: u64,
+}
+
+/// Stream order.
+struct InStream<'s> {
+    feed: Feed<'s>,
+    /// The part of the batch.
+    part: Option<Part>,
+    batch: Batch,
+}
+
+/// The source of blocks.
+enum Feed<'s> {
+    /// One pass over any source.
+    Once {
+        blocks: Blocks<'s>,
+        header_len: usize,
+        /// The payload, if it was compressed.
+        unpacked: Option<Vec<u8>>,
+    },
+    /// The blocks of an index.
+    Listed {
+        source: Source<'s>,
+        blocks: Vec<IndexedBlock>,
+        wants: Vec<Want>,
+        next: usize,
+        loader: Loader<'s>,
+    },
+}
+
+impl InStream<'_> {
+    /// Moves to the next event; false at the end.
+    #[inline(always)]
+    fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        Ok(self.batch.step() || self.read_on(decoder)?)
+    }
+
+    /// Moves to the next batch of events; false at the end.
+    #[cold]
+    #[inline(never)]
+    fn read_on(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        loop {
+            if self.read_part(decoder) {
+                return Ok(true);
+            }
+            match self.feed.next(decoder)? {
+                None => return Ok(false),
+                Some(part) => self.part = part,
+            }
+        }
+    }
+
+    /// Moves to the next batch of the current part; false at its end.
+    fn read_part(&mut self, decoder: &mut Decoder) -> bool {
+        if let Some(part) = &mut self.part {
+            decoder.read(part, self.feed.payload(), &mut self.batch);
+            if !self.batch.is_empty() {
+                return true;
+            }
+        }
+        self.part = None;
+        false
+    }
+
+    #[inline(always)]
+    fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
+        decoder.event(self.part.as_ref()?, self.feed.payload(), &self.batch)
+    }
+}
+
+impl Feed<'_> {
+    /// The payload of the latest block.
+    #[inline(always)]
+    fn payload(&self) -> &[u8] {
+        match self {
+            Feed::Once { unpacked: Some(payload), .. } => payload,
+            Feed::Once { blocks, header_len, .. } => blocks.payload(*header_len),
+            Feed::Listed { loader, .. } => loader.payload(),
+        }
+    }
+
+    /// Takes the next block or damage, and the part in it, if it has events that are read. `None`
+    /// at the end.
+    fn next(&mut self, decoder: &mut Decoder) -> io::Result<Option<Option<Part>>> {
+        match self {
+            Feed::Once { blocks, header_len, unpacked } => {
+                *unpacked = None;
+                match blocks.next()? {
+                    None => return Ok(None),
+                    Some(Piece::Damage(damage, header)) => decoder.take_damage(damage, header.as_ref()),
+                    Some(Piece::Block(block)) if block.header.block_type == BlockType::Events => {
+                        if !decoder.admits(block.at, &block.header) {
+                            return Ok(Some(None));
+                        }
+                        let lane = decoder.lane(&block.header);
+                        let last = block.header.flags & flags::LAST != 0;
+                        let want = decoder.want(lane, &Stretch::from(&block.header), last);
+                        if decoder.known.has_names(block.header.registry, block.header.kind) {
+                            decoder.known.names_block(lane, &block.header, block.payload);
+                        }
+                        *header_len = block.header.header_len.into();
+                        let range = block.at..block.at + block.header.block_len();
+                        let (header, wrong) = match (want, unpack(&block.header, block.payload)) {
+                            (Want::No, _) => (block.header, None),
+                            (_, Ok((header, payload))) => {
+                                if let Cow::Owned(payload) = payload {
+                                    *unpacked = Some(payload);
+                                }
+                                (header, None)
+                            }
+                            (_, Err(reason)) => (block.header, Some(reason)),
+                        };
+                        return Ok(Some(decoder.open(Place { range, wrong }, &header, want)));
+                    }
+                    Some(Piece::Block(block)) => decoder.take(&block),
+                }
+                Ok(Some(None))
+            }
+            Feed::Listed { source, blocks, wants, next, loader } => {
+                let Some(block) = blocks.get(*next) else { return Ok(None) };
+                let part = loader.open(source, block, wants[*next], decoder)?;
+                *next += 1;
+                Ok(Some(part))
+            }
+        }
+    }
+}

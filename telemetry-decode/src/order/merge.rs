@@ -1,0 +1,324 @@
+//! Events of all lanes by time.
+//!
+//! Each lane waits with its next event, or, before its next block is read, with the earliest time
+//! that the block can begin at. Only lanes that are in the middle of a block hold some of it in memory: a few
+//! kilobytes and some events read ahead. When those of all lanes take [`ROOM`], further lanes hold nothing while they
+//! wait but the time of their next event, and read it when its turn comes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::ops::Range;
+
+use crate::bytes::source::Source;
+use crate::bytes::spill::Spill;
+use crate::decode::batch::Batch;
+use crate::decode::decoder::{Decoder, Want};
+use crate::decode::part::Part;
+use crate::order::index::{Choice, IndexedBlock};
+use crate::order::load::Loader;
+use crate::registry::event::Event;
+use crate::sessions::clock::Clock;
+
+/// Bytes that waiting lanes hold together of their blocks. Beyond it, they hold none.
+const ROOM: usize = 16 << 20;
+
+/// Bytes of a buffer that one such lane hands to the next.
+const SPARE: usize = 1 << 20;
+
+/// Events of all lanes by time.
+pub(crate) struct Merge<'s> {
+    source: Source<'s>,
+    blocks: Vec<IndexedBlock>,
+    /// Indices of blocks, by lane.
+    order: Vec<u32>,
+    wants: Vec<Want>,
+    lanes: Vec<Queue<'s>>,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// The lane of the event given out last.
+    current: Option<u32>,
+    /// Where a whole block stands while it is checked.
+    scratch: Vec<u8>,
+    /// Payloads that were unpacked and find no room.
+    spill: Spill,
+    /// Bytes that lanes hold.
+    held: usize,
+    /// Memory that a lane has used which now waits without any.
+    spare: Option<(Vec<u8>, Batch)>,
+}
+
+/// A lane's blocks that are still to be read, and the one that is being read.
+struct Queue<'s> {
+    /// Range of `order`.
+    blocks: Range<u32>,
+    open: Option<Box<OpenBlock<'s>>>,
+    /// Clock reading of the event read last.
+    time: u64,
+    /// Place of the session among all, by their starts.
+    session: u32,
+    tie: u64,
+}
+
+/// The block of a lane that is being read.
+struct OpenBlock<'s> {
+    part: Part,
+    loader: Loader<'s>,
+    batch: Batch,
+    /// Bytes of these.
+    held: usize,
+    /// Its lane waits with the time of an event that was not read yet.
+    is_ahead: bool,
+}
+
+/// A lane by what it waits with. Sessions meet by wall-clock time; inside of one, ticks are finer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    wall_ns: i64,
+    session: u32,
+    ticks: u64,
+    /// Thread, then precise clocks before those that inherit, then kind.
+    tie: u64,
+    /// Index of the lane.
+    lane: u32,
+}
+
+impl<'s> Merge<'s> {
+    pub(crate) fn new(source: Source<'s>, blocks: Vec<IndexedBlock>, decoder: &Decoder) -> Self {
+        let Choice { by_lane: order, wants } = Choice::new(&blocks, decoder);
+        let lane_of = |index: &u32| blocks[*index as usize].lane;
+        let sessions = rank_sessions(decoder);
+        let lanes = decoder.lanes.iter().enumerate().map(|(number, lane)| {
+            let start = order.partition_point(|index| lane_of(index) < number as u32);
+            let end = order.partition_point(|index| lane_of(index) <= number as u32);
+            let registry = decoder.known.registry(lane.key.registry);
+            let kind = registry.and_then(|index| decoder.known.registries[index].plan.kind(lane.key.kind));
+            let session = sessions[lane.key.session as usize];
+            let inherits = kind.is_some_and(|kind| kind.inherits);
+            let tie = u64::from(lane.key.thread) << 32 | u64::from(inherits) << 8 | u64::from(lane.key.kind);
+            Queue { blocks: start as u32..end as u32, open: None, time: 0, session, tie }
+        });
+        let lanes: Vec<_> = lanes.collect();
+        let mut merge = Merge {
+            spill: Spill::new(source.len()),
+            source,
+            blocks,
+            order,
+            wants,
+            lanes,
+            waiting: BinaryHeap::with_capacity(decoder.lanes.len()),
+            current: None,
+            scratch: Vec::new(),
+            held: 0,
+            spare: None,
+        };
+        for lane in 0..merge.lanes.len() as u32 {
+            if let Some(waiting) = merge.wait_for_block(lane, decoder) {
+                merge.waiting.push(Reverse(waiting));
+            }
+        }
+        merge
+    }
+
+    /// Moves to the next event; false at the end.
+    #[inline]
+    pub(crate) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        loop {
+            let lane = match self.current.take() {
+                None => match self.waiting.pop() {
+                    None => return Ok(false),
+                    Some(Reverse(first)) => first.lane,
+                },
+                // The lane of the last event goes on, unless another one is earlier now.
+                Some(lane) => match self.step(lane, decoder)? {
+                    None => continue,
+                    Some(next) => match self.waiting.peek_mut() {
+                        // Dropping the peeked place restores the order of the heap.
+                        Some(mut first) if first.0 < next => {
+                            let Reverse(first) = std::mem::replace(&mut *first, Reverse(next));
+                            if self.held > ROOM {
+                                take_memory(&mut self.lanes, &mut self.held, &mut self.spare, lane);
+                            }
+                            first.lane
+                        }
+                        _ => next.lane,
+                    },
+                },
+            };
+            self.current = Some(lane);
+            match self.lanes[lane as usize].open.as_ref().map(|open| open.is_ahead) {
+                Some(false) => return Ok(true),
+                Some(true) if self.read_ahead(lane, decoder)? => return Ok(true),
+                Some(true) => {}
+                None => self.open_block(lane, decoder)?,
+            }
+        }
+    }
+
+    /// The event moved to.
+    #[inline(always)]
+    pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
+        let open = self.lanes.get(self.current? as usize)?.open.as_ref()?;
+        decoder.event(&open.part, open.loader.payload(), &open.batch)
+    }
+
+    /// Moves a lane to its next event, or next block. None at its end.
+    #[inline]
+    fn step(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<Option<Waiting>> {
+        let queue = &mut self.lanes[lane as usize];
+        if let Some(open) = &mut queue.open {
+            let mut ahead = None;
+            if !open.batch.step() {
+                ahead = self.read_on(lane, decoder)?;
+            }
+            let queue = &self.lanes[lane as usize];
+            if let Some(open) = &queue.open
+                && let Some(ticks) = ahead.or_else(|| open.batch.time())
+            {
+                let clock = &decoder.known.sessions[open.part.session as usize].clock;
+                return Ok(Some(queue.waiting(lane, ticks, clock)));
+            }
+            self.close_block(lane);
+        }
+        Ok(self.wait_for_block(lane, decoder))
+    }
+
+    /// Reads the next events of a lane's part into its batch, which stays empty at the end of the part. If lanes hold too
+    /// much, it only gives the time of the next event.
+    #[cold]
+    #[inline(never)]
+    fn read_on(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<Option<u64>> {
+        let Some(open) = &mut self.lanes[lane as usize].open else { return Ok(None) };
+        let is_full = self.held - open.held > ROOM;
+        let OpenBlock { part, loader, batch, .. } = &mut **open;
+        if is_full {
+            give_spare(&mut self.spare, loader, batch);
+            let time = part.next_time(loader.window(&self.source, &self.spill, part.pos())?);
+            if time.is_some() {
+                batch.clear();
+                open.is_ahead = true;
+                account(&mut self.held, open);
+                return Ok(time);
+            }
+        }
+        loop {
+            let window = loader.window(&self.source, &self.spill, part.pos())?;
+            if !decoder.read_window(part, window, batch) {
+                loader.widen(part.pos());
+            } else if !batch.is_empty() || part.is_at_end() {
+                break;
+            }
+        }
+        account(&mut self.held, open);
+        Ok(None)
+    }
+
+    /// Reads the event that a lane waits with; false if it is not wanted.
+    #[cold]
+    #[inline(never)]
+    fn read_ahead(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<bool> {
+        let Some(open) = &mut self.lanes[lane as usize].open else { return Ok(false) };
+        let OpenBlock { part, loader, batch, is_ahead, .. } = &mut **open;
+        give_spare(&mut self.spare, loader, batch);
+        *is_ahead = false;
+        loop {
+            let window = loader.window(&self.source, &self.spill, part.pos())?;
+            if decoder.read_one(part, window, batch) {
+                break;
+            }
+            loader.widen(part.pos());
+        }
+        let is_there = !batch.is_empty();
+        account(&mut self.held, open);
+        Ok(is_there)
+    }
+
+    fn close_block(&mut self, lane: u32) {
+        let queue = &mut self.lanes[lane as usize];
+        if let Some(mut open) = queue.open.take() {
+            queue.time = open.part.time;
+            self.held -= open.held;
+            open.loader.release(&mut self.spill);
+        }
+    }
+
+    /// What a lane waits with before its next block.
+    fn wait_for_block(&self, lane: u32, decoder: &Decoder) -> Option<Waiting> {
+        let queue = &self.lanes[lane as usize];
+        let Range { start, end } = queue.blocks;
+        let block = &self.blocks[*self.order.get(start as usize..end as usize)?.first()? as usize];
+        let session = decoder.lanes[lane as usize].key.session;
+        let clock = &decoder.known.sessions[session as usize].clock;
+        // A part begins no earlier than the one before it ended.
+        Some(queue.waiting(lane, block.base_ticks.max(queue.time), clock))
+    }
+
+    fn open_block(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<()> {
+        let queue = &mut self.lanes[lane as usize];
+        let Some(place) = queue.blocks.next() else { return Ok(()) };
+        let index = self.order[place as usize] as usize;
+        let (block, want) = (&self.blocks[index], self.wants[index]);
+        let mut loader = Loader::default();
+        let from = (&self.source, &mut self.spill);
+        let has_room = self.held <= ROOM;
+        let part = loader.open_narrow(from, block, want, decoder, &mut self.scratch, has_room)?;
+        match part {
+            Some(part) => {
+                let batch = Batch::default();
+                let open = OpenBlock { part, loader, batch, held: 0, is_ahead: false };
+                account(&mut self.held, queue.open.insert(Box::new(open)));
+            }
+            None => loader.release(&mut self.spill),
+        }
+        // Its first event is read when it is this lane's turn to step.
+        Ok(())
+    }
+}
+
+/// Adds to what lanes hold what one holds now, in place of what it held before.
+fn account(held: &mut usize, open: &mut OpenBlock<'_>) {
+    let now = open.loader.room() + open.batch.room() + size_of::<OpenBlock<'_>>();
+    *held = *held - open.held + now;
+    open.held = now;
+}
+
+/// Takes the memory of a lane that has to wait, if the event that it waits with was not read yet.
+#[cold]
+#[inline(never)]
+fn take_memory(lanes: &mut [Queue<'_>], held: &mut usize, spare: &mut Option<(Vec<u8>, Batch)>, lane: u32) {
+    let Some(open) = lanes[lane as usize].open.as_mut().filter(|open| open.is_ahead) else { return };
+    let batch = std::mem::take(&mut open.batch);
+    let buffer = open.loader.park().unwrap_or_default();
+    account(held, open);
+    if buffer.capacity() + batch.room() <= SPARE {
+        *spare = Some((buffer, batch));
+    }
+}
+
+/// Hands on the memory of another lane.
+fn give_spare(spare: &mut Option<(Vec<u8>, Batch)>, loader: &mut Loader<'_>, batch: &mut Batch) {
+    if batch.room() == 0
+        && let Some((buffer, used)) = spare.take()
+    {
+        loader.give(buffer);
+        *batch = used;
+    }
+}
+
+impl Queue<'_> {
+    #[inline(always)]
+    fn waiting(&self, lane: u32, ticks: u64, clock: &Clock) -> Waiting {
+        Waiting { wall_ns: clock.wall_ns(ticks), session: self.session, ticks, tie: self.tie, lane }
+    }
+}
+
+/// The place of every session in the order of starts, which does not depend on where its blocks stand.
+fn rank_sessions(decoder: &Decoder) -> Vec<u32> {
+    let sessions = &decoder.known.sessions;
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by_key(|index| (sessions[*index].clock.start_wall(), sessions[*index].id));
+    let mut ranks = vec![0; sessions.len()];
+    for (rank, index) in order.into_iter().enumerate() {
+        ranks[index] = rank as u32;
+    }
+    ranks
+}

@@ -1,0 +1,9 @@
+//! Blocks in the order in which they are read: as they stand, or by time over all lanes.
+//!
+//! This may use all rooms before it. It must never read the bytes of an event itself.
+
+pub(crate) mod events;
+pub(crate) mod index;
+pub(crate) mod load;
+pub(crate) mod merge;
+pub(crate) mod told;

@@ -1,0 +1,362 @@
+//! The entry: what to read, in which order, and which events.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use telemetry_schema::{Registry, parse_embedded};
+
+use crate::bytes::blocks::Blocks;
+use crate::bytes::source::{Files, Source};
+use crate::decode::decoder::Decoder;
+use crate::decode::known::Known;
+use crate::lanes::position::Position;
+use crate::logs::events::{LogInput, Placed};
+use crate::logs::log::{Log, LogFile};
+use crate::order::events::Events;
+use crate::order::index::{Index, IndexedBlock, scan};
+use crate::order::load::Loader;
+use crate::order::merge::Merge;
+use crate::order::told::{self, Told};
+use crate::recover::image::recover;
+use crate::recover::recovered::Recovered;
+use crate::registry::filter::Filter;
+use crate::report::error::{Error, NotAStream, Result};
+use crate::report::opaque::opaque;
+use crate::sessions::marks::{self, Relations};
+use crate::typed::generated::Typed;
+use crate::typed::typed_events::TypedEvents;
+
+/// A stream to be read.
+#[must_use = "a reader does nothing until its events are read"]
+pub struct Reader<'s> {
+    input: Origin<'s>,
+    order: Order,
+    filter: Filter,
+    registries: Vec<Registry>,
+    relations: Relations,
+    earlier: Vec<Position>,
+}
+
+impl fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Reader { order, filter, .. } = self;
+        f.debug_struct("Reader").field("order", order).field("filter", filter).finish_non_exhaustive()
+    }
+}
+
+/// The order of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// In stream order: block by block for each lane, without delay, from a pipe too.
+    Stream,
+    /// By time, over all threads and sessions. Needs random access: a pipe is first copied to an
+    /// unlinked temporary file.
+    #[default]
+    Time,
+}
+
+enum Origin<'s> {
+    Source(Source<'s>),
+    Once(Box<dyn Read + Send + 's>),
+    Logs(LogInput<'s>),
+}
+
+impl Reader<'static> {
+    /// A file, or a pipe by its name; `-` is standard input.
+    ///
+    /// # Errors
+    /// If it cannot be opened; the message names it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Reader::open_all([path])
+    }
+
+    /// Several files, read as one: the segments of a rotated stream, or the streams of several
+    /// processes.
+    ///
+    /// # Errors
+    /// If one cannot be opened; the message names it.
+    pub fn open_all(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self> {
+        let opened = paths.into_iter().map(|path| Input::open(path.as_ref()));
+        Reader::from_inputs(opened.collect::<Result<_>>()?)
+    }
+
+    /// Open streams, read as one.
+    ///
+    /// # Errors
+    /// If the length of a file cannot be found.
+    pub fn from_inputs(opened: Vec<Input>) -> Result<Self> {
+        if opened.iter().all(|one| matches!(one, Input::File(_))) {
+            let files = opened.into_iter().filter_map(|one| match one {
+                Input::File(file) => Some(file),
+                Input::Pipe(_) => None,
+            });
+            return Ok(Reader::new(Origin::Source(Source::Files(Arc::new(Files::new(files)?)))));
+        }
+        let all = opened.into_iter().map(|one| match one {
+            Input::File(file) => Box::new(file) as Box<dyn Read + Send>,
+            Input::Pipe(pipe) => pipe,
+        });
+        Ok(Reader::new(Origin::Once(all.fold(Box::new(io::empty()), |one, next| Box::new(one.chain(next))))))
+    }
+}
+
+impl<'s> Reader<'s> {
+    /// Logs of other systems, read as one.
+    ///
+    /// # Errors
+    /// If the length of one cannot be found.
+    pub fn from_logs(files: impl IntoIterator<Item = LogFile<'s>>) -> Result<Self> {
+        let (files, logs): (Vec<File>, Vec<_>) =
+            files.into_iter().map(|LogFile { file, log, cut }| (file, (log, cut))).unzip();
+        let files = Files::new(files)?;
+        let ranges = files.ranges().collect::<Vec<_>>();
+        let logs = logs.into_iter().zip(ranges);
+        let logs = logs.map(|((log, cut), range)| Placed { log, range, cut }).collect();
+        Ok(Reader::new(Origin::Logs(LogInput { source: Source::Files(Arc::new(files)), logs })))
+    }
+
+    /// A log of another system in memory, with its decoder.
+    pub fn from_log(bytes: &'s [u8], log: impl Log + 's) -> Self {
+        let log = Placed { log: Box::new(log), range: 0..bytes.len() as u64, cut: None };
+        Reader::new(Origin::Logs(LogInput { source: Source::Slice(bytes), logs: vec![log] }))
+    }
+
+    /// A stream in memory.
+    pub fn from_slice(bytes: &'s [u8]) -> Self {
+        Reader::new(Origin::Source(Source::Slice(bytes)))
+    }
+
+    /// Any source, which is read once.
+    pub fn from_reader(input: impl Read + Send + 's) -> Self {
+        Reader::new(Origin::Once(Box::new(input)))
+    }
+
+    fn new(input: Origin<'s>) -> Self {
+        Reader {
+            input,
+            order: Order::default(),
+            filter: Filter::default(),
+            registries: Vec::new(),
+            relations: marks::none,
+            earlier: Vec::new(),
+        }
+    }
+
+    /// Sets the order of events; by default, that of time.
+    pub fn order(self, order: Order) -> Self {
+        Reader { order, ..self }
+    }
+
+    /// Sets which events are read; by default, all.
+    pub fn filter(self, filter: Filter) -> Self {
+        Reader { filter, ..self }
+    }
+
+    /// Adds a registry for events whose own is not in the stream. Its marks `names` also apply to
+    /// older versions of it in the stream that have none.
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.registries.push(registry);
+        self
+    }
+
+    /// Sets the source of the newest versions of registries by name. Their marks `names` apply to
+    /// older versions in the stream. The runtime's own registry is always known.
+    #[doc(hidden)]
+    pub fn relations(self, relations: Relations) -> Self {
+        Reader { relations, ..self }
+    }
+
+    /// Continues earlier readers of this stream when it was shorter, of its other segments, or of a
+    /// snapshot. Events that they had are skipped as repetitions, and are not missing.
+    pub fn resume(mut self, read: impl IntoIterator<Item = Position>) -> Self {
+        self.earlier.extend(read);
+        self
+    }
+
+    /// Starts reading.
+    ///
+    /// For a file or memory, all block headers are read first. So sessions and registries are known
+    /// before the first event, wherever they are. A pipe in stream order is read in one pass.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn events(self) -> Result<Events<'s>> {
+        let Reader { input, order, filter, registries, relations, earlier } = self;
+        let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
+        // A reader that continues another one has the later events.
+        let first = (order == Order::Time && earlier.is_empty()).then(|| registries.clone());
+        let wanted = filter.clone();
+        let mut decoder = decoder(looks_ahead, filter, registries, relations);
+        earlier.into_iter().for_each(|lane| decoder.earlier.add(lane));
+        let source = match (input, order) {
+            (Origin::Logs(logs), _) => return Events::of_logs(decoder, logs, order == Order::Time),
+            (Origin::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
+            (input, _) => input.into_source()?,
+        };
+        let blocks = scan(&source, &mut decoder)?;
+        read_names(&source, &blocks, &mut decoder)?;
+        Ok(match order {
+            Order::Stream => Events::listed(decoder, source, blocks),
+            Order::Time => {
+                let has_told = decoder.known.registries.iter().any(|known| told::has_some(&known.registry));
+                let first = match first.filter(|_| has_told) {
+                    Some(registries) => {
+                        Some(merge_of_told(&source, &decoder, &wanted, registries, relations)?)
+                    }
+                    None => None,
+                };
+                let merge = Merge::new(source, blocks, &decoder);
+                let Some((first, mut first_decoder)) = first else {
+                    return Ok(Events::merged(decoder, merge));
+                };
+                match Told::new(merge, first, &mut first_decoder, &wanted)? {
+                    Ok(told) => Events::told(decoder, told),
+                    Err(merge) => Events::merged(decoder, merge),
+                }
+            }
+        })
+    }
+
+    /// The events of one registry, as the structs that `#[telemetry_event(..., decode)]` made. A
+    /// stream of the program's own version need not have a registry.
+    ///
+    /// # Errors
+    /// As [`Reader::events`], and [`Error::Registry`].
+    pub fn typed<D: Typed>(self) -> Result<TypedEvents<'s, D>> {
+        let own = parse_embedded(D::REGISTRY).map_err(|invalid| Error::Registry(Box::new(invalid)))?;
+        Ok(TypedEvents::new(self.registry(own.clone()).events()?, own))
+    }
+
+    /// Recovers memory images: a ring file, a core dump, a stream, or several of them. Finds blocks
+    /// by their magic number, merges the copies of each, and writes their events as a stream. Order
+    /// and filter do not apply.
+    ///
+    /// # Errors
+    /// Those of the input and of the output.
+    pub fn recover(self, out: &mut dyn Write) -> Result<Recovered> {
+        let source = self.input.into_source()?;
+        Ok(recover(&source, decoder(true, Filter::default(), self.registries, self.relations), out)?)
+    }
+
+    /// True for logs of other systems.
+    pub fn is_of_logs(&self) -> bool {
+        matches!(self.input, Origin::Logs(_))
+    }
+
+    /// Reads block headers only. Order and filter do not apply.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn index(self) -> Result<Index> {
+        let source = self.input.into_source()?;
+        Ok(Index::of(&source, decoder(true, Filter::default(), self.registries, self.relations))?)
+    }
+}
+
+impl<'s> Origin<'s> {
+    fn into_source(self) -> io::Result<Source<'s>> {
+        match self {
+            Origin::Source(source) => Ok(source),
+            Origin::Logs(logs) => Ok(logs.source),
+            Origin::Once(mut pipe) => {
+                let files = Files::spool(&mut pipe).map_err(|error| {
+                    let text = format!("cannot copy the stream to a temporary file: {error}");
+                    io::Error::new(error.kind(), text)
+                })?;
+                Ok(Source::Files(Arc::new(files)))
+            }
+        }
+    }
+}
+
+/// The events of a stream that may tell of another time, among those that are read. `main` knows
+/// its registries.
+fn merge_of_told<'s>(
+    source: &Source<'s>,
+    main: &Decoder,
+    wanted: &Filter,
+    registries: Vec<Registry>,
+    relations: Relations,
+) -> io::Result<(Merge<'s>, Decoder)> {
+    let known = main.known.registries.iter().map(|known| &known.registry);
+    let mut decoder = decoder(true, told::filter(wanted, known), registries, relations);
+    let blocks = scan(source, &mut decoder)?;
+    let merge = Merge::new(source.clone(), blocks, &decoder);
+    Ok((merge, decoder))
+}
+
+/// Reads the names of a stream before its events: the name of a value may come after it.
+fn read_names(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decoder) -> io::Result<()> {
+    let has_names = |block: &&IndexedBlock| {
+        let key = &decoder.lanes[block.lane as usize].key;
+        decoder.known.has_names(key.registry, key.kind)
+    };
+    let mut of_names: Vec<_> = blocks.iter().filter(has_names).collect();
+    of_names.sort_by_key(|block| (block.lane, block.seq, block.offset, block.at));
+    let mut loader = Loader::default();
+    for block in of_names {
+        // Damage is reported when the events are read.
+        if let Ok(header) = loader.load(source, block)? {
+            decoder.known.names_block(block.lane, &header, loader.payload());
+        }
+    }
+    Ok(())
+}
+
+fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>, relations: Relations) -> Decoder {
+    let mut known = Known::new(looks_ahead, relations);
+    for registry in registries {
+        known.add_registry(registry, &filter);
+    }
+    Decoder::new(known, filter)
+}
+
+/// An open input.
+pub enum Input {
+    /// A regular file, which is read completely.
+    File(File),
+    /// Any other source, which is read once.
+    Pipe(Box<dyn Read + Send>),
+}
+
+opaque!(Input, "Input");
+
+impl Input {
+    /// A file, or a pipe by its name; `-` is standard input.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is a directory; the message names it.
+    pub fn open(path: &Path) -> Result<Input> {
+        if path.as_os_str() == "-" {
+            return Ok(open_stdin().map_or_else(|| Input::Pipe(Box::new(io::stdin())), Input::File));
+        }
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()))
+        };
+        let file = File::open(path).map_err(named)?;
+        let metadata = file.metadata().map_err(named)?;
+        if metadata.is_dir() {
+            let (path, found, help) = (path.to_path_buf(), "a directory", "name the files in it");
+            return Err(Error::NotAStream(Box::new(NotAStream { path, found, help })));
+        }
+        Ok(if metadata.is_file() { Input::File(file) } else { Input::Pipe(Box::new(file)) })
+    }
+}
+
+/// Standard input, if it is a file at its start: then it need not be copied.
+#[cfg(unix)]
+fn open_stdin() -> Option<File> {
+    use std::io::Seek;
+    use std::os::fd::AsFd;
+    let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let is_whole = file.metadata().ok()?.is_file() && file.stream_position().ok()? == 0;
+    is_whole.then_some(file)
+}
+
+#[cfg(not(unix))]
+fn open_stdin() -> Option<File> {
+    None
+}

@@ -1,0 +1,181 @@
+//! Where a lane's events went: what its account says, beside what was found of it.
+
+use std::collections::BTreeMap;
+
+use telemetry_format::{BlockType, Header, LaneAccount, LaneCounters, Loss, SessionTotals};
+
+use super::recovered::RecoveredLane;
+use crate::decode::decoder::Decoder;
+use crate::lanes::coverage::Coverage;
+
+/// The accounts that were found.
+#[derive(Default)]
+pub(super) struct Accounts {
+    found: Vec<LaneAccount>,
+    totals: BTreeMap<u64, SessionTotals>,
+}
+
+/// The accounts by lane.
+pub(super) struct Ledger {
+    lanes: BTreeMap<u32, Lane>,
+    totals: BTreeMap<u64, SessionTotals>,
+}
+
+/// One lane's account, and what is known of its events so far.
+#[derive(Default)]
+struct Lane {
+    counters: LaneCounters,
+    /// Events found, and how many they are; and how many are missing before the last block.
+    found: Coverage,
+    events: u64,
+    missing: u64,
+    /// The block that comes next, and when the last one ended.
+    seq: u32,
+    ticks: u64,
+    wall: u64,
+    /// What the stream was told.
+    told: Loss,
+}
+
+impl Accounts {
+    /// Takes a lane's account.
+    pub(super) fn add(&mut self, account: LaneAccount) {
+        self.found.push(account);
+    }
+
+    /// Takes a session's account.
+    pub(super) fn add_totals(&mut self, totals: SessionTotals) {
+        self.totals.insert(totals.session, totals);
+    }
+
+    /// Brings the accounts to their lanes.
+    pub(super) fn into_ledger(self, decoder: &mut Decoder) -> Ledger {
+        let mut lanes = BTreeMap::<u32, Lane>::new();
+        for LaneAccount { identity, counters } in self.found {
+            let counted = self.totals.get(&identity.session).and_then(|totals| totals.counted);
+            if counted == Some(identity.index) {
+                continue;
+            }
+            let header = Header {
+                registry: identity.registry,
+                kind: identity.kind,
+                thread: identity.thread,
+                ..Header::new(BlockType::Events, identity.session)
+            };
+            lanes.entry(decoder.lane(&header)).or_default().counters = counters;
+        }
+        Ledger { lanes, totals: self.totals }
+    }
+}
+
+impl Ledger {
+    /// Takes note of a block on its way to the stream, and puts into its header what the account says of events that
+    /// are missing before it.
+    pub(super) fn take(&mut self, lane: u32, header: &mut Header) {
+        let Some(lane) = self.lanes.get_mut(&lane) else { return };
+        let range = header.before..header.before.saturating_add(header.events.into());
+        // Blocks come in order. What comes late has nothing new to say of what is missing.
+        if lane.found.last().is_none_or(|(end, _)| end <= range.start) {
+            lane.missing = range.start - lane.events;
+        }
+        let (given_up, lost) = lane.split(lane.missing);
+        while let Some(gap) = lane.found.first_gap(range.clone()) {
+            lane.events += gap.end - gap.start;
+            lane.found.add(gap, header.base_ticks, header.end_ticks);
+        }
+        header.withheld = header.withheld.max(given_up);
+        header.lost.sink = header.lost.sink.max(lost);
+        (lane.seq, lane.ticks, lane.wall) =
+            (header.seq.wrapping_add(1), header.end_ticks.max(header.base_ticks), header.base_wall);
+        lane.told = header.lost;
+    }
+
+    /// What is to be said of the lanes of a session behind their last blocks.
+    pub(super) fn ends(&self, session: u32, decoder: &Decoder) -> Vec<Header> {
+        let ends = self.lanes.keys().filter_map(|&lane| self.end(lane, decoder).map(|end| (lane, end)));
+        let of_session = ends.filter(|(lane, _)| decoder.lanes[*lane as usize].key.session == session);
+        of_session.map(|(_, end)| end).collect()
+    }
+
+    /// What is to be said of a lane behind its last block: events that came later and are not there, and losses.
+    pub(super) fn end(&self, lane: u32, decoder: &Decoder) -> Option<Header> {
+        let key = decoder.lanes.get(lane as usize)?.key;
+        let lane = self.lanes.get(&lane)?;
+        let recorded = lane.recorded();
+        let (given_up, lost) = lane.split(recorded - lane.events);
+        let LaneCounters { pool, reentrant, cut, .. } = lane.counters;
+        let lost = Loss { pool, reentrant, sink: lost, cut };
+        let end = lane.found.last().map_or(0, |(end, _)| end);
+        (recorded > end || lost != lane.told).then(|| Header {
+            registry: key.registry,
+            kind: key.kind,
+            thread: key.thread,
+            seq: lane.seq,
+            base_ticks: lane.ticks,
+            base_wall: lane.wall,
+            end_ticks: lane.ticks,
+            before: recorded,
+            withheld: given_up,
+            lost,
+            ..Header::new(BlockType::Events, decoder.known.sessions[key.session as usize].id)
+        })
+    }
+
+    /// Losses of no lane of a session, if its account has any.
+    pub(super) fn strays(&self, session: u64) -> Option<Loss> {
+        let totals = self.totals.get(&session)?;
+        let lost = Loss { pool: totals.pool, reentrant: totals.reentrant, ..Loss::default() };
+        (lost.events() > 0).then_some(lost)
+    }
+
+    /// The accounts of lanes that are gone, by session.
+    pub(super) fn gone(&self, session: u64) -> LaneCounters {
+        self.totals.get(&session).map(|totals| totals.gone).unwrap_or_default()
+    }
+
+    /// Where the events of each lane went.
+    pub(super) fn lanes(&self, decoder: &Decoder) -> Vec<RecoveredLane> {
+        let lanes = self.lanes.iter().filter_map(|(index, lane)| {
+            let key = decoder.lanes.get(*index as usize)?.key;
+            let (recorded, recovered) = (lane.recorded(), lane.events);
+            let missing = recorded - recovered;
+            let (given_up, lost) = lane.split(missing);
+            // What a sink has taken may have been given as a stream: then it is among what was recovered.
+            let evicted = given_up.min(lane.counters.evicted);
+            Some(RecoveredLane {
+                session: key.session as usize,
+                thread: key.thread,
+                registry: key.registry,
+                kind: key.kind,
+                recorded,
+                recovered,
+                evicted,
+                written: given_up - evicted,
+                lost,
+                missing: missing - given_up - lost,
+                not_recorded: Loss {
+                    pool: lane.counters.pool,
+                    reentrant: lane.counters.reentrant,
+                    cut: lane.counters.cut,
+                    sink: 0,
+                },
+            })
+        });
+        lanes.collect()
+    }
+}
+
+impl Lane {
+    /// Events that the lane recorded: the open block is not in the account.
+    fn recorded(&self) -> u64 {
+        self.counters.recorded.max(self.found.last().map_or(0, |(end, _)| end))
+    }
+
+    /// Of this number of missing events, those that were evicted or written before, and those that were lost. The
+    /// account may have more: a block is counted before its memory is used again.
+    fn split(&self, missing: u64) -> (u64, u64) {
+        let LaneCounters { written, evicted, sink, .. } = self.counters;
+        let given_up = missing.min(written.saturating_add(evicted));
+        (given_up, (missing - given_up).min(sink))
+    }
+}

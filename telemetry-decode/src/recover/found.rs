@@ -1,0 +1,45 @@
+//! What a scan finds in a memory image, apart from sessions and registries.
+
+use std::collections::{BTreeMap, HashMap};
+
+use telemetry_format::Header;
+
+use super::accounts::Accounts;
+use super::recovered::{Refusal, Refused};
+
+/// What was found, apart from sessions and registries.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) scanned: u64,
+    pub(super) whole_blocks: u64,
+    pub(super) live_blocks: u64,
+    pub(super) refused: BTreeMap<Refusal, Refused>,
+    /// In the order in which they stand.
+    pub(super) copies: Vec<Copy>,
+    /// The latest sync block of each session.
+    pub(super) syncs: HashMap<u64, Header>,
+    /// What lanes and sessions say of their events.
+    pub(super) accounts: Accounts,
+}
+
+/// A block of events, or a part of one.
+#[derive(Debug, Clone)]
+pub(super) struct Copy {
+    /// Byte offset of its header.
+    pub(super) at: u64,
+    pub(super) lane: u32,
+    pub(super) seq: u32,
+    pub(super) offset: u32,
+    /// Payload bytes; of a block of memory those that were committed.
+    pub(super) len: u32,
+    pub(super) base_ticks: u64,
+    /// In memory, without checksum of the payload.
+    pub(super) is_live: bool,
+    /// It was sealed, or is a last part.
+    pub(super) is_last: bool,
+}
+
+/// Counts a block that is left out.
+pub(super) fn refuse(refused: &mut BTreeMap<Refusal, Refused>, why: Refusal, at: u64) {
+    refused.entry(why).or_insert(Refused { blocks: 0, first_at: at }).blocks += 1;
+}

@@ -1,0 +1,100 @@
+//! The registries of a stream, found in it or added by the caller.
+
+use telemetry_schema::Registry;
+
+use crate::registry::filter::{Filter, Selector};
+use crate::registry::namings::Namings;
+use crate::registry::plan::Plan;
+
+/// A registry that events can be decoded with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct KnownRegistry {
+    /// What events blocks name it by.
+    pub fingerprint: u64,
+    /// What it says.
+    pub registry: Registry,
+    /// Byte offset of the block that it was read from; none for one that the caller added.
+    pub at: Option<u64>,
+    pub(crate) namings: Namings,
+    pub(crate) plan: Plan,
+    pub(crate) wanted: Wanted,
+}
+
+impl KnownRegistry {
+    pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
+        let (plan, wanted) = (Plan::new(&registry), Wanted::new(fingerprint, &registry, filter));
+        let namings = Namings::new(&registry);
+        KnownRegistry { fingerprint, registry, at, namings, plan, wanted }
+    }
+}
+
+impl KnownRegistry {
+    /// True if the filter wants events of this index, whatever their thread and time.
+    pub fn wants(&self, event: usize) -> bool {
+        self.registry
+            .events
+            .get(event)
+            .is_some_and(|event| self.wanted.kind(self.registry.kind_of(event).bit))
+            && self.wanted.event(event as u32)
+    }
+}
+
+/// What a filter wants of a registry.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// By bit number: kinds of which any event is wanted. All bits are set if all are, also those of kinds
+    /// that the registry does not have.
+    kinds: u64,
+    /// By index of the event, where not all events of those kinds are wanted.
+    pub(crate) events: Option<Vec<bool>>,
+}
+
+impl Wanted {
+    fn new(fingerprint: u64, registry: &Registry, filter: &Filter) -> Wanted {
+        if !matches_any(&filter.registries, fingerprint, &registry.name) {
+            return Wanted { kinds: 0, events: None };
+        }
+        let is_any = |list: &[Selector], number, name: &str| {
+            list.is_empty() || list.iter().any(|wanted| wanted.is_of(&registry.name, number, name))
+        };
+        let kinds = registry.kinds.iter().filter(|kind| is_any(&filter.kinds, kind.bit.into(), &kind.name));
+        let kinds = match filter.kinds.is_empty() {
+            true => u64::MAX,
+            false => kinds.fold(0, |mask, kind| mask | bit(kind.bit)),
+        };
+        if filter.events.is_empty() {
+            return Wanted { kinds, events: None };
+        }
+        let events = registry.events.iter();
+        let events: Vec<bool> =
+            events.map(|event| is_any(&filter.events, event.code.into(), &event.name)).collect();
+        let of_events = registry.events.iter().zip(&events).filter(|(_, wanted)| **wanted);
+        let of_events = of_events.fold(0, |mask, (event, _)| mask | bit(registry.kind_of(event).bit));
+        Wanted { kinds: kinds & of_events, events: Some(events) }
+    }
+
+    /// True if the filter wants any event of the kind.
+    pub(crate) fn kind(&self, number: u8) -> bool {
+        self.kinds == u64::MAX || self.kinds & bit(number) != 0
+    }
+
+    /// True if the filter wants the event.
+    #[inline(always)]
+    pub(crate) fn event(&self, index: u32) -> bool {
+        match &self.events {
+            None => true,
+            Some(events) => events.get(index as usize).copied().unwrap_or(false),
+        }
+    }
+}
+
+/// The bit of a bit number in a mask.
+fn bit(number: u8) -> u64 {
+    1_u64.checked_shl(number.into()).unwrap_or(0)
+}
+
+/// True if a list is empty or has the number or the name.
+pub(crate) fn matches_any(list: &[Selector], number: u64, name: &str) -> bool {
+    list.is_empty() || list.iter().any(|wanted| wanted.is(number, name))
+}

@@ -1,0 +1,11 @@
+//! A registry made ready for reading: its plan, its namings, what a filter wants of it, its
+//! events.
+//!
+//! This may use `values` and `sessions`. It must never know which block or lane an event came
+//! from.
+
+pub(crate) mod event;
+pub(crate) mod filter;
+pub(crate) mod known_registry;
+pub(crate) mod namings;
+pub(crate) mod plan;

@@ -1,0 +1,267 @@
+//! How the events of a registry are decoded: everything that the relation says about their bytes,
+//! looked up once, so that reading an event follows a short list of steps.
+
+use telemetry_format::{Cursor, Encoding, Malformed};
+use telemetry_schema::{Count, Param, Registry};
+
+use crate::values::raw::Raw;
+
+/// The steps of all events of a registry.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Index of the event by code; `u32::MAX` where there is none. Of codes below [`dense_codes`] alone.
+    by_code: Vec<u32>,
+    /// The codes beyond, in order, each with its event's index.
+    beyond: Vec<(u16, u32)>,
+    /// By index of the event.
+    events: Vec<EventPlan>,
+    /// By bit; none where there is no such kind.
+    kinds: [Option<KindPlan>; 64],
+}
+
+/// An event's part of the plan.
+#[derive(Debug)]
+pub(crate) struct EventPlan {
+    steps: Box<[Step]>,
+    /// Its index in the registry.
+    pub(crate) index: u32,
+    /// The first slot of its deltas, which are contiguous.
+    pub(crate) first_slot: u32,
+    kind_bit: u8,
+}
+
+/// A kind's part of the plan.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KindPlan {
+    /// Slots that a lane of the kind has.
+    pub(crate) slots: u32,
+    /// Its events' times are those of other events.
+    pub(crate) inherits: bool,
+}
+
+/// How one parameter is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    form: Form,
+    /// Asked before its form, which is one of many.
+    is_delta: bool,
+    /// By how many bits a delta is rotated.
+    rotation: u8,
+    /// The slot of a delta.
+    slot: u32,
+}
+
+/// The forms of a parameter. The frequent ones come first, and are read where events are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Delta,
+    /// An unsigned number, of 64 less this number of bits.
+    Unsigned(u32),
+    Byte,
+    Run,
+    Plain(Encoding),
+    Fixed(Encoding, u32),
+    UpTo(Encoding),
+}
+
+impl Form {
+    fn of(param: &Param, encoding: Encoding) -> Form {
+        match (param.count, encoding) {
+            (Count::Fixed(count), _) => Form::Fixed(encoding, count),
+            (Count::UpTo(_), _) => Form::UpTo(encoding),
+            (Count::One, Encoding::Delta) => Form::Delta,
+            (Count::One, Encoding::Unsigned16) => Form::Unsigned(48),
+            (Count::One, Encoding::Unsigned32) => Form::Unsigned(32),
+            (Count::One, Encoding::Unsigned64) => Form::Unsigned(0),
+            (Count::One, Encoding::Byte) => Form::Byte,
+            (Count::One, Encoding::Run) => Form::Run,
+            (Count::One, _) => Form::Plain(encoding),
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn new(registry: &Registry) -> Plan {
+        let slots = registry.slots();
+        let mut plan = Plan {
+            by_code: vec![u32::MAX; dense_codes(registry)],
+            beyond: Vec::new(),
+            events: Vec::with_capacity(registry.events.len()),
+            kinds: [None; 64],
+        };
+        for (index, kind) in registry.kinds.iter().enumerate() {
+            let slots = slots.of_kind(index).len() as u32;
+            let inherits = kind.clock == telemetry_schema::Clock::Inherit;
+            if let Some(place) = plan.kinds.get_mut(usize::from(kind.bit)) {
+                *place = Some(KindPlan { slots, inherits });
+            }
+        }
+        for (index, event) in registry.events.iter().enumerate() {
+            match plan.by_code.get_mut(usize::from(event.code)) {
+                Some(place) => *place = index as u32,
+                None => plan.beyond.push((event.code, index as u32)),
+            }
+            let base = slots.of_kind(event.kind).start;
+            let steps = event.params.iter().enumerate().map(|(number, param)| {
+                let form = Form::of(param, registry.encoding(param.sort));
+                // A lane has the slots of its kind only.
+                let slot = slots.number(index, number).map_or(0, |slot| slot - base);
+                Step { is_delta: form == Form::Delta, rotation: param.rotation() as u8, form, slot }
+            });
+            let steps = steps.collect();
+            let mut deltas = (0..event.params.len()).filter_map(|number| slots.number(index, number));
+            plan.events.push(EventPlan {
+                first_slot: deltas.next().map_or(0, |slot| slot - base),
+                steps,
+                index: index as u32,
+                kind_bit: registry.kind_of(event).bit,
+            });
+        }
+        plan
+    }
+
+    /// The kind with a bit number.
+    pub(crate) fn kind(&self, bit: u8) -> Option<KindPlan> {
+        *self.kinds.get(usize::from(bit))?
+    }
+
+    /// Most parameters of an event.
+    pub(crate) fn max_params(&self) -> usize {
+        self.events.iter().map(EventPlan::params).max().unwrap_or(0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_beyond(&self, code: u64) -> Option<u32> {
+        let place = self.beyond.binary_search_by_key(&code, |(code, _)| u64::from(*code)).ok()?;
+        Some(self.beyond[place].1)
+    }
+
+    /// The event of a code, if its kind is the block's.
+    #[inline(always)]
+    pub(crate) fn event(&self, code: u64, kind_bit: u8) -> Option<&EventPlan> {
+        let index = match self.by_code.get(usize::try_from(code).ok()?) {
+            Some(index) => *index,
+            None => self.find_beyond(code)?,
+        };
+        self.events.get(index as usize).filter(|event| event.kind_bit == kind_bit)
+    }
+}
+
+/// How many codes are looked up in a table: all of an ordinary registry. If codes lie far apart, the table is at most
+/// as large as the registry's text, because a stream may bring any number of registries.
+pub(crate) fn dense_codes(registry: &Registry) -> usize {
+    let all = registry.events.last().map_or(0, |last| usize::from(last.code) + 1);
+    all.min((registry.events.len() * 16).max(256))
+}
+
+impl EventPlan {
+    /// Number of its parameters.
+    #[inline(always)]
+    pub(crate) fn params(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Reads all parameters, and notes what they are, or where they are in a payload of this length.
+    #[inline(always)]
+    pub(crate) fn read(
+        &self,
+        cursor: &mut Cursor<'_>,
+        slots: &mut [u64],
+        payload_len: usize,
+        raw: &mut [Raw],
+    ) -> Result<(), Malformed> {
+        for (step, raw) in self.steps.iter().zip(raw) {
+            if step.is_delta {
+                let slot = slots.get_mut(step.slot as usize).ok_or(Malformed::Truncated)?;
+                raw.bits = cursor.delta(slot)?.rotate_left(step.rotation.into());
+            } else if let Form::Unsigned(bits) = step.form {
+                raw.bits = cursor.unsigned()?;
+                if raw.bits > u64::MAX >> (bits % 64) {
+                    return Err(Malformed::Value(raw.bits));
+                }
+            } else if let Form::Byte = step.form {
+                raw.bits = cursor.byte()?.into();
+            } else if let Form::Run = step.form {
+                let len = cursor.bytes()?.len() as u32;
+                raw.end = (payload_len - cursor.rest().len()) as u32;
+                raw.at = raw.end - len;
+            } else {
+                let slot = slots.get_mut(step.slot as usize);
+                (*raw, *cursor) = step.read(*cursor, slot, payload_len)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// Reads a parameter. Takes the place by value, so that the caller's can stay in registers.
+    #[inline(never)]
+    fn read<'p>(
+        &self,
+        mut cursor: Cursor<'p>,
+        slot: Option<&mut u64>,
+        payload_len: usize,
+    ) -> Result<(Raw, Cursor<'p>), Malformed> {
+        let place = |cursor: Cursor<'_>| (payload_len - cursor.rest().len()) as u32;
+        let mut raw = Raw { at: place(cursor), ..Raw::default() };
+        raw.bits = match self.form {
+            Form::Fixed(encoding, count) => read_elements(encoding, count as usize, &mut cursor, slot)?,
+            Form::UpTo(encoding) => {
+                let count = cursor.count(encoding.min_len())?;
+                read_elements(encoding, count, &mut cursor, slot)?
+            }
+            Form::Plain(encoding) => encoding.bits(&mut cursor, &mut 0)?,
+            Form::Delta | Form::Unsigned(_) | Form::Byte | Form::Run => 0,
+        };
+        raw.end = place(cursor);
+        Ok((raw, cursor))
+    }
+}
+
+/// Reads the elements of an array; gives what the first of a delta sort counts from. The slot then holds that
+/// first element.
+fn read_elements(
+    encoding: Encoding,
+    count: usize,
+    cursor: &mut Cursor<'_>,
+    slot: Option<&mut u64>,
+) -> Result<u64, Malformed> {
+    let mut unused = 0;
+    let slot = slot.unwrap_or(&mut unused);
+    let base = *slot;
+    let mut last = base;
+    for index in 0..count {
+        encoding.bits(cursor, &mut last)?;
+        if index == 0 && encoding == Encoding::Delta {
+            *slot = last;
+        }
+    }
+    Ok(base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plan;
+
+    #[test]
+    fn codes_far_apart_take_no_table() {
+        let event = |name: &str, code: u32| {
+            format!("[[event]]\nname = \"{name}\"\ncode = {code}\nkind = \"K\"\ndoc = \"d\"\n")
+        };
+        let text = "[registry]\nname = \"far\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"d\"\n\n[kinds]\nK = { bit = 3, doc = \"d\" }\n\n"
+            .to_string()
+            + &event("First", 0)
+            + &event("Near", 255)
+            + &event("Far", 256)
+            + &event("Last", 65_535);
+        let plan = Plan::new(&telemetry_schema::parse(&text).unwrap());
+        assert_eq!(plan.by_code.len(), 256);
+        let found = [0, 255, 256, 65_535].map(|code| plan.event(code, 3).map(|event| event.index));
+        assert_eq!(found, [Some(0), Some(1), Some(2), Some(3)]);
+        for (code, kind) in [(1, 3), (257, 3), (65_534, 3), (65_536, 3), (u64::MAX, 3), (0, 2), (256, 2)] {
+            assert!(plan.event(code, kind).is_none(), "{code} of kind {kind}");
+        }
+    }
+}

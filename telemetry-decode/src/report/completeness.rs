@@ -1,0 +1,312 @@
+//! The completeness of a stream: what was read, and what was not.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use telemetry_format::{HeaderError, Loss, Malformed};
+
+/// The most entries of a list in the report; further ones are only counted.
+pub const MAX_LISTED: usize = 1 << 16;
+
+/// What was read of a stream, what was not, and why. Every byte of the input is in one of
+/// [`Bytes`], and every event that a lane emitted is in one of the counts of its [`LaneReport`].
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Completeness {
+    /// True if the input is logs of other systems.
+    pub is_of_logs: bool,
+    /// Bytes of the input by result.
+    pub bytes: Bytes,
+    /// Whole blocks found, or logs whose beginning is understood.
+    pub blocks: u64,
+    /// Events given out.
+    pub events: u64,
+    /// The counts of every lane.
+    pub lanes: Vec<LaneReport>,
+    /// Session id and number of events that the session's sync blocks count and no block of a lane
+    /// accounts for: the last blocks of lanes are missing.
+    pub untold: Vec<(u64, u64)>,
+    /// Byte ranges without a whole block.
+    pub damage: Vec<Damage>,
+    /// The number of those ranges, listed or not.
+    pub damaged_ranges: u64,
+    /// Parts of blocks that could not be decoded.
+    pub undecodable: Vec<Undecodable>,
+    /// The number of those parts, listed or not.
+    pub undecodable_parts: u64,
+    /// Blocks of types that this version does not know, by their number.
+    pub unknown_blocks: BTreeMap<u8, u64>,
+    /// Session ids of all sessions, and whether they ended in good order.
+    pub sessions: Vec<(u64, bool)>,
+    /// True if the format of a log has no end mark, also for a stream made from such a log. A log
+    /// that was cut between two events looks complete.
+    pub without_end_mark: u64,
+    /// Registry, session and thread blocks that could not be understood: byte offset and reason.
+    pub unreadable: Vec<(u64, String)>,
+    /// Names of the filter that match nothing in the stream.
+    pub unmatched: Vec<String>,
+}
+
+/// Bytes of the input by result: read, filtered, damaged and so on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bytes {
+    /// Blocks that were read.
+    pub read: u64,
+    /// Blocks that the filter excludes.
+    pub filtered: u64,
+    /// Blocks whose events had all been read from another copy.
+    pub repeated: u64,
+    /// Events blocks that could not be decoded.
+    pub undecodable: u64,
+    /// Blocks of types that this version does not know.
+    pub unknown: u64,
+    /// Bytes that are not a block.
+    pub damaged: u64,
+}
+
+impl Bytes {
+    /// All bytes accounted for so far; at the end, the length of the input.
+    pub fn total(&self) -> u64 {
+        self.read + self.filtered + self.repeated + self.undecodable + self.unknown + self.damaged
+    }
+}
+
+/// Where the events of one lane went, as far as its blocks' headers tell:
+/// `read + filtered + earlier + missing + withheld + lost.events()` events were emitted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LaneReport {
+    /// Session id.
+    pub session: u64,
+    /// The session's number for the thread.
+    pub thread: u32,
+    /// The registry's fingerprint.
+    pub registry: u64,
+    /// The kind's bit number.
+    pub kind: u8,
+    /// The kind's name, if its registry is known.
+    pub kind_name: Option<String>,
+    /// Events given out.
+    pub read: u64,
+    /// Events that the filter excludes.
+    pub filtered: u64,
+    /// Events that earlier readers had, which this one continues ([`crate::Reader::resume`]).
+    pub earlier: u64,
+    /// Lost in the program, by cause. (Cut strings are counted here too; their events are not lost.)
+    pub lost: Loss,
+    /// Recorded and written, but not read: their blocks are damaged, undecodable or missing.
+    pub missing: u64,
+    /// Of the missing ones, those whose blocks are in the input, damaged or undecodable.
+    pub unread: u64,
+    /// Recorded while their kind was not output, so that the stream was never meant to have them.
+    /// Not a loss.
+    pub withheld: u64,
+    /// The gaps with missing or lost events, in order of time.
+    pub holes: Vec<Hole>,
+}
+
+/// A gap in a lane, in which events were lost or are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hole {
+    /// Last clock reading before it.
+    pub from_ticks: u64,
+    /// First clock reading that is certainly after it.
+    pub until_ticks: u64,
+    /// Recorded events in the gap that were not read, with those lost by sinks, without excluded
+    /// ones.
+    pub absent: u64,
+    /// Lost in the gap, by cause.
+    pub lost: Loss,
+}
+
+/// A gap in a lane, in which events were lost or excluded, are not in the input, or cannot be read.
+/// So an event in it may not be returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// Session id.
+    pub session: u64,
+    /// The session's number for the thread; 0 for losses without a thread.
+    pub thread: u32,
+    /// The registry's fingerprint.
+    pub registry: u64,
+    /// The kind's bit number.
+    pub kind: u8,
+    /// Last clock reading before it.
+    pub from_ticks: u64,
+    /// First clock reading that is certainly after it.
+    pub until_ticks: u64,
+}
+
+/// Bytes without a whole block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The bytes.
+    pub range: Range<u64>,
+    /// What is wrong at the first of them.
+    pub cause: Cause,
+    /// Events of the damaged block, if its header can be trusted.
+    pub events: u32,
+}
+
+/// What is wrong with damaged bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// They do not begin with a valid header.
+    Header(HeaderError),
+    /// The input ends inside the block.
+    Cut {
+        /// Bytes of the block in the input.
+        found: u64,
+        /// Bytes according to its header.
+        expected: u64,
+    },
+    /// The payload's checksum differs.
+    Payload {
+        /// As computed.
+        found: u32,
+        /// According to the header.
+        expected: u32,
+    },
+    /// Damage in a log of another system, described by its reader.
+    Log(String),
+    /// The input was changed while it was read.
+    Changed,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Header(error) => fmt::Display::fmt(error, f),
+            Cause::Cut { found, expected } => {
+                write!(f, "the input ends after {found} bytes of a block of {expected}")
+            }
+            Cause::Payload { found, expected } => {
+                write!(f, "payload checksum {found:08x}, expected {expected:08x}")
+            }
+            Cause::Log(why) => f.write_str(why),
+            Cause::Changed => f.write_str("the input was changed while it was read"),
+        }
+    }
+}
+
+/// A part of a block that could not be decoded, or not to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Undecodable {
+    /// The bytes that could not be decoded.
+    pub range: Range<u64>,
+    /// The events in them.
+    pub events: u32,
+    /// The reason.
+    pub reason: Reason,
+}
+
+/// The reason why events could not be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The registry with this fingerprint is not in the stream or, when reading a pipe, not yet.
+    NoRegistry(u64),
+    /// The registry has no kind with this bit.
+    NoKind(u8),
+    /// The payload is compressed in a way that this version does not know.
+    Codec(u8),
+    /// The compressed payload does not decompress to exactly this number of bytes, which its header promises.
+    Unpacked(u32),
+    /// The compressed payload, with this decompressed length, is one of many that are open at once
+    /// in order of time. Together they would take more disk space than allowed. In stream order it
+    /// can be read.
+    NoRoom(u32),
+    /// The part before this one was not read.
+    NoPredecessor,
+    /// More lanes, or lanes at once with more parameters, than any program has.
+    TooManyLanes,
+    /// The registry has no event with this code in the block's kind, so the event's end is unknown.
+    UnknownEvent(u64),
+    /// An event is not correctly encoded.
+    Malformed(Malformed),
+    /// Bytes are left after the last event.
+    Trailing,
+}
+
+impl From<Malformed> for Reason {
+    fn from(malformed: Malformed) -> Self {
+        Reason::Malformed(malformed)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NoRegistry(fingerprint) => write!(f, "no registry {fingerprint:016x} before it"),
+            Reason::NoKind(bit) => write!(f, "its registry has no kind {bit}"),
+            Reason::Codec(codec) => write!(f, "compressed with codec {codec}, which is not known"),
+            Reason::Unpacked(len) => {
+                write!(f, "its payload does not unpack to the {len} bytes that its header promises")
+            }
+            Reason::NoRoom(len) => write!(
+                f,
+                "a compressed block of {len} bytes, beside others that take all the disk space they may; \
+                 help: read in the order of the stream"
+            ),
+            Reason::NoPredecessor => write!(f, "the part before it is missing"),
+            Reason::TooManyLanes => write!(f, "too many lanes"),
+            Reason::UnknownEvent(code) => write!(f, "unknown event code {code:#06x}"),
+            Reason::Malformed(malformed) => fmt::Display::fmt(malformed, f),
+            Reason::Trailing => write!(f, "bytes behind the last event"),
+        }
+    }
+}
+
+impl Completeness {
+    /// True if there is a session, every session ended in good order, and every event that their
+    /// programs emitted was read. Filtered events do not matter. False if the format cannot tell
+    /// ([`Completeness::may_be_cut`]).
+    pub fn is_complete(&self) -> bool {
+        self.is_whole() && !self.may_be_cut()
+    }
+
+    /// True if the format of an input has no end mark, so that events may be missing at its end.
+    pub fn may_be_cut(&self) -> bool {
+        self.without_end_mark > 0
+    }
+
+    /// True if nothing is known to be lost, missing or unfinished, as far as the input can tell.
+    pub fn is_whole(&self) -> bool {
+        !self.sessions.is_empty()
+            && self.missing() == 0
+            && self.lost().events() == 0
+            && self.damaged_ranges == 0
+            && self.undecodable_parts == 0
+            && self.bytes.unknown == 0
+            && self.unreadable.is_empty()
+            && self.sessions.iter().all(|(_, ended)| *ended)
+    }
+
+    /// The losses of all lanes.
+    pub fn lost(&self) -> Loss {
+        let mut sum = Loss::default();
+        for lane in &self.lanes {
+            sum.pool = sum.pool.saturating_add(lane.lost.pool);
+            sum.reentrant = sum.reentrant.saturating_add(lane.lost.reentrant);
+            sum.sink = sum.sink.saturating_add(lane.lost.sink);
+            sum.cut = sum.cut.saturating_add(lane.lost.cut);
+        }
+        sum
+    }
+
+    /// Events that were recorded and written but not read: of all lanes, and those that no lane
+    /// accounts for.
+    pub fn missing(&self) -> u64 {
+        let of_lanes = self.lanes.iter().map(|lane| lane.missing);
+        of_lanes.chain(self.untold.iter().map(|(_, events)| *events)).fold(0, u64::saturating_add)
+    }
+
+    /// Events of all lanes that the stream was never meant to have.
+    pub fn withheld(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.withheld).fold(0, u64::saturating_add)
+    }
+}

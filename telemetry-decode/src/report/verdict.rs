@@ -1,0 +1,129 @@
+//! The verdict on a stream in a few lines.
+
+use std::fmt::{self, Formatter};
+
+use crate::report::completeness::Completeness;
+
+/// A verdict in a few lines: the first says it, each of the others names one thing that is wrong.
+impl fmt::Display for Completeness {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let bytes = self.bytes.total();
+        if self.sessions.is_empty() {
+            write!(f, "nothing to read: no session in {}", count(bytes, "byte"))?;
+        } else if self.is_whole() {
+            let verdict = if self.is_complete() { "complete" } else { "read" };
+            let (events, blocks) = (count(self.events, "event"), count(self.blocks, "block"));
+            write!(f, "{verdict}: {events}, {blocks}, {}", count(bytes, "byte"))?;
+        } else {
+            let sum = self.events.saturating_add(self.missing()).saturating_add(self.lost().events());
+            write!(
+                f,
+                "incomplete: {} of {} read",
+                self.events,
+                count(sum.saturating_add(self.filtered()), "event")
+            )?;
+        }
+        self.write_lost(f)?;
+        self.write_missing(f)?;
+        self.write_damage(f)?;
+        for (code, blocks) in &self.unknown_blocks {
+            write!(f, "\n  unknown: {} of type {code}", count(*blocks, "block"))?;
+        }
+        if let Some((at, why)) = self.unreadable.first() {
+            let others = count(self.unreadable.len() as u64, "block");
+            write!(f, "\n  not understood: {others}; the first at byte {at}: {}", one_line(why))?;
+        }
+        let running = self.sessions.iter().filter(|(_, ended)| !ended).count();
+        if running > 0 {
+            let of = count(self.sessions.len() as u64, "session");
+            write!(f, "\n  without an end: {running} of {of} (still running, killed, or cut)")?;
+        }
+        if self.may_be_cut() {
+            write!(f, "\n  may be cut: {}", self.why_may_be_cut())?;
+        }
+        if self.withheld() > 0 {
+            write!(f, "\n  withheld: {} of kinds that were not output", count(self.withheld(), "event"))?;
+        }
+        if self.filtered() > 0 {
+            write!(f, "\n  left out by the filter: {}", count(self.filtered(), "event"))?;
+        }
+        for name in &self.unmatched {
+            write!(f, "\n  the filter names {name}, which is not in the stream")?;
+        }
+        Ok(())
+    }
+}
+
+impl Completeness {
+    /// Events that the filter does not want, of all lanes.
+    pub fn filtered(&self) -> u64 {
+        self.lanes.iter().fold(0, |sum, lane| sum.saturating_add(lane.filtered))
+    }
+
+    /// Why the end of the input does not tell that nothing is missing.
+    pub fn why_may_be_cut(&self) -> &'static str {
+        if self.is_of_logs {
+            "the format has no end mark"
+        } else {
+            "the log it was made from has no end mark"
+        }
+    }
+
+    fn write_lost(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let lost = self.lost();
+        if lost.events() > 0 {
+            let causes: Vec<_> =
+                lost.causes().map(|(cause, events)| format!("{events} {}", cause.text())).collect();
+            write!(f, "\n  lost in the program: {} ({})", count(lost.events(), "event"), causes.join(", "))?;
+        }
+        if lost.cut > 0 {
+            write!(f, "\n  cut to their limit: {} or array{}", count(lost.cut, "string"), plural(lost.cut))?;
+        }
+        Ok(())
+    }
+
+    fn write_missing(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let missing = self.missing();
+        if missing == 0 {
+            return Ok(());
+        }
+        let unread = self.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.unread)).min(missing);
+        write!(f, "\n  missing: {}", count(missing, "event"))?;
+        match (unread, missing - unread) {
+            (0, _) => write!(f, " of blocks that are not there"),
+            (_, 0) => write!(f, " of damaged or undecodable blocks"),
+            (unread, absent) => {
+                write!(
+                    f,
+                    ", {unread} of damaged or undecodable blocks, {absent} of blocks that are not there"
+                )
+            }
+        }
+    }
+
+    fn write_damage(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(damage) = self.damage.first() {
+            let (ranges, bytes) = (count(self.damaged_ranges, "range"), count(self.bytes.damaged, "byte"));
+            let (start, cause) = (damage.range.start, damage.cause.clone());
+            write!(f, "\n  damaged: {ranges}, {bytes}; the first at byte {start}: {cause}")?;
+        }
+        if let Some(part) = self.undecodable.first() {
+            let (start, reason) = (part.range.start, part.reason);
+            let parts = count(self.undecodable_parts, "part");
+            write!(f, "\n  undecodable: {parts}; the first at byte {start}: {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", plural(number))
+}
+
+fn plural(number: u64) -> &'static str {
+    if number == 1 { "" } else { "s" }
+}
+
+fn one_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

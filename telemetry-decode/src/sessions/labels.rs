@@ -1,0 +1,198 @@
+//! Names: the strings of labels, and the names of pointers and addresses, from the marks `names` of
+//! registries.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::values::value::Value;
+
+/// The most bytes of a stream's names. Further names are not kept, and numbers stay numbers.
+pub(crate) const ROOM: usize = 32 << 20;
+
+/// The approximate overhead of an entry.
+const ENTRY: usize = 64;
+
+/// The known names of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Labels {
+    strings: HashMap<(Numbers, u64), Arc<str>>,
+    /// Values with one name: each once.
+    texts: HashSet<Arc<str>>,
+    /// Names of either, of pointers, and of addresses, by value and clock reading.
+    names: [BTreeMap<(u64, u64), Given>; 3],
+}
+
+/// The name of a pointer or an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressName<'l> {
+    /// This text.
+    Text(&'l str),
+    /// The string of this number, which the stream does not have.
+    Number(u64),
+}
+
+/// A space of numbers that stand for strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Numbers(u64);
+
+/// A name in an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Given {
+    Text(Arc<str>),
+    Number(Numbers, u64),
+    /// The name of another pointer or address.
+    Like(Of, u64),
+}
+
+/// A value with a name. The order is that of [`Labels::names`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// A pointer or an address, in either role.
+    Either,
+    Pointer,
+    Addr,
+}
+
+impl Numbers {
+    /// Values of the type `label`, which all registries of a session share.
+    pub const LABELS: Numbers = Numbers(0);
+
+    /// Values of the parameters of this name in a registry of this name: FNV-1a of both.
+    pub fn of(registry: &str, param: &str) -> Numbers {
+        let bytes = registry.bytes().chain([0]).chain(param.bytes());
+        let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        Numbers(bytes.fold(0xcbf2_9ce4_8422_2325, mix).max(1))
+    }
+}
+
+impl<'l> AddressName<'l> {
+    /// The name, if known.
+    pub fn text(self) -> Option<&'l str> {
+        match self {
+            AddressName::Text(text) => Some(text),
+            AddressName::Number(_) => None,
+        }
+    }
+}
+
+impl Labels {
+    /// The string that a label stands for.
+    pub fn string(&self, label: u64) -> Option<&str> {
+        self.string_of(Numbers::LABELS, label)
+    }
+
+    /// The string for a number of a registry's own space.
+    pub fn string_of(&self, numbers: Numbers, number: u64) -> Option<&str> {
+        self.strings.get(&(numbers, number)).map(|text| &**text)
+    }
+
+    /// The name of an address at a clock reading: the latest one until then. A name that is not a
+    /// number also applies before its event.
+    pub fn name_of(&self, address: u64, ticks: u64) -> Option<AddressName<'_>> {
+        self.look_up(Of::Addr, address, ticks)
+    }
+
+    /// The same for a pointer, which may have another name than the address of that number.
+    pub fn name_of_pointer(&self, pointer: u64, ticks: u64) -> Option<AddressName<'_>> {
+        self.look_up(Of::Pointer, pointer, ticks)
+    }
+
+    /// The name of a value at a clock reading, if it is an address or a pointer with a name.
+    #[inline]
+    pub fn name_of_value(&self, value: &Value<'_>, ticks: u64) -> Option<AddressName<'_>> {
+        match *value {
+            Value::Addr(address) => self.name_of(address, ticks),
+            Value::Pointer(pointer) => self.name_of_pointer(pointer, ticks),
+            _ => None,
+        }
+    }
+
+    /// The number of strings for numbers.
+    pub fn strings(&self) -> usize {
+        self.strings.len()
+    }
+
+    /// The number of names of addresses and pointers.
+    pub fn names(&self) -> usize {
+        self.names.iter().map(BTreeMap::len).sum()
+    }
+
+    /// Notes the string of a number; the latest counts. It takes its bytes from `room`. If there are not enough,
+    /// nothing is noted.
+    pub fn define(&mut self, numbers: Numbers, number: u64, text: &[u8], room: &mut usize) {
+        let text = String::from_utf8_lossy(text);
+        let is_known = self.string_of(numbers, number).is_some_and(|known| *known == *text);
+        if !is_known && take(room, ENTRY + text.len()) {
+            self.strings.insert((numbers, number), text.into());
+        }
+    }
+
+    /// Notes that a value has a name from a clock reading on, as [`Labels::define`] does.
+    pub(crate) fn give(&mut self, of: Of, value: u64, ticks: u64, name: Given, room: &mut usize) {
+        let names = &mut self.names[of as usize];
+        if names.get(&(value, ticks)) != Some(&name) && take(room, ENTRY) {
+            names.insert((value, ticks), name);
+        }
+    }
+
+    /// Notes that a value has a text as its name. An empty one is none.
+    pub(crate) fn give_text(&mut self, of: Of, value: u64, ticks: u64, text: &[u8], room: &mut usize) {
+        let text = String::from_utf8_lossy(text);
+        let text = match self.texts.get(&*text) {
+            _ if text.is_empty() => return,
+            Some(known) => known.clone(),
+            None if !take(room, ENTRY + text.len()) => return,
+            None => {
+                let text: Arc<str> = text.into();
+                self.texts.insert(text.clone());
+                text
+            }
+        };
+        self.give(of, value, ticks, Given::Text(text), room);
+    }
+
+    fn look_up(&self, of: Of, value: u64, ticks: u64) -> Option<AddressName<'_>> {
+        match self.given(of, value, ticks)? {
+            Given::Text(text) => Some(AddressName::Text(text)),
+            Given::Number(numbers, number) => Some(
+                self.string_of(*numbers, *number).map_or(AddressName::Number(*number), AddressName::Text),
+            ),
+            // The name of that one is not looked up: it might be this one.
+            Given::Like(of, value) => match self.given(*of, *value, ticks)? {
+                Given::Text(text) => Some(AddressName::Text(text)),
+                Given::Number(numbers, number) => self.string_of(*numbers, *number).map(AddressName::Text),
+                Given::Like(..) => None,
+            },
+        }
+    }
+
+    /// The later of the names that a value has in its own role and in either role.
+    fn given(&self, of: Of, value: u64, ticks: u64) -> Option<&Given> {
+        let own = told(&self.names[of as usize], value, ticks);
+        let either = told(&self.names[Of::Either as usize], value, ticks);
+        match (own, either) {
+            (Some((own_at, own)), Some((at, either))) => Some(if own_at < at { either } else { own }),
+            (own, either) => own.or(either).map(|(_, given)| given),
+        }
+    }
+}
+
+/// The name of a value at a clock reading, with the time of its event; `None` if it comes later.
+fn told(names: &BTreeMap<(u64, u64), Given>, value: u64, ticks: u64) -> Option<(Option<u64>, &Given)> {
+    if names.is_empty() {
+        return None;
+    }
+    if let Some((&(named, at), given)) = names.range(..=(value, ticks)).next_back()
+        && named == value
+    {
+        return Some((Some(at), given));
+    }
+    let (&(named, _), given) = names.range((value, ticks)..).next()?;
+    (named == value && !matches!(given, Given::Number(..))).then_some((None, given))
+}
+
+fn take(room: &mut usize, bytes: usize) -> bool {
+    let left = room.checked_sub(bytes);
+    *room = left.unwrap_or(*room);
+    left.is_some()
+}

@@ -1,0 +1,9 @@
+//! What is known of a session, apart from its events: clock, facts, names, texts in parts.
+//!
+//! This may use `lanes` and `values`. It must never keep more of a stream than its limits allow.
+
+pub(crate) mod clock;
+pub(crate) mod labels;
+pub(crate) mod marks;
+pub(crate) mod session;
+pub(crate) mod texts;

@@ -1,0 +1,133 @@
+//! One run of one process, from its session and thread blocks.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Value;
+use toml::de::{DeTable, ValueDeserializer};
+
+use crate::sessions::clock::Clock;
+use crate::sessions::labels::Labels;
+
+/// One run of one process.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// A number that no other run has.
+    pub id: u64,
+    /// The facts in the session block.
+    pub facts: Facts,
+    /// From ticks to time.
+    pub clock: Clock,
+    /// Its threads by the session's own number for them, from 1. A thread without a thread block is
+    /// not included.
+    pub threads: BTreeMap<u32, Facts>,
+    /// Its labels. For a pipe in stream order, those so far; none if only headers are read;
+    /// otherwise all.
+    pub labels: Labels,
+    /// False if no session block was found. Then its facts are missing, and time counts from the
+    /// first block.
+    pub declared: bool,
+    /// True if the session says that it ended in good order.
+    pub ended: bool,
+}
+
+impl Session {
+    /// The fact that the format of the session's log has no end mark, and its value.
+    pub const NO_END_MARK: (&str, &str) = ("end_mark", "none");
+
+    /// True if the session is from a log whose format has no end mark.
+    pub fn may_be_cut(&self) -> bool {
+        let (key, value) = Session::NO_END_MARK;
+        self.facts.text(key) == Some(value)
+    }
+
+    /// The name of a thread, if the stream has one.
+    pub fn thread_name(&self, thread: u32) -> Option<&str> {
+        self.threads.get(&thread)?.text("name")
+    }
+}
+
+/// The facts in a session or thread block, in the writer's order. Unknown keys are kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Facts(Vec<(String, Value)>);
+
+/// Bytes of an entry of a list or table, with the overhead of the allocator and the lists.
+const ENTRY: usize = 128;
+
+fn room_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(|value| ENTRY + room_of(value)).sum(),
+        Value::Table(values) => values.iter().map(|(key, value)| ENTRY + key.len() + room_of(value)).sum(),
+        _ => 0,
+    }
+}
+
+impl Facts {
+    /// All facts in the writer's order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The fact with a key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The fact with a key, if it is text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    /// The fact with a key, if it is a number from 0.
+    pub fn number(&self, key: &str) -> Option<u64> {
+        u64::try_from(self.get(key)?.as_integer()?).ok()
+    }
+
+    /// The approximate memory that they take.
+    pub(crate) fn room(&self) -> usize {
+        if self.0.is_empty() {
+            return 0;
+        }
+        ENTRY + self.0.iter().map(|(key, value)| ENTRY + key.len() + room_of(value)).sum::<usize>()
+    }
+
+    /// True if there are no facts.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads the payload of a block. Facts that cannot be read are left out and reported.
+    pub(crate) fn read(payload: &[u8]) -> (Facts, Option<String>) {
+        let text = String::from_utf8_lossy(payload);
+        let (table, mut errors) = DeTable::parse_recoverable(&text);
+        let mut facts: Vec<_> = table.into_inner().into_iter().collect();
+        facts.sort_by_key(|(key, _)| key.span().start);
+        let facts = facts.into_iter().filter_map(|(key, value)| {
+            let value = Value::deserialize(ValueDeserializer::from(value));
+            Some((key.into_inner().into_owned(), value.ok()?))
+        });
+        let wrong = errors.pop().map(|error| error.message().to_string());
+        (Facts(facts.collect()), wrong)
+    }
+
+    /// The payload of a block with these facts.
+    pub(crate) fn to_toml(&self) -> String {
+        let lines = self.0.iter().map(|(key, value)| {
+            let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            let bare = !key.is_empty() && key.chars().all(is_bare);
+            let key = if bare { key.clone() } else { Value::from(key.as_str()).to_string() };
+            format!("{key} = {value}\n")
+        });
+        lines.collect()
+    }
+
+    /// Adds a fact, or replaces the one with that key.
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
+        let value = value.into();
+        match self.0.iter_mut().find(|(name, _)| name == key) {
+            Some(fact) => fact.1 = value,
+            None => self.0.push((key.to_string(), value)),
+        }
+    }
+}

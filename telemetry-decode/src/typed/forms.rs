@@ -1,0 +1,320 @@
+//! What a program knows of the events of a stream whose relation may be of another version: which it
+//! reads as they are, and which have another form.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use telemetry_format::Cursor;
+use telemetry_schema::{Count, Event, Param, Registry, Sort};
+
+use crate::registry::known_registry::KnownRegistry;
+use crate::registry::plan::dense_codes;
+use crate::report::error::Result;
+use crate::report::mismatch::{FormMismatch, VersionMismatch};
+use crate::typed::difference::difference;
+use crate::values::raw::Raw;
+
+/// What the program knows of an event of the stream, by its index in the stream's registry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Known {
+    /// Its index in the program's registry.
+    Same(u32),
+    /// The same, but packed another way: one of the two has further parameters that were appended, or
+    /// other alignments.
+    Appended(u32),
+    /// It is of another form: index into [`Account::other_forms`].
+    Other(u32),
+    /// The program's relation does not have it.
+    Unknown,
+    /// Another relation has it.
+    Foreign,
+}
+
+/// What the program knows of the events of each registry that was met.
+pub(crate) struct Forms {
+    own: Registry,
+    /// Refuses registries in which an event that is wanted has another form.
+    pub(crate) strict: bool,
+    /// By event of the program's registry.
+    runs: Box<[Box<[Run]>]>,
+    by_fingerprint: HashMap<u64, usize>,
+    known: Vec<Box<[Known]>>,
+    /// The fingerprint asked for last, and its index in `known`: most events are of the same registry.
+    latest: Option<(u64, usize)>,
+    /// By registry and kind.
+    direct: HashMap<(u64, u8), Box<[Direct]>>,
+}
+
+/// A parameter that is a string, a byte string or an array, by its index, and what its bytes must be.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    param: usize,
+    content: Content,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    Any,
+    Utf8,
+    /// A count, and elements of at least this number of bytes.
+    Counted(usize),
+}
+
+impl Run {
+    /// The runs of an event.
+    fn all(registry: &Registry, event: &Event) -> Box<[Run]> {
+        let content = |param: &Param| match param.count {
+            Count::Fixed(_) => Some(Content::Any),
+            Count::UpTo(_) => Some(Content::Counted(registry.encoding(param.sort).min_len())),
+            Count::One if param.sort == Sort::String => Some(Content::Utf8),
+            Count::One if param.sort == Sort::Bytes => Some(Content::Any),
+            Count::One => None,
+        };
+        let params = event.params.iter().enumerate();
+        params.filter_map(|(param, of)| Some(Run { param, content: content(of)? })).collect()
+    }
+
+    /// True if generated code can read it, or does not find it since it was appended later.
+    fn is_sound(self, raw: &[Raw], payload: &[u8]) -> bool {
+        let Some(raw) = raw.get(self.param) else { return true };
+        let Some(bytes) = payload.get(raw.at as usize..raw.end as usize) else { return false };
+        match self.content {
+            Content::Any => true,
+            Content::Utf8 => std::str::from_utf8(bytes).is_ok(),
+            Content::Counted(min_len) => Cursor::new(bytes).count(min_len).is_ok(),
+        }
+    }
+}
+
+/// What generated code reads from where it stands, by the code of the event: which one of the program's, and
+/// where its slots are. So one look tells all that reading such an event needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Direct {
+    /// Its index in the program's registry.
+    pub(crate) index: u32,
+    /// Its first slot in its lane.
+    pub(crate) first_slot: u32,
+}
+
+impl Direct {
+    /// Of codes that are not read so.
+    const NONE: Direct = Direct { index: u32::MAX, first_slot: 0 };
+
+    #[inline(always)]
+    pub(crate) fn of(table: &[Direct], code: u64) -> Option<Direct> {
+        let direct = table.get(usize::try_from(code).ok()?)?;
+        (direct.index != Direct::NONE.index).then_some(*direct)
+    }
+
+    /// The table of a kind of a registry. Events of codes that it has no place for are read the other way.
+    fn table(registry: &KnownRegistry, kind: u8, known: &[Known]) -> Box<[Direct]> {
+        let (mut table, dense) = (Vec::new(), dense_codes(&registry.registry));
+        for (event, known) in registry.registry.events.iter().zip(known) {
+            let (code, place) = (u64::from(event.code), usize::from(event.code));
+            if let (Known::Same(index), Some(plan)) = (known, registry.plan.event(code, kind))
+                && place < dense
+            {
+                table.resize(table.len().max(place + 1), Direct::NONE);
+                table[place] = Direct { index: *index, first_slot: plan.first_slot };
+            }
+        }
+        table.into()
+    }
+}
+
+/// Most tables that are kept, so that a hostile stream of many registries takes no more memory.
+const MAX_TABLES: usize = 64;
+
+/// Events that a typed reader passed over, by why.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// Of other relations.
+    pub foreign: u64,
+    /// Of the relation in another version, which the program's does not have.
+    pub unknown: u64,
+    /// In another form than the program's: [`TypedEvents::other_forms`](crate::TypedEvents::other_forms) has them by event.
+    pub other_form: u64,
+    /// With a string that is not UTF-8.
+    pub not_utf8: u64,
+}
+
+impl Skipped {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.foreign + self.unknown + self.other_form + self.not_utf8
+    }
+}
+
+/// What was passed over.
+#[derive(Default)]
+pub(crate) struct Account {
+    pub(crate) skipped: Skipped,
+    /// Of all registries that were met.
+    pub(crate) other_forms: Vec<FormMismatch>,
+}
+
+impl Account {
+    /// Counts an event that was passed over.
+    #[cold]
+    pub(crate) fn pass_over(&mut self, known: Option<&Known>) {
+        let Skipped { foreign, unknown, other_form, not_utf8 } = &mut self.skipped;
+        match known {
+            Some(Known::Same(_) | Known::Appended(_)) => *not_utf8 += 1,
+            Some(Known::Other(index)) => {
+                *other_form += 1;
+                if let Some(other) = self.other_forms.get_mut(*index as usize) {
+                    other.events += 1;
+                }
+            }
+            Some(Known::Unknown) => *unknown += 1,
+            Some(Known::Foreign) | None => *foreign += 1,
+        }
+    }
+}
+
+impl Forms {
+    pub(crate) fn new(own: Registry) -> Forms {
+        let runs = own.events.iter().map(|event| Run::all(&own, event)).collect();
+        Forms {
+            own,
+            strict: false,
+            runs,
+            by_fingerprint: HashMap::new(),
+            known: Vec::new(),
+            latest: None,
+            direct: HashMap::new(),
+        }
+    }
+
+    /// The same as [`Forms::of`], and what is read directly of a kind.
+    ///
+    /// # Errors
+    /// [`VersionMismatch`].
+    pub(crate) fn of_part(
+        &mut self,
+        registry: &KnownRegistry,
+        kind: u8,
+        account: &mut Account,
+    ) -> Result<(&[Known], &[Direct])> {
+        let known = self.index_of(registry, account)?;
+        let known = &self.known[known];
+        let key = (registry.fingerprint, kind);
+        if self.direct.len() >= MAX_TABLES && !self.direct.contains_key(&key) {
+            self.direct.clear();
+        }
+        let direct = self.direct.entry(key).or_insert_with(|| Direct::table(registry, kind, known));
+        Ok((known, direct))
+    }
+
+    /// What the program knows of the events of a registry. The first time they are compared, and those of
+    /// another form noted.
+    ///
+    /// # Errors
+    /// [`VersionMismatch`].
+    #[inline]
+    pub(crate) fn of(&mut self, registry: &KnownRegistry, account: &mut Account) -> Result<&[Known]> {
+        let index = self.index_of(registry, account)?;
+        Ok(&self.known[index])
+    }
+
+    /// True if generated code can read an event. Its parameters and the payload that they are in are looked at
+    /// no more than that needs.
+    #[inline]
+    pub(crate) fn can_read(&self, known: Option<&Known>, raw: &[Raw], payload: &[u8]) -> bool {
+        match known {
+            Some(Known::Same(index) | Known::Appended(index)) => {
+                let runs = self.runs.get(*index as usize).map_or(&[][..], |runs| runs);
+                runs.iter().all(|run| run.is_sound(raw, payload))
+            }
+            Some(Known::Other(_) | Known::Unknown | Known::Foreign) | None => false,
+        }
+    }
+
+    #[inline]
+    fn index_of(&mut self, registry: &KnownRegistry, account: &mut Account) -> Result<usize> {
+        match self.latest {
+            Some((fingerprint, index)) if fingerprint == registry.fingerprint => Ok(index),
+            _ => self.look_up(registry, account),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, registry: &KnownRegistry, account: &mut Account) -> Result<usize> {
+        let index = match self.by_fingerprint.entry(registry.fingerprint) {
+            Entry::Occupied(index) => *index.get(),
+            Entry::Vacant(place) => {
+                let known = compare(&self.own, registry, self.strict, &mut account.other_forms)?;
+                self.known.push(known);
+                *place.insert(self.known.len() - 1)
+            }
+        };
+        self.latest = Some((registry.fingerprint, index));
+        Ok(index)
+    }
+}
+
+/// What the program knows of a registry's events. Adds those of another form to a list.
+#[cold]
+fn compare(
+    own: &Registry,
+    registry: &KnownRegistry,
+    strict: bool,
+    noted: &mut Vec<FormMismatch>,
+) -> Result<Box<[Known]>, VersionMismatch> {
+    if registry.registry.name != own.name {
+        return Ok(registry.registry.events.iter().map(|_| Known::Foreign).collect());
+    }
+    let (stream, program) = (registry.registry.version, own.version);
+    let refused = |events| VersionMismatch { registry: own.name.clone(), stream, program, events };
+    if stream.major != program.major {
+        return Err(refused(Vec::new()));
+    }
+    let (mut others, mut refusing) = (Vec::new(), Vec::new());
+    let known = registry.registry.events.iter().enumerate().map(|(index, theirs)| {
+        let (mine, difference) = match known(own, &registry.registry, theirs) {
+            Ok(known) => return known,
+            Err(different) => different,
+        };
+        let (event, code) = (mine.name.clone(), mine.code);
+        let other = FormMismatch { event, code, stream, program, difference, events: 0 };
+        if registry.wanted.kind(registry.registry.kind_of(theirs).bit) && registry.wanted.event(index as u32)
+        {
+            refusing.push(other.clone());
+        }
+        others.push(other);
+        Known::Other((noted.len() + others.len() - 1) as u32)
+    });
+    let known = known.collect();
+    if strict && !refusing.is_empty() {
+        return Err(refused(refusing));
+    }
+    noted.extend(others);
+    Ok(known)
+}
+
+/// What the program knows of an event of its relation, or its own event and the first difference.
+fn known<'o>(own: &'o Registry, registry: &Registry, theirs: &Event) -> Result<Known, (&'o Event, String)> {
+    let Some(index) = own.event_index(theirs.code) else {
+        return match own.event_named(&theirs.name) {
+            None => Ok(Known::Unknown),
+            Some(mine) => {
+                let (theirs, own) = (theirs.code, mine.code);
+                Err((mine, format!("its code is {theirs:#06x} in the stream, {own:#06x} in the program")))
+            }
+        };
+    };
+    let mine = &own.events[index];
+    match difference(own, mine, registry, theirs) {
+        Some(difference) => Err((mine, difference)),
+        None if mine
+            .params
+            .iter()
+            .map(|param| param.align)
+            .eq(theirs.params.iter().map(|param| param.align)) =>
+        {
+            Ok(Known::Same(index as u32))
+        }
+        None => Ok(Known::Appended(index as u32)),
+    }
+}

@@ -1,0 +1,421 @@
+//! Typed decoding: what generated decoders are made of, and the reader that drives them.
+//!
+//! The stream's registry is compared with the program's once, event by event. From then on an event
+//! of the same form is read by code that was generated for it.
+
+use std::marker::PhantomData;
+
+pub use telemetry_format::{Cursor, Label, Malformed};
+
+use crate::values::raw::Raw;
+
+/// The decoders of a relation. `#[telemetry_event(..., decode)]` makes them, as `Decoder`.
+pub trait Typed {
+    /// The enum over the relation's events.
+    type Event<'a>;
+
+    /// The relation in its canonical form.
+    const REGISTRY: &'static str;
+
+    /// Reads the parameters of an event, by its index in the registry, and hands it on. Where it is read it
+    /// is known which event it is, so that what `then` does with others is not looked at.
+    ///
+    /// # Errors
+    /// If the source's values are not those of the event.
+    fn read<'a, S: Source<'a>, T>(
+        event: u32,
+        source: &mut S,
+        then: impl FnOnce(&mut S, Self::Event<'a>) -> T,
+    ) -> Result<T, Malformed>;
+}
+
+/// Where the parameters of an event come from, one after the other: packed bytes, or an event that
+/// was decoded generically.
+pub trait Source<'a> {
+    /// True if there is a further value: false before one that was appended later than the event was
+    /// emitted.
+    fn has_next(&self) -> bool;
+    /// The slots of the event's `N` parameters that are pointers, addresses or words, in their order. They
+    /// are given back behind the last parameter.
+    ///
+    /// # Errors
+    /// If the lane has fewer.
+    fn slots<const N: usize>(&self) -> Result<[u64; N], Malformed>;
+    /// Takes the slots back.
+    fn keep<const N: usize>(&mut self, slots: [u64; N]);
+    /// A pointer, address or word, and its slot.
+    ///
+    /// # Errors
+    /// If the next value is no such value, here and below.
+    fn delta(&mut self, slot: &mut u64) -> Result<u64, Malformed>;
+    /// The same, of a parameter with an alignment: rotated by this number of bits.
+    #[allow(missing_docs)]
+    fn aligned(&mut self, slot: &mut u64, rotation: u32) -> Result<u64, Malformed>;
+    /// Any other plain value.
+    #[allow(missing_docs)]
+    fn value<E: Element>(&mut self) -> Result<E::Item, Malformed>;
+    /// A byte string.
+    #[allow(missing_docs)]
+    fn bytes(&mut self) -> Result<&'a [u8], Malformed>;
+    /// A string.
+    #[allow(missing_docs)]
+    fn str(&mut self) -> Result<&'a str, Malformed>;
+    /// An array, of deltas if it has a slot; without a fixed number of elements its count comes first.
+    #[allow(missing_docs)]
+    fn list<E: Element>(
+        &mut self,
+        slot: Option<&mut u64>,
+        count: Option<usize>,
+    ) -> Result<List<'a, E>, Malformed>;
+}
+
+/// A sort of plain values: how one is packed, and what it is read as.
+pub trait Element {
+    /// What it is read as.
+    type Item;
+    /// The number that carries it.
+    type Repr: Repr;
+
+    /// The value of a number.
+    fn item(number: Self::Repr) -> Self::Item;
+}
+
+/// A number as it is packed.
+pub trait Repr: Sized {
+    /// Fewest bytes that it takes.
+    const MIN_LEN: usize = 1;
+
+    /// Reads one. `base` is what a delta counts from, and then the value.
+    ///
+    /// # Errors
+    /// If the bytes are not those of such a number.
+    fn read(cursor: &mut Cursor<'_>, base: &mut u64) -> Result<Self, Malformed>;
+
+    /// The number of the bits that generic decoding keeps, sign-extended where it has a sign.
+    fn from_bits(bits: u64) -> Self;
+}
+
+/// A number that is packed as a delta: an element of an array of pointers, addresses or words.
+#[derive(Debug, Clone, Copy)]
+pub struct Delta(u64);
+
+impl Repr for Delta {
+    #[inline(always)]
+    fn read(cursor: &mut Cursor<'_>, base: &mut u64) -> Result<Self, Malformed> {
+        cursor.delta(base).map(Delta)
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Delta(bits)
+    }
+}
+
+impl Element for Delta {
+    type Item = u64;
+    type Repr = Delta;
+
+    #[inline(always)]
+    fn item(number: Delta) -> u64 {
+        number.0
+    }
+}
+
+impl Element for Label {
+    type Item = Label;
+    type Repr = u64;
+
+    #[inline(always)]
+    fn item(number: u64) -> Label {
+        Label(number)
+    }
+}
+
+macro_rules! plain {
+    ($($ty:ident $min_len:literal |$cursor:ident| $read:expr, |$bits:ident| $from_bits:expr;)*) => {$(
+        impl Repr for $ty {
+            const MIN_LEN: usize = $min_len;
+
+            #[inline(always)]
+            fn read($cursor: &mut Cursor<'_>, _base: &mut u64) -> Result<Self, Malformed> {
+                $read
+            }
+
+            #[inline(always)]
+            fn from_bits($bits: u64) -> Self {
+                $from_bits
+            }
+        }
+
+        impl Element for $ty {
+            type Item = $ty;
+            type Repr = $ty;
+
+            #[inline(always)]
+            fn item(number: $ty) -> $ty {
+                number
+            }
+        }
+    )*};
+}
+
+plain! {
+    u8 1 |cursor| cursor.byte(), |bits| bits as u8;
+    u16 1 |cursor| cursor.unsigned_as(), |bits| bits as u16;
+    u32 1 |cursor| cursor.unsigned_as(), |bits| bits as u32;
+    u64 1 |cursor| cursor.unsigned(), |bits| bits;
+    i8 1 |cursor| Ok(cursor.byte()? as i8), |bits| bits as i8;
+    i16 1 |cursor| cursor.signed_as(), |bits| bits as i16;
+    i32 1 |cursor| cursor.signed_as(), |bits| bits as i32;
+    i64 1 |cursor| cursor.signed(), |bits| bits as i64;
+    f32 4 |cursor| cursor.f32(), |bits| f32::from_bits(bits as u32);
+    f64 8 |cursor| cursor.f64(), |bits| f64::from_bits(bits);
+    bool 1 |cursor| cursor.bool(), |bits| bits != 0;
+}
+
+/// Packed bytes, and the slots of the lane from the event's first one on.
+pub(crate) struct Packed<'a, 's> {
+    pub(crate) cursor: Cursor<'a>,
+    pub(crate) slots: &'s mut [u64],
+    /// A string was none. The bytes are in order all the same.
+    pub(crate) not_utf8: bool,
+}
+
+impl<'a> Source<'a> for Packed<'a, '_> {
+    /// Packed bytes are read so only where the event has the same parameters.
+    #[inline(always)]
+    fn has_next(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn slots<const N: usize>(&self) -> Result<[u64; N], Malformed> {
+        self.slots.first_chunk().copied().ok_or(Malformed::Truncated)
+    }
+
+    #[inline(always)]
+    fn keep<const N: usize>(&mut self, slots: [u64; N]) {
+        if let Some(kept) = self.slots.first_chunk_mut() {
+            *kept = slots;
+        }
+    }
+
+    #[inline(always)]
+    fn delta(&mut self, slot: &mut u64) -> Result<u64, Malformed> {
+        self.cursor.delta(slot)
+    }
+
+    #[inline(always)]
+    fn aligned(&mut self, slot: &mut u64, rotation: u32) -> Result<u64, Malformed> {
+        Ok(self.delta(slot)?.rotate_left(rotation))
+    }
+
+    #[inline(always)]
+    fn value<E: Element>(&mut self) -> Result<E::Item, Malformed> {
+        E::Repr::read(&mut self.cursor, &mut 0).map(E::item)
+    }
+
+    #[inline(always)]
+    fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        self.cursor.bytes()
+    }
+
+    #[inline(always)]
+    fn str(&mut self) -> Result<&'a str, Malformed> {
+        let text = std::str::from_utf8(self.bytes()?);
+        self.not_utf8 |= text.is_err();
+        Ok(text.unwrap_or_default())
+    }
+
+    #[inline(always)]
+    fn list<E: Element>(
+        &mut self,
+        slot: Option<&mut u64>,
+        count: Option<usize>,
+    ) -> Result<List<'a, E>, Malformed> {
+        List::read(&mut self.cursor, slot.unwrap_or(&mut 0), count)
+    }
+}
+
+/// An event that was decoded generically.
+pub(crate) struct Decoded<'a, 'r> {
+    pub(crate) raw: &'r [Raw],
+    pub(crate) payload: &'a [u8],
+    /// As in [`Packed`].
+    pub(crate) not_utf8: bool,
+}
+
+impl<'a, 'r> Decoded<'a, 'r> {
+    #[inline(always)]
+    fn next(&mut self) -> Result<&'r Raw, Malformed> {
+        let (raw, rest) = self.raw.split_first().ok_or(Malformed::Truncated)?;
+        self.raw = rest;
+        Ok(raw)
+    }
+
+    fn run(&self, raw: &Raw) -> Result<&'a [u8], Malformed> {
+        self.payload.get(raw.at as usize..raw.end as usize).ok_or(Malformed::Truncated)
+    }
+}
+
+impl<'a> Source<'a> for Decoded<'a, '_> {
+    #[inline(always)]
+    fn has_next(&self) -> bool {
+        !self.raw.is_empty()
+    }
+
+    #[inline(always)]
+    fn slots<const N: usize>(&self) -> Result<[u64; N], Malformed> {
+        Ok([0; N])
+    }
+
+    #[inline(always)]
+    fn keep<const N: usize>(&mut self, _: [u64; N]) {}
+
+    #[inline(always)]
+    fn delta(&mut self, _: &mut u64) -> Result<u64, Malformed> {
+        Ok(self.next()?.bits)
+    }
+
+    #[inline(always)]
+    fn aligned(&mut self, slot: &mut u64, _: u32) -> Result<u64, Malformed> {
+        self.delta(slot)
+    }
+
+    #[inline(always)]
+    fn value<E: Element>(&mut self) -> Result<E::Item, Malformed> {
+        Ok(E::item(E::Repr::from_bits(self.next()?.bits)))
+    }
+
+    #[inline(always)]
+    fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        let raw = self.next()?;
+        self.run(raw)
+    }
+
+    #[inline(always)]
+    fn str(&mut self) -> Result<&'a str, Malformed> {
+        let text = std::str::from_utf8(self.bytes()?);
+        self.not_utf8 |= text.is_err();
+        Ok(text.unwrap_or_default())
+    }
+
+    fn list<E: Element>(
+        &mut self,
+        _: Option<&mut u64>,
+        count: Option<usize>,
+    ) -> Result<List<'a, E>, Malformed> {
+        let raw = self.next()?;
+        let mut cursor = Cursor::new(self.run(raw)?);
+        let len = match count {
+            Some(count) => count,
+            None => cursor.count(E::Repr::MIN_LEN)?,
+        };
+        Ok(List { bytes: cursor.rest(), len, base: raw.bits, element: PhantomData })
+    }
+}
+
+/// An array in the stream, whose elements are read when they are asked for.
+pub struct List<'a, E> {
+    bytes: &'a [u8],
+    len: usize,
+    base: u64,
+    element: PhantomData<E>,
+}
+
+impl<'a, E: Element> List<'a, E> {
+    /// Reads an array of a fixed number of elements, or with its count before it.
+    ///
+    /// # Errors
+    /// If the bytes are not those of such an array.
+    #[inline(always)]
+    pub fn read(cursor: &mut Cursor<'a>, slot: &mut u64, count: Option<usize>) -> Result<Self, Malformed> {
+        let len = match count {
+            Some(count) => count,
+            None => cursor.count(E::Repr::MIN_LEN)?,
+        };
+        let (start, base) = (cursor.rest(), *slot);
+        let mut last = base;
+        for index in 0..len {
+            E::Repr::read(cursor, &mut last)?;
+            if index == 0 {
+                *slot = last;
+            }
+        }
+        let bytes = &start[..start.len() - cursor.rest().len()];
+        Ok(List { bytes, len, base, element: PhantomData })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True without elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements.
+    pub fn iter(&self) -> ListIter<'a, E> {
+        ListIter { cursor: Cursor::new(self.bytes), last: self.base, left: self.len, element: PhantomData }
+    }
+}
+
+impl<E> Clone for List<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for List<'_, E> {}
+
+impl<E: Element<Item: std::fmt::Debug>> std::fmt::Debug for List<'_, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<E: Element<Item: PartialEq>> PartialEq for List<'_, E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<'a, E: Element> IntoIterator for List<'a, E> {
+    type Item = E::Item;
+    type IntoIter = ListIter<'a, E>;
+
+    fn into_iter(self) -> ListIter<'a, E> {
+        self.iter()
+    }
+}
+
+/// The elements of a [`List`].
+pub struct ListIter<'a, E> {
+    cursor: Cursor<'a>,
+    last: u64,
+    left: usize,
+    element: PhantomData<E>,
+}
+
+impl<E: Element> Iterator for ListIter<'_, E> {
+    type Item = E::Item;
+
+    fn next(&mut self) -> Option<E::Item> {
+        self.left = self.left.checked_sub(1)?;
+        // The bytes were read once before, so they are well-formed.
+        E::Repr::read(&mut self.cursor, &mut self.last).ok().map(E::item)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<E: Element> ExactSizeIterator for ListIter<'_, E> {}
+
+/// An index that is no event's.
+#[cold]
+pub fn unknown(event: u32) -> Malformed {
+    Malformed::Value(event.into())
+}

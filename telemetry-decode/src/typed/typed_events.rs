@@ -1,0 +1,287 @@
+//! The reader that generated decoders are driven by.
+
+use std::marker::PhantomData;
+
+use telemetry_format::Label;
+use telemetry_schema::Registry;
+
+use crate::decode::reading::{Reading, Stamp, Take};
+use crate::order::events::Events;
+use crate::registry::event::Event;
+use crate::report::completeness::{Cause, Completeness, Damage, Reason};
+use crate::report::error::{Error, Result};
+use crate::report::mismatch::FormMismatch;
+use crate::report::opaque::opaque;
+use crate::sessions::labels::AddressName;
+use crate::sessions::session::Session;
+use crate::typed::forms::{Account, Direct, Forms, Known, Skipped};
+use crate::typed::generated::{Decoded, Packed, Typed};
+use crate::values::raw::Raw;
+
+/// The events of one relation as the structs that were generated for them.
+///
+/// The stream's registry is compared with the program's once, when its first event is met. What was
+/// compared costs an event nothing:
+///
+/// - Events of the same form are read by generated code, whatever the minor and median versions.
+/// - Parameters that the stream has and the program does not are passed over; those that the program has
+///   and an older stream does not are `None` (`since` in the relation).
+/// - Events that have another form in the stream, by a change of the median version, are passed over, each
+///   counted and explained in [`TypedEvents::other_forms`]; or refused, see [`TypedEvents::strict`].
+/// - Events that the program's relation does not have, and those of other relations, are passed over and
+///   counted in [`TypedEvents::skipped`].
+/// - Another major version is refused.
+#[must_use = "`next` reads the events"]
+pub struct TypedEvents<'s, D> {
+    events: Events<'s>,
+    forms: Forms,
+    account: Account,
+    scratch: Vec<Raw>,
+    decoder: PhantomData<D>,
+}
+
+opaque!([D] TypedEvents<'_, D>, "TypedEvents");
+
+/// An event, and where and when it was.
+#[derive(Debug, Clone, Copy)]
+pub struct Timed<'a, E> {
+    /// What the generated decoder made of it.
+    pub event: E,
+    /// Clock reading.
+    pub ticks: u64,
+    /// The session's number for the thread.
+    pub thread: u32,
+    /// The run that it is of.
+    pub session: &'a Session,
+    /// Where it begins, in bytes of the input.
+    pub offset: u64,
+}
+
+impl<'a, E> Timed<'a, E> {
+    fn of(generic: &Event<'a>, event: E) -> Self {
+        let Event { session, ticks, thread, offset, .. } = *generic;
+        Timed { event, ticks, thread, session, offset }
+    }
+
+    /// Nanoseconds since the session began.
+    pub fn time_ns(&self) -> i64 {
+        self.session.clock.ns(self.ticks)
+    }
+
+    /// The string that a label stands for, where the stream has it.
+    pub fn label(&self, label: Label) -> Option<&str> {
+        self.session.labels.string(label.0)
+    }
+
+    /// What an address was called when the event was emitted, if it had a name.
+    pub fn name_of(&self, address: u64) -> Option<AddressName<'_>> {
+        self.session.labels.name_of(address, self.ticks)
+    }
+}
+
+impl<'s, D: Typed> TypedEvents<'s, D> {
+    pub(crate) fn new(events: Events<'s>, own: Registry) -> Self {
+        let (forms, account, scratch) = (Forms::new(own), Account::default(), Vec::new());
+        TypedEvents { events, forms, account, scratch, decoder: PhantomData }
+    }
+
+    /// Refuses the stream if any event that is wanted has another form in it than in the program, where
+    /// otherwise such events alone are passed over.
+    ///
+    /// # Errors
+    /// [`Error::Version`], for the registries found so far. These are all of the stream, unless a pipe is
+    /// read in stream order; then [`TypedEvents::next`] returns the error for later ones.
+    pub fn strict(mut self) -> Result<Self> {
+        self.forms.strict = true;
+        let in_stream = self.events.registries().iter().filter(|registry| registry.at.is_some());
+        for registry in in_stream {
+            self.forms.of(registry, &mut self.account)?;
+        }
+        Ok(self)
+    }
+
+    /// The next event; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the input fails. [`Error::Version`] for another major version and, after
+    /// [`TypedEvents::strict`], for events of another form. [`Error::Damaged`] if a [`Log`](crate::foreign::Log)
+    /// gives values of other types than its registry declares.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Timed<'_, D::Event<'_>>>> {
+        let known = loop {
+            if !self.events.advance()? {
+                return Ok(None);
+            }
+            let Some(event) = self.events.current() else { return Ok(None) };
+            let known = self.forms.of(event.known, &mut self.account)?.get(event.index).copied();
+            if self.forms.can_read(known.as_ref(), event.raw, event.payload) {
+                break known;
+            }
+            self.account.pass_over(known.as_ref());
+        };
+        // Decoded outside of the loop: what is lent in a loop cannot leave it.
+        let Some(event) = self.events.current() else { return Ok(None) };
+        match typed::<D>(&event, known.as_ref()) {
+            Some(read) => Ok(Some(Timed::of(&event, read))),
+            None => Err(unreadable(&event)),
+        }
+    }
+
+    /// Calls a function with every event that is left. In stream order this is the fastest way.
+    ///
+    /// # Errors
+    /// As [`TypedEvents::next`].
+    pub fn for_each(&mut self, mut f: impl FnMut(Timed<'_, D::Event<'_>>)) -> Result<()> {
+        if !self.events.is_in_stream_order() {
+            while self.events.advance()? {
+                self.give(&mut f)?;
+            }
+            return Ok(());
+        }
+        // Those of a part that `next` has begun.
+        while self.events.advance_in_part() {
+            self.give(&mut f)?;
+        }
+        while let Some((decoder, mut part, payload)) = self.events.next_part()? {
+            let ((registry, thread), at) = (decoder.origin(&part), part.offset(0));
+            let step = part.offset(1) - at;
+            let (mut scratch, account) = (std::mem::take(&mut self.scratch), &mut self.account);
+            let (forms, direct) = self.forms.of_part(registry, part.kind(), account)?;
+            scratch.resize(registry.plan.max_params(), Raw::default());
+            let mut taker =
+                Taker { f: &mut f, forms, direct, thread, at, step, scratch, account, decoder: PhantomData };
+            decoder.read_all(&mut part, payload, &mut taker);
+            self.scratch = taker.scratch;
+        }
+        Ok(())
+    }
+
+    /// Calls a function with the current event, or passes it over.
+    #[inline]
+    fn give(&mut self, f: &mut impl FnMut(Timed<'_, D::Event<'_>>)) -> Result<()> {
+        let Some(event) = self.events.current() else { return Ok(()) };
+        let known = self.forms.of(event.known, &mut self.account)?.get(event.index);
+        match typed::<D>(&event, known) {
+            Some(read) => f(Timed::of(&event, read)),
+            None => self.account.pass_over(known),
+        }
+        Ok(())
+    }
+
+    /// Events passed over so far.
+    pub fn skipped(&self) -> Skipped {
+        self.account.skipped
+    }
+
+    /// The events that have another form in the registries met so far, whether or not any occurred.
+    pub fn other_forms(&self) -> &[FormMismatch] {
+        &self.account.other_forms
+    }
+
+    /// What was read so far, and what was not; the verdict once `next` has given `None`.
+    pub fn completeness(&self) -> Completeness {
+        self.events.completeness()
+    }
+}
+
+/// Takes the events of a part one by one.
+struct Taker<'t, D, F> {
+    f: &'t mut F,
+    forms: &'t [Known],
+    direct: &'t [Direct],
+    thread: u32,
+    /// Where in the input the part's payload stands.
+    at: u64,
+    /// Bytes of the input that a byte of the payload is: 1, or 0 of a compressed one.
+    step: u64,
+    scratch: Vec<Raw>,
+    account: &'t mut Account,
+    decoder: PhantomData<D>,
+}
+
+impl<'p, D: Typed, F: FnMut(Timed<'_, D::Event<'_>>)> Take<'p> for Taker<'_, D, F> {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn take(
+        &mut self,
+        reading: &mut Reading<'p, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason> {
+        let Some(Direct { index, first_slot }) = Direct::of(self.direct, code) else {
+            return self.take_other(reading, code, stamp);
+        };
+        let slots = reading.slots.get_mut(first_slot as usize..).unwrap_or_default();
+        let mut packed = Packed { cursor: reading.cursor, slots, not_utf8: false };
+        D::read(index, &mut packed, |packed, event| match stamp {
+            Some(stamp) if !packed.not_utf8 => self.give(event, &stamp),
+            Some(_) => self.account.pass_over(Some(&Known::Same(index))),
+            None => {}
+        })?;
+        reading.cursor = packed.cursor;
+        Ok(())
+    }
+}
+
+impl<D: Typed, F: FnMut(Timed<'_, D::Event<'_>>)> Taker<'_, D, F> {
+    #[inline(always)]
+    fn give(&mut self, event: D::Event<'_>, stamp: &Stamp<'_>) {
+        let Stamp { time: ticks, at, session, .. } = *stamp;
+        let offset = self.at + self.step * u64::from(at);
+        (self.f)(Timed { event, ticks, thread: self.thread, session, offset });
+    }
+
+    /// An event that generated code does not read, or not at once from where it stands.
+    #[inline(never)]
+    fn take_other(
+        &mut self,
+        reading: &mut Reading<'_, '_>,
+        code: u64,
+        stamp: Option<Stamp<'_>>,
+    ) -> Result<(), Reason> {
+        let event = reading.event(code)?;
+        let mut raw = std::mem::take(&mut self.scratch);
+        let read = reading.params(event, &mut raw);
+        if let (Ok(()), Some(stamp)) = (read, stamp) {
+            let known = self.forms.get(event.index as usize);
+            let raw = raw.get(..event.params()).unwrap_or_default();
+            let event = match known {
+                Some(Known::Same(index) | Known::Appended(index)) => {
+                    decoded::<D>(*index, raw, reading.payload)
+                }
+                _ => None,
+            };
+            match event {
+                Some(event) => self.give(event, &stamp),
+                None => self.account.pass_over(known),
+            }
+        }
+        self.scratch = raw;
+        Ok(read?)
+    }
+}
+
+/// What a generic event is in the program's terms.
+fn typed<'a, D: Typed>(event: &Event<'a>, known: Option<&Known>) -> Option<D::Event<'a>> {
+    match known? {
+        Known::Same(index) | Known::Appended(index) => decoded::<D>(*index, event.raw, event.payload),
+        Known::Other(_) | Known::Unknown | Known::Foreign => None,
+    }
+}
+
+/// The error for an event whose values are not those that its registry says.
+#[cold]
+fn unreadable(event: &Event<'_>) -> Error {
+    let why = format!("event `{}` has values of other types than its registry declares", event.name());
+    let range = event.offset..event.offset + u64::from(event.packed_len);
+    Error::Damaged(Box::new(Damage { range, cause: Cause::Log(why), events: 1 }))
+}
+
+fn decoded<'a, D: Typed>(index: u32, raw: &[Raw], payload: &'a [u8]) -> Option<D::Event<'a>> {
+    let mut source = Decoded { raw, payload, not_utf8: false };
+    D::read(index, &mut source, |source, event| (!source.not_utf8).then_some(event)).ok()?
+}

@@ -1,0 +1,6 @@
+//! What the attribute is given: its arguments, and the registry file that they name.
+//!
+//! It uses no other room. It never writes tokens of the output.
+
+pub(crate) mod args;
+pub(crate) mod source;

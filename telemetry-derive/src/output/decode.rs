@@ -1,0 +1,286 @@
+//! The typed decoders: a struct for each event, the enum over them, and the relation's `Decoder`.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use syn::Path;
+use telemetry_schema::{Count, Event, Param, Registry, Sort, Type, TypeForm};
+
+use crate::parts::docs;
+use crate::parts::names::{borrows, ident};
+
+/// The typed decoders of a registry. Retired events are among them: old streams have them.
+pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
+    let structs = registry.events.iter().map(|event| structure(registry, event));
+    let elements = registry.types.iter().map(|ty| element(registry, ty));
+    let variants = registry.events.iter().map(|event| {
+        let (name, doc) = (ident(&event.name), docs::sentence(&event.doc));
+        quote!(#[doc = #doc] #name(#name<'a>),)
+    });
+    let arms = registry.events.iter().enumerate().map(|(index, event)| {
+        let (index, name) = (Literal::u32_unsuffixed(index as u32), ident(&event.name));
+        quote!(#index => {
+            let event = Event::#name(#name::read(source)?);
+            then(source, event)
+        })
+    });
+    let names = registry.events.iter().map(|event| {
+        let (name, text) = (ident(&event.name), &event.name);
+        quote!(Event::#name(_) => #text,)
+    });
+    let codes = registry.events.iter().map(|event| {
+        let (name, code) = (ident(&event.name), Literal::u16_unsuffixed(event.code));
+        quote!(Event::#name(_) => #code,)
+    });
+    let replay = crate::output::replay::trait_(registry);
+    let text = registry.to_toml();
+    // The generics of `read` are called as no event can be: one may be called S or T.
+    quote! {
+        #(#structs)*
+
+        /// Any event of the relation.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[allow(dead_code, clippy::derive_partial_eq_without_eq)]
+        #[non_exhaustive]
+        pub enum Event<'a> {
+            #(#variants)*
+        }
+
+        #[allow(dead_code)]
+        impl Event<'_> {
+            /// Its name in the relation.
+            pub const fn name(&self) -> &'static str {
+                match *self {
+                    #(#names)*
+                }
+            }
+
+            /// Its code in the relation.
+            pub const fn code(&self) -> u16 {
+                match *self {
+                    #(#codes)*
+                }
+            }
+        }
+
+        /// Reads the relation's events: `Reader::open(path)?.typed::<Decoder>()`.
+        #[derive(Debug, Clone, Copy)]
+        #[allow(dead_code)]
+        pub struct Decoder;
+
+        /// Not public API.
+        #[doc(hidden)]
+        #[allow(unused_imports)]
+        pub mod __decode {
+            pub use #telemetry::decode::__private as rt;
+        }
+
+        #(#elements)*
+
+        #replay
+
+        impl __decode::rt::Typed for Decoder {
+            type Event<'a> = Event<'a>;
+            const REGISTRY: &'static str = #text;
+
+            #[inline(always)]
+            fn read<'a, __Source: __decode::rt::Source<'a>, __Given>(
+                event: u32,
+                source: &mut __Source,
+                then: impl ::core::ops::FnOnce(&mut __Source, Event<'a>) -> __Given,
+            ) -> ::core::result::Result<__Given, __decode::rt::Malformed> {
+                ::core::result::Result::Ok(match event {
+                    #(#arms)*
+                    other => return ::core::result::Result::Err(__decode::rt::unknown(other)),
+                })
+            }
+        }
+    }
+}
+
+/// An event's struct. It always has a lifetime: a string that is appended later does not add one.
+fn structure(registry: &Registry, event: &Event) -> TokenStream {
+    let name = ident(&event.name);
+    let doc = docs::event(registry, event);
+    let fields = event.params.iter().map(|param| {
+        let (name, ty, doc) = (ident(&param.name), ty(registry, param), docs::field(registry, param));
+        let ty = match param.since {
+            Some(_) => quote!(::core::option::Option<#ty>),
+            None => ty,
+        };
+        quote!(#[doc = #doc] pub #name: #ty,)
+    });
+    let mut slot = 0;
+    let reads = event.params.iter().map(|param| {
+        let (name, read) = (ident(&param.name), read(registry, param, slot));
+        slot += usize::from(param.sort.is_delta());
+        match param.since {
+            Some(_) => quote!(#name: if source.has_next() {
+                ::core::option::Option::Some(#read)
+            } else {
+                ::core::option::Option::None
+            },),
+            None => quote!(#name: #read,),
+        }
+    });
+    let reads: Vec<TokenStream> = reads.collect();
+    // Taken once and given back once, so that where they are is checked once.
+    let (take, keep) = match Literal::usize_unsuffixed(slot) {
+        _ if slot == 0 => (None, None),
+        count => {
+            (Some(quote!(let mut slots: [u64; #count] = source.slots()?;)), Some(quote!(source.keep(slots);)))
+        }
+    };
+    let (debug, unborrowed, marker, no_marker) = match borrows(event) {
+        true => (Some(quote!(Debug,)), None, None, None),
+        false => (
+            None,
+            Some(unborrowed(event)),
+            Some(quote!(__borrows: ::core::marker::PhantomData<&'a ()>,)),
+            Some(quote!(__borrows: ::core::marker::PhantomData,)),
+        ),
+    };
+    quote! {
+        #[doc = #doc]
+        #[derive(#debug Clone, Copy, PartialEq)]
+        #[allow(dead_code, clippy::derive_partial_eq_without_eq)]
+        #[non_exhaustive]
+        pub struct #name<'a> {
+            #(#fields)*
+            #marker
+        }
+
+        #unborrowed
+
+        impl<'a> #name<'a> {
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn read(
+                source: &mut impl __decode::rt::Source<'a>,
+            ) -> ::core::result::Result<Self, __decode::rt::Malformed> {
+                #take
+                let read = Self { #(#reads)* #no_marker };
+                #keep
+                ::core::result::Result::Ok(read)
+            }
+        }
+    }
+}
+
+/// What a struct has that borrows nothing: a copy that can be kept, and `Debug` without the marker.
+fn unborrowed(event: &Event) -> TokenStream {
+    let (name, text) = (ident(&event.name), &event.name);
+    let fields: Vec<_> = event.params.iter().map(|param| ident(&param.name)).collect();
+    let texts = event.params.iter().map(|param| &param.name);
+    quote! {
+        impl #name<'_> {
+            /// The event without a borrow of the reader. Only events without strings, bytes and arrays have this.
+            #[allow(dead_code)]
+            pub const fn into_owned(self) -> #name<'static> {
+                #name { #(#fields: self.#fields,)* __borrows: ::core::marker::PhantomData }
+            }
+        }
+
+        impl ::core::fmt::Debug for #name<'_> {
+            fn fmt(&self, __to: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                __to.debug_struct(#text)#(.field(#texts, &self.#fields))*.finish()
+            }
+        }
+    }
+}
+
+/// A field's type, where the stream has the parameter.
+fn ty(registry: &Registry, param: &Param) -> TokenStream {
+    match (param.count, param.sort) {
+        (Count::One, Sort::String) => quote!(&'a str),
+        (Count::One, Sort::Bytes) => quote!(&'a [u8]),
+        (Count::One, sort) => one(registry, sort),
+        (_, sort) => {
+            let element = element_ty(registry, sort);
+            quote!(__decode::rt::List<'a, #element>)
+        }
+    }
+}
+
+/// The type of a plain value. A number that the enum does not name comes from another version.
+fn one(registry: &Registry, sort: Sort) -> TokenStream {
+    match (sort, registry.ty(sort)) {
+        (_, Some(Type { name, form, .. })) => {
+            let name = ident(name);
+            let repr = crate::parts::sorts::plain(registry, registry.repr(sort));
+            match form {
+                TypeForm::Enum => quote!(::core::result::Result<#name, #repr>),
+                TypeForm::Flags => quote!(#name),
+            }
+        }
+        (Sort::Label, _) => quote!(__decode::rt::Label),
+        (sort, _) => crate::parts::sorts::plain(registry, sort),
+    }
+}
+
+/// The type that says how an array's element is read.
+fn element_ty(registry: &Registry, sort: Sort) -> TokenStream {
+    if sort.is_delta() {
+        return quote!(__decode::rt::Delta);
+    }
+    match registry.ty(sort) {
+        Some(ty) => {
+            let name = ident(&ty.name);
+            quote!(#name)
+        }
+        None => one(registry, sort),
+    }
+}
+
+fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
+    let slot = Literal::usize_unsuffixed(slot);
+    match (param.count, param.sort) {
+        (Count::One, Sort::String) => quote!(source.str()?),
+        (Count::One, Sort::Bytes) => quote!(source.bytes()?),
+        (Count::One, sort) if sort.is_delta() && param.align > 1 => {
+            let rotation = Literal::u32_unsuffixed(param.rotation());
+            quote!(source.aligned(&mut slots[#slot], #rotation)?)
+        }
+        (Count::One, sort) if sort.is_delta() => quote!(source.delta(&mut slots[#slot])?),
+        (Count::One, sort) => {
+            let element = element_ty(registry, sort);
+            quote!(source.value::<#element>()?)
+        }
+        (count, sort) => {
+            let count = match count {
+                Count::Fixed(n) => {
+                    let n = Literal::usize_unsuffixed(n as usize);
+                    quote!(::core::option::Option::Some(#n))
+                }
+                _ => quote!(::core::option::Option::None),
+            };
+            let element = element_ty(registry, sort);
+            let slot = match sort.is_delta() {
+                true => quote!(::core::option::Option::Some(&mut slots[#slot])),
+                false => quote!(::core::option::Option::None),
+            };
+            quote!(source.list::<#element>(#slot, #count)?)
+        }
+    }
+}
+
+/// How a value of a named type is read.
+fn element(registry: &Registry, ty: &Type) -> TokenStream {
+    let (name, repr) = (ident(&ty.name), crate::parts::sorts::plain(registry, ty.repr));
+    let (item, convert) = match ty.form {
+        TypeForm::Enum => {
+            (quote!(::core::result::Result<#name, #repr>), quote!(#name::from_repr(number).ok_or(number)))
+        }
+        TypeForm::Flags => (quote!(#name), quote!(#name::from_repr(number))),
+    };
+    quote! {
+        impl __decode::rt::Element for #name {
+            type Item = #item;
+            type Repr = #repr;
+
+            #[inline(always)]
+            fn item(number: #repr) -> Self::Item {
+                #convert
+            }
+        }
+    }
+}

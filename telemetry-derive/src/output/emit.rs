@@ -1,0 +1,244 @@
+//! The emitters: one function here for each thing in the output.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use syn::Path;
+use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
+
+use crate::output::messages::{self, Heard};
+use crate::output::relation::relation;
+use crate::parts::names::{exported, ident};
+use crate::parts::sorts::{Argument, argument};
+
+/// The emitters of a registry, for a module at `at`.
+pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> TokenStream {
+    let slots = registry.slots();
+    let used: Vec<Emitter<'_>> = registry
+        .events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event.used)
+        .enumerate()
+        .map(|(bit, (index, event))| Emitter::new(registry, &slots, bit, index, event))
+        .collect();
+    let macros = used.iter().map(|emitter| macro_(registry, at, emitter));
+    let typed = used.iter().map(typed);
+    let records = used.iter().map(record);
+    let longs = used.iter().map(long);
+    let heards: Vec<TokenStream> = used.iter().filter_map(heard).collect();
+    let heards = (!heards.is_empty()).then(|| {
+        quote! {
+            /// What is posted, too.
+            mod heard {
+                use super::*;
+                #(#heards)*
+            }
+        }
+    });
+    let statics = statics(registry, &slots, &used);
+    quote! {
+        #(#macros)*
+
+        /// Not public API.
+        #[doc(hidden)]
+        #[allow(dead_code, unused_imports, clippy::all, clippy::pedantic)]
+        pub mod __emit {
+            use super::*;
+            pub use #telemetry::__private as rt;
+
+            #statics
+
+            #(#typed)*
+
+            /// The fast paths.
+            mod record {
+                use super::*;
+                #(#records)*
+            }
+
+            /// What the fast paths leave.
+            mod long {
+                use super::*;
+                #(#longs)*
+            }
+
+            #heards
+        }
+
+        #[allow(unused_imports)]
+        pub use __emit::REGISTRY;
+    }
+}
+
+/// What all the parts of one emitter share.
+struct Emitter<'r> {
+    event: &'r Event,
+    name: syn::Ident,
+    /// Where the event's switch is: the byte of the mask, and the bit of that.
+    byte: Literal,
+    bit: Literal,
+    params: Vec<syn::Ident>,
+    arguments: Vec<Argument>,
+    /// Generic arguments of the runtime's functions.
+    generics: TokenStream,
+    /// `Site` and `Fields`.
+    site: TokenStream,
+    fields: TokenStream,
+    /// Its part in a message.
+    heard: Option<Heard>,
+}
+
+impl<'r> Emitter<'r> {
+    fn new(registry: &'r Registry, slots: &Slots, bit: usize, index: usize, event: &'r Event) -> Self {
+        let arguments: Vec<Argument> = event
+            .params
+            .iter()
+            .enumerate()
+            .map(|(at, param)| argument(registry, param, slots.number(index, at)))
+            .collect();
+        let kind = Literal::usize_unsuffixed(event.kind);
+        let inherit = registry.kind_of(event).clock == Clock::Inherit;
+        let (code, event_index) = (Literal::u16_unsuffixed(event.code), index);
+        let index = Literal::usize_unsuffixed(bit);
+        let (byte, bit) = (Literal::usize_unsuffixed(bit / 8), Literal::usize_unsuffixed(bit % 8));
+        let fields =
+            arguments.iter().rev().fold(quote!(()), |rest, Argument { field, .. }| quote!((#field, #rest)));
+        Emitter {
+            event,
+            name: ident(&snake_case(&event.name)),
+            params: event.params.iter().map(|param| ident(&param.name)).collect(),
+            arguments,
+            generics: quote!(KINDS, SLOTS, #kind, #inherit),
+            site: quote!(rt::Site { code: #code, index: #index }),
+            fields,
+            byte,
+            bit,
+            heard: messages::heard(registry, event_index),
+        }
+    }
+}
+
+/// The lazy half: the switch is tested before the arguments are evaluated. Taking `tt` keeps an
+/// editor's completion and signature help alive inside the call.
+fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { event, name, byte, bit, heard, .. } = emitter;
+    let or_wanted = heard
+        .as_ref()
+        .map(|Heard { channel, .. }| quote!(|| $crate::#at::__emit::channels::#channel.is_wanted()));
+    let (always, doc) = (event.always, crate::parts::docs::event(registry, event));
+    let exported = exported(at, name);
+    quote! {
+        #[doc = #doc]
+        #[cfg_attr(doc, doc(hidden))]
+        #[macro_export]
+        macro_rules! #exported {
+            ($($args:tt)*) => {
+                if $crate::#at::__emit::rt::is_on::<#always>(&$crate::#at::__emit::MASK[#byte], #bit) #or_wanted {
+                    $crate::#at::__emit::#name($($args)*)
+                }
+            };
+        }
+        // A macro made by a macro cannot be named by its path; its re-export can.
+        #[doc(inline)]
+        #[allow(unused_imports)]
+        pub use #exported as #name;
+    }
+}
+
+/// The typed half, whose errors and signature are the user's.
+fn typed(emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { name, params, arguments, .. } = emitter;
+    let types = arguments.iter().map(|argument| &argument.ty);
+    let lowered = arguments.iter().map(|argument| &argument.lowered);
+    quote! {
+        #[inline(always)]
+        pub fn #name(#(#params: #types),*) {
+            record::#name(#(#lowered),*);
+        }
+    }
+}
+
+/// Out of line, so that a site in hot code stays a test and a call.
+fn record(emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
+    let types = arguments.iter().map(|argument| &argument.record_ty);
+    let always = emitter.event.always;
+    // An event that is compiled out comes here to be posted.
+    let (first, is_compiled) = match &emitter.heard {
+        None => (None, None),
+        Some(Heard { channel, .. }) => (
+            Some(quote! {
+                if channels::#channel.is_wanted() {
+                    return heard::#name(#(#params),*);
+                }
+            }),
+            Some(quote!(rt::is_compiled::<#always>() &&)),
+        ),
+    };
+    quote! {
+        #[inline(never)]
+        pub(super) fn #name(#(#params: #types),*) {
+            #first
+            if #is_compiled !rt::record::<#generics>(&LANES, #site, #fields) {
+                long::#name(#(#params),*);
+            }
+        }
+    }
+}
+
+/// Records the event if it is on, and posts its message.
+fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
+    let Emitter { event, name, byte, bit, params, arguments, generics, site, fields, heard } = emitter;
+    let Heard { post, .. } = heard.as_ref()?;
+    let (types, always) = (arguments.iter().map(|argument| &argument.record_ty), event.always);
+    Some(quote! {
+        #[cold]
+        #[inline(never)]
+        pub(super) fn #name(#(#params: #types),*) {
+            if rt::is_on::<#always>(&MASK[#byte], #bit)
+                && !rt::record::<#generics>(&LANES, #site, #fields)
+            {
+                long::#name(#(#params),*);
+            }
+            #post
+        }
+    })
+}
+
+fn long(emitter: &Emitter<'_>) -> TokenStream {
+    let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
+    let types = arguments.iter().map(|argument| &argument.record_ty);
+    quote! {
+        #[cold]
+        #[inline(never)]
+        pub(super) fn #name(#(#params: #types),*) {
+            rt::record_long::<#generics>(&LANES, &REGISTRY, #site, #fields);
+        }
+    }
+}
+
+/// The registry as the runtime knows it, its switches, and a thread's lanes.
+fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
+    let (relation, doc) = (relation(registry, slots), crate::parts::docs::sentence(&registry.doc));
+    let (list, channels) = (messages::list(registry), messages::channels(registry));
+    let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
+    let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
+    quote! {
+        const KINDS: usize = #kind_count;
+        const SLOTS: usize = #slot_count;
+
+        /// A bit for every emitter, all set until the first event finds its way to the runtime.
+        pub static MASK: [rt::AtomicU8; #bytes] = [const { rt::AtomicU8::new(!0) }; #bytes];
+
+        #[doc = #doc]
+        pub static REGISTRY: rt::Registry = rt::Registry::new(relation::RELATION, &MASK) #list;
+
+        #channels
+
+        #relation
+
+        rt::std::thread_local! {
+            static LANES: rt::Lanes<KINDS, SLOTS> = const { rt::Lanes::new() };
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The output: what a registry becomes in Rust, one file for each kind of item, put together in `module`.
+//!
+//! It may use `input` and `parts`. It never reads a file, and has no rules about registries.
+
+mod decode;
+mod emit;
+mod fallback;
+mod messages;
+pub(crate) mod module;
+mod relation;
+mod replay;
+#[cfg(test)]
+mod tests;
+mod types;

@@ -1,0 +1,120 @@
+//! The attribute's module: everything that a relation becomes, in its place.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Ident, ItemMod, Path};
+use telemetry_schema::Registry;
+
+use super::{decode, emit, fallback, messages, types};
+use crate::input::args::Args;
+use crate::input::source;
+use crate::parts::docs;
+
+/// The attribute's output, errors included.
+pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
+    let module: ItemMod = match syn::parse2(item) {
+        Ok(module) => module,
+        Err(error) => {
+            let text = format!("{error}\nhelp: #[telemetry_event] goes on a module: `pub mod events {{}}`");
+            return syn::Error::new(error.span(), text).into_compile_error();
+        }
+    };
+    let args = match Args::parse(args) {
+        Ok(args) => args,
+        Err(error) => return fill(&module, "", &error.into_compile_error()),
+    };
+    match source::read(&args.path, args.is_own()) {
+        Ok(source) => {
+            let doc = docs::registry(&source.registry);
+            let contents = contents(&source.registry, &source.paths, &module.ident, &args);
+            // What the lock has against the relation is no reason for the calls of its emitters to fail, too.
+            let error = source.error.map(syn::Error::into_compile_error);
+            fill(&module, &doc, &quote!(#error #contents))
+        }
+        Err(failure) => {
+            let error = failure.error.into_compile_error();
+            let at = args.at.clone().unwrap_or_else(|| module.ident.clone().into());
+            let emitters = failure.invalid.as_ref().map(|invalid| fallback::emitters(invalid, &at));
+            let watch = failure.path.map(|path| watch(&path));
+            fill(&module, "", &quote!(#error #watch #emitters))
+        }
+    }
+}
+
+/// The module with `tokens` behind what it has.
+fn fill(module: &ItemMod, doc: &str, tokens: &TokenStream) -> TokenStream {
+    let ItemMod { attrs, vis, ident, content, .. } = module;
+    let own = content.as_ref().map(|(_, items)| items.as_slice()).unwrap_or_default();
+    quote! {
+        #(#attrs)*
+        #[doc = #doc]
+        #vis mod #ident {
+            #(#own)*
+            #tokens
+        }
+    }
+}
+
+/// Everything that a relation becomes.
+pub(crate) fn contents(registry: &Registry, paths: &[String], module: &Ident, args: &Args) -> TokenStream {
+    let at = args.at.clone().unwrap_or_else(|| module.clone().into());
+    let watch = paths.iter().map(|path| watch(path));
+    let guard = guard(&at);
+    let emitters = emit::emitters(registry, &at, &args.telemetry);
+    let types = types::types(registry);
+    let messages = messages::messages(registry);
+    let decoders = args.decode.then(|| decode::decoders(registry, &args.telemetry));
+    quote! {
+        #(#watch)*
+        #guard
+        #types
+        #emitters
+        #messages
+        #decoders
+    }
+}
+
+/// Makes cargo recompile the crate when the file changes; nothing of it reaches the program.
+fn watch(path: &str) -> TokenStream {
+    quote!(
+        const _: &[u8] = ::core::include_bytes!(#path);
+    )
+}
+
+/// Checks that `crate::at` leads to this module, directly or by a re-export: the macros need that path,
+/// and only the user knows it. If the crate's root has no such name, the path leads to an empty module
+/// of the outer block instead, and the error is the one of the assertion.
+fn guard(at: &Path) -> TokenStream {
+    let elsewhere = at.segments.iter().rev().fold(
+        quote!(
+            pub const __HERE: &str = "";
+        ),
+        |inner, segment| {
+            let name = &segment.ident;
+            quote!(pub mod #name { #inner })
+        },
+    );
+    let path = at.to_token_stream().to_string().replace(' ', "");
+    let example = at.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+    let text = format!(
+        "` is not at `crate::{path}`, where its macros look for it\n\
+         help: give its path from the crate's root: `at = \"outer::{example}\"`; it cannot be in a function"
+    );
+    quote! {
+        /// Not public API.
+        #[doc(hidden)]
+        pub const __HERE: &str = ::core::module_path!();
+        #[allow(dead_code, missing_docs, unreachable_pub)]
+        const _: () = {
+            #elsewhere
+            const _: () = {
+                #[allow(unused_imports, clippy::wildcard_imports)]
+                use crate::*;
+                ::core::assert!(
+                    __emit::rt::is_same(#at::__HERE, __HERE),
+                    ::core::concat!("module `", ::core::module_path!(), #text)
+                );
+            };
+        };
+    }
+}

@@ -1,0 +1,88 @@
+//! The registry as the runtime knows it: constant data, by which a process decodes its own events.
+#![warn(clippy::wildcard_enum_match_arm)]
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use telemetry_schema::{Clock, Count, Param, Registry, Slots, Sort, Type, TypeForm};
+
+use crate::parts::names::ident;
+
+/// The module of the `Relation` of a registry. The names that stand there a thousand times are short.
+pub(crate) fn relation(registry: &Registry, slots: &Slots) -> TokenStream {
+    let (name, text) = (&registry.name, registry.to_toml());
+    let version = [registry.version.major, registry.version.median, registry.version.minor];
+    let fingerprint = registry.fingerprint();
+    let kinds = registry.kinds.iter().enumerate().map(|(index, kind)| {
+        let (name, bit, range) = (&kind.name, kind.bit, slots.of_kind(index));
+        let (start, end) = (range.start as usize, range.end as usize);
+        let inherits = kind.clock == Clock::Inherit;
+        quote!(Kind { name: #name, bit: #bit, inherits: #inherits, slots: #start..#end })
+    });
+    let types = registry.types.iter().map(type_);
+    // Retired events have no emitters, and so no bits.
+    let events = registry.events.iter().enumerate().filter(|(_, event)| event.used).map(|(index, event)| {
+        let (name, code, kind) = (&event.name, Literal::u16_unsuffixed(event.code), event.kind as u8);
+        let params = event.params.iter().enumerate();
+        let params = params.map(|(at, param)| self::param(registry, param, slots.number(index, at)));
+        quote!(EventInfo { name: #name, code: #code, kind: #kind, params: &[#(#params),*] })
+    });
+    quote! {
+        /// What the runtime knows of the relation.
+        mod relation {
+            use super::rt::{Encoding, EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
+
+            pub(super) const RELATION: Relation = Relation {
+                name: #name,
+                version: [#(#version),*],
+                fingerprint: #fingerprint,
+                text: #text,
+                kinds: &[#(#kinds),*],
+                types: &[#(#types),*],
+                events: &[#(#events),*],
+            };
+        }
+    }
+}
+
+fn type_(ty: &Type) -> TokenStream {
+    let is_flags = ty.form == TypeForm::Flags;
+    let values = ty.values.iter().map(|value| {
+        let (name, number) = (&value.name, Literal::i128_unsuffixed(value.number));
+        quote!((#number, #name))
+    });
+    quote!(TypeInfo { is_flags: #is_flags, values: &[#(#values),*] })
+}
+
+fn param(registry: &Registry, param: &Param, slot: Option<u32>) -> TokenStream {
+    let (name, unit) = (&param.name, &param.unit);
+    let slot = Literal::u32_unsuffixed(slot.unwrap_or_default());
+    let encoding = ident(&format!("{:?}", registry.encoding(param.sort)));
+    let one = match param.sort {
+        Sort::Pointer | Sort::Addr => quote!(Sort::Address(#slot)),
+        Sort::Word => quote!(Sort::Word(#slot)),
+        Sort::String => quote!(Sort::String),
+        Sort::Bytes => quote!(Sort::Bytes),
+        Sort::Named(ty) => {
+            let ty = Literal::usize_unsuffixed(ty);
+            quote!(Sort::Named(Encoding::#encoding, #ty))
+        }
+        Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 | Sort::Label => {
+            quote!(Sort::Number(Encoding::#encoding))
+        }
+        Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => quote!(Sort::Number(Encoding::#encoding)),
+        Sort::F32 | Sort::F64 | Sort::Bool => quote!(Sort::Number(Encoding::#encoding)),
+    };
+    let sort = match param.count {
+        Count::One if param.align > 1 => {
+            let rotation = Literal::u32_unsuffixed(param.rotation());
+            quote!(Sort::Aligned(&#one, #rotation))
+        }
+        Count::One => one,
+        Count::Fixed(n) => {
+            let n = Literal::u32_unsuffixed(n);
+            quote!(Sort::Fixed(&#one, #n))
+        }
+        Count::UpTo(_) => quote!(Sort::Counted(&#one)),
+    };
+    quote!(ParamInfo(#name, #unit, #sort))
+}

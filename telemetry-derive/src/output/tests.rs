@@ -1,0 +1,74 @@
+//! The expansion as people would read it.
+
+use telemetry_schema::parse;
+
+use crate::input::args::Args;
+use crate::output::module::contents;
+use crate::parts::names::ident;
+
+/// The contents of a module `events` for a relation, formatted.
+fn expand(toml: &str, args: &str) -> String {
+    let registry = parse(toml).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", toml)));
+    let args = Args::parse(args.parse().unwrap()).unwrap();
+    let tokens = contents(&registry, &["/package/events.toml".to_owned()], &ident("events"), &args);
+    prettyplease::unparse(&syn::parse2(tokens).unwrap())
+}
+
+#[test]
+fn events_of_every_sort() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/sorts.toml"), "\"events.toml\""));
+}
+
+#[test]
+fn kinds_clocks_and_retired_events() {
+    insta::assert_snapshot!(expand(
+        include_str!("../../tests/kinds.toml"),
+        "\"events.toml\", at = \"a::events\""
+    ));
+}
+
+#[test]
+fn typed_decoders() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/typed.toml"), "\"events.toml\", decode"));
+}
+
+#[test]
+fn a_replay_of_marked_events() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/replay.toml"), "\"events.toml\", decode"));
+}
+
+#[test]
+fn messages_and_what_posts_them() {
+    insta::assert_snapshot!(expand(include_str!("../../tests/messages.toml"), "\"events.toml\""));
+}
+
+/// Only the runtime itself is told from users' crates.
+#[test]
+fn the_runtime_is_told_by_its_path() {
+    let check = |args: &str, expected| {
+        assert_eq!(Args::parse(args.parse().unwrap()).unwrap().is_own(), expected, "{args}");
+    };
+    check("\"telemetry.toml\", crate = \"crate\"", true);
+    check("\"telemetry.toml\", crate = \"crate::telemetry\"", false);
+    check("\"telemetry.toml\", crate = \"::telemetry\"", false);
+    check("\"telemetry.toml\"", false);
+}
+
+#[test]
+fn arguments_that_are_wrong() {
+    let check = |args: &str, expected| match Args::parse(args.parse().unwrap()) {
+        Ok(_) => panic!("{args} was taken"),
+        Err(error) => assert_eq!(error.to_string(), expected),
+    };
+    check("", "the path of a relation is missing\nhelp: write #[telemetry_event(\"events.toml\")]");
+    check("\"events.toml\", encode", "unknown argument `encode`\nhelp: expected `decode`, `at` or `crate`");
+    let no_literal =
+        "expected the path of a relation, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
+    check("decode", no_literal);
+    check("events.toml", no_literal);
+    check("\"events.toml\" decode", "expected `,`");
+    for at in ["at", "at = events", "at = \"outer events\"", "at \"events\""] {
+        check(&format!("\"events.toml\", {at}"), "expected the path of a module: `= \"outer::events\"`");
+    }
+    check("\"events.toml\", crate = telemetry", "expected the path of a module: `= \"::telemetry\"`");
+}

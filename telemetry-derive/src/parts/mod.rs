@@ -1,0 +1,7 @@
+//! Small parts of the output: names, docs, and how each sort stands in Rust.
+//!
+//! It uses no other room. It never writes an item: that is for `output`.
+
+pub(crate) mod docs;
+pub(crate) mod names;
+pub(crate) mod sorts;

@@ -1,0 +1,279 @@
+//! Turns words into bits of the registries' masks, which say which events are on.
+//!
+//! An event is output if the words of the control name it, or those of a sink that has its own
+//! words. An event is recorded if it is output, or if the record words name it. If one event of a
+//! kind is output, so are all recorded events of the kind. A registry that comes into use later
+//! gets all words so far.
+
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use telemetry_format::Notice;
+
+use crate::control::words::{Words, is_known, sign};
+use crate::memory::image;
+use crate::memory::registry::{self, Registry};
+use crate::run::inside::Inside;
+use crate::run::settings;
+use crate::sys;
+use crate::sys::atomic::{AtomicBool, Ordering};
+
+/// What a list of words selects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mask {
+    /// The events that are output.
+    Output,
+    /// The events that the flight recorder records.
+    Record,
+}
+
+/// All words. The short fields come first, so that they share a page with the first words.
+#[repr(C)]
+struct Control {
+    /// The words of sinks with their own kinds, by the number of the sink.
+    sinks: Vec<(u32, Box<Words>)>,
+    /// True once the words of the environment or the configuration are set.
+    begun: bool,
+    /// True once unknown words have been reported.
+    warned: bool,
+    /// The words from `TELEMETRY_CONTROL` and [`set`](crate::set).
+    output: Words,
+    /// The words from `TELEMETRY_RECORD` and [`set_record`](crate::set_record).
+    record: Words,
+}
+
+static CONTROL: Mutex<Control> = Mutex::new(Control {
+    sinks: Vec::new(),
+    begun: false,
+    warned: false,
+    output: Words::NONE,
+    record: Words::NONE,
+});
+
+/// How long an event waits for the lock, and how long a call does. The owner does little, but may
+/// map memory.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(1);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Puts a registry into use with the words so far, unless it is in use already. Returns false if
+/// that is impossible now, because this code interrupts the owner of the lock.
+pub(crate) fn list(registry: &'static Registry) -> bool {
+    if registry.is_listed() {
+        return true;
+    }
+    if !(registry.upcalls().ensure)() {
+        return false;
+    }
+    let Some((_inside, control)) = lock(EVENT_TIMEOUT) else { return false };
+    if !registry.is_listed() {
+        control.apply(registry);
+        image::keep_registry(registry.relation());
+        registry.enlist();
+    }
+    true
+}
+
+impl Registry {
+    /// Returns the kinds with an event that is on, as a bitmap. This is the MPS's
+    /// `mps_telemetry_get`.
+    pub fn kinds_on(&'static self) -> u64 {
+        list(self);
+        let on = self.relation().events.iter().enumerate().filter(|(index, _)| self.is_on(*index));
+        on.fold(0, |bits, (_, event)| bits | 1 << self.relation().kinds[usize::from(event.kind)].bit)
+    }
+}
+
+/// Sets the words of the environment, or without them those of the program. Called before any
+/// registry is in use. Does not allocate.
+pub(crate) fn begin(output: Option<&str>, record: Option<&str>) {
+    let Ok(mut control) = CONTROL.try_lock() else { return };
+    if core::mem::replace(&mut control.begun, true) {
+        // A forked child continues with the words of its parent.
+        return;
+    }
+    let Control { output: words, record: recorded, .. } = &mut *control;
+    for (name, configured, words) in
+        [(c"TELEMETRY_CONTROL", output, words), (c"TELEMETRY_RECORD", record, recorded)]
+    {
+        let expected = "words that name kinds and events";
+        let fits = settings::text_setting(name, expected, |text| Some(words.change(text, true)));
+        if !fits.unwrap_or_else(|| words.change(configured.unwrap_or_default(), true)) {
+            too_many();
+        }
+    }
+}
+
+/// Switches all events off, for the rest of the run.
+pub(crate) fn end() {
+    registry::all().for_each(Registry::switch_off);
+}
+
+/// Gives a sink the events that the words name.
+pub(crate) fn add(sink: u32, words: &str) {
+    let words = Box::new(Words::of(words));
+    let Some((_inside, mut control)) = lock(CALL_TIMEOUT) else { return };
+    control.sinks.push((sink, words));
+    control.apply_all();
+}
+
+/// Forgets the words of a sink.
+pub(crate) fn remove(sink: u32) {
+    let Some((_inside, mut control)) = lock(CALL_TIMEOUT) else { return };
+    control.sinks.retain(|(id, _)| *id != sink);
+    control.apply_all();
+}
+
+/// Reports words that match nothing, once. All registries are likely to be in use by now.
+pub(crate) fn warn(own: &'static Registry) {
+    let Some((inside, mut control)) = lock(EVENT_TIMEOUT) else { return };
+    if registry::all().next().is_none() || core::mem::replace(&mut control.warned, true) {
+        return;
+    }
+    let sets = [("output", &control.output), ("recorded", &control.record)];
+    let unknown: Vec<(String, &str)> = sets
+        .iter()
+        .flat_map(|(what, words)| words.iter().map(move |(word, _)| (word.to_owned(), *what)))
+        .filter(|(word, _)| !is_known_anywhere(own, word))
+        .collect();
+    drop((control, inside));
+    let kinds = kinds_in_use().join(", ");
+    for (word, what) in unknown {
+        sys::report(
+            Notice::UnknownName,
+            format_args!(
+                "`{word}`, to be {what}, matches no kind or event; help: the kinds in use are {kinds}"
+            ),
+        );
+    }
+}
+
+/// Returns the words that match nothing in the registries in use.
+pub(crate) fn unknown(own: &'static Registry, words: &str) -> Vec<String> {
+    let words = words.split_ascii_whitespace().map(|word| sign(word).0);
+    words.filter(|word| !is_known_anywhere(own, word)).map(str::to_owned).collect()
+}
+
+fn is_known_anywhere(own: &'static Registry, word: &str) -> bool {
+    registry::all().chain([own]).any(|registry| is_known(registry, word))
+}
+
+fn kinds_in_use() -> Vec<&'static str> {
+    let registries = registry::all().filter(|registry| !registry.is_own());
+    registries.flat_map(|registry| registry.relation().kinds.iter().map(|kind| kind.name)).collect()
+}
+
+/// Adds words to a mask, or takes them away. Returns false if it did nothing, because it interrupts
+/// the owner of the lock.
+pub(crate) fn try_change(mask: Mask, words: &str, set: bool) -> bool {
+    let Some((inside, mut control)) = lock(CALL_TIMEOUT) else { return false };
+    let all = match mask {
+        Mask::Output => &mut control.output,
+        Mask::Record => &mut control.record,
+    };
+    let fits = all.change(words, set);
+    control.warned = false;
+    control.apply_all();
+    drop((control, inside));
+    if !fits {
+        too_many();
+    }
+    true
+}
+
+fn too_many() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    sys::report(
+        Notice::TooManyWords,
+        format_args!("more than 4 kB of words of control; some are forgotten; help: `reset all` first"),
+    );
+}
+
+/// Returns the words of a mask that still have an effect.
+pub(crate) fn remembered(mask: Mask) -> String {
+    let Some((_inside, control)) = lock(CALL_TIMEOUT) else { return String::new() };
+    control.words(mask).to_text()
+}
+
+/// Returns what a mask selects in the registries in use.
+pub(crate) fn in_use(mask: Mask) -> String {
+    let Some((_inside, control)) = lock(CALL_TIMEOUT) else { return String::new() };
+    let named = control.words(mask);
+    let mut words = Vec::new();
+    for registry in registry::all().filter(|registry| !registry.is_own()) {
+        let relation = registry.relation();
+        for (index, kind) in relation.kinds.iter().enumerate() {
+            let events = || relation.events.iter().filter(|event| usize::from(event.kind) == index);
+            let on: Vec<_> = events().filter(|event| named.name(registry, event)).collect();
+            match on.len() {
+                0 => {}
+                n if n == events().count() => words.push(format!("{}:{}", relation.name, kind.name)),
+                _ => words.extend(on.iter().map(|event| format!("{}:{}", relation.name, event.name))),
+            }
+        }
+    }
+    words.join(" ")
+}
+
+impl Control {
+    fn words(&self, mask: Mask) -> &Words {
+        match mask {
+            Mask::Output => &self.output,
+            Mask::Record => &self.record,
+        }
+    }
+
+    fn apply_all(&self) {
+        for registry in registry::all() {
+            registry.change();
+            self.apply(registry);
+        }
+    }
+
+    /// Sets the switches of a registry. Writes the bit of each event once, with its final value,
+    /// since another thread may test it meanwhile. Does not allocate.
+    fn apply(&self, registry: &'static Registry) {
+        let followed = self.output.kinds(registry);
+        let output = self.sinks.iter().fold(followed, |bits, (_, words)| bits | words.kinds(registry));
+        // Before the events are on, so that a block that is opened for one of them goes to the
+        // sinks.
+        registry.add_output(followed, output);
+        for (index, event) in registry.relation().events.iter().enumerate() {
+            let mut all =
+                [&self.output, &self.record].into_iter().chain(self.sinks.iter().map(|(_, words)| &**words));
+            registry.switch(index, all.any(|words| words.name(registry, event)));
+        }
+        // After the other events are off. This thread may have lost its processor for long in
+        // between.
+        registry.set_output(followed, output);
+    }
+}
+
+/// Takes the lock of the words and of the list, if it is free in time. Returns `None` if this code
+/// interrupts the owner.
+fn lock(patience: Duration) -> Option<(Inside, MutexGuard<'static, Control>)> {
+    let inside = Inside::enter()?;
+    let mut guard = None;
+    sys::wait(patience, || {
+        guard = match CONTROL.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        guard.is_some()
+    });
+    Some((inside, guard?))
+}
+
+/// The lock of the control during a fork.
+pub(crate) struct Held {
+    _control: MutexGuard<'static, Control>,
+    _inside: Inside,
+}
+
+/// Takes the lock, before a fork.
+pub(crate) fn hold() -> Option<Held> {
+    lock(EVENT_TIMEOUT).map(|(inside, control)| Held { _control: control, _inside: inside })
+}

@@ -1,0 +1,268 @@
+//! Words that name events, in the order in which they were given.
+//!
+//! - A number is a bitmap of kinds, with C's prefixes `0x` and `0`, as in the MPS. A negative
+//!   number has all bits.
+//! - `all` names all events except the runtime's own. Any other word names a kind or an event.
+//! - `registry:word` applies to that registry only, and `*:word` is the same as `word`.
+//! - A leading `-` takes away what the word names.
+
+use crate::memory::registry::Registry;
+use crate::model::relation::EventInfo;
+
+/// The words that still have an effect, each with `+` or `-` before it and a space after it. The
+/// size is fixed, so that no operation allocates. The text comes last: a few words take one page of
+/// it.
+#[repr(C)]
+pub(crate) struct Words {
+    len: usize,
+    text: [u8; 4096],
+}
+
+impl Words {
+    /// No words.
+    pub(crate) const NONE: Words = Words { len: 0, text: [0; _] };
+
+    /// Creates the list from words as the user gives them.
+    pub(crate) fn of(words: &str) -> Words {
+        let mut all = Words::NONE;
+        all.change(words, true);
+        all
+    }
+
+    /// Adds words, or takes away what they name. Returns false if there is no room to remember
+    /// them.
+    pub(crate) fn change(&mut self, words: &str, set: bool) -> bool {
+        words.split_ascii_whitespace().fold(true, |all, word| {
+            let (word, adds) = sign(word);
+            self.remember(word, adds == set) && all
+        })
+    }
+
+    /// Returns the words in a form that [`Words::change`] accepts, without those that have no
+    /// effect.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        let mut any = false;
+        for (word, adds) in self.iter() {
+            any |= adds;
+            // The runtime's own events are on even if no word names them.
+            if !any && !is_of_own(word.as_bytes()) {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text += match (adds, word.starts_with(|c: char| c.is_ascii_digit() || c == '-')) {
+                (true, _) => "",
+                (false, false) => "-",
+                // Without `*:` the sign would belong to the number.
+                (false, true) => "-*:",
+            };
+            text += word;
+        }
+        text
+    }
+
+    /// Returns every word, and whether it adds.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, bool)> {
+        let text = core::str::from_utf8(&self.text[..self.len]).unwrap_or_default();
+        text.split_ascii_whitespace().map(|word| (&word[1..], word.starts_with('+')))
+    }
+
+    /// Returns true if a word names the event and no later word takes it away. The runtime's own
+    /// events need no word.
+    pub(crate) fn name(&self, registry: &Registry, event: &EventInfo) -> bool {
+        let last = self.iter().filter(|(word, _)| names(registry, word, event)).last();
+        last.map_or(registry.is_own(), |(_, adds)| adds)
+    }
+
+    /// Returns the kinds with an event that is named, as bits.
+    pub(crate) fn kinds(&self, registry: &Registry) -> u64 {
+        let relation = registry.relation();
+        relation.events.iter().fold(0, |bits, event| {
+            let bit = relation.kinds[usize::from(event.kind)].bit;
+            bits | u64::from(self.name(registry, event)) << bit
+        })
+    }
+
+    /// Appends a word, and removes earlier words that it makes void. The text thus stays as short
+    /// as the list of different names. Returns false if there is no room.
+    fn remember(&mut self, word: &str, on: bool) -> bool {
+        let is_all = word.eq_ignore_ascii_case("all");
+        let mut at = 0;
+        let mut kept = 0;
+        while at < self.len {
+            let end =
+                self.text[at..self.len].iter().position(|&byte| byte == b' ').map_or(self.len, |n| at + n);
+            let old = &self.text[at + 1..end];
+            let void = old.eq_ignore_ascii_case(word.as_bytes()) || is_all && !is_of_own(old);
+            if !void {
+                self.text.copy_within(at..end, kept);
+                self.text[kept + end - at] = b' ';
+                kept += end - at + 1;
+            }
+            at = end + 1;
+        }
+        self.len = kept;
+        let Some(room) = self.text.get_mut(kept..kept + word.len() + 2) else { return false };
+        room[0] = if on { b'+' } else { b'-' };
+        room[1..=word.len()].copy_from_slice(word.as_bytes());
+        room[word.len() + 1] = b' ';
+        self.len += room.len();
+        true
+    }
+}
+
+/// Returns true if a word names anything in a registry.
+pub(crate) fn is_known(registry: &Registry, word: &str) -> bool {
+    let relation = registry.relation();
+    word.eq_ignore_ascii_case("all")
+        || number(word).is_some()
+        || relation.events.iter().any(|event| names(registry, word, event))
+        // A registry without events that is in use.
+        || of_registry(registry, word)
+            .is_some_and(|word| relation.kinds.iter().any(|kind| word.eq_ignore_ascii_case(kind.name)))
+}
+
+/// Returns a word without its sign and without `*:`, and whether it adds. A number keeps its sign
+/// and adds, unless the sign is before `*:`.
+pub(crate) fn sign(word: &str) -> (&str, bool) {
+    let (word, adds) = match word.strip_prefix('-') {
+        Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => (rest, false),
+        _ => (word, true),
+    };
+    (word.strip_prefix("*:").unwrap_or(word), adds)
+}
+
+/// Returns true if a word names the runtime's own registry.
+fn is_of_own(word: &[u8]) -> bool {
+    word.get(..10).is_some_and(|start| start.eq_ignore_ascii_case(b"telemetry:"))
+}
+
+/// Returns true if a word names an event, alone or with others.
+fn names(registry: &Registry, word: &str, event: &EventInfo) -> bool {
+    let kind = &registry.relation().kinds[usize::from(event.kind)];
+    of_registry(registry, word).is_some_and(|word| {
+        word.eq_ignore_ascii_case("all")
+            || word.eq_ignore_ascii_case(kind.name)
+            || word.eq_ignore_ascii_case(event.name)
+            || number(word).is_some_and(|bits| bits & 1 << kind.bit != 0)
+    })
+}
+
+/// Returns a word without the name of the registry, or `None` if it is that of another one. A word
+/// must name the runtime's own registry to match there. So switches for the program do not hide
+/// what the runtime reports.
+fn of_registry<'w>(registry: &Registry, word: &'w str) -> Option<&'w str> {
+    match word.split_once(':') {
+        Some((name, _)) if !name.eq_ignore_ascii_case(registry.relation().name) => None,
+        Some((_, rest)) => Some(rest),
+        None if registry.is_own() => None,
+        None => Some(word),
+    }
+}
+
+/// Parses a number as C's `strtoul` does in base 0. A number that is negative or too large is all
+/// bits, and `-0` is none.
+fn number(word: &str) -> Option<u64> {
+    let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
+    let (digits, radix) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', _, ..] => (&digits[2..], 16),
+        [b'0', _, ..] => (&digits[1..], 8),
+        _ => (digits, 10),
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return None;
+    }
+    let bits = u64::from_str_radix(digits, radix).unwrap_or(u64::MAX);
+    Some(if negative && bits != 0 { u64::MAX } else { bits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_strtoul() {
+        let check = |word, expected| assert_eq!(number(word), expected, "{word}");
+        check("0x40", Some(0x40));
+        check("64", Some(64));
+        check("010", Some(8));
+        check("0", Some(0));
+        check("-1", Some(u64::MAX));
+        check("-0x0", Some(0));
+        check("99999999999999999999", Some(u64::MAX));
+        check("64,32", None);
+        check("0x", None);
+        check("Arena", None);
+        check("", None);
+        check("-", None);
+    }
+
+    #[test]
+    fn only_words_that_still_matter_are_remembered() {
+        let mut all = Words::of("Ref");
+        let mut check = |word, on, expected: &[(&str, bool)]| {
+            assert!(all.change(word, on));
+            assert_eq!(all.iter().collect::<Vec<_>>(), expected);
+        };
+        check("Arena", true, &[("Ref", true), ("Arena", true)]);
+        check("gc:Pool", true, &[("Ref", true), ("Arena", true), ("gc:Pool", true)]);
+        check("arena", false, &[("Ref", true), ("gc:Pool", true), ("arena", false)]);
+        check(
+            "telemetry:all",
+            false,
+            &[("Ref", true), ("gc:Pool", true), ("arena", false), ("telemetry:all", false)],
+        );
+        check("ALL", true, &[("telemetry:all", false), ("ALL", true)]);
+        check("0x3", false, &[("telemetry:all", false), ("ALL", true), ("0x3", false)]);
+        check("-1", true, &[("telemetry:all", false), ("ALL", true), ("0x3", false), ("-1", true)]);
+    }
+
+    #[test]
+    fn the_text_restores_the_words() {
+        let check = |changes: &[(&str, bool)], expected: &str| {
+            let mut all = Words::NONE;
+            changes.iter().for_each(|(words, set)| _ = all.change(words, *set));
+            let text = all.to_text();
+            assert_eq!(text, expected);
+            let mut again = Words::of("all");
+            again.change("all", false);
+            again.change(&text, true);
+            assert_eq!(again.to_text(), expected, "again");
+        };
+        check(&[], "");
+        check(&[("Trace Seg", true)], "Trace Seg");
+        check(&[("all -Ref", true), ("gc:Pool", false)], "all -Ref -gc:Pool");
+        check(&[("all", true), ("all", false)], "");
+        check(&[("Ref", false), ("Pool", true)], "Pool");
+        check(&[("-telemetry:all Ref", true)], "-telemetry:all Ref");
+        check(&[("all -1 gc:3", true), ("0x3 -2", false)], "all -1 gc:3 -*:0x3 -*:-2");
+        check(&[("all -*:0x4", true)], "all -*:0x4");
+        check(&[("all -gc:-1", true)], "all -gc:-1");
+    }
+
+    #[test]
+    fn words_beyond_the_room_are_refused() {
+        let mut all = Words::NONE;
+        let refused = (0..2000).filter(|number| !all.change(&format!("Word{number}"), true)).count();
+        assert!(refused > 0);
+        assert_eq!(all.iter().count(), 2000 - refused);
+        assert!(all.change("all", true), "there is room for what makes all others void");
+        assert_eq!(all.iter().collect::<Vec<_>>(), [("all", true)]);
+    }
+
+    #[test]
+    fn a_minus_takes_away_but_in_a_number() {
+        let check = |word, expected| assert_eq!(sign(word), expected);
+        check("Arena", ("Arena", true));
+        check("-Arena", ("Arena", false));
+        check("-gc:1", ("gc:1", false));
+        check("-1", ("-1", true));
+        check("-*:1", ("1", false));
+        check("-*:-1", ("-1", false));
+        check("*:Arena", ("Arena", true));
+        check("-", ("", false));
+        check("", ("", true));
+    }
+}

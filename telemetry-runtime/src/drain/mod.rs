@@ -1,0 +1,9 @@
+//! The way out: passes give sealed blocks and parts of open ones to all sinks, with the facts that
+//! readers need. Uses the rooms up to `sinks`. `passes` has the lock, `outputs` all sinks, `output`
+//! one. Every wait for a sink has a limit, and no sink is dropped under the lock.
+
+pub(crate) mod config;
+pub(crate) mod output;
+pub(crate) mod outputs;
+pub(crate) mod passes;
+pub(crate) mod told;

@@ -1,0 +1,103 @@
+//! The facts that the reader of a sink needs to make sense of events: session, registries, threads
+//! and labels.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
+
+use crate::memory::facts;
+use crate::memory::record::Owner;
+use crate::model::relation::Relation;
+use crate::own::labels;
+use crate::own::overhead;
+use crate::run::state;
+
+/// The facts that the reader of a sink knows.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) session: bool,
+    pub(crate) registries: BTreeSet<u64>,
+    pub(crate) threads: BTreeSet<u32>,
+    pub(crate) labels: labels::Position,
+}
+
+impl Told {
+    /// Returns the facts that the reader needs before events of these lanes, and does not know yet.
+    // A function of its own, so that its part of the drain's stack is free again when the sink is
+    // called.
+    #[inline(never)]
+    pub(crate) fn facts(
+        &self,
+        owners: &[&Owner],
+        own: Option<&Relation>,
+        max_block: usize,
+    ) -> (Vec<(Header, Cow<'static, str>)>, Told) {
+        let mut new = Told::default();
+        let mut facts = Vec::new();
+        let mut add = |block_type, registry, thread, text| {
+            split(fact(block_type, registry, thread), text, max_block, &mut facts);
+        };
+        if !self.session {
+            let rate = facts::ticks_per_second();
+            overhead::measure(rate);
+            add(BlockType::Session, 0, 0, facts::session_text(rate).into());
+        }
+        for relation in owners.iter().map(|owner| owner.registry.relation()).chain(own) {
+            if !self.registries.contains(&relation.fingerprint) && new.registries.insert(relation.fingerprint)
+            {
+                add(BlockType::Registry, relation.fingerprint, 0, relation.text.into());
+            }
+        }
+        for owner in owners {
+            if !self.threads.contains(&owner.thread) && new.threads.insert(owner.thread) {
+                add(BlockType::Thread, 0, owner.thread, facts::thread(owner).into());
+            }
+        }
+        (facts, new)
+    }
+}
+
+/// Returns the header of a text block about the session.
+fn fact(block_type: BlockType, registry: u64, thread: u32) -> Header {
+    let moment = state::moment();
+    Header {
+        registry,
+        thread,
+        base_ticks: moment.ticks,
+        base_wall: moment.wall,
+        end_ticks: moment.ticks,
+        ..Header::new(block_type, state::session())
+    }
+}
+
+/// Splits a text into blocks of at most `max_block` bytes. Does not copy a text that fits, since a
+/// registry may be long.
+fn split(
+    header: Header,
+    text: Cow<'static, str>,
+    max_block: usize,
+    into: &mut Vec<(Header, Cow<'static, str>)>,
+) {
+    let most = max_block.saturating_sub(HEADER_LEN).max(512);
+    let mut at = 0;
+    loop {
+        let end = text.floor_char_boundary(at + most);
+        let is_last = end == text.len();
+        let header = Header {
+            offset: at as u32,
+            payload_len: (end - at) as u32,
+            unpacked_len: (end - at) as u32,
+            flags: if is_last { flags::LAST } else { 0 },
+            ..header.clone()
+        };
+        if is_last && at == 0 {
+            return into.push((header, text));
+        }
+        into.push((header, text[at..end].to_owned().into()));
+        if is_last {
+            return;
+        }
+        at = end;
+    }
+}

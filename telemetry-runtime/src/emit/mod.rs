@@ -1,0 +1,10 @@
+//! The hot path and its cold half: `record` writes to a `lane`, `refill` gets a new block, `seal`
+//! ends a full one. Uses `control` and the rooms before it. The path of an event never allocates.
+//! The usual path neither locks nor makes a system call.
+
+pub(crate) mod lane;
+pub(crate) mod record;
+pub(crate) mod refill;
+pub(crate) mod revoke;
+pub(crate) mod seal;
+pub(crate) mod thread;

@@ -1,0 +1,306 @@
+//! The facts that a stream contains about its run, as TOML text that `strings` shows.
+
+use core::fmt::{self, Write};
+
+use crate::memory::pool;
+use crate::memory::record::Owner;
+use crate::run::clock;
+use crate::run::settings;
+use crate::run::state;
+use crate::sys;
+use crate::sys::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sys::text::{Buffer, Region, Shown};
+
+/// Maximum length of the facts from the start: all that are always written, and 8 KiB of arguments
+/// and variables.
+pub(crate) const MOST: usize = 12 << 10;
+
+/// The facts from the start, which every stream of the session repeats. Their memory is never
+/// freed.
+static KEPT: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+static KEPT_LEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The duration of an emission in picoseconds, or 0 before it is measured.
+static EMISSION_COST: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the duration of an emission in picoseconds, or 0 before it is measured.
+pub(crate) fn emission_cost() -> u64 {
+    EMISSION_COST.load(Ordering::Relaxed)
+}
+
+/// Sets the duration of an emission in picoseconds.
+pub(crate) fn set_emission_cost(picoseconds: u64) {
+    EMISSION_COST.store(picoseconds, Ordering::Relaxed);
+}
+
+/// Keeps the text that [`of_start`] has written, for [`session`].
+pub(crate) fn keep(text: &'static [u8]) {
+    KEPT_LEN.store(text.len(), Ordering::Relaxed);
+    KEPT.store(text.as_ptr().cast_mut(), Ordering::Release);
+}
+
+/// Maximum length of what [`session`] adds to the facts from the start.
+const ADDED: usize = 96;
+
+/// Returns the payload of the session block, for a stream.
+pub(crate) fn session_text(ticks_per_second: u64) -> String {
+    // With its full capacity at once: a text that grows leaves holes in the heap.
+    let mut text = String::with_capacity(kept().map_or(0, <[u8]>::len) + ADDED);
+    let _ = session(&mut text, Some(ticks_per_second));
+    text
+}
+
+/// Writes the payload of the session block. Does not allocate.
+pub(crate) fn session(out: &mut impl Write, ticks_per_second: Option<u64>) -> fmt::Result {
+    match kept() {
+        Some(text) => write!(out, "{}", Shown(text))?,
+        None => say_now(out)?,
+    }
+    if let Some(rate) = ticks_per_second {
+        writeln!(out, "ticks_per_second = {rate}")?;
+    }
+    match emission_cost() {
+        0 => Ok(()),
+        picoseconds => writeln!(out, "emission_ps = {picoseconds}"),
+    }
+}
+
+/// Writes the facts from the start, if they were not kept.
+// A function of its own, because the text would be on the drain's stack.
+#[inline(never)]
+fn say_now(out: &mut impl Write) -> fmt::Result {
+    let mut bytes = [0; 1024];
+    let mut text = Region::new(&mut bytes);
+    of_start(&mut text, None);
+    write!(out, "{}", Shown(text.as_bytes()))
+}
+
+#[allow(unsafe_code)]
+fn kept() -> Option<&'static [u8]> {
+    let at = KEPT.load(Ordering::Acquire);
+    // SAFETY: `keep` was given these bytes, which are never freed.
+    (!at.is_null()).then(|| unsafe { core::slice::from_raw_parts(at, KEPT_LEN.load(Ordering::Relaxed)) })
+}
+
+/// Writes the facts that are known at the start: those that are always written, and those on
+/// request. Leaves out a line that does not fit. Does not allocate.
+pub(crate) fn of_start(out: &mut Region<'_>, configured: Option<&str>) {
+    let mut line = |key: &str, value: &dyn fmt::Display| {
+        out.whole(0, |out| writeln!(out, "{key} = {value}"));
+    };
+    let mut host = Buffer::<256>::new();
+    sys::host(&mut host);
+    line("program", &Quoted(program().as_bytes()));
+    line("host", &Quoted(host.as_bytes()));
+    line("os", &Quoted(std::env::consts::OS.as_bytes()));
+    line("arch", &Quoted(std::env::consts::ARCH.as_bytes()));
+    line("variety", &Quoted(crate::model::variety::VARIETY.name().as_bytes()));
+    line("telemetry", &Quoted(env!("CARGO_PKG_VERSION").as_bytes()));
+    line("clock", &Quoted(clock::name().as_bytes()));
+    line("pid", &std::process::id());
+    line("cpus", &sys::cpus());
+    line("word_bits", &usize::BITS);
+    line("buffer", &pool::POOL.bytes());
+    of_machine(out);
+    on_request(out, configured);
+}
+
+/// Writes facts about the machine and the build of the program. Leaves out what the system does not
+/// tell.
+// A function of its own, because paths take much of a stack.
+#[inline(never)]
+fn of_machine(out: &mut Region<'_>) {
+    if let Some(size) = sys::page_size() {
+        out.whole(0, |out| writeln!(out, "page_size = {size}"));
+    }
+    let mut say = |key: &str, text: &[u8]| {
+        if !text.is_empty() {
+            out.whole(0, |out| writeln!(out, "{key} = {}", Quoted(text)));
+        }
+    };
+    let mut kernel = Buffer::<160>::new();
+    sys::kernel(&mut kernel);
+    say("kernel", kernel.as_bytes());
+    say("cpu", cpu::model(&mut [0; 48]));
+    let mut executable = Buffer::<1024>::new();
+    sys::program(&mut executable);
+    say("executable", executable.as_bytes());
+    let mut id = Buffer::<128>::new();
+    for byte in sys::build_id().unwrap_or_default().iter().take(64) {
+        let _ = write!(id, "{byte:02x}");
+    }
+    say("build_id", id.as_bytes());
+}
+
+/// Writes facts that may be secret. Each of them is written only if the configuration names it.
+#[inline(never)]
+fn on_request(out: &mut Region<'_>, configured: Option<&str>) {
+    let expected = "`args`, `cwd` or `env:NAME`, with spaces or commas between them";
+    let named = settings::text_setting(c"TELEMETRY_FACTS", expected, |words| {
+        say_words(out, words);
+        split(words).all(|word| Word::of(word).is_some()).then_some(())
+    });
+    if named.is_none() && sys::with_env(c"TELEMETRY_FACTS", |_| ()).is_none() {
+        say_words(out, configured.unwrap_or_default());
+    }
+}
+
+fn split(words: &str) -> impl Iterator<Item = &str> {
+    words.split([' ', ',', '\t', '\n']).filter(|word| !word.is_empty())
+}
+
+/// A fact that is written on request.
+enum Word<'w> {
+    Arguments,
+    Directory,
+    Variable(&'w str),
+}
+
+impl<'w> Word<'w> {
+    fn of(word: &'w str) -> Option<Word<'w>> {
+        match word {
+            "args" => Some(Word::Arguments),
+            "cwd" => Some(Word::Directory),
+            _ => word
+                .strip_prefix("env:")
+                .filter(|name| !name.is_empty() && !name.contains('='))
+                .map(Word::Variable),
+        }
+    }
+}
+
+/// Number of bytes that stay free for the end of a list.
+const SPARE: usize = 64;
+
+fn say_words(out: &mut Region<'_>, words: &str) {
+    let has = |wanted: fn(&Word<'_>) -> bool| split(words).filter_map(Word::of).any(|word| wanted(&word));
+    if has(|word| matches!(word, Word::Directory)) {
+        let mut dir = Buffer::<1024>::new();
+        sys::directory(&mut dir);
+        out.whole(SPARE, |out| writeln!(out, "cwd = {}", Quoted(dir.as_bytes())));
+    }
+    let mut before = "env = { ";
+    for (at, word) in split(words).enumerate() {
+        let Some(Word::Variable(name)) = Word::of(word) else { continue };
+        if split(words).take(at).any(|earlier| earlier == word) {
+            continue;
+        }
+        let mut text = Buffer::<256>::new();
+        if write!(text, "{name}\0").is_err() {
+            continue;
+        }
+        let Ok(variable) = core::ffi::CStr::from_bytes_with_nul(text.as_bytes()) else { continue };
+        sys::with_env(variable, |value| {
+            let name = Quoted(name.as_bytes());
+            if out.whole(SPARE, |out| write!(out, "{before}{name} = {}", Quoted(value))) {
+                before = ", ";
+            }
+        });
+    }
+    if before == ", " {
+        let _ = out.write_str(" }\n");
+    }
+    // Last, because they may be many.
+    if has(|word| matches!(word, Word::Arguments)) {
+        let (mut before, mut left_out) = ("args = [", 0);
+        sys::each_argument(|argument| {
+            let fits = left_out == 0 && out.whole(SPARE, |out| write!(out, "{before}{}", Quoted(argument)));
+            left_out += u32::from(!fits);
+            before = if fits { ", " } else { before };
+        });
+        if before == ", " {
+            let _ = out.write_str("]\n");
+        }
+        // The first arguments are more useful than none.
+        if left_out > 0 {
+            out.whole(0, |out| writeln!(out, "args_left_out = {left_out}"));
+        }
+    }
+}
+
+/// The model name of the processor.
+mod cpu {
+    /// Writes the name to the buffer. Writes nothing if the processor does not tell it to programs.
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
+    pub(super) fn model(into: &mut [u8; 48]) -> &[u8] {
+        #[cfg(target_arch = "x86")]
+        use core::arch::x86::__cpuid;
+        #[cfg(target_arch = "x86_64")]
+        use core::arch::x86_64::__cpuid;
+        // Three leaves of 16 bytes, padded with NUL. Some processors put spaces before the name.
+        if __cpuid(0x8000_0000).eax < 0x8000_0004 {
+            return &[];
+        }
+        for (leaf, bytes) in (0x8000_0002..).zip(into.chunks_exact_mut(16)) {
+            let found = __cpuid(leaf);
+            for (word, bytes) in
+                [found.eax, found.ebx, found.ecx, found.edx].iter().zip(bytes.chunks_exact_mut(4))
+            {
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }
+        }
+        into.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii()
+    }
+
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri))))]
+    pub(super) fn model(_: &mut [u8; 48]) -> &[u8] {
+        &[]
+    }
+}
+
+/// Returns the name of the program, without its directory.
+// A function of its own, because the path would be on the drain's stack below all that writes the
+// text.
+#[inline(never)]
+fn program() -> Buffer<256> {
+    let (mut path, mut name) = (Buffer::<1024>::new(), Buffer::new());
+    sys::program(&mut path);
+    // Names in file systems have up to 255 bytes.
+    let _ = name.write_str(path.as_str().rsplit(['/', '\\']).next().unwrap_or_default());
+    name
+}
+
+/// Returns the payload of a thread block.
+pub(crate) fn thread(owner: &Owner) -> String {
+    // As above: a name of 15 bytes, each of which may be written as six, and a number.
+    let mut text = String::with_capacity(128);
+    let _ = of_thread(&mut text, &owner.thread_name, owner.thread_id);
+    text
+}
+
+/// Writes the payload of a thread block. Does not allocate.
+pub(crate) fn of_thread(out: &mut impl Write, name: &[u8; 16], id: u64) -> fmt::Result {
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    writeln!(out, "name = {}\ntid = {id}", Quoted(name))
+}
+
+/// Returns the clock's rate by the two known moments, the start and now. Readers refine it with the
+/// moments of the blocks.
+pub(crate) fn ticks_per_second() -> u64 {
+    let (start, now) = (state::moment(), clock::now());
+    let (ticks, ns) = (now.ticks.wrapping_sub(start.ticks), now.wall.wrapping_sub(start.wall));
+    let rate = u128::from(ticks) * 1_000_000_000 / u128::from(ns.max(1));
+    u64::try_from(rate).unwrap_or(u64::MAX >> 1).max(1)
+}
+
+/// Displays a TOML basic string. Bytes that are not UTF-8 become U+FFFD.
+pub(crate) struct Quoted<'t>(pub(crate) &'t [u8]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                match c {
+                    '"' | '\\' => write!(f, "\\{c}")?,
+                    c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
+                    c => f.write_char(c)?,
+                }
+            }
+            if !chunk.invalid().is_empty() {
+                f.write_char(char::REPLACEMENT_CHARACTER)?;
+            }
+        }
+        f.write_char('"')
+    }
+}

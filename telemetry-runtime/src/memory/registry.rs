@@ -1,0 +1,281 @@
+//! A registry as the generated code describes it, and the list of the process's registries in use.
+
+use core::ptr::null_mut;
+
+use crate::memory::block::Block;
+use crate::model::channel::AnyChannel;
+use crate::model::relation::Relation;
+use crate::run::clock;
+use crate::run::upcalls::Upcalls;
+use crate::sync::sorter::Queue;
+use crate::sys::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
+
+/// The static of one registry in a program. The macro makes it.
+pub struct Registry {
+    relation: Relation,
+    mask: &'static [AtomicU8],
+    /// The functions of rooms that come after this one.
+    upcalls: &'static Upcalls,
+    messages: &'static [&'static dyn AnyChannel],
+    listed: AtomicBool,
+    /// True if the events that are on have been changed since.
+    changed: AtomicBool,
+    next: AtomicPtr<Registry>,
+    /// The kinds that the sinks get, as bits: those of sinks that follow the control, and those of
+    /// any sink.
+    followed: AtomicU64,
+    output: AtomicU64,
+    /// The kinds, by bit.
+    kinds: [KindState; 64],
+}
+
+/// The state of a kind.
+pub(crate) struct KindState {
+    /// Sealed blocks that the flight recorder retains.
+    pub(crate) kept: Queue<Block>,
+    /// When the kind was last switched off, for the sinks that follow the control, and for any
+    /// sink. Blocks that were opened before that are still output, since they may have events from
+    /// when the kind was on.
+    followed_until: AtomicU64,
+    output_until: AtomicU64,
+    /// Events that some sink has taken.
+    pub(crate) written: AtomicU64,
+    /// Events that the flight recorder has evicted for later ones.
+    pub(crate) recycled: AtomicU64,
+    /// Counters of ended lanes.
+    pub(crate) past: Past,
+}
+
+/// The sums of the counters of ended lanes.
+pub(crate) struct Past {
+    pub(crate) recorded: AtomicU64,
+    pub(crate) pool: AtomicU64,
+    pub(crate) reentrant: AtomicU64,
+    pub(crate) cut: AtomicU64,
+    pub(crate) sink: AtomicU64,
+}
+
+/// How long a kind is still output after it is switched off, in ticks: some milliseconds by any
+/// clock.
+const GRACE: u64 = 1 << 24;
+
+/// The name of the runtime's own registry. The macro refuses it for other registries.
+pub(crate) const OWN_NAME: &str = "telemetry";
+
+impl KindState {
+    const fn new() -> KindState {
+        KindState {
+            kept: Queue::new(),
+            followed_until: AtomicU64::new(0),
+            output_until: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            recycled: AtomicU64::new(0),
+            past: Past {
+                recorded: AtomicU64::new(0),
+                pool: AtomicU64::new(0),
+                reentrant: AtomicU64::new(0),
+                cut: AtomicU64::new(0),
+                sink: AtomicU64::new(0),
+            },
+        }
+    }
+
+    /// Returns to the state at the program's start.
+    fn clear(&self) {
+        self.kept.clear();
+        let Past { recorded, pool, reentrant, cut, sink } = &self.past;
+        let times = [&self.followed_until, &self.output_until];
+        let counters = [&self.written, &self.recycled, recorded, pool, reentrant, cut, sink];
+        times.iter().chain(&counters).for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+}
+
+impl Registry {
+    /// Creates a registry. `new` in `process`, which knows the functions of later rooms, calls it.
+    pub(crate) const fn with_upcalls(
+        relation: Relation,
+        mask: &'static [AtomicU8],
+        upcalls: &'static Upcalls,
+    ) -> Self {
+        assert!(mask.len() * 8 >= relation.events.len(), "the mask has a bit for every event");
+        Registry {
+            relation,
+            mask,
+            upcalls,
+            messages: &[],
+            listed: AtomicBool::new(false),
+            changed: AtomicBool::new(false),
+            next: AtomicPtr::new(null_mut()),
+            followed: AtomicU64::new(0),
+            output: AtomicU64::new(0),
+            kinds: [const { KindState::new() }; 64],
+        }
+    }
+
+    /// Returns the registry with its messages.
+    #[doc(hidden)]
+    pub const fn with_messages(self, messages: &'static [&'static dyn AnyChannel]) -> Self {
+        Registry { messages, ..self }
+    }
+
+    /// Returns the registry's messages.
+    pub(crate) fn messages(&self) -> &'static [&'static dyn AnyChannel] {
+        self.messages
+    }
+
+    /// Returns the registry's name.
+    pub fn name(&self) -> &'static str {
+        self.relation.name
+    }
+
+    /// Returns the registry's version: major, median, minor.
+    pub fn version(&self) -> [u32; 3] {
+        self.relation.version
+    }
+
+    /// Returns the registry's fingerprint, which the blocks of its events contain.
+    pub fn fingerprint(&self) -> u64 {
+        self.relation.fingerprint
+    }
+
+    /// Returns the data from the generated code.
+    #[doc(hidden)]
+    pub fn relation(&self) -> &Relation {
+        &self.relation
+    }
+
+    /// Returns the functions of rooms that come after this one.
+    pub(crate) fn upcalls(&self) -> &'static Upcalls {
+        self.upcalls
+    }
+
+    /// Returns true if the event with this index is on.
+    pub(crate) fn is_on(&self, index: usize) -> bool {
+        self.mask[index / 8].load(Ordering::Relaxed) & 1 << (index % 8) != 0
+    }
+
+    /// Switches an event on or off.
+    pub(crate) fn switch(&self, index: usize, on: bool) {
+        let bit = 1 << (index % 8);
+        if on {
+            self.mask[index / 8].fetch_or(bit, Ordering::Relaxed);
+        } else {
+            self.mask[index / 8].fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Switches all events off.
+    pub(crate) fn switch_off(&self) {
+        self.mask.iter().for_each(|byte| byte.store(0, Ordering::Relaxed));
+    }
+
+    /// Returns the kind with this bit.
+    pub(crate) fn kind(&self, bit: u8) -> &KindState {
+        &self.kinds[usize::from(bit) % 64]
+    }
+
+    /// Adds kinds, as bits, for the sinks that follow the control, and for any sink.
+    pub(crate) fn add_output(&self, followed: u64, output: u64) {
+        self.followed.fetch_or(followed, Ordering::Release);
+        self.output.fetch_or(output, Ordering::Release);
+    }
+
+    /// Sets the kinds, as bits, for the sinks that follow the control, and for any sink.
+    pub(crate) fn set_output(&self, followed: u64, output: u64) {
+        // An emitter that has found its event on may need a moment to record it.
+        let now = clock::ticks().saturating_add(GRACE);
+        for (bits, before, until) in [
+            (followed, &self.followed, (|kind| &kind.followed_until) as fn(&KindState) -> &AtomicU64),
+            (output, &self.output, |kind| &kind.output_until),
+        ] {
+            let mut off = before.load(Ordering::Relaxed) & !bits;
+            while off != 0 {
+                until(self.kind(off.trailing_zeros() as u8)).store(now, Ordering::Relaxed);
+                off &= off - 1;
+            }
+            // Release: a thread that sees the bit cleared sees until when it was set.
+            before.store(bits, Ordering::Release);
+        }
+    }
+
+    /// Returns true if the sinks that follow the control get blocks of this kind that were opened
+    /// at that time.
+    pub(crate) fn is_followed(&self, kind: u8, base_ticks: u64) -> bool {
+        self.followed.load(Ordering::Acquire) & 1 << kind != 0
+            || self.kind(kind).followed_until.load(Ordering::Relaxed) >= base_ticks
+    }
+
+    /// Returns true if any sink gets blocks of this kind that were opened at that time.
+    pub(crate) fn is_output(&self, kind: u8, base_ticks: u64) -> bool {
+        self.output.load(Ordering::Acquire) & 1 << kind != 0
+            || self.kind(kind).output_until.load(Ordering::Relaxed) >= base_ticks
+    }
+
+    /// Returns true for the runtime's own registry.
+    pub(crate) fn is_own(&self) -> bool {
+        self.relation.name == OWN_NAME
+    }
+
+    /// Returns to the state before the first event. What was recorded belongs to another process.
+    pub(crate) fn forget(&self) {
+        self.mask.iter().for_each(|byte| byte.store(!0, Ordering::Relaxed));
+        self.kinds.iter().for_each(KindState::clear);
+        self.followed.store(0, Ordering::Relaxed);
+        self.output.store(0, Ordering::Relaxed);
+        self.listed.store(false, Ordering::Relaxed);
+        self.changed.store(false, Ordering::Relaxed);
+    }
+
+    /// Records that the events that are on change, before they do.
+    pub(crate) fn change(&self) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if the events that are on have changed since the registry was listed.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Relaxed)
+    }
+
+    /// Returns true once the registry is in the process's list.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.listed.load(Ordering::Acquire)
+    }
+
+    /// Puts the registry into the process's list. The caller has the lock of `control`.
+    pub(crate) fn enlist(&'static self) {
+        self.next.store(FIRST.load(Ordering::Relaxed), Ordering::Relaxed);
+        FIRST.store(core::ptr::from_ref(self).cast_mut(), Ordering::Release);
+        self.listed.store(true, Ordering::Release);
+    }
+}
+
+impl core::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let [major, median, minor] = self.relation.version;
+        write!(f, "Registry({} {major}.{median}.{minor})", self.relation.name)
+    }
+}
+
+static FIRST: AtomicPtr<Registry> = AtomicPtr::new(null_mut());
+
+/// Forgets all registries. Their next events list them again.
+pub(crate) fn forget_all() {
+    all().for_each(Registry::forget);
+    FIRST.store(null_mut(), Ordering::Relaxed);
+}
+
+/// Returns all kinds of the registries in use.
+pub(crate) fn kinds() -> impl Iterator<Item = &'static KindState> {
+    all().flat_map(|registry| registry.relation.kinds.iter().map(|kind| registry.kind(kind.bit)))
+}
+
+/// Returns the registries in use, the latest first.
+pub(crate) fn all() -> impl Iterator<Item = &'static Registry> {
+    core::iter::successors(get(&FIRST), |registry| get(&registry.next))
+}
+
+#[allow(unsafe_code)]
+fn get(link: &AtomicPtr<Registry>) -> Option<&'static Registry> {
+    // SAFETY: the list contains only the static references that `enlist` stored.
+    unsafe { link.load(Ordering::Acquire).as_ref() }
+}

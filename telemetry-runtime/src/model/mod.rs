@@ -1,0 +1,12 @@
+//! The parts of generated code: relations as data, parameters and their bytes, messages of any
+//! relation. Uses `sys` for its atomics. It does not know the running process: no clock, no pool,
+//! no registry in use.
+
+pub(crate) mod channel;
+pub(crate) mod fields;
+pub(crate) mod message_values;
+pub(crate) mod posted;
+pub(crate) mod raw;
+pub(crate) mod relation;
+pub(crate) mod values;
+pub(crate) mod variety;

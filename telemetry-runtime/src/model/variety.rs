@@ -1,0 +1,85 @@
+//! Which events are compiled in.
+
+use crate::sys::atomic::{AtomicU8, Ordering};
+
+/// The events that a program's build has compiled in. The environment variable `TELEMETRY_VARIETY`
+/// chooses them at build time. Put it into the `[env]` table of the program's `.cargo/config.toml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Variety {
+    /// All events. The default.
+    Cool,
+    /// The events whose `always` is true.
+    Hot,
+    /// No events.
+    Rash,
+}
+
+/// The variety of this build.
+pub const VARIETY: Variety = if cfg!(telemetry_variety = "rash") {
+    Variety::Rash
+} else if cfg!(telemetry_variety = "hot") {
+    Variety::Hot
+} else {
+    Variety::Cool
+};
+
+macro_rules! mark {
+    ($variety:literal) => {
+        concat!("telemetry-runtime ", env!("CARGO_PKG_VERSION"), " variety=", $variety, "\n")
+    };
+}
+
+/// The mark by which `telemetry doctor` finds the variety in a program's file.
+pub(crate) const MARK: &str = match VARIETY {
+    Variety::Cool => mark!("cool"),
+    Variety::Hot => mark!("hot"),
+    Variety::Rash => mark!("rash"),
+};
+
+impl Variety {
+    /// Returns the name, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variety::Cool => "cool",
+            Variety::Hot => "hot",
+            Variety::Rash => "rash",
+        }
+    }
+
+    /// Returns true if an event with this `always` is compiled in.
+    pub const fn has(self, always: bool) -> bool {
+        matches!((self, always), (Variety::Cool, _) | (Variety::Hot, true))
+    }
+}
+
+/// Returns true if an event is on. This is the test before every event: compiled out, or a bit of
+/// one byte.
+///
+/// The compiler is told to expect false. Where the event is off, the code around it then continues
+/// without a jump, and keeps no registers free for a call. For that, nothing in this function may
+/// panic.
+#[inline(always)]
+pub fn is_on<const ALWAYS: bool>(byte: &'static AtomicU8, bit: u8) -> bool {
+    if VARIETY.has(ALWAYS) && byte.load(Ordering::Relaxed) & 1 << (bit % 8) != 0 {
+        core::hint::cold_path();
+        true
+    } else {
+        false
+    }
+}
+
+/// Returns true if an event with this `always` is compiled in.
+pub const fn is_compiled<const ALWAYS: bool>() -> bool {
+    VARIETY.has(ALWAYS)
+}
+
+/// Returns true if two texts are equal. For a check at compile time.
+pub const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}

@@ -1,0 +1,46 @@
+//! The runtime's own registry: what it reports of itself in every stream.
+
+use telemetry_derive::telemetry_event;
+
+use crate::memory::registry::Registry;
+
+#[telemetry_event("telemetry.toml", crate = "crate", at = "own::registry::events")]
+pub(crate) mod events {}
+
+pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
+
+/// The bit of the kind `Label`.
+pub(crate) const LABEL_KIND: u8 = 1;
+/// The code of `Intern`.
+pub(crate) const INTERN: u16 = 2;
+/// The code of `LabelAddress`.
+pub(crate) const LABEL_ADDRESS: u16 = 3;
+/// Maximum length of the string of `Intern`.
+pub(crate) const MAX_STRING: usize = 4096;
+
+/// Returns the registry.
+pub(crate) fn registry() -> &'static Registry {
+    &events::REGISTRY
+}
+
+/// Starts the runtime unless it is running. Returns false once the run is over, and in code that
+/// interrupts the thread that starts the runtime.
+pub(crate) fn ensure() -> bool {
+    (registry().upcalls().ensure)()
+}
+
+/// Starts the drain's thread unless it is running.
+pub(crate) fn begin_drain() {
+    (registry().upcalls().begin_drain)();
+}
+
+/// Emits that switches were changed. The thread must not have the lock of control, which the first
+/// event of a registry needs.
+pub(crate) fn control_change(mask: ControlMask, action: ControlAction, words: &str) {
+    events::control_change!(mask, action, words);
+}
+
+/// Emits that a message was not posted.
+pub(crate) fn message_dropped(registry: &str, message: &str, why: MessageDrop, dropped: u64) {
+    events::messages_dropped!(registry, message, why, dropped);
+}

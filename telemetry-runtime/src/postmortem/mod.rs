@@ -1,0 +1,7 @@
+//! What a dying process shows: tracebacks from memory, the panic hook, functions for debuggers and
+//! C. Uses `drain`, `messages` and the rooms before them. `traceback` never allocates, locks or
+//! panics: it runs in signal handlers and in stopped processes.
+
+pub(crate) mod debugger;
+pub(crate) mod panic;
+pub(crate) mod traceback;

@@ -1,0 +1,121 @@
+//! A process that forks: the parent continues unchanged, and the child is a new session.
+//!
+//! The child has the parent's memory, but none of its other threads. The parent writes what is
+//! recorded. So the fork happens while no other thread is inside a critical section. The child
+//! forgets everything except the words of the control, and starts again at its first event.
+#![allow(unsafe_code)]
+
+use core::cell::{Cell, UnsafeCell};
+use std::sync::MutexGuard;
+use std::time::Duration;
+
+use crate::control::switches as control;
+use crate::drain::config::{self, Config};
+use crate::drain::passes::{self as drain, Guard};
+use crate::emit::revoke;
+use crate::emit::thread;
+use crate::memory::block::Block;
+use crate::memory::lanes::LANES;
+use crate::memory::mapping;
+use crate::memory::pool::POOL;
+use crate::memory::registry;
+use crate::own::labels;
+use crate::postmortem::panic;
+use crate::postmortem::traceback;
+use crate::process::drain_thread;
+use crate::run::state;
+use crate::socket;
+use crate::store::counters;
+use crate::store::sealed::STORE;
+use crate::sync::sorter::Sorting;
+use crate::sync::spin;
+use crate::sys;
+
+/// How long a fork waits for a pass to end, since sinks may be slow.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Locks on everything that must not be half-done when the memory is copied.
+struct Held {
+    guard: Guard,
+    control: control::Held,
+    store: Sorting<'static, Block>,
+    labels: labels::Lock<'static>,
+    stopping: revoke::Lock,
+    lanes: spin::Held<'static>,
+    config: MutexGuard<'static, Option<Config>>,
+}
+
+/// The locks that the forking thread holds.
+struct Slot(UnsafeCell<Option<Held>>);
+
+// SAFETY: only the thread whose `FORKS` is set uses it. There is at most one such thread, since it
+// has the lock of the passes.
+unsafe impl Sync for Slot {}
+
+static HELD: Slot = Slot(UnsafeCell::new(None));
+
+std::thread_local! {
+    static FORKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Registers the functions of this file for forks.
+pub(crate) fn begin() {
+    sys::at_fork(prepare, in_parent, in_child);
+}
+
+extern "C" fn prepare() {
+    panic::before_fork();
+    let Some(guard) = drain::lock_for_fork(PATIENCE) else { return };
+    let Some(control) = control::hold() else { return };
+    let Some(store) = STORE.hold() else { return };
+    let Some(labels) = labels::hold() else { return };
+    let Some(stopping) = revoke::hold() else { return };
+    let Some(lanes) = LANES.hold() else { return };
+    let Some(config) = config::hold() else { return };
+    FORKS.with(|forks| forks.set(true));
+    // SAFETY: this thread has the lock of the passes, so no other thread is here.
+    unsafe { *HELD.0.get() = Some(Held { guard, control, store, labels, stopping, lanes, config }) };
+}
+
+/// Returns the locks that `prepare` took.
+fn take() -> Option<Held> {
+    // SAFETY: only the thread that stored them finds its flag set.
+    FORKS.with(|forks| forks.replace(false)).then(|| unsafe { (*HELD.0.get()).take() }).flatten()
+}
+
+extern "C" fn in_parent() {
+    panic::after_fork();
+    drop(take());
+}
+
+extern "C" fn in_child() {
+    // First: with a ring file, parent and child share this memory.
+    mapping::forget();
+    panic::after_fork();
+    traceback::reset_in_child();
+    let held = take();
+    socket::in_child();
+    if !state::is_running() {
+        // The runtime had not started, or had ended: the child is a process like any other.
+        return;
+    }
+    let is_whole = thread::reset_in_child();
+    let Some(Held { guard, control, store, labels, stopping, lanes, config }) = held.filter(|_| is_whole)
+    else {
+        // A thread was inside a critical section for too long. The child continues without
+        // telemetry.
+        state::end();
+        control::end();
+        return;
+    };
+    STORE.clear();
+    registry::forget_all();
+    counters::forget_strays();
+    POOL.forget();
+    LANES.forget();
+    state::reset_in_child();
+    drop((config, lanes, stopping, labels, store, control));
+    // Last: it closes the sinks, and the program may have written their code.
+    guard.forget();
+    drain_thread::forget();
+}

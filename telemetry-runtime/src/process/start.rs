@@ -1,0 +1,205 @@
+//! Starts the runtime at the first event or call, and ends it.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use telemetry_format::Notice;
+
+use crate::control::switches as control;
+use crate::drain::config::{CONFIG, Config};
+use crate::drain::passes as drain;
+use crate::memory::image;
+use crate::memory::mapping;
+use crate::memory::pool::POOL;
+use crate::memory::registry::Registry;
+use crate::model::relation::Relation;
+use crate::own::labels;
+use crate::own::switches::warn;
+use crate::postmortem::debugger;
+use crate::postmortem::panic;
+use crate::process::drain_thread;
+use crate::process::fork;
+use crate::run::clock;
+use crate::run::inside::Inside;
+use crate::run::settings::{STARTED_BEFORE, bytes, seconds, setting};
+use crate::run::state::{self, Policy};
+use crate::run::upcalls::Upcalls;
+use crate::socket;
+use crate::store::counters::{counters, strays, tell_strays};
+use crate::sys;
+use crate::sys::atomic::{AtomicU8, Ordering};
+use crate::sys::text::Buffer;
+
+const DEFAULT_BUFFER: usize = 16 << 20;
+/// The maximum is a terabyte, or a gigabyte if addresses have 32 bits.
+const MAX_BUFFER: usize = match 1_usize.checked_shl(40) {
+    Some(bytes) => bytes,
+    None => 1 << 30,
+};
+
+impl Config {
+    /// Starts the runtime with this configuration.
+    ///
+    /// # Errors
+    /// Returns an error, and changes nothing, if an earlier call or event has started the runtime.
+    pub fn start(self) -> Result<(), AlreadyStarted> {
+        let mut config = CONFIG.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state::is_new() {
+            return Err(AlreadyStarted);
+        }
+        *config = Some(self);
+        drop(config);
+        let started = ensure();
+        panic::begin();
+        if started { Ok(()) } else { Err(AlreadyStarted) }
+    }
+}
+
+/// The error of [`Config::start`]: an earlier call or event has started the runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AlreadyStarted;
+
+impl Display for AlreadyStarted {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("the runtime has started already, with another configuration")
+    }
+}
+
+impl Error for AlreadyStarted {}
+
+/// The functions for rooms that come before this one.
+static UPCALLS: Upcalls = Upcalls { ensure, begin_drain: drain_thread::begin };
+
+impl Registry {
+    /// Creates a registry. Only the macro calls it. The mask has a bit for every event. All bits
+    /// are set at first, so that the first event of a registry calls the runtime.
+    #[doc(hidden)]
+    pub const fn new(relation: Relation, mask: &'static [AtomicU8]) -> Self {
+        Registry::with_upcalls(relation, mask, &UPCALLS)
+    }
+}
+
+/// Starts the runtime unless it is running. Returns false once the run is over, and in code that
+/// interrupts the thread that starts it.
+pub(crate) fn ensure() -> bool {
+    state::is_running() || !state::is_over() && begin()
+}
+
+#[cold]
+fn begin() -> bool {
+    let Some(_inside) = Inside::enter() else { return false };
+    if state::claim() {
+        start();
+        state::run();
+        return true;
+    }
+    // Another thread starts the runtime. It may take some milliseconds to reserve space in the ring
+    // file.
+    sys::wait(Duration::from_secs(5), || !state::is_starting());
+    state::is_running()
+}
+
+/// Starts the runtime. Does not allocate: the first event may come from inside the program's
+/// allocator.
+fn start() {
+    clock::init();
+    state::begin();
+    let mut config = CONFIG.try_lock().ok();
+    let config = config.as_mut().and_then(|config| config.as_mut());
+    let policy = setting(c"TELEMETRY_POLICY", "`drop`, `overwrite` or `wait:SECONDS`", policy_of);
+    state::set_policy(policy.or(config.as_ref().and_then(|config| config.policy)).unwrap_or_default());
+    let latency = setting(c"TELEMETRY_LATENCY", "a number of seconds, 0.001 to 3600", seconds);
+    state::set_latency(latency.or(config.as_ref().and_then(|config| config.latency)));
+    let traceback = setting(c"TELEMETRY_TRACEBACK", "a number of events", |text| text.parse().ok());
+    panic::set_traceback(traceback.or(config.as_ref().and_then(|config| config.traceback)).unwrap_or(0));
+    debugger::keep();
+    let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
+    let buffer = setting(c"TELEMETRY_BUFFER", sizes, bytes);
+    // The link to the ring file is in the directory of sockets.
+    let wants_socket = socket::prepare(
+        config.as_ref().and_then(|config| config.socket),
+        STARTED_BEFORE.load(Ordering::Relaxed),
+    );
+    begin_image(config.as_ref().and_then(|config| config.ring.as_deref()));
+    // If the whole pool does not fit, a smaller one may. Without any memory, all events are counted
+    // as lost.
+    let mut buffer =
+        buffer.or(config.as_ref().and_then(|config| config.buffer)).unwrap_or(DEFAULT_BUFFER).min(MAX_BUFFER);
+    while !POOL.init(buffer) && buffer > 1 << 16 {
+        buffer /= 2;
+    }
+    if let Some(totals) = POOL.totals() {
+        totals.begin(state::session());
+        tell_strays();
+    }
+    labels::begin();
+    if let Some(ring) = mapping::ring() {
+        socket::leave_link(ring);
+    }
+    image::keep_session(config.as_ref().and_then(|config| config.facts.as_deref()));
+    let words = config.as_ref();
+    control::begin(
+        words.and_then(|config| config.control.as_deref()),
+        words.and_then(|config| config.record.as_deref()),
+    );
+    // A forked child has the handlers already.
+    if !STARTED_BEFORE.swap(true, Ordering::Relaxed) {
+        sys::at_process_exit(at_exit);
+        fork::begin();
+    }
+    if wants_socket {
+        drain_thread::begin();
+    }
+}
+
+/// Opens the ring file, if there is to be one.
+// A function of its own, because paths take much of a stack.
+#[inline(never)]
+fn begin_image(configured: Option<&Path>) {
+    let begin = |pattern: &[u8]| {
+        if pattern.is_empty() {
+            return false;
+        }
+        let mut path = Buffer::new();
+        let path = mapping::path(pattern, &mut path);
+        if path.is_none() {
+            let len = pattern.len();
+            sys::report(
+                Notice::RingFailed,
+                format_args!("a path of {len} bytes for the ring file, expected at most 1023"),
+            );
+        }
+        mapping::begin(path);
+        true
+    };
+    let configured = configured.map(|path| path.as_os_str().as_encoded_bytes());
+    let has_begun = sys::with_env(c"TELEMETRY_RING", begin).unwrap_or(false) || configured.is_some_and(begin);
+    if !has_begun {
+        mapping::begin(None);
+    }
+}
+
+fn policy_of(text: &str) -> Option<Policy> {
+    match text.split_once(':') {
+        None if text == "drop" => Some(Policy::DropNewest),
+        None if text == "overwrite" => Some(Policy::OverwriteOldest),
+        Some(("wait", longest)) => seconds(longest).map(Policy::Wait),
+        _ => None,
+    }
+}
+
+/// Writes everything that was recorded, at the end of the process.
+extern "C" fn at_exit() {
+    warn();
+    control::end();
+    drain::finish();
+    let _control = control::hold();
+    if image::end(counters().held > 0, strays()) {
+        socket::remove_link();
+    }
+    socket::end();
+}

@@ -1,0 +1,134 @@
+//! The state of the run, from its start to its end, and its policy and latency.
+
+use std::time::Duration;
+
+use crate::run::clock::{self, Moment};
+use crate::sys;
+use crate::sys::atomic::{AtomicU8, AtomicU64, Ordering};
+
+const DEFAULT_LATENCY: Duration = Duration::from_secs(1);
+
+const NEW: u8 = 0;
+const STARTING: u8 = 1;
+const READY: u8 = 2;
+const OVER: u8 = 3;
+
+static STATE: AtomicU8 = AtomicU8::new(NEW);
+static SESSION: AtomicU64 = AtomicU64::new(0);
+static START_TICKS: AtomicU64 = AtomicU64::new(0);
+static START_WALL: AtomicU64 = AtomicU64::new(0);
+/// Returns the number of this run.
+pub(crate) fn session() -> u64 {
+    SESSION.load(Ordering::Relaxed)
+}
+
+/// Returns when this run began.
+pub(crate) fn moment() -> Moment {
+    Moment { ticks: START_TICKS.load(Ordering::Relaxed), wall: START_WALL.load(Ordering::Relaxed) }
+}
+
+/// Returns true between the start and the end.
+pub(crate) fn is_running() -> bool {
+    STATE.load(Ordering::Acquire) == READY
+}
+
+/// Ends the run: from now on nothing is recorded or written.
+pub(crate) fn end() {
+    STATE.store(OVER, Ordering::Release);
+}
+
+/// Returns true once the run has ended.
+pub(crate) fn is_over() -> bool {
+    STATE.load(Ordering::Acquire) == OVER
+}
+
+/// Returns true if the runtime has not begun to start.
+pub(crate) fn is_new() -> bool {
+    STATE.load(Ordering::Acquire) == NEW
+}
+
+/// Returns true while a thread starts the runtime.
+pub(crate) fn is_starting() -> bool {
+    STATE.load(Ordering::Acquire) == STARTING
+}
+
+/// Takes the right to start the runtime. Returns false if another thread has taken it.
+pub(crate) fn claim() -> bool {
+    STATE.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Acquire).is_ok()
+}
+
+/// Begins a session, and sets its number and its first moment. Its events are not recorded before
+/// [`run`].
+pub(crate) fn begin() {
+    let moment = clock::now();
+    START_TICKS.store(moment.ticks, Ordering::Relaxed);
+    START_WALL.store(moment.wall, Ordering::Relaxed);
+    SESSION.store(sys::random(), Ordering::Relaxed);
+}
+
+/// Records that the runtime has started.
+pub(crate) fn run() {
+    STATE.store(READY, Ordering::Release);
+}
+
+/// Returns to the state before the first event, in the child of a fork.
+pub(crate) fn reset_in_child() {
+    STATE.store(NEW, Ordering::Release);
+}
+
+/// What happens to an event if the pool is full. Whatever the policy, the flight recorder evicts
+/// its blocks first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Policy {
+    /// The event is lost.
+    #[default]
+    DropNewest,
+    /// The event overwrites the oldest block that no sink has taken, whose events are then lost.
+    OverwriteOldest,
+    /// The thread waits for memory, for this long at most, from 1 µs to an hour. Then the event is
+    /// lost. The drain's thread never waits for memory; it waits this long for a sink whose reader
+    /// is slow.
+    Wait(Duration),
+}
+
+/// The policy: 0 drops, 1 overwrites, and larger values are 2 plus the nanoseconds to wait.
+static POLICY: AtomicU64 = AtomicU64::new(0);
+
+/// Returns what happens to events while the pool is full.
+pub(crate) fn policy() -> Policy {
+    match POLICY.load(Ordering::Relaxed) {
+        0 => Policy::DropNewest,
+        1 => Policy::OverwriteOldest,
+        wait => Policy::Wait(Duration::from_nanos(wait - 2)),
+    }
+}
+
+pub(crate) fn set_policy(policy: Policy) {
+    let number = match policy {
+        Policy::DropNewest => 0,
+        Policy::OverwriteOldest => 1,
+        Policy::Wait(longest) => {
+            2 + longest.clamp(Duration::from_micros(1), Duration::from_secs(3600)).as_nanos() as u64
+        }
+    };
+    POLICY.store(number, Ordering::Relaxed);
+}
+
+/// How long an event may stay in memory, in nanoseconds; 0 before the start.
+static LATENCY: AtomicU64 = AtomicU64::new(0);
+
+/// Sets how long an event may stay in memory. `None` is the default.
+pub(crate) fn set_latency(latency: Option<Duration>) {
+    let latency = latency.unwrap_or(DEFAULT_LATENCY);
+    let latency = latency.clamp(Duration::from_millis(1), Duration::from_secs(3600));
+    LATENCY.store(latency.as_nanos() as u64, Ordering::Relaxed);
+}
+
+/// Returns how long an event may stay in memory.
+pub(crate) fn latency() -> Duration {
+    match LATENCY.load(Ordering::Relaxed) {
+        0 => DEFAULT_LATENCY,
+        latency => Duration::from_nanos(latency),
+    }
+}

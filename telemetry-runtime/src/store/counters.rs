@@ -1,0 +1,219 @@
+//! Counts of events: recorded, written, retained, evicted and lost.
+
+use telemetry_format::{Loss, NoticeTag};
+
+use crate::memory::lanes::LANES;
+use crate::memory::pool::POOL;
+use crate::memory::record::LaneRecord;
+use crate::memory::registry::{self, KindState, Registry};
+use crate::store::sealed::STORE;
+use crate::sys::atomic::{AtomicU64, Ordering, fence};
+
+/// Where the events of a process, or of one kind, went.
+///
+/// While no thread emits, [`Counters::emitted`] is the exact number of events that were on when
+/// their emitters were called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Events that at least one sink has taken.
+    pub written: u64,
+    /// Events in memory: on their way to a sink, or retained by the flight recorder.
+    pub held: u64,
+    /// Events that the flight recorder has evicted for later ones.
+    pub recycled: u64,
+    /// Events that were lost because no memory was free.
+    pub lost_pool: u64,
+    /// Events that were lost because they interrupted an emission of their own thread.
+    pub lost_reentrant: u64,
+    /// Events that were recorded for a sink and that no sink has taken: it failed, or they were
+    /// overwritten.
+    pub lost_sink: u64,
+    /// Strings, byte strings and arrays that were truncated to their limit. Their events are not
+    /// lost.
+    pub cut: u64,
+}
+
+/// The counters of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KindCounters {
+    /// The name of the registry.
+    pub registry: &'static str,
+    /// The name of the kind.
+    pub kind: &'static str,
+    /// Where its events went.
+    pub counters: Counters,
+}
+
+/// The counters of one sink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SinkCounters {
+    /// The name of the sink in messages.
+    pub name: String,
+    /// Events that the sink has taken.
+    pub written: u64,
+    /// Events that the sink was given and did not take.
+    pub lost: u64,
+    /// The first error, if there was one. It may be over by now.
+    pub failure: Option<String>,
+    /// The notice of that error, for programs.
+    pub(crate) notice: Option<NoticeTag>,
+}
+
+impl Counters {
+    /// Returns the number of events that were on when their emitters were called.
+    pub fn emitted(&self) -> u64 {
+        self.written + self.held + self.recycled + self.lost()
+    }
+
+    /// Returns the number of lost events, for all causes.
+    pub fn lost(&self) -> u64 {
+        self.lost_pool + self.lost_reentrant + self.lost_sink
+    }
+
+    fn add(&mut self, other: &Counters) {
+        self.written += other.written;
+        self.held += other.held;
+        self.recycled += other.recycled;
+        self.lost_pool += other.lost_pool;
+        self.lost_reentrant += other.lost_reentrant;
+        self.lost_sink += other.lost_sink;
+        self.cut += other.cut;
+    }
+}
+
+/// Returns the current counters of the program's own events. [`kind_counters`] also has the
+/// runtime's own.
+pub fn counters() -> Counters {
+    let mut sum = steady(|| {
+        let mut sum = Counters::default();
+        for registry in registry::all().filter(|registry| !registry.is_own()) {
+            registry.relation().kinds.iter().for_each(|kind| sum.add(&of(registry, kind.bit)));
+        }
+        sum
+    });
+    let strays = strays();
+    sum.lost_pool += strays.pool;
+    sum.lost_reentrant += strays.reentrant;
+    sum
+}
+
+/// Returns the counters of every kind of every registry in use.
+pub fn kind_counters() -> Vec<KindCounters> {
+    steady(|| {
+        let mut counters = Vec::new();
+        for registry in registry::all() {
+            let relation = registry.relation();
+            counters.extend(relation.kinds.iter().map(|kind| KindCounters {
+                registry: relation.name,
+                kind: kind.name,
+                counters: of(registry, kind.bit),
+            }));
+        }
+        counters
+    })
+}
+
+/// Why an event was lost before a lane could count it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stray {
+    /// There is no memory for a lane's record.
+    Pool,
+    /// The event interrupted an emission, or the code that makes the records.
+    Reentrant,
+}
+
+/// Number of events lost for each reason of [`Stray`].
+static STRAYS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Counts an event that no lane could count.
+pub(crate) fn lose(stray: Stray) {
+    STRAYS[stray as usize].fetch_add(1, Ordering::Relaxed);
+    tell_strays();
+}
+
+/// Writes the losses without a lane to the session's account, for a post-mortem.
+pub(crate) fn tell_strays() {
+    if let Some(totals) = POOL.totals() {
+        totals.set_strays(&strays());
+    }
+}
+
+/// Returns the losses without a lane.
+pub(crate) fn strays() -> Loss {
+    let [pool, reentrant] = STRAYS.each_ref().map(|counter| counter.load(Ordering::Relaxed));
+    Loss { pool, reentrant, ..Loss::default() }
+}
+
+/// Forgets the losses without a lane.
+pub(crate) fn forget_strays() {
+    STRAYS.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
+}
+
+/// Odd while the counters of a record move to its kind.
+static MOVING: AtomicU64 = AtomicU64::new(0);
+
+/// Adds the counters of an ended lane to those of its kind, and frees the record.
+pub(crate) fn remember(record: &LaneRecord) {
+    let owner = record.owner();
+    let past = &owner.registry.kind(owner.kind).past;
+    MOVING.fetch_add(1, Ordering::AcqRel);
+    let account = record.account();
+    for (sum, counter) in [
+        (&past.recorded, &account.recorded),
+        (&past.pool, &account.pool),
+        (&past.reentrant, &account.reentrant),
+        (&past.cut, &account.cut),
+        (&past.sink, &account.sink),
+    ] {
+        sum.fetch_add(counter.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+    LANES.free(record);
+    MOVING.fetch_add(1, Ordering::Release);
+}
+
+/// Reads counters while none of them moves. Gives up after a number of tries, and then reads them
+/// anyway.
+fn steady<T>(read: impl Fn() -> T) -> T {
+    for _ in 0..100 {
+        let before = MOVING.load(Ordering::Acquire);
+        let sums = read();
+        // The reads above happen before the load below.
+        fence(Ordering::Acquire);
+        if before & 1 == 0 && MOVING.load(Ordering::Relaxed) == before {
+            return sums;
+        }
+        crate::sys::yield_now();
+    }
+    read()
+}
+
+fn of(registry: &'static Registry, bit: u8) -> Counters {
+    let KindState { written, recycled, past, .. } = registry.kind(bit);
+    let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
+    let mut recorded = get(&past.recorded);
+    let mut counters = Counters {
+        written: get(written),
+        held: 0,
+        recycled: get(recycled),
+        lost_pool: get(&past.pool),
+        lost_reentrant: get(&past.reentrant),
+        lost_sink: get(&past.sink),
+        cut: get(&past.cut),
+    };
+    for record in LANES.taken() {
+        let owner = record.owner();
+        if core::ptr::eq(owner.registry, registry) && owner.kind == bit {
+            recorded += STORE.events(record);
+            let account = record.account();
+            counters.lost_pool += get(&account.pool);
+            counters.lost_reentrant += get(&account.reentrant);
+            counters.lost_sink += get(&account.sink);
+            counters.cut += get(&account.cut);
+        }
+    }
+    counters.held = recorded.saturating_sub(counters.written + counters.recycled + counters.lost_sink);
+    counters
+}

@@ -1,0 +1,116 @@
+//! The position of a sink in a lane: what it was given, what it has lost, and what was withheld
+//! from it.
+
+use telemetry_format::{Header, Loss, flags};
+
+use crate::memory::record::LaneRecord;
+use crate::store::source::Source;
+
+/// The position of a sink in a lane.
+#[derive(Default, Clone)]
+pub(crate) struct Progress {
+    /// The number of the next block, and how much of that block the sink has.
+    pub(crate) seq: u32,
+    pub(crate) len: u32,
+    events: u32,
+    /// Number of events of the lane that were given, lost or withheld.
+    pub(crate) next: u64,
+    pub(crate) lost: u64,
+    pub(crate) withheld: u64,
+    /// The part of `LaneRecord::overwritten` that is counted here.
+    overwritten: u64,
+    /// The losses that the stream states already.
+    pub(crate) told: Loss,
+}
+
+/// A block, or a part of one, for a sink.
+pub(crate) struct Part<'s> {
+    pub(crate) source: &'s Source,
+    pub(crate) block: (Header, &'s [u8]),
+    /// Number of its events that no earlier reader has.
+    pub(crate) new: u64,
+}
+
+impl Progress {
+    /// Counts the events before `before` that are missing here: overwritten ones, or ones not meant
+    /// for this sink. `overwritten` is the number of the lane's events that were overwritten.
+    pub(crate) fn pass_over(&mut self, overwritten: u64, before: u64) {
+        let gap = before.saturating_sub(self.next);
+        let overwritten = overwritten.saturating_sub(self.overwritten).min(gap);
+        self.lost += overwritten;
+        self.overwritten += overwritten;
+        self.withheld += gap - overwritten;
+        self.next = self.next.max(before);
+    }
+
+    /// Returns all losses of the lane for this sink.
+    pub(crate) fn lost(&self, record: &LaneRecord) -> Loss {
+        Loss { sink: self.lost, ..record.lost() }
+    }
+
+    /// Returns the part of a source that the sink does not have, and moves on as if the sink took
+    /// it.
+    pub(crate) fn plan<'s>(&mut self, source: &'s Source) -> Option<Part<'s>> {
+        let (len, events) = self.cursor(source.header.seq);
+        self.pass_over(source.overwritten, source.header.before + u64::from(events));
+        let block = (source.events > events).then(|| self.part(source, len, events));
+        let part = block.map(|block| Part { source, block, new: source.end().saturating_sub(self.next) });
+        if let Some(part) = &part
+            && sum(&part.block.0.lost) > sum(&self.told)
+        {
+            self.told = part.block.0.lost;
+        }
+        self.advance(source);
+        part
+    }
+
+    /// Counts the part of a source that the sink does not have as lost.
+    pub(crate) fn lose(&mut self, source: &Source) {
+        let (_, events) = self.cursor(source.header.seq);
+        self.pass_over(source.overwritten, source.header.before + u64::from(events));
+        // Without the events that an earlier reader has.
+        self.lost += source.end().saturating_sub(self.next);
+        self.advance(source);
+    }
+
+    /// Begins the open block again for the next reader, which has nothing of it.
+    pub(crate) fn rewind(&mut self) {
+        (self.len, self.events) = (0, 0);
+    }
+
+    /// Returns how much of a block the sink has.
+    fn cursor(&self, seq: u32) -> (u32, u32) {
+        if self.seq == seq { (self.len, self.events) } else { (0, 0) }
+    }
+
+    /// Moves on to the end of a source.
+    fn advance(&mut self, source: &Source) {
+        self.next = source.header.before + u64::from(source.events);
+        (self.seq, self.len, self.events) = match source.sealed {
+            true => (source.header.seq.wrapping_add(1), 0, 0),
+            false => (source.header.seq, source.len, source.events),
+        };
+    }
+
+    /// Returns the part of a source after the cursor of the sink.
+    fn part<'s>(&self, source: &'s Source, len: u32, events: u32) -> (Header, &'s [u8]) {
+        let header = Header {
+            flags: if source.sealed { flags::LAST } else { 0 },
+            payload_len: source.len - len,
+            unpacked_len: source.len - len,
+            events: source.events - events,
+            offset: len,
+            end_ticks: source.end_ticks,
+            before: source.header.before + u64::from(events),
+            lost: Loss { sink: self.lost, ..source.header.lost },
+            withheld: self.withheld,
+            ..source.header.clone()
+        };
+        (header, source.payload(len))
+    }
+}
+
+/// Returns the sum of all counters. Each counter only grows, so equal sums mean equal counters.
+pub(crate) fn sum(lost: &Loss) -> u64 {
+    lost.events().wrapping_add(lost.cut)
+}

@@ -1,0 +1,97 @@
+//! What a pass takes from memory: a sealed block, or the committed events of an open one.
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+
+use telemetry_format::Header;
+
+use crate::memory::block::Block;
+use crate::memory::record::{LaneRecord, Owner};
+use crate::run::clock;
+use crate::store::sealed::{self as store, Untaken};
+use crate::sys::atomic::Ordering;
+
+/// A sealed block, or the committed events of an open one, on the way out.
+pub(crate) struct Source {
+    pub(crate) block: NonNull<Block>,
+    pub(crate) sealed: bool,
+    pub(crate) record: &'static LaneRecord,
+    pub(crate) owner: Owner,
+    /// The header as it was when the block was opened.
+    pub(crate) header: Header,
+    pub(crate) len: u32,
+    pub(crate) events: u32,
+    pub(crate) end_ticks: u64,
+    /// Number of the lane's events that were overwritten before.
+    pub(crate) overwritten: u64,
+    /// A copy of the bytes, if the block may be gone.
+    copy: Option<Box<[u8]>>,
+}
+
+impl Source {
+    /// Reads the current state of a block. The caller owns the block, or has pinned it.
+    pub(crate) fn of(block: NonNull<Block>, sealed: bool) -> Source {
+        // SAFETY: the caller owns the block, or has pinned it.
+        let inside = unsafe { block.as_ref() };
+        let (len, events) = inside.committed();
+        // After the state is read, so that no event is later.
+        let end_ticks = if sealed { inside.end_ticks() } else { clock::ticks_after_loads() };
+        let record = inside.record();
+        Source {
+            block,
+            sealed,
+            record,
+            owner: record.owner(),
+            header: inside.header(),
+            len,
+            events,
+            end_ticks,
+            overwritten: record.overwritten.load(Ordering::Relaxed),
+            copy: None,
+        }
+    }
+
+    /// Copies the bytes, so that the block may be unpinned. Returns false if there is no memory.
+    pub(crate) fn keep(&mut self) -> bool {
+        let mut copy = Vec::new();
+        if copy.try_reserve_exact(self.len as usize).is_err() {
+            return false;
+        }
+        copy.extend_from_slice(self.payload(0));
+        self.copy = Some(copy.into_boxed_slice());
+        true
+    }
+
+    /// Returns the number of the lane's events up to the last one here.
+    pub(crate) fn end(&self) -> u64 {
+        self.header.before + u64::from(self.events)
+    }
+
+    /// Records that some sink was given all of it.
+    pub(crate) fn take(&self) {
+        // SAFETY: as in `of`.
+        let taken = unsafe { &self.block.as_ref().taken };
+        let before = taken.load(Ordering::Relaxed);
+        if u64::from(self.events) > before {
+            taken.store(u64::from(self.events), Ordering::Relaxed);
+            let kind = self.owner.registry.kind(self.owner.kind);
+            kind.written.fetch_add(u64::from(self.events) - before, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts where a block's events went, and returns the block to the pool. The caller owns the
+    /// block.
+    pub(crate) fn settle(&self, wanted: bool) {
+        store::settle(self.block, if wanted { Untaken::Lost } else { Untaken::Evicted });
+    }
+
+    /// Returns the bytes from an offset on.
+    pub(crate) fn payload(&self, from: u32) -> &[u8] {
+        if let Some(copy) = &self.copy {
+            return &copy[from as usize..];
+        }
+        // SAFETY: the length comes from the block's state, and is at least that of any earlier
+        // source of the block. The bytes are used while the pass has the block.
+        unsafe { self.block.as_ref().payload(from, self.len) }
+    }
+}

@@ -1,0 +1,11 @@
+//! The checked registry: its parts, how its types are encoded, its canonical form.
+//!
+//! It may use `text`. It never reads a file, and never checks: its values keep every rule.
+
+pub(crate) mod canonical;
+pub(crate) mod naming;
+pub(crate) mod registry;
+pub(crate) mod replay;
+mod size;
+pub(crate) mod slots;
+pub(crate) mod sort;

@@ -1,0 +1,252 @@
+//! The checked registry. The result of [`crate::parse`] keeps every rule, so generators and
+//! decoders need no checks of their own.
+
+use crate::model::replay::Replay;
+use crate::model::sort::Sort;
+
+/// One `events.toml`: a named, versioned set of kinds, types and events.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Registry {
+    /// `snake_case`; unique among the registries of a process.
+    pub name: String,
+    /// The version of the registry.
+    pub version: Version,
+    /// What the registry describes.
+    pub doc: String,
+    /// Ordered by bit.
+    pub kinds: Vec<Kind>,
+    /// Enums and flags, ordered by name.
+    pub types: Vec<Type>,
+    /// Ordered by code. Retired events are among them.
+    pub events: Vec<Event>,
+    /// Pairs of events that begin and end something, ordered by name.
+    pub spans: Vec<Span>,
+    /// Messages to the program itself, ordered by name.
+    pub messages: Vec<Message>,
+}
+
+/// Major.median.minor, as in the MPS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Version {
+    /// Rises when the form of the whole stream changes.
+    pub major: u32,
+    /// Rises when the form or meaning of an existing event changes.
+    pub median: u32,
+    /// Rises when an event is added.
+    pub minor: u32,
+}
+
+/// A group of events, the unit of output control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// `CamelCase`.
+    pub name: String,
+    /// 0 to 63.
+    pub bit: u8,
+    /// The events that belong to it.
+    pub doc: String,
+    /// The source of its events' times.
+    pub clock: Clock,
+}
+
+/// The source of an event's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// A clock reading of its own.
+    #[default]
+    Precise,
+    /// The thread's latest reading, of any kind.
+    Inherit,
+}
+
+/// A named type: numbers with names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Type {
+    /// `CamelCase`.
+    pub name: String,
+    /// The meaning of the numbers.
+    pub doc: String,
+    /// The integer that encodes it: `U8` to `U64` or `I8` to `I64`; unsigned for flags.
+    pub repr: Sort,
+    /// One of the values, or any of the bits.
+    pub form: TypeForm,
+    /// The named numbers, ordered by number. For flags each is a mask of one bit or more.
+    pub values: Vec<TypeValue>,
+}
+
+/// How the values of a type combine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypeForm {
+    /// One of the values.
+    Enum,
+    /// Any set of the values, or-ed.
+    Flags,
+}
+
+/// A named number of a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeValue {
+    /// `CamelCase` for enums and flags.
+    pub name: String,
+    /// Fits the type's repr.
+    pub number: i128,
+    /// The meaning; may be empty.
+    pub doc: String,
+}
+
+/// One event type of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// `CamelCase`.
+    pub name: String,
+    /// The number on the wire. Never reused.
+    pub code: u16,
+    /// Compiled into the hot variety as well as the cool one. False on critical paths.
+    pub always: bool,
+    /// False once retired: no emitter, still decodable.
+    pub used: bool,
+    /// Index into [`Registry::kinds`].
+    pub kind: usize,
+    /// What happened.
+    pub doc: String,
+    /// How a replayer treats it.
+    pub replay: Option<Replay>,
+    /// Index of the parameter with the clock reading of the time that the event tells of, if that
+    /// is not the time of its emission.
+    pub time: Option<usize>,
+    /// In wire order.
+    pub params: Vec<Param>,
+}
+
+/// One parameter of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Param {
+    /// `snake_case`.
+    pub name: String,
+    /// The type of one value.
+    pub sort: Sort,
+    /// The number of its values.
+    pub count: Count,
+    /// Its meaning.
+    pub doc: String,
+    /// The unit of a number: `bytes`, `ns` and so on. Empty without one.
+    pub unit: String,
+    /// For a single pointer, address or word: the number that its values are usually multiples of.
+    /// A power of two; 1 if unknown. Any value can be encoded, but one that is not a multiple takes
+    /// up to nine bytes.
+    pub align: u32,
+    /// The most bytes of a `String` or `Bytes`; longer ones are cut. 0 for other types.
+    pub max_len: u32,
+    /// Index, in its event, of the parameter whose value it names.
+    pub names: Option<usize>,
+    /// The space of its values' numbers, if they are shown with their strings. Empty without such a
+    /// mark. See [`Param::number_space`].
+    pub numbers: String,
+    /// The version of the registry in which it was appended to its event: streams of older versions
+    /// do not have it. `None` for a parameter that the event always had. It is at most the
+    /// registry's version, and of the same major. All parameters after it have one too, none of
+    /// them lower.
+    pub since: Option<Version>,
+}
+
+/// The number of values of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// A plain value.
+    One,
+    /// An array of exactly this number, written `[u32; 4]`.
+    Fixed(u32),
+    /// An array of at most this number, written `[u32]` (with `max = N`); longer ones are cut.
+    UpTo(u32),
+}
+
+/// A pair of events that begin and end something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// `CamelCase`.
+    pub name: String,
+    /// Index into [`Registry::events`].
+    pub begin: usize,
+    /// Index into [`Registry::events`].
+    pub end: usize,
+    /// The parameter that both events have and that distinguishes running spans. Without one, spans
+    /// nest per thread.
+    pub key: Option<String>,
+    /// What happens between the two.
+    pub doc: String,
+}
+
+/// A pair of events, or one event, as a message to the program itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// `CamelCase`.
+    pub name: String,
+    /// Index into [`Registry::events`]. No event is in two messages.
+    pub begin: usize,
+    /// Index into [`Registry::events`]. `None` for a message without an end.
+    pub end: Option<usize>,
+    /// The parameter that both events have and that distinguishes running pairs, of a type that is
+    /// compared as a number. Without one, one pair runs at a time, in one thread.
+    pub key: Option<String>,
+    /// The most pairs that run at once, 1 to [`MAX_RUNNING`](crate::limits::MAX_RUNNING); 1 without
+    /// a key.
+    pub limit: u32,
+    /// The meaning of the message.
+    pub doc: String,
+}
+
+impl TypeForm {
+    /// Its word: `enum` or `flags`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TypeForm::Enum => "enum",
+            TypeForm::Flags => "flags",
+        }
+    }
+
+    /// The form for a word.
+    pub fn from_text(text: &str) -> Option<TypeForm> {
+        [TypeForm::Enum, TypeForm::Flags].into_iter().find(|form| form.name() == text)
+    }
+}
+
+impl Version {
+    /// The version of a text such as `1.2.0`, in its only form.
+    pub fn from_text(text: &str) -> Option<Version> {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        let (major, median, minor) = (parts.next()??, parts.next()??, parts.next()??);
+        let version = Version { major, median, minor };
+        // A text with leading zeros, a sign or a further part is not accepted.
+        (version.to_string() == text).then_some(version)
+    }
+}
+
+impl Clock {
+    /// Every clock.
+    pub const ALL: &[Clock] = &[Clock::Precise, Clock::Inherit];
+
+    /// Its word in a registry file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Clock::Precise => "precise",
+            Clock::Inherit => "inherit",
+        }
+    }
+
+    /// The clock for a word.
+    pub fn from_text(text: &str) -> Option<Clock> {
+        Clock::ALL.iter().copied().find(|clock| clock.name() == text)
+    }
+}
+
+impl Event {
+    /// The mark `replay` in short: `alloc pointer=block size=size`. Empty without one.
+    pub fn replay_text(&self) -> String {
+        let Some(replay) = &self.replay else { return String::new() };
+        let roles = replay.roles.iter().map(|(role, param)| {
+            let param = self.params.get(*param).map_or("", |param| param.name.as_str());
+            format!(" {}={param}", role.name())
+        });
+        replay.action.name().to_string() + &roles.collect::<String>()
+    }
+}

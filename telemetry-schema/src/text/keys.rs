@@ -1,0 +1,39 @@
+//! The keys of every table of an `events.toml`, in the order in which the canonical form writes them.
+
+/// Of the file.
+pub const FILE: &[&str] = &["registry", "kinds", "types", "event", "span", "message", "allow"];
+
+/// Of `[registry]`.
+pub const REGISTRY: &[&str] = &["name", "version", "doc"];
+
+/// Of `version`.
+pub const VERSION: &[&str] = &["major", "median", "minor"];
+
+/// Of a kind.
+pub const KIND: &[&str] = &["bit", "doc", "clock"];
+
+/// Of a type.
+pub const TYPE: &[&str] = &["repr", "flags", "doc", "values"];
+
+/// Of a value of a type, if it is not just a number.
+pub const VALUE: &[&str] = &["value", "doc"];
+
+/// Of an event.
+pub const EVENT: &[&str] = &["name", "code", "always", "used", "kind", "doc", "replay", "time", "params"];
+
+/// Of the mark `replay`.
+pub const REPLAY: &[&str] = &["action", "old", "pointer", "size", "align"];
+
+/// Of a parameter.
+pub const PARAM: &[&str] =
+    &["name", "sort", "type", "max", "align", "unit", "names", "numbers", "since", "doc"];
+
+/// Of a span.
+pub const SPAN: &[&str] = &["name", "begin", "end", "key", "doc"];
+
+/// Of a message.
+pub const MESSAGE: &[&str] = &["name", "begin", "end", "key", "limit", "doc"];
+
+/// Of an allow.
+pub const ALLOW: &[&str] =
+    &["change", "event", "param", "kind", "type", "value", "span", "message", "reason"];

@@ -1,0 +1,15 @@
+//! A registry file: the registry, and the data that only the file has.
+
+use crate::model::registry::Registry;
+use crate::version::allow::Allow;
+
+/// A parsed `events.toml`, with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryFile {
+    /// The registry, which travels in streams.
+    pub registry: Registry,
+    /// The `[[allow]]`s for the rules about versions, which do not.
+    pub allows: Vec<Allow>,
+    /// The text of the file, for the places of later diagnostics.
+    pub text: String,
+}

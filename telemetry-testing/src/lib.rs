@@ -1,0 +1,13 @@
+//! Code that the tests of several packages share. Not published.
+//!
+//! Packages use it as a development dependency, by path alone.
+
+pub mod counting;
+pub mod made;
+pub mod mono;
+pub mod mps;
+pub mod read;
+pub mod reference;
+pub mod registries;
+pub mod version_cases;
+pub mod work;

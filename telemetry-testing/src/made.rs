@@ -1,0 +1,278 @@
+//! Streams made for tests, together with their contents.
+
+use std::collections::BTreeMap;
+
+use telemetry_decode::writer::{Compress, Lane, Writer};
+use telemetry_decode::{EnumValue, Facts, RawStr, Value};
+use telemetry_format::{HEADER_LEN, Header, Loss};
+use telemetry_schema::{Count, Param, Registry, Sort};
+
+use crate::read::{Read, show};
+
+/// A registry with every parameter type, three kinds and two clocks.
+pub const RELATION: &str = include_str!("../relation.toml");
+
+/// [`RELATION`], checked.
+pub fn relation() -> Registry {
+    telemetry_schema::parse(RELATION)
+        .unwrap_or_else(|invalid| panic!("{}", invalid.render("relation", RELATION)))
+}
+
+/// A stream and the events that were written to it.
+pub struct Made {
+    /// The bytes.
+    pub stream: Vec<u8>,
+    /// In the order of writing.
+    pub events: Vec<Read>,
+    /// By session, thread, registry and kind: losses, and the number of excluded events.
+    pub lost: BTreeMap<(u64, u32, u64, u8), (Loss, u64)>,
+}
+
+/// Parameters of a stream.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The same seed gives the same stream.
+    pub seed: u64,
+    /// Sessions in the stream.
+    pub sessions: u64,
+    /// Threads of each session.
+    pub threads: u32,
+    /// Events of each session.
+    pub events: usize,
+    /// Bytes after which a block ends.
+    pub block_size: usize,
+    /// One in this number of events is followed by a flush; 0 is never.
+    pub flush: u64,
+    /// One in this number of events is followed by a loss, and by excluded events; 0 is never.
+    pub lose: u64,
+    /// Whether sessions end.
+    pub end: bool,
+    /// Whether blocks are compressed.
+    pub compress: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan {
+            seed: 1,
+            sessions: 1,
+            threads: 2,
+            events: 60,
+            block_size: 256,
+            flush: 9,
+            lose: 0,
+            end: true,
+            compress: false,
+        }
+    }
+}
+
+/// When the first session began, in nanoseconds of Unix time.
+pub const START: u64 = 1_700_000_000_000_000_000;
+
+/// Makes a stream of a registry's events, with all its lanes mixed.
+pub fn make(registry: &Registry, plan: &Plan) -> Made {
+    let mut random = Random(plan.seed);
+    let compress = if plan.compress { Compress::All } else { Compress::Nothing };
+    let mut writer = Writer::new(Vec::new()).block_size(plan.block_size).compress(compress);
+    let (mut events, mut lost) = (Vec::new(), BTreeMap::<_, (Loss, u64)>::new());
+    let mut ticks = Vec::new();
+    let mut fingerprint = 0;
+    for session in 1..=plan.sessions {
+        let mut facts = Facts::default();
+        facts.set("program", format!("program{session}"));
+        facts.set("clock", if session % 2 == 0 { "os" } else { "tsc" });
+        facts.set("ticks_per_second", 2_000_000_000_i64);
+        // Sessions overlap in time, and their clocks start differently.
+        let start = session * 1_000_000;
+        writer.session(session, &facts, start, START + session * 50).unwrap();
+        fingerprint = writer.registry(session, registry).unwrap();
+        for thread in 1..=plan.threads {
+            let mut facts = Facts::default();
+            facts.set("name", format!("worker-{thread}"));
+            writer.thread(session, thread, &facts).unwrap();
+        }
+        ticks.push(start);
+    }
+    let used = &registry.events;
+    for _ in 0..if used.is_empty() { 0 } else { plan.events } {
+        let session = 1 + random.below(plan.sessions);
+        let thread = 1 + random.below(plan.threads.into()) as u32;
+        let event = &used[random.below(used.len() as u64) as usize];
+        let now = &mut ticks[session as usize - 1];
+        *now += random.below(50) * random.below(3);
+        let values: Vec<Owned> =
+            event.params.iter().map(|param| Owned::random(registry, param, &mut random)).collect();
+        let elements: Vec<Vec<Value>> = values.iter().map(Owned::elements).collect();
+        let values: Vec<Value> = values.iter().zip(&elements).map(|(value, all)| value.value(all)).collect();
+        let lane = Lane { session, thread, registry: fingerprint };
+        writer.event(lane, event.code, *now, &values).unwrap();
+        events.push(Read {
+            session,
+            thread,
+            registry: fingerprint,
+            kind: registry.kind_of(event).bit,
+            code: event.code,
+            ticks: *now,
+            values: values.iter().map(show).collect(),
+        });
+        if plan.lose != 0 && random.below(plan.lose) == 0 {
+            let kind = registry.kind_of(event).bit;
+            let loss =
+                Loss { pool: random.below(5), reentrant: random.below(2), sink: random.below(3), cut: 1 };
+            writer.lose(lane, kind, loss).unwrap();
+            let events = random.below(4);
+            writer.withhold(lane, kind, events).unwrap();
+            let (sum, withheld) = lost.entry((session, thread, fingerprint, kind)).or_default();
+            *withheld += events;
+            sum.pool += loss.pool;
+            sum.reentrant += loss.reentrant;
+            sum.sink += loss.sink;
+            sum.cut += loss.cut;
+        }
+        if plan.flush != 0 && random.below(plan.flush) == 0 {
+            writer.flush().unwrap();
+        }
+    }
+    if plan.end {
+        for session in 1..=plan.sessions {
+            writer.end(session, ticks[session as usize - 1] + 10).unwrap();
+        }
+    }
+    Made { stream: writer.finish().unwrap(), events, lost }
+}
+
+/// A value with the data that it borrows.
+enum Owned {
+    Plain(Value<'static>),
+    String(String),
+    Bytes(Vec<u8>),
+    Array(Vec<Owned>),
+}
+
+impl Owned {
+    fn random(registry: &Registry, param: &Param, random: &mut Random) -> Owned {
+        let count = match param.count {
+            Count::One => return Owned::one(registry, param, random),
+            Count::Fixed(count) => u64::from(count),
+            // Mostly short ones, sometimes one at the limit.
+            Count::UpTo(most) if random.below(8) == 0 => most.into(),
+            Count::UpTo(most) => random.below(u64::from(most).min(4) + 1),
+        };
+        Owned::Array((0..count).map(|_| Owned::one(registry, param, random)).collect())
+    }
+
+    fn one(registry: &Registry, param: &Param, random: &mut Random) -> Owned {
+        let repr = registry.repr(param.sort);
+        let bits = match param.align {
+            1 => random.number(),
+            // A multiple of the alignment, or not.
+            align => random.number() << (random.below(2) * u64::from(align.trailing_zeros())),
+        };
+        Owned::Plain(match param.sort {
+            Sort::Pointer => Value::Pointer(bits),
+            Sort::Addr => Value::Addr(bits),
+            Sort::Word => Value::Word(bits),
+            Sort::Label => Value::Label(bits),
+            Sort::F32 => Value::F32(f32::from_bits(bits as u32)),
+            Sort::F64 => Value::F64(f64::from_bits(bits)),
+            Sort::Bool => Value::Bool(bits % 2 == 1),
+            Sort::String => {
+                let text = "añ世🦀".repeat(random.below(4) as usize * random.below(60) as usize);
+                return Owned::String(text[..text.floor_char_boundary(param.max_len as usize)].to_string());
+            }
+            Sort::Bytes => {
+                let len = random.below(u64::from(param.max_len).min(60) + 1);
+                return Owned::Bytes((0..len).map(|_| random.number() as u8).collect());
+            }
+            _ => {
+                let range = repr.int_range().expect("the others are integers");
+                let number = i128::from(bits as i64).clamp(*range.start(), *range.end());
+                match param.sort {
+                    Sort::Named(_) => Value::Named(EnumValue::new(number)),
+                    _ if *range.start() < 0 => Value::Signed(number as i64),
+                    _ => Value::Unsigned(number as u64),
+                }
+            }
+        })
+    }
+
+    fn elements(&self) -> Vec<Value<'_>> {
+        match self {
+            Owned::Array(elements) => elements.iter().map(|element| element.value(&[])).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn value<'a>(&'a self, elements: &'a [Value<'a>]) -> Value<'a> {
+        match self {
+            Owned::Plain(value) => *value,
+            Owned::String(text) => Value::String(RawStr::from(text.as_str())),
+            Owned::Bytes(bytes) => Value::Bytes(bytes),
+            Owned::Array(_) => Value::Array(elements.into()),
+        }
+    }
+}
+
+/// SplitMix64: the same seed always gives the same numbers.
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next number.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// The next number, below an end.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.bits() % end.max(1)
+    }
+
+    /// A number of any encoded length, sometimes an extreme one.
+    fn number(&mut self) -> u64 {
+        match self.below(8) {
+            0 => [0, 1, u64::MAX, u64::MAX - 1, i64::MAX as u64, i64::MIN as u64, 127, 128]
+                [self.below(8) as usize],
+            bits => self.bits() >> (self.below(8) * bits).min(63),
+        }
+    }
+}
+
+/// The positions of the blocks of a whole stream.
+pub fn blocks(stream: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while at < stream.len() {
+        let end = at + header(&stream[at..]).block_len() as usize;
+        all.push(at..end);
+        at = end;
+    }
+    all
+}
+
+/// The header of a block.
+pub fn header(block: &[u8]) -> Header {
+    Header::decode(block, crc32c::crc32c).unwrap()
+}
+
+/// Changes a block's header, and corrects its checksums.
+pub fn edit(block: &mut [u8], change: impl FnOnce(&mut Header)) {
+    let mut header = header(block);
+    change(&mut header);
+    header.payload_crc = crc32c::crc32c(&block[header.header_len.into()..]);
+    block[..HEADER_LEN].copy_from_slice(&header.encode(crc32c::crc32c));
+}
+
+/// The same blocks in another order.
+pub fn shuffle(stream: &[u8], seed: u64) -> Vec<u8> {
+    let mut random = Random(seed);
+    let mut blocks = blocks(stream);
+    for last in (1..blocks.len()).rev() {
+        blocks.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    blocks.into_iter().flat_map(|block| stream[block].to_vec()).collect()
+}

@@ -1,0 +1,251 @@
+//! Random registries that obey every rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use telemetry_schema::limits::{DEFAULT_RUN_LEN, MAX_EVENT_LEN, MAX_RUN_LEN};
+use telemetry_schema::{
+    Clock, Count, Event, Kind, Message, NameBy, Named, Param, Registry, Replay, ReplayAction, ReplayRole,
+    Sort, Span, Type, TypeForm, TypeValue, Version,
+};
+
+/// Names of kinds, types and events: acronyms, digits, single letters.
+#[rustfmt::skip]
+const NAMES: &[&str] = &[
+    "PoolInit", "VMMap", "L2Cache", "X", "GC", "Trace", "TraceEnd", "Utf8", "PoolInitMVFF", "Q7", "Alloc", "Free", "Sweep",
+    "Mark", "HeapGrow", "Intern", "Names", "YieldAll", "LoopBegin", "R2D2", "Segment", "Access", "Why", "Flip", "Zz",
+];
+
+/// Names of parameters: few, so that events share some.
+const PARAMS: &[&str] = &["at", "size", "old_size", "x", "u32", "name", "time", "self_time"];
+
+/// Any valid registry, small enough to be generated often.
+pub fn registries() -> impl Strategy<Value = Registry> {
+    let names = Just(NAMES.to_vec()).prop_shuffle();
+    (names, 1..6usize, 0..5usize, 0..12usize)
+        .prop_flat_map(|(names, kinds, types, events)| {
+            let (kind_names, rest) = names.split_at(kinds);
+            let (type_names, event_names) = rest.split_at(types);
+            let kinds = subsequence((0..64).collect::<Vec<u8>>(), kinds);
+            let kinds = (Just(kind_names.to_vec()), kinds, vec((docs(), any::<bool>()), kind_names.len()));
+            let types: Vec<_> = type_names.iter().map(|name| a_type(name)).collect();
+            let codes = subsequence((0..=u16::MAX).step_by(255).collect::<Vec<_>>(), events);
+            let events: Vec<_> =
+                event_names[..events].iter().map(|name| event(name, kind_names.len(), types.len())).collect();
+            ("[a-z]{1,8}_x", any::<(u32, u32, u32)>(), docs(), kinds, types, events, codes)
+        })
+        .prop_map(|(name, (major, median, minor), doc, (names, bits, rest), mut types, mut events, codes)| {
+            let kinds = names.into_iter().zip(bits).zip(rest).map(|((name, bit), (doc, inherit))| {
+                let clock = if inherit { Clock::Inherit } else { Clock::Precise };
+                Kind { name: name.to_string(), bit, doc, clock }
+            });
+            types.sort_by(|a, b| a.name.cmp(&b.name));
+            events.iter_mut().zip(codes).for_each(|(event, code)| event.code = code);
+            let version = Version { major, median, minor };
+            events.iter_mut().for_each(|event| append(event, version));
+            let mut registry = Registry {
+                name,
+                version,
+                doc,
+                kinds: kinds.collect(),
+                types,
+                events,
+                spans: Vec::new(),
+                messages: Vec::new(),
+            };
+            for index in 0..registry.events.len() {
+                while registry.events[index].max_len(&registry) > MAX_EVENT_LEN {
+                    registry.events[index].params.pop();
+                }
+                // Marks refer to the remaining parameters.
+                let event = &mut registry.events[index];
+                name_each_other(&mut event.params);
+                event.replay = replay(&event.params, event.always);
+            }
+            registry.spans = spans(&registry.events);
+            registry.messages = messages(&registry.spans, &registry.events);
+            registry
+        })
+}
+
+fn docs() -> impl Strategy<Value = String> {
+    "[!-~ß世🦀]([ -~ß世🦀\n\t]{0,20}[!-~世])?"
+}
+
+fn docs_or_none() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), docs()]
+}
+
+fn a_type(name: &str) -> impl Strategy<Value = Type> + use<> {
+    let name = name.to_string();
+    let reprs: Vec<Sort> = Sort::ALL.iter().copied().filter(|sort| sort.int_range().is_some()).collect();
+    let value_names = subsequence(vec!["A", "Full", "L2", "ReadOnly", "GC", "Nothing"], 1..=6);
+    (select(reprs), any::<bool>(), docs_or_none(), value_names).prop_flat_map(
+        move |(repr, flags, doc, value_names)| {
+            let range = repr.int_range().expect("it was chosen for that");
+            let flags = flags && *range.start() == 0;
+            let start = if flags { 1 } else { *range.start() };
+            let numbers = prop_oneof![start..=*range.end(), Just(*range.end()), Just(start), Just(start + 1)];
+            let name = name.clone();
+            let count = value_names.len();
+            btree_map(numbers, docs_or_none(), 1..=count).prop_map(move |numbers| Type {
+                name: name.clone(),
+                doc: doc.clone(),
+                repr,
+                form: if flags { TypeForm::Flags } else { TypeForm::Enum },
+                values: value_names
+                    .iter()
+                    .zip(numbers)
+                    .map(|(name, (number, doc))| TypeValue { name: name.to_string(), number, doc })
+                    .collect(),
+            })
+        },
+    )
+}
+
+fn event(name: &str, kinds: usize, types: usize) -> impl Strategy<Value = Event> + use<> {
+    let name = name.to_string();
+    let params = subsequence(PARAMS.to_vec(), 0..=PARAMS.len()).prop_shuffle();
+    let params =
+        params.prop_flat_map(move |names| names.iter().map(|name| param(name, types)).collect::<Vec<_>>());
+    (any::<bool>(), any::<bool>(), 0..kinds, docs(), params).prop_map(
+        move |(always, used, kind, doc, params)| Event {
+            name: name.clone(),
+            code: 0,
+            always,
+            used,
+            kind,
+            doc,
+            replay: None,
+            time: None,
+            params,
+        },
+    )
+}
+
+/// Marks up to three of the last parameters as appended, the last in the registry's version.
+fn append(event: &mut Event, version: Version) {
+    let appended = usize::from(event.code / 255 % 4);
+    for (age, param) in event.params.iter_mut().rev().take(appended).enumerate() {
+        param.since = Some(Version { median: version.median >> (8 * age), ..version });
+    }
+}
+
+/// Each parameter that can give a name names the first unnamed parameter that can have one.
+fn name_each_other(params: &mut [Param]) {
+    for by in 0..params.len() {
+        let Some(name) = NameBy::of(params[by].sort).filter(|_| params[by].count == Count::One) else {
+            continue;
+        };
+        let fits = |of: &usize| {
+            let named = Named::of(params[*of].sort).filter(|_| params[*of].count == Count::One);
+            let taken = params.iter().any(|param| param.names == Some(*of));
+            *of != by && !taken && named.is_some_and(|named| name == NameBy::Text || !named.is_number())
+        };
+        params[by].names = (0..params.len()).find(fits);
+    }
+}
+
+/// A mark with the first action whose roles the parameters can have.
+fn replay(params: &[Param], custom: bool) -> Option<Replay> {
+    let custom = custom.then(|| Replay { action: ReplayAction::Custom, roles: Vec::new() });
+    let mut actions = [ReplayAction::Realloc, ReplayAction::Alloc, ReplayAction::Free].into_iter();
+    actions.find_map(|action| roles(params, action)).or(custom)
+}
+
+fn roles(params: &[Param], action: ReplayAction) -> Option<Replay> {
+    let mut left: Vec<usize> = (0..params.len()).collect();
+    let mut roles = Vec::new();
+    for role in ReplayRole::ALL {
+        let fits = |index: &usize| {
+            let Param { sort, count, unit, .. } = &params[*index];
+            *count == Count::One && role.takes(*sort) && matches!(unit.as_str(), "" | "bytes")
+        };
+        let needed = action.needs().contains(role);
+        if !needed && !action.allows().contains(role) {
+            continue;
+        }
+        match left.iter().position(fits) {
+            Some(at) => roles.push((*role, left.remove(at))),
+            None if needed => return None,
+            None => {}
+        }
+    }
+    Some(Replay { action, roles })
+}
+
+fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
+    let name = name.to_string();
+    let sorts: Vec<Sort> = Sort::ALL.iter().copied().chain((0..types).map(Sort::Named)).collect();
+    let count = prop_oneof![
+        3 => Just(Count::One),
+        1 => (1..9u32).prop_map(Count::Fixed),
+        1 => prop_oneof![Just(64), 1..300u32].prop_map(Count::UpTo),
+    ];
+    let max_len = prop_oneof![Just(DEFAULT_RUN_LEN), 1..=MAX_RUN_LEN];
+    let align = prop_oneof![2 => Just(0), 1 => 1..=30u32].prop_map(|bits| 1 << bits);
+    let unit = prop_oneof![Just(String::new()), "[!-~µ]([ -~µ]{0,8}[!-~])?"];
+    (select(sorts), count, max_len, align, unit, docs_or_none()).prop_map(
+        move |(sort, count, max_len, align, unit, doc)| Param {
+            name: name.clone(),
+            sort,
+            count: if sort.is_run() { Count::One } else { count },
+            doc,
+            align: if sort.is_delta() && count == Count::One { align } else { 1 },
+            unit: if sort.is_number() { unit } else { String::new() },
+            max_len: if sort.is_run() { max_len } else { 0 },
+            names: None,
+            numbers: String::new(),
+            since: None,
+        },
+    )
+}
+
+/// A span from each used event to the next, with the first key that both can have.
+fn spans(events: &[Event]) -> Vec<Span> {
+    let used: Vec<usize> = (0..events.len()).filter(|&index| events[index].used).collect();
+    let mut spans = BTreeMap::new();
+    for pair in used.windows(2) {
+        let key = events[pair[0]].params.iter().find(|param| {
+            param.count == Count::One
+                && !matches!(param.sort, Sort::F32 | Sort::F64)
+                && events[pair[1]].params.iter().any(|other| {
+                    (&other.name, other.sort, other.count) == (&param.name, param.sort, param.count)
+                })
+        });
+        let span = Span {
+            name: events[pair[0]].name.clone(),
+            begin: pair[0],
+            end: pair[1],
+            key: key.map(|key| key.name.clone()),
+            doc: "from one to the next".to_string(),
+        };
+        spans.insert(span.name.clone(), span);
+    }
+    spans.into_values().collect()
+}
+
+/// Messages from spans that share no event. The last one has no end.
+fn messages(spans: &[Span], events: &[Event]) -> Vec<Message> {
+    let (mut taken, mut messages) = (BTreeSet::new(), Vec::new());
+    for span in spans {
+        if taken.contains(&span.begin) || taken.contains(&span.end) {
+            continue;
+        }
+        taken.extend([span.begin, span.end]);
+        let is_number = |name: &String| {
+            let param = events[span.begin].params.iter().find(|param| param.name == *name);
+            param.is_some_and(|param| !param.sort.is_run())
+        };
+        let key = span.key.clone().filter(is_number);
+        let limit = key.as_ref().map_or(1, |key| key.len() as u32 * 4);
+        let (name, doc) = (span.name.clone(), span.doc.clone());
+        messages.push(Message { name, begin: span.begin, end: Some(span.end), key, limit, doc });
+    }
+    if let Some(last) = messages.last_mut() {
+        *last = Message { end: None, key: None, limit: 1, ..last.clone() };
+    }
+    messages
+}

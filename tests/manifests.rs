@@ -1,0 +1,117 @@
+//! Each published package is complete: its manifest, its license, and no path outside of the
+//! package.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folders of all published packages.
+const PACKAGES: [&str; 9] = [
+    ".",
+    "codegen-python",
+    "telemetry-cli",
+    "telemetry-decode",
+    "telemetry-derive",
+    "telemetry-foreign",
+    "telemetry-format",
+    "telemetry-runtime",
+    "telemetry-schema",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All files below a folder, except the results of builds.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let kind = entry.file_type().expect("its type");
+        let hidden = entry.file_name().to_string_lossy().starts_with(".git");
+        if kind.is_dir() && entry.file_name() != "target" && !hidden {
+            all.extend(files(&entry.path()));
+        } else if !kind.is_dir() {
+            all.push(entry.path());
+        }
+    }
+    all
+}
+
+#[test]
+fn every_member_is_listed() {
+    let manifest = read("Cargo.toml");
+    let members =
+        manifest.split_once("members = [").and_then(|(_, rest)| rest.split_once(']')).expect("members").0;
+    let members = members.split('"').skip(1).step_by(2);
+    let unknown: Vec<_> = members
+        .filter(|member| !PACKAGES.contains(member))
+        .filter(|member| !read(format!("{member}/Cargo.toml")).contains("publish = false"))
+        .collect();
+    assert!(unknown.is_empty(), "published, but not in this test's list: {unknown:?}");
+}
+
+#[test]
+fn manifests_are_complete() {
+    let keys = ["description", "readme", "keywords", "categories", "include"];
+    for package in PACKAGES {
+        let manifest = read(format!("{package}/Cargo.toml"));
+        let section = manifest.split_once("[package]\n").expect("a package").1;
+        let section = section.split_once("\n[").map_or(section, |(section, _)| section);
+        for key in keys {
+            let has = section.lines().any(|line| line.starts_with(&format!("{key} = ")));
+            assert!(has, "{package}/Cargo.toml: no `{key}`");
+        }
+        assert!(section.contains("license.workspace = true"), "{package}/Cargo.toml: no license");
+    }
+}
+
+#[test]
+fn licenses_are_the_same_everywhere() {
+    for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        for package in PACKAGES {
+            assert!(read(license) == read(format!("{package}/{license}")), "{package}/{license} differs");
+        }
+    }
+}
+
+/// The decoder needs the runtime's own registry, but must not depend on the runtime: it has a copy.
+#[test]
+fn copies_of_the_runtimes_registry_are_the_same() {
+    let same = read("telemetry-runtime/telemetry.toml") == read("telemetry-decode/telemetry.toml");
+    assert!(same, "copy telemetry-runtime/telemetry.toml to telemetry-decode/telemetry.toml");
+}
+
+#[test]
+fn there_is_no_symlink() {
+    let links: Vec<_> = files(root()).into_iter().filter(|path| path.is_symlink()).collect();
+    assert!(links.is_empty(), "symlinks break where they are checked out as files: {links:?}");
+}
+
+/// In `src` of each package, except doctests and tests: no text or module from outside of the
+/// package.
+#[test]
+fn sources_stay_in_their_package() {
+    let mut wrong = Vec::new();
+    for package in PACKAGES {
+        let package = root().join(package);
+        for path in
+            files(&package.join("src")).iter().filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        {
+            let depth = path.strip_prefix(&package).expect("below it").components().count() - 1;
+            for (number, line) in fs::read_to_string(path).expect("a text").lines().enumerate() {
+                let is_path = ["include_str!(\"", "include_bytes!(\"", "#[path = \""]
+                    .iter()
+                    .any(|one| line.contains(one));
+                // Each folder allows one step up inside the package.
+                if is_path && line.matches("../").count() > depth {
+                    wrong.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "paths that leave a package:\n{}", wrong.join("\n"));
+}

@@ -1,0 +1,80 @@
+//! The rooms of each crate, in their order.
+
+use super::{ALL, Room};
+
+/// Crates, and their rooms.
+pub(crate) const CRATES: &[(&str, &[Room])] = &[
+    ("telemetry-schema", SCHEMA),
+    ("telemetry-derive", DERIVE),
+    ("codegen-python", PYTHON),
+    ("telemetry-runtime", RUNTIME),
+    ("telemetry-decode", DECODE),
+    ("telemetry-cli", CLI),
+];
+
+const DECODE: &[Room] = &[
+    ("report", &[]),
+    ("bytes", &["report"]),
+    ("values", &[]),
+    ("lanes", &["report"]),
+    ("sessions", &["values", "lanes"]),
+    ("registry", &["values", "sessions"]),
+    ("decode", ALL),
+    ("logs", ALL),
+    ("order", ALL),
+    ("typed", &["report", "values", "sessions", "registry", "decode", "order"]),
+    ("write", &["report", "bytes", "values", "lanes", "sessions"]),
+    ("recover", &["report", "bytes", "values", "lanes", "sessions", "registry", "decode", "write"]),
+    (
+        "read",
+        &[
+            "report", "bytes", "values", "lanes", "sessions", "registry", "decode", "logs", "order", "typed",
+            "recover",
+        ],
+    ),
+    ("replay", &["report", "registry", "typed", "read"]),
+];
+
+const RUNTIME: &[Room] = &[
+    ("sys", &[]),
+    ("sync", &["sys"]),
+    ("model", &["sys"]),
+    ("run", &["sys", "sync"]),
+    ("memory", &["sys", "sync", "model", "run"]),
+    ("store", &["sys", "sync", "run", "memory"]),
+    ("control", &["sys", "model", "run", "memory"]),
+    ("emit", &["sys", "sync", "model", "run", "memory", "store", "control"]),
+    ("own", &["sys", "sync", "model", "run", "memory", "store", "control", "emit"]),
+    ("sinks", &["sys", "run", "own"]),
+    ("messages", &["sys", "sync", "model", "run", "memory", "own"]),
+    ("drain", &["sys", "model", "run", "memory", "store", "control", "emit", "own", "sinks"]),
+    ("postmortem", &["sys", "sync", "model", "run", "memory", "control", "emit", "own", "messages", "drain"]),
+    ("socket", ALL),
+    ("process", ALL),
+];
+
+const CLI: &[Room] = &[
+    ("text", &[]),
+    ("figures", &[]),
+    ("term", &["text"]),
+    ("process", &["text", "term"]),
+    ("input", &["text", "term"]),
+    ("git", &["term"]),
+    ("relation", &["text", "term", "git"]),
+    ("sql", &["text", "term", "input"]),
+    ("witness", &["text", "term"]),
+    ("spans", &["text", "figures", "term", "input"]),
+    ("commands", ALL),
+];
+
+const SCHEMA: &[Room] = &[
+    ("text", &[]),
+    ("model", &["text"]),
+    ("version", &["text", "model"]),
+    ("check", &["text", "model", "version"]),
+    ("load", ALL),
+];
+
+const PYTHON: &[Room] = &[("text", &[]), ("output", ALL)];
+
+const DERIVE: &[Room] = &[("input", &[]), ("parts", &[]), ("output", ALL)];

@@ -1,0 +1,119 @@
+//! Tasks of this repository, by `cargo xtask`.
+
+mod release;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const HELP: &str = "\
+usage: cargo xtask COMMAND
+
+  ci                  what has to pass before a change lands: .ci/run
+  bless [NAME...]     rewrite generated parts: docs, format, registries, seeds; without NAME all
+  bench [NAME]        run benchmarks: record, messages, decode, around, off, compile
+  fuzz [SECONDS]      run every fuzz target, each for SECONDS (60); needs nightly and cargo-fuzz
+  release --dry-run   check versions, changelog and packages, and list the order of publication";
+
+/// The repository's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of the repository").to_path_buf()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["ci"] => run(&mut Command::new(root().join(".ci/run"))),
+        ["bless", names @ ..] => bless(names),
+        ["bench", names @ ..] if names.len() <= 1 => bench(names),
+        ["fuzz"] => fuzz("60"),
+        ["fuzz", seconds] if seconds.parse::<u32>().is_ok() => fuzz(seconds),
+        ["release", "--dry-run"] => release::dry_run(&root()),
+        ["release", ..] => Err("publishing is not automated; help: `cargo xtask release --dry-run`".into()),
+        [] | ["help" | "--help" | "-h"] => {
+            eprintln!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => Err(format!("unknown command\n{HELP}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(wrong) => {
+            eprintln!("error: {wrong}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a command in the root.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    let shown = format!("{command:?}");
+    let status = command.current_dir(root()).status().map_err(|error| format!("{shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Generated files: a name, the variable that makes a test write them, and the test.
+const BLESSED: &[(&str, &str, &[&str])] = &[
+    ("docs", "UPDATE_DOCS", &["-p", "telemetry-schema", "--test", "suite", "version::table"]),
+    ("docs", "UPDATE_DOCS", &["-p", "telemetry-cli", "--test", "suite", "docs::"]),
+    ("docs", "UPDATE_DOCS", &["-p", "telemetry-events", "--test", "suite", "evolution::"]),
+    ("format", "UPDATE_DOCUMENT", &["-p", "telemetry-decode", "--test", "suite", "document::"]),
+    ("registries", "UPDATE_RELATIONS", &["-p", "telemetry-events", "--test", "versions"]),
+    (
+        "seeds",
+        "UPDATE_SEEDS",
+        &["-p", "telemetry-decode", "-p", "telemetry-foreign", "--test", "suite", "seeds"],
+    ),
+];
+
+fn bless(names: &[&str]) -> Result<(), String> {
+    if let Some(name) = names.iter().find(|name| !BLESSED.iter().any(|(known, ..)| known == *name)) {
+        return Err(format!("`{name}` cannot be rewritten; expected docs, format, registries or seeds"));
+    }
+    for (name, variable, test) in BLESSED {
+        if names.is_empty() || names.contains(name) {
+            run(cargo().arg("test").args(*test).env(variable, "1"))?;
+        }
+    }
+    eprintln!("read the changes before you commit them: git diff");
+    Ok(())
+}
+
+fn bench(names: &[&str]) -> Result<(), String> {
+    let mut command = cargo();
+    command.args(["bench", "-p", "telemetry-events"]);
+    match names {
+        [name] => command.args(["--bench", name]),
+        _ => command.arg("--benches"),
+    };
+    run(&mut command)
+}
+
+/// Fuzz targets, each with the folders of its seeds.
+const TARGETS: &[(&str, &[&str])] = &[
+    ("stream", &["fuzz/seeds/stream"]),
+    ("recover", &["fuzz/seeds/recover"]),
+    ("relation", &["telemetry-schema/tests/valid", "telemetry-decode/tests"]),
+    ("lock", &["telemetry-derive/tests/ui/relations"]),
+    ("mono", &[]),
+    ("ghc", &[]),
+    ("mps", &["fuzz/seeds/mps"]),
+];
+
+fn fuzz(seconds: &str) -> Result<(), String> {
+    for (target, seeds) in TARGETS {
+        let corpus = format!("fuzz/corpus/{target}");
+        let folder = root().join(&corpus);
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let time = format!("-max_total_time={seconds}");
+        // rustup's `cargo` chooses the toolchain, not the one that runs this.
+        let mut command = Command::new("cargo");
+        command.env_remove("RUSTUP_TOOLCHAIN").args(["+nightly", "fuzz", "run", target, &corpus]);
+        run(command.args(*seeds).args(["--", &time]))?;
+    }
+    Ok(())
+}
