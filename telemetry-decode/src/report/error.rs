@@ -15,6 +15,21 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The reason why a stream cannot be read.
 ///
 /// Damage that a reader can skip is not an error: [`Completeness`](crate::Completeness) reports it.
+///
+/// `?` turns it into an [`io::Error`] where a function returns that:
+///
+/// ```
+/// fn count(stream: impl std::io::Read + Send + 'static) -> std::io::Result<u64> {
+///     let mut events = telemetry_decode::Reader::from_reader(stream).events()?;
+///     let mut count = 0;
+///     while events.next()?.is_some() {
+///         count += 1;
+///     }
+///     Ok(count)
+/// }
+/// assert_eq!(count(std::io::empty())?, 0);
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -78,6 +93,16 @@ impl std::error::Error for Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Error::Io(error)
+    }
+}
+
+/// For programs whose functions return errors of input and output.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Io(error) => error,
+            other => io::Error::new(io::ErrorKind::InvalidData, other),
+        }
     }
 }
 

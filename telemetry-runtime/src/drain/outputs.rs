@@ -139,9 +139,12 @@ impl Outputs {
     // memory.
     #[inline(never)]
     fn relieve(&mut self) {
-        if !STORE.is_short() || self.relieved.is_some_and(|at| at.elapsed() < RELIEF) {
+        // New lanes may take the last of the memory in less time than that between two looks.
+        let is_recent = |at: Instant| at.elapsed() < RELIEF && !STORE.is_nearly_dry();
+        if !STORE.is_short() || self.relieved.is_some_and(is_recent) {
             return;
         }
+        revoke::begin();
         let records: Vec<_> = LANES.taken().collect();
         let mut open = Vec::new();
         STORE.sort(&records, &mut open);

@@ -15,13 +15,16 @@ use crate::memory::block::Block;
 use crate::memory::record::LaneRecord;
 use crate::sync::spin::{Held, Spin};
 use crate::sys;
-use crate::sys::atomic::{AtomicBool, Ordering};
+use crate::sys::atomic::{AtomicU8, Ordering};
 
 /// The owner of this lock may follow records to their lanes, which are in the memory of their
 /// threads.
 static STOPPING: Spin = Spin::new();
-/// True if the process has a barrier for all its threads.
-static HAS_BARRIER: AtomicBool = AtomicBool::new(false);
+/// Whether the process has a barrier for all its threads: one of the three values below.
+static BARRIER: AtomicU8 = AtomicU8::new(UNTRIED);
+const UNTRIED: u8 = 0;
+const READY: u8 = 1;
+const ABSENT: u8 = 2;
 
 /// The right to follow records to lanes.
 pub(crate) type Lock = Held<'static>;
@@ -31,15 +34,23 @@ pub(crate) fn hold() -> Option<Lock> {
     STOPPING.lock(sys::me())
 }
 
-/// Registers the process for barriers. The drain's thread does it, because it may take some
-/// milliseconds.
+/// Registers the process for barriers, at the first call. That may take some milliseconds, so the
+/// drain's thread does it, or a flush that is short of memory before that thread has run.
 pub(crate) fn begin() {
-    HAS_BARRIER.store(usize::BITS == 64 && sys::register_barrier(), Ordering::Relaxed);
+    if BARRIER.load(Ordering::Relaxed) == UNTRIED {
+        let is_ready = usize::BITS == 64 && sys::register_barrier();
+        BARRIER.store(if is_ready { READY } else { ABSENT }, Ordering::Relaxed);
+    }
+}
+
+/// Forgets the registration, in the child of a fork.
+pub(crate) fn forget() {
+    BARRIER.store(UNTRIED, Ordering::Relaxed);
 }
 
 /// Returns true if lanes can be stopped.
 pub(crate) fn is_possible() -> bool {
-    HAS_BARRIER.load(Ordering::Relaxed)
+    BARRIER.load(Ordering::Relaxed) == READY
 }
 
 /// Allows the drain to stop a lane from now on. The lane's thread calls [`forbid`] before it ends.
@@ -71,7 +82,7 @@ pub(crate) fn stop(open: impl Iterator<Item = NonNull<Block>>) -> Vec<NonNull<Bl
     });
     if !sys::barrier() {
         // The marks stay, and each costs its lane one block.
-        HAS_BARRIER.store(false, Ordering::Relaxed);
+        BARRIER.store(ABSENT, Ordering::Relaxed);
         return Vec::new();
     }
     // SAFETY: as above.

@@ -113,6 +113,7 @@ extern "C" fn in_child() {
     counters::forget_strays();
     POOL.forget();
     LANES.forget();
+    revoke::forget();
     state::reset_in_child();
     drop((config, lanes, stopping, labels, store, control));
     // Last: it closes the sinks, and the program may have written their code.

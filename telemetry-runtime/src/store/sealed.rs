@@ -123,6 +123,11 @@ impl Store {
         self.available() < POOL.bytes() / PAGE / 4
     }
 
+    /// Returns true if lanes may soon get no memory at all.
+    pub(crate) fn is_nearly_dry(&self) -> bool {
+        self.available() < POOL.bytes() / PAGE / 8
+    }
+
     /// Does the same as [`Store::sort`], and also pins all sealed blocks into `sealed`, for a
     /// snapshot. The earliest block of each lane comes first.
     pub(crate) fn pin_all(
