@@ -66,7 +66,7 @@
 //! # Loss
 //!
 //! Every lost event is counted. Of all events that were on when their emitters were called,
-//! `emitted = written + held + recycled + lost`: in total and by kind in [`counters`], and in the stream
+//! `emitted = written + retained + evicted + lost`: in total and by kind in [`counters`], and in the stream
 //! with thread, kind and time. [`Policy`] selects what happens to an event if there is no memory.
 //!
 //! # Labels

@@ -53,7 +53,7 @@ pub mod completeness {
     pub use telemetry_format::{HeaderError, Loss, Malformed};
 
     pub use crate::report::completeness::{
-        Bytes, Cause, Damage, Gap, Hole, LaneReport, MAX_LISTED, Reason, Undecodable,
+        Bytes, Cause, Damage, Gap, LaneGap, LaneReport, MAX_LISTED, Reason, Undecodable,
     };
 }
 

@@ -47,7 +47,7 @@ pub struct LaneCounters {
     /// Events that were lost because they interrupted an emission of their own lane.
     pub reentrant: u64,
     /// Values that were truncated to their limit.
-    pub cut: u64,
+    pub truncated: u64,
     /// Events that were recorded for a sink and that no sink has taken.
     pub sink: u64,
 }
@@ -121,14 +121,14 @@ impl LaneCounters {
 
     /// Returns the counters as words, in the order of the fields.
     pub fn words(&self) -> [u64; LaneCounters::COUNT] {
-        let LaneCounters { recorded, written, evicted, pool, reentrant, cut, sink } = *self;
-        [recorded, written, evicted, pool, reentrant, cut, sink]
+        let LaneCounters { recorded, written, evicted, pool, reentrant, truncated, sink } = *self;
+        [recorded, written, evicted, pool, reentrant, truncated, sink]
     }
 
     /// Creates the counters from words in the order of the fields.
     pub fn from_words(words: [u64; LaneCounters::COUNT]) -> LaneCounters {
-        let [recorded, written, evicted, pool, reentrant, cut, sink] = words;
-        LaneCounters { recorded, written, evicted, pool, reentrant, cut, sink }
+        let [recorded, written, evicted, pool, reentrant, truncated, sink] = words;
+        LaneCounters { recorded, written, evicted, pool, reentrant, truncated, sink }
     }
 
     fn decode(bytes: &[u8]) -> LaneCounters {

@@ -16,8 +16,8 @@
 //!  88  lost: pool
 //!  96  lost: reentrant
 //! 104  lost: sink
-//! 112  lost: cut
-//! 120  withheld
+//! 112  lost: truncated
+//! 120  excluded
 //! 128  0
 //! 136  payload_crc                    header_crc
 //! 144  payload ...
@@ -176,9 +176,9 @@ pub struct Header {
     pub before: u64,
     /// The losses of the lane when this part was written.
     pub lost: Loss,
-    /// Number of events of this lane before this part that were withheld from this stream, because
+    /// Number of events of this lane before this part that were excluded from this stream, because
     /// their kind was not output at the time. Only grows.
-    pub withheld: u64,
+    pub excluded: u64,
     /// CRC-32C of the payload as in the stream.
     pub payload_crc: u32,
 }
@@ -265,8 +265,8 @@ impl Header {
             base_wall: 0,
             end_ticks: 0,
             before: 0,
-            lost: Loss { pool: 0, reentrant: 0, sink: 0, cut: 0 },
-            withheld: 0,
+            lost: Loss { pool: 0, reentrant: 0, sink: 0, truncated: 0 },
+            excluded: 0,
             payload_crc: 0,
         }
     }
@@ -300,8 +300,8 @@ impl Header {
         word(88, self.lost.pool);
         word(96, self.lost.reentrant);
         word(104, self.lost.sink);
-        word(112, self.lost.cut);
-        word(120, self.withheld);
+        word(112, self.lost.truncated);
+        word(120, self.excluded);
         out[136..140].copy_from_slice(&self.payload_crc.to_le_bytes());
         let crc = checksum(&out[..140]);
         out[140..].copy_from_slice(&crc.to_le_bytes());
@@ -363,8 +363,8 @@ impl Header {
             base_wall: word(64),
             end_ticks: word(72),
             before,
-            lost: Loss { pool: word(88), reentrant: word(96), sink: word(104), cut: word(112) },
-            withheld: word(120),
+            lost: Loss { pool: word(88), reentrant: word(96), sink: word(104), truncated: word(112) },
+            excluded: word(120),
             payload_crc: half(136),
         })
     }

@@ -47,7 +47,7 @@ pub struct Loss {
     pub sink: u64,
     /// Strings, byte strings and arrays that were truncated to their limit. Their events are not
     /// lost.
-    pub cut: u64,
+    pub truncated: u64,
 }
 
 impl Loss {

@@ -180,7 +180,7 @@ pub const fn unzigzag(value: u64) -> i64 {
 ///
 /// Returns a string that fits after one comparison.
 #[inline(always)]
-pub fn cut(value: &str, max: usize) -> &str {
+pub fn truncate(value: &str, max: usize) -> &str {
     if value.len() <= max { value } else { cut_at_border(value, max) }
 }
 

@@ -118,17 +118,21 @@ pub fn make(registry: &Registry, plan: &Plan) -> Made {
         });
         if plan.lose != 0 && random.below(plan.lose) == 0 {
             let kind = registry.kind_of(event).bit;
-            let loss =
-                Loss { pool: random.below(5), reentrant: random.below(2), sink: random.below(3), cut: 1 };
+            let loss = Loss {
+                pool: random.below(5),
+                reentrant: random.below(2),
+                sink: random.below(3),
+                truncated: 1,
+            };
             writer.lose(lane, kind, loss).unwrap();
             let events = random.below(4);
-            writer.withhold(lane, kind, events).unwrap();
-            let (sum, withheld) = lost.entry((session, thread, fingerprint, kind)).or_default();
-            *withheld += events;
+            writer.exclude(lane, kind, events).unwrap();
+            let (sum, excluded) = lost.entry((session, thread, fingerprint, kind)).or_default();
+            *excluded += events;
             sum.pool += loss.pool;
             sum.reentrant += loss.reentrant;
             sum.sink += loss.sink;
-            sum.cut += loss.cut;
+            sum.truncated += loss.truncated;
         }
         if plan.flush != 0 && random.below(plan.flush) == 0 {
             writer.flush().unwrap();

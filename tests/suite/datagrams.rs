@@ -97,12 +97,12 @@ fn read(datagrams: &[Vec<u8>], order: Order) -> (u64, Completeness) {
 /// No gap ends before it begins.
 fn check(completeness: &Completeness) {
     for lane in &completeness.lanes {
-        let absent: u64 = lane.holes.iter().map(|hole| hole.absent).sum();
+        let absent: u64 = lane.gaps.iter().map(|gap| gap.absent).sum();
         assert_eq!(absent, lane.missing, "{lane:?}");
         let mut from = 0;
-        for hole in &lane.holes {
-            assert!(from <= hole.from_ticks && hole.from_ticks <= hole.until_ticks, "{lane:#?}");
-            from = hole.from_ticks;
+        for gap in &lane.gaps {
+            assert!(from <= gap.from_ticks && gap.from_ticks <= gap.until_ticks, "{lane:#?}");
+            from = gap.from_ticks;
         }
     }
 }

@@ -23,8 +23,8 @@ fn numbers(emitted: u64) -> Numbers {
     let counters = telemetry::counters::total();
     assert_eq!(counters.emitted(), emitted, "{counters:?}");
     assert_eq!(counters.lost(), 0, "{counters:?}");
-    let Counters { written, held, recycled, .. } = counters;
-    vec![("written", written), ("held", held), ("recycled", recycled)]
+    let Counters { written, retained, evicted, .. } = counters;
+    vec![("written", written), ("retained", retained), ("evicted", evicted)]
 }
 
 /// Everything is recorded and nothing is output, in a small pool.
@@ -59,7 +59,7 @@ fn the_latest_is_kept_and_the_rare_longer() {
     });
     assert!(!run.path().exists(), "nothing is output");
     assert_eq!(run.number("written"), 0);
-    assert!(run.number("recycled") > 100_000 && run.number("held") > 10_000, "{}", run.stdout);
+    assert!(run.number("evicted") > 100_000 && run.number("retained") > 10_000, "{}", run.stdout);
     let [one, two] = ["one.tel", "two.tel"].map(|name| Stream::read(run.dir().join(name)));
     assert_eq!(one.by_name()["Tick"], 1, "the rare kind outlives the frequent one");
     let kept = allocs(&one);

@@ -167,7 +167,7 @@ fn are_cut_at_a_border_and_counted() {
     );
     let told = Told::read(run.path());
     told.check(|_| format!("a{}", "ä".repeat(2047)));
-    assert_eq!(told.stream.completeness.lost().cut, 1);
+    assert_eq!(told.stream.completeness.lost().truncated, 1);
 }
 
 /// A sink that starts a new stream after every few blocks and keeps all of them in memory.

@@ -50,12 +50,12 @@ fn emit_on_threads(threads: u64, rounds: u64) -> u64 {
 fn numbers(emitted: u64) -> Numbers {
     telemetry::flush();
     let counters = telemetry::counters::total();
-    let Counters { written, held, lost_pool, lost_reentrant, lost_sink, .. } = counters;
+    let Counters { written, retained, lost_pool, lost_reentrant, lost_sink, .. } = counters;
     assert_eq!(counters.emitted(), emitted, "{counters:?}");
     vec![
         ("emitted", emitted),
         ("written", written),
-        ("held", held),
+        ("retained", retained),
         ("pool", lost_pool),
         ("reentrant", lost_reentrant),
         ("sink", lost_sink),
@@ -72,7 +72,7 @@ fn check(run: &Outcome) -> Counts {
     assert_eq!(counts.lost.sink, run.number("sink"));
     let ledger = Ledger::of(run.path());
     let given = ledger.given - ledger.own;
-    assert_eq!((ledger.covered, ledger.withheld, given), (counts.decoded, 0, counts.decoded));
+    assert_eq!((ledger.covered, ledger.excluded, given), (counts.decoded, 0, counts.decoded));
     assert_eq!(ledger.emitted(), counts.emitted(), "{ledger:?}");
     counts
 }

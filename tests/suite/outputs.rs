@@ -76,7 +76,7 @@ fn each_with_its_own_kinds() {
             telemetry::flush();
             assert_eq!(telemetry::control::enabled(), "work:Inherit", "the control is as it was");
             let counters = telemetry::counters::total();
-            assert_eq!((counters.lost(), counters.held), (0, 0), "{counters:?}");
+            assert_eq!((counters.lost(), counters.retained), (0, 0), "{counters:?}");
             ticks.save("ticks.tel");
             all.save("all.tel");
             vec![("emitted", counters.emitted())]
@@ -115,7 +115,7 @@ fn one_fails_for_a_while() {
             emit_elsewhere(100);
             telemetry::flush();
             let counters = telemetry::counters::total();
-            assert_eq!((counters.lost(), counters.held), (0, 0), "some sink has each: {counters:?}");
+            assert_eq!((counters.lost(), counters.retained), (0, 0), "some sink has each: {counters:?}");
             let of = telemetry::counters::by_sink();
             assert_eq!(of.iter().map(|sink| sink.lost).collect::<Vec<_>>(), [0, 0, 15_000], "{of:?}");
             sound.save("sound.tel");

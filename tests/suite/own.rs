@@ -19,12 +19,12 @@ fn drop_in_a_thread() {
     std::thread::spawn(|| heard::step_end!(0)).join().expect("a thread that only emits");
 }
 
-/// The counters of the runtime's kinds together: emitted, written, recycled, lost.
+/// The counters of the runtime's kinds together: emitted, written, evicted, lost.
 fn counted() -> [u64; 4] {
     let of = |kind: KindCounters| kind.counters;
     let own = by_kind().into_iter().filter(|kind| kind.registry == "telemetry").map(of);
-    own.fold([0; 4], |[emitted, written, recycled, lost], more| {
-        [emitted + more.emitted(), written + more.written, recycled + more.recycled, lost + more.lost()]
+    own.fold([0; 4], |[emitted, written, evicted, lost], more| {
+        [emitted + more.emitted(), written + more.written, evicted + more.evicted, lost + more.lost()]
     })
 }
 
@@ -102,15 +102,15 @@ fn more_of_it_than_there_is_room_for() {
             telemetry::set("all");
             emit();
             flush();
-            let [emitted, written, recycled, lost] = counted();
+            let [emitted, written, evicted, lost] = counted();
             assert_eq!((emitted, lost), (THREADS + 1, 0));
-            assert_eq!(emitted, written + recycled, "nothing is held");
-            vec![("written", written), ("recycled", recycled)]
+            assert_eq!(emitted, written + evicted, "nothing is retained");
+            vec![("written", written), ("evicted", evicted)]
         },
     );
     let ledger = Ledger::of(run.path());
     assert_eq!((ledger.own, ledger.covered), (run.number("written"), 1));
-    assert!(ledger.own > 16 && run.number("recycled") > THREADS / 2, "{ledger:?}");
+    assert!(ledger.own > 16 && run.number("evicted") > THREADS / 2, "{ledger:?}");
 }
 
 /// There is no memory for the lanes of some threads. Their losses start the stream, because no lane
@@ -144,10 +144,10 @@ fn where_a_loss_of_no_lane_begins_the_stream() {
                 system::limit_memory(1 << 40);
             });
             flush();
-            let [emitted, written, recycled, lost] = counted();
+            let [emitted, written, evicted, lost] = counted();
             assert_eq!((emitted, lost), (LANES, 0));
             // An earlier pass may have made room.
-            assert_eq!(emitted, written + recycled, "nothing is held");
+            assert_eq!(emitted, written + evicted, "nothing is retained");
             vec![("written", written), ("strays", telemetry::counters::total().lost_pool)]
         },
     );

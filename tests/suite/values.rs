@@ -49,7 +49,7 @@ fn check(kinds: &[&str], cases: u32) {
             prop_assert!(read.values == expected, "{}: {:?}\nexpected {expected:?}", read.name, read.values);
             prop_assert!(typed.1 == expected, "typed {}: {:?}\nexpected {expected:?}", typed.0, typed.1);
         }
-        prop_assert_eq!(stream.completeness.lost().cut, cut.get());
+        prop_assert_eq!(stream.completeness.lost().truncated, cut.get());
         prop_assert_eq!(stream.completeness.lost().events(), 0);
         Ok(())
     });

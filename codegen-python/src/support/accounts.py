@@ -61,7 +61,7 @@ class _Coverage:
         return total
 
 
-# What a header tells of its lane: pool, reentrant, sink, cut, withheld. Sums that only grow.
+# What a header tells of its lane: pool, reentrant, sink, truncated, excluded. Sums that only grow.
 _Told = tuple[int, ...]
 _NOTHING: _Told = (0,) * 5
 
@@ -71,7 +71,7 @@ def _highest(a: _Told, b: _Told) -> _Told:
 
 
 class _Losses:
-    """What a lane had lost and withheld, as its blocks tell it."""
+    """What a lane had lost and excluded, as its blocks tell it."""
 
     def __init__(self) -> None:
         #: By the number of the first event behind it and the sum of the counters.
@@ -103,7 +103,7 @@ class _Losses:
         return _functools.reduce(_highest, (mark[0] for mark in self.marks), _NOTHING)
 
     def steps(self) -> _t.Iterator[tuple[int, _Told]]:
-        """The number of the first event behind each loss, and what was lost or withheld in it."""
+        """The number of the first event behind each loss, and what was lost or excluded in it."""
         total = _NOTHING
         for (before, _), (told, _, _) in zip(self.keys, self.marks):
             step = tuple(max(a - b, 0) for a, b in zip(told, total))
@@ -158,7 +158,7 @@ class _LaneState:
         self.recorded = max(self.recorded, header.end())
 
     def note_losses(self, before: int, header: _Header) -> None:
-        self.losses.note(before, header.end_ticks, (*header.lost, header.withheld))
+        self.losses.note(before, header.end_ticks, (*header.lost, header.excluded))
 
     def given(self) -> int:
         """Events that the stream was given, as far as headers tell."""
@@ -172,7 +172,7 @@ class _LaneState:
             self.unread.add(*gap, header.base_ticks, header.end_ticks)
 
     def missing(self) -> tuple[int, int]:
-        """Events recorded and written but not read, and events withheld."""
+        """Events recorded and written but not read, and events excluded."""
         absent = max(self.recorded - self.covered.count(), 0)
         # Gaps by the number of the event behind them.
         gaps: dict[int, int] = {}
@@ -189,8 +189,8 @@ class _LaneState:
                 behind = next((end for end in ends if end >= before), None)
                 if behind is not None and self.covered.first_gap(max(before - 1, 0), before):
                     gaps[behind] = max(gaps[behind] - told[4], 0)
-        withheld = max(absent - sum(gaps.values()), 0)
-        return max(absent - withheld - self.losses.total()[2], 0), withheld
+        excluded = max(absent - sum(gaps.values()), 0)
+        return max(absent - excluded - self.losses.total()[2], 0), excluded
 
 
 @_dataclasses.dataclass
@@ -207,13 +207,13 @@ class Completeness:
     lost_pool: int = 0
     lost_reentrant: int = 0
     lost_sink: int = 0
-    #: Strings and arrays cut to their limit. Their events are not lost.
-    cut: int = 0
+    #: Strings and arrays truncated to their limit. Their events are not lost.
+    truncated: int = 0
     #: Recorded and written, but not read; and of these, those whose blocks are there and not readable.
     missing: int = 0
     unread: int = 0
     #: Events that the stream was never meant to have.
-    withheld: int = 0
+    excluded: int = 0
     #: First byte, end and cause of each range that holds no whole block.
     damage: list[tuple[int, int, str]] = _dataclasses.field(default_factory=list)
     damaged_ranges: int = 0
@@ -237,11 +237,11 @@ class Completeness:
     @property
     def is_complete(self) -> bool:
         """True if there is a session, every session ended in good order, and every event that their
-        programs emitted was read. False where the stream cannot tell: see `may_be_cut`."""
-        return self.is_whole and not self.may_be_cut
+        programs emitted was read. False where the stream cannot tell: see `may_be_truncated`."""
+        return self.is_whole and not self.may_be_truncated
 
     @property
-    def may_be_cut(self) -> bool:
+    def may_be_truncated(self) -> bool:
         """True if a session was made from a log whose format has no end mark: events may be missing at its end."""
         return self.without_end_mark > 0
 
@@ -276,8 +276,8 @@ class Completeness:
         if self.lost:
             text = ", ".join(f"{number} {why}" for number, why in causes if number)
             lines.append(f"lost in the program: {_count(self.lost, 'event')} ({text})")
-        if self.cut:
-            lines.append(f"cut to their limit: {_count(self.cut, 'string')} or array{_plural(self.cut)}")
+        if self.truncated:
+            lines.append(f"truncated to their limit: {_count(self.truncated, 'string')} or array{_plural(self.truncated)}")
         if self.missing:
             unread = min(self.unread, self.missing)
             text = f"missing: {_count(self.missing, 'event')}"
@@ -307,10 +307,10 @@ class Completeness:
         if running:
             text = f"{running} of {_count(len(self.sessions), 'session')}"
             lines.append(f"without an end: {text} (still running, killed, or cut)")
-        if self.may_be_cut:
-            lines.append("may be cut: the log it was made from has no end mark")
-        if self.withheld:
-            lines.append(f"withheld: {_count(self.withheld, 'event')} of kinds that were not output")
+        if self.may_be_truncated:
+            lines.append("may be truncated: the log it was made from has no end mark")
+        if self.excluded:
+            lines.append(f"excluded: {_count(self.excluded, 'event')} of kinds that were not output")
         return "\n  ".join(lines)
 
 

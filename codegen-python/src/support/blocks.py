@@ -122,7 +122,7 @@ class _Loss(_t.NamedTuple):
     pool: int = 0
     reentrant: int = 0
     sink: int = 0
-    cut: int = 0
+    truncated: int = 0
 
     def events(self) -> int:
         return self.pool + self.reentrant + self.sink & _MAX
@@ -147,7 +147,7 @@ class _Header(_t.NamedTuple):
     end_ticks: int
     before: int
     lost: _Loss
-    withheld: int
+    excluded: int
     payload_crc: int
 
     def block_len(self) -> int:

@@ -175,13 +175,13 @@ class Reader(_t.Generic[_E]):
         given: dict[int, int] = {}
         for state in self._states.values():
             told = state.losses.total()
-            missing, withheld = state.missing()
+            missing, excluded = state.missing()
             report.lost_pool += told[0]
             report.lost_reentrant += told[1]
             report.lost_sink += told[2]
-            report.cut += told[3]
+            report.truncated += told[3]
             report.missing += missing
-            report.withheld += withheld
+            report.excluded += excluded
             report.unread += state.unread.count_without(state.covered)
             given[state.session.id] = given.get(state.session.id, 0) + state.given()
         for session in self.sessions:

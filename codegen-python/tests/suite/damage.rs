@@ -71,7 +71,7 @@ fn wrong_contents() {
             5 => header.flags ^= flags::LAST,
             6 => header.before ^= number % 4,
             7 => header.registry ^= 1,
-            8 => header.withheld = number % 50,
+            8 => header.excluded = number % 50,
             _ => {}
         });
         compared.check(&broken, &format!("case {case}"));

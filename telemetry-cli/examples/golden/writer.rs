@@ -37,8 +37,8 @@ pub(crate) fn sessions(registry: &Registry) -> Result<Vec<u8>, Box<dyn Error>> {
             }
             if session == 1 {
                 let kind = registry.kinds[pick as usize].bit;
-                writer.lose(lane, kind, Loss { pool: 7, reentrant: 1, sink: 2, cut: 1 })?;
-                writer.withhold(lane, kind, 3)?;
+                writer.lose(lane, kind, Loss { pool: 7, reentrant: 1, sink: 2, truncated: 1 })?;
+                writer.exclude(lane, kind, 3)?;
                 writer.flush()?;
             }
         }

@@ -130,7 +130,7 @@ impl Shown {
         }
         let mut kinds = Table::new(
             2,
-            &["kind", "registry", "emitted", "written", "held", "evicted", "lost", "truncated"],
+            &["kind", "registry", "emitted", "written", "retained", "evicted", "lost", "truncated"],
         );
         for KindCounters { registry, name, counters, .. } in &self.kinds {
             kinds.row([escaped_text(name), escaped_text(registry)].into_iter().chain(cells(counters)));
@@ -180,8 +180,8 @@ impl Shown {
 }
 
 fn cells(counters: &Counters) -> [String; 6] {
-    let Counters { emitted, written, held, evicted, truncated, .. } = *counters;
-    [emitted, written, held, evicted, counters.lost(), truncated].map(grouped)
+    let Counters { emitted, written, retained, evicted, truncated, .. } = *counters;
+    [emitted, written, retained, evicted, counters.lost(), truncated].map(grouped)
 }
 
 /// The enabled events as text.

@@ -269,7 +269,7 @@ impl<'a> KindInfo<'a> {
             bit,
             lost: lanes().map(|lane| lane.lost.events()).fold(0, u64::saturating_add),
             missing: lanes().map(|lane| lane.missing).fold(0, u64::saturating_add),
-            excluded: lanes().map(|lane| lane.withheld).fold(0, u64::saturating_add),
+            excluded: lanes().map(|lane| lane.excluded).fold(0, u64::saturating_add),
             sum,
         }
     }

@@ -136,8 +136,8 @@ impl Verdict {
         Verdict {
             complete: completeness.is_complete() && completeness.blocks > 0,
             is_whole: completeness.is_whole() && completeness.blocks > 0,
-            may_be_truncated: completeness.may_be_cut(),
-            why_may_be_truncated: completeness.why_may_be_cut(),
+            may_be_truncated: completeness.may_be_truncated(),
+            why_may_be_truncated: completeness.why_may_be_truncated(),
             is_of_logs: completeness.is_of_logs,
             is_of_headers: false,
             blocks: completeness.blocks,
@@ -146,7 +146,7 @@ impl Verdict {
             filtered: completeness.lanes.iter().map(|lane| lane.filtered).fold(0, u64::saturating_add),
             lost: lost.into(),
             missing: completeness.missing(),
-            excluded: completeness.withheld(),
+            excluded: completeness.excluded(),
             losses: with_loss.map(|lane| LaneLoss::new(lane, sessions)).collect(),
             untold: untold
                 .map(|(id, events)| Untold { session: format!("{id:016x}"), events: *events })
@@ -319,8 +319,8 @@ impl Verdict {
 impl LaneLoss {
     fn new(lane: &LaneReport, sessions: &[Session]) -> LaneLoss {
         let session = sessions.iter().find(|session| session.id == lane.session);
-        let from = lane.holes.iter().map(|hole| hole.from_ticks).min();
-        let until = lane.holes.iter().map(|hole| hole.until_ticks).max();
+        let from = lane.gaps.iter().map(|gap| gap.from_ticks).min();
+        let until = lane.gaps.iter().map(|gap| gap.until_ticks).max();
         let ns = |ticks: Option<u64>| Some(session?.clock.ns(ticks?));
         LaneLoss {
             session: format!("{:016x}", lane.session),
@@ -338,7 +338,7 @@ impl LaneLoss {
 
     fn line(&self) -> String {
         let Lost { pool, reentrant, sink, truncated } = self.lost;
-        let loss = Loss { pool, reentrant, sink, cut: truncated };
+        let loss = Loss { pool, reentrant, sink, truncated: truncated };
         let lost = loss
             .causes()
             .map(|(cause, events)| format!("{} lost ({})", count(events, "event"), cause.text()));
@@ -364,8 +364,8 @@ impl LaneLoss {
 
 impl From<Loss> for Lost {
     fn from(loss: Loss) -> Lost {
-        let Loss { pool, reentrant, sink, cut } = loss;
-        Lost { pool, reentrant, sink, truncated: cut }
+        let Loss { pool, reentrant, sink, truncated } = loss;
+        Lost { pool, reentrant, sink, truncated }
     }
 }
 

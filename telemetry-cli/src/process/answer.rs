@@ -58,15 +58,13 @@ pub(crate) struct Counters {
     pub(crate) emitted: u64,
     pub(crate) written: u64,
     /// In memory.
-    pub(crate) held: u64,
+    pub(crate) retained: u64,
     /// Overwritten by later events in the flight recorder.
-    #[serde(rename(deserialize = "recycled"))]
     pub(crate) evicted: u64,
     pub(crate) lost_pool: u64,
     pub(crate) lost_reentrant: u64,
     pub(crate) lost_sink: u64,
     /// Values truncated to their limit.
-    #[serde(rename(deserialize = "cut"))]
     pub(crate) truncated: u64,
 }
 
@@ -178,9 +176,8 @@ pub(crate) struct RegistryInfo {
 impl Counters {
     /// Lost events, by cause.
     pub(crate) fn loss(&self) -> Loss {
-        let Counters { lost_pool: pool, lost_reentrant: reentrant, lost_sink: sink, truncated: cut, .. } =
-            *self;
-        Loss { pool, reentrant, sink, cut }
+        let Counters { lost_pool: pool, lost_reentrant: reentrant, lost_sink: sink, truncated, .. } = *self;
+        Loss { pool, reentrant, sink, truncated }
     }
 
     /// Events lost by any cause.

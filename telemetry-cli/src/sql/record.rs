@@ -136,16 +136,16 @@ fn record_lane(
             kind,
             read.events() as i64,
             lane.missing as i64,
-            lane.withheld as i64,
+            lane.excluded as i64,
             lost.pool as i64,
             lost.reentrant as i64,
             lost.sink as i64,
-            lost.cut as i64,
+            lost.truncated as i64,
             state
         ],
     )?;
     connection.execute(&format!("DELETE FROM loss {of_lane}"), key)?;
-    for hole in &lane.holes {
+    for gap in &lane.gaps {
         let ns = |ticks| session.map(|session| session.clock.ns(ticks));
         connection.execute(
             "INSERT INTO loss (session, thread, kind, from_ns, until_ns, missing, lost_pool, lost_reentrant, lost_sink,
@@ -154,13 +154,13 @@ fn record_lane(
                 serial,
                 lane.thread,
                 kind,
-                ns(hole.from_ticks),
-                ns(hole.until_ticks),
-                hole.absent.saturating_sub(hole.lost.sink) as i64,
-                hole.lost.pool as i64,
-                hole.lost.reentrant as i64,
-                hole.lost.sink as i64,
-                hole.lost.cut as i64,
+                ns(gap.from_ticks),
+                ns(gap.until_ticks),
+                gap.absent.saturating_sub(gap.lost.sink) as i64,
+                gap.lost.pool as i64,
+                gap.lost.reentrant as i64,
+                gap.lost.sink as i64,
+                gap.lost.truncated as i64,
                 fingerprint,
                 lane.kind
             ],

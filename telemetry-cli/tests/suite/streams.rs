@@ -146,8 +146,8 @@ pub(crate) fn lossy() -> Vec<u8> {
     let lane = Lane { thread: 9, ..lane };
     writer.event(lane, 0x101, 1_000, &[]).unwrap();
     writer.flush().unwrap();
-    writer.lose(lane, 6, Loss { pool: 1_200, reentrant: 30, sink: 0, cut: 4 }).unwrap();
-    writer.withhold(lane, 6, 7_000).unwrap();
+    writer.lose(lane, 6, Loss { pool: 1_200, reentrant: 30, sink: 0, truncated: 4 }).unwrap();
+    writer.exclude(lane, 6, 7_000).unwrap();
     writer.event(lane, 0x101, 5_000_000, &[]).unwrap();
     writer.finish().unwrap()
 }

@@ -155,7 +155,7 @@ impl<'s> Blocks<'s> {
         let len = header.block_len() as usize;
         let bytes = self.window.fill(len)?;
         let Some(block) = bytes.get(..len) else {
-            return Ok(Some(Cause::Cut { found: bytes.len() as u64, expected: len as u64 }));
+            return Ok(Some(Cause::Truncated { found: bytes.len() as u64, expected: len as u64 }));
         };
         Ok(wrong_payload(header, &block[header.header_len.into()..]))
     }

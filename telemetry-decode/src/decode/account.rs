@@ -30,7 +30,7 @@ impl Decoder {
             undecodable_parts: report.undecodable_parts,
             unknown_blocks: report.unknown_blocks.clone(),
             sessions: self.known.sessions.iter().map(|session| (session.id, session.ended)).collect(),
-            without_end_mark: self.known.sessions.iter().filter(|session| session.may_be_cut()).count()
+            without_end_mark: self.known.sessions.iter().filter(|session| session.may_be_truncated()).count()
                 as u64,
             unreadable: self.known.all_unreadable(),
             unmatched: self.unmatched(),

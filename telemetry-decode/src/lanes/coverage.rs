@@ -1,4 +1,4 @@
-//! Which events of a lane were read, and where it lost or withheld some: in whatever order its blocks come.
+//! Which events of a lane were read, and where it lost or excluded some: in whatever order its blocks come.
 
 use std::ops::Range;
 
@@ -120,10 +120,10 @@ impl Coverage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Told {
     pub(crate) lost: Loss,
-    pub(crate) withheld: u64,
+    pub(crate) excluded: u64,
 }
 
-/// What a lane had lost and withheld, as its blocks tell it. The counters only grow, but a part of a block
+/// What a lane had lost and excluded, as its blocks tell it. The counters only grow, but a part of a block
 /// may tell them as they were when its block was opened: the highest of what came before holds.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
@@ -141,7 +141,7 @@ struct Mark {
     last_end: u64,
 }
 
-/// More losses than before, or more events withheld.
+/// More losses than before, or more events excluded.
 pub(crate) struct Step {
     /// Number of the first event behind it.
     pub(crate) before: u64,
@@ -149,14 +149,14 @@ pub(crate) struct Step {
     pub(crate) from_ticks: Option<u64>,
     /// End of the first block that tells it.
     pub(crate) until_ticks: u64,
-    /// What was lost or withheld between the two.
+    /// What was lost or excluded between the two.
     pub(crate) told: Told,
 }
 
 impl Losses {
     /// Notes what a block tells: events before it, the time of its last, the counters.
     pub(crate) fn note(&mut self, before: u64, end_ticks: u64, told: Told) {
-        let sum = told.lost.events().saturating_add(told.lost.cut).saturating_add(told.withheld);
+        let sum = told.lost.events().saturating_add(told.lost.truncated).saturating_add(told.excluded);
         let key = (before, sum);
         if let Some(mark) = self.marks.up_to_mut(&key)
             && mark.told.highest(&told) == mark.told
@@ -174,7 +174,7 @@ impl Losses {
         self.marks.insert(key, mark);
     }
 
-    /// All that was lost and withheld.
+    /// All that was lost and excluded.
     pub(crate) fn total(&self) -> Told {
         self.marks.iter().fold(Told::default(), |sum, (_, mark)| sum.highest(&mark.told))
     }
@@ -184,7 +184,7 @@ impl Losses {
         self.marks.iter().map(|((before, _), mark)| (*before, &mark.told, mark.first_end, mark.last_end))
     }
 
-    /// What was lost and withheld when, in the order of the lane.
+    /// What was lost and excluded when, in the order of the lane.
     pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
         let (mut sum, mut less) = (Told::default(), None::<&Mark>);
         self.marks.iter().filter_map(move |((before, _), mark)| {
@@ -220,9 +220,9 @@ impl Told {
                 pool: f(a.pool, b.pool),
                 reentrant: f(a.reentrant, b.reentrant),
                 sink: f(a.sink, b.sink),
-                cut: f(a.cut, b.cut),
+                truncated: f(a.truncated, b.truncated),
             },
-            withheld: f(self.withheld, other.withheld),
+            excluded: f(self.excluded, other.excluded),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use telemetry_format::{Header, Loss};
 
 use crate::lanes::coverage::{Coverage, Losses, Step, Told};
-use crate::report::completeness::{Hole, LaneReport};
+use crate::report::completeness::{LaneGap, LaneReport};
 
 /// Which lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,16 +111,16 @@ impl Lane {
         }
     }
 
-    /// Notes what a header says was lost and withheld before the lane's event of a number.
+    /// Notes what a header says was lost and excluded before the lane's event of a number.
     pub(crate) fn note_losses(&mut self, before: u64, header: &Header) {
-        let told = Told { lost: header.lost, withheld: header.withheld };
+        let told = Told { lost: header.lost, excluded: header.excluded };
         self.losses.note(before, header.end_ticks, told);
     }
 
     /// Events that the stream was given, as far as the lane's headers tell.
     pub(crate) fn given(&self) -> u64 {
-        let Told { lost, withheld } = self.losses.total();
-        self.recorded.0.saturating_sub(withheld).saturating_sub(lost.sink)
+        let Told { lost, excluded } = self.losses.total();
+        self.recorded.0.saturating_sub(excluded).saturating_sub(lost.sink)
     }
 
     /// The first events of a part that were in no other.
@@ -158,8 +158,8 @@ impl Lane {
     pub(crate) fn report(&self, session: u64, kind_name: Option<&str>, start_ticks: u64) -> LaneReport {
         let lost = self.losses.total().lost;
         let absent = self.recorded.0.saturating_sub(self.covered.len());
-        let holes = self.holes(start_ticks);
-        let withheld = absent.saturating_sub(holes.iter().fold(0, |sum, hole| sum + hole.absent));
+        let gaps = self.losing_gaps(start_ticks);
+        let excluded = absent.saturating_sub(gaps.iter().fold(0, |sum, gap| sum + gap.absent));
         LaneReport {
             session,
             thread: self.key.thread,
@@ -170,15 +170,15 @@ impl Lane {
             filtered: self.filtered,
             earlier: self.earlier,
             lost,
-            missing: absent.saturating_sub(withheld).saturating_sub(lost.sink),
+            missing: absent.saturating_sub(excluded).saturating_sub(lost.sink),
             unread: self.unread.len_without(&self.covered),
-            withheld,
-            holes,
+            excluded,
+            gaps,
         }
     }
 
-    /// Stretches of clock readings in which the lane has events that are not given out, whatever the filter:
-    /// lost, withheld, in blocks that are not there, and in those found so far that cannot be read.
+    /// Returns the times of events that the lane has and that are not returned, whatever the filter:
+    /// lost, excluded, in blocks that are missing, or in blocks that cannot be read so far.
     pub(crate) fn gaps(&self, start_ticks: u64) -> impl Iterator<Item = (u64, u64)> {
         let not_there = self.noted.gaps().map(move |(_, before, behind)| {
             between(before.map_or(start_ticks, |run| run.end_ticks), behind.behind_ticks)
@@ -188,45 +188,46 @@ impl Lane {
         not_there.chain(lost).chain(self.unread.stretches())
     }
 
-    fn holes(&self, start_ticks: u64) -> Vec<Hole> {
-        // By the number of the first event behind the hole, where gaps and losses meet.
-        let mut holes = BTreeMap::new();
-        for (gap, before, behind) in self.covered.gaps() {
+    /// Returns the gaps with missing or lost events, in order of time.
+    fn losing_gaps(&self, start_ticks: u64) -> Vec<LaneGap> {
+        // By the number of the first event behind the gap.
+        let mut gaps = BTreeMap::new();
+        for (events, before, behind) in self.covered.gaps() {
             let from_ticks = before.map_or(start_ticks, |run| run.end_ticks);
             let (from_ticks, until_ticks) = between(from_ticks, behind.behind_ticks);
-            let absent = gap.end - gap.start;
-            let hole = Hole { from_ticks, until_ticks, absent, lost: Loss::default() };
-            holes.insert(gap.end, hole);
+            let absent = events.end - events.start;
+            let gap = LaneGap { from_ticks, until_ticks, absent, lost: Loss::default() };
+            gaps.insert(events.end, gap);
         }
         let last = self.covered.last();
         let (read, from_ticks) = last.map_or((0, start_ticks), |(end, run)| (end, run.end_ticks));
         if self.recorded.0 > read {
             let (end, until_ticks) = self.recorded;
-            let hole = Hole { from_ticks, until_ticks, absent: end - read, lost: Loss::default() };
-            holes.insert(end, hole);
+            let gap = LaneGap { from_ticks, until_ticks, absent: end - read, lost: Loss::default() };
+            gaps.insert(end, gap);
         }
-        self.take_withheld(&mut holes);
+        self.take_excluded(&mut gaps);
         for Step { before, from_ticks, until_ticks, told } in self.losses.steps() {
             if told.lost == Loss::default() {
                 continue;
             }
             let from_ticks = from_ticks.unwrap_or(start_ticks);
-            let hole = Hole { from_ticks, until_ticks, absent: 0, lost: Loss::default() };
-            let at = holes.entry(before).or_insert(hole);
+            let gap = LaneGap { from_ticks, until_ticks, absent: 0, lost: Loss::default() };
+            let at = gaps.entry(before).or_insert(gap);
             at.from_ticks = at.from_ticks.min(from_ticks);
             at.until_ticks = at.until_ticks.max(until_ticks);
-            at.lost = Told { lost: at.lost, withheld: 0 }.sum(&told).lost;
+            at.lost = Told { lost: at.lost, excluded: 0 }.sum(&told).lost;
         }
-        holes.into_values().filter(|hole| hole.absent > 0 || hole.lost != Loss::default()).collect()
+        gaps.into_values().filter(|gap| gap.absent > 0 || gap.lost != Loss::default()).collect()
     }
 
-    /// Takes what was withheld out of the gaps that it made.
-    fn take_withheld(&self, gaps: &mut BTreeMap<u64, Hole>) {
-        for Step { before, told, .. } in self.losses.steps().filter(|step| step.told.withheld > 0) {
+    /// Takes what was excluded out of the gaps that it made.
+    fn take_excluded(&self, gaps: &mut BTreeMap<u64, LaneGap>) {
+        for Step { before, told, .. } in self.losses.steps().filter(|step| step.told.excluded > 0) {
             // The gap that the event before this one is in, if it was not read.
-            let Some((_, hole)) = gaps.range_mut(before..).next() else { continue };
+            let Some((_, gap)) = gaps.range_mut(before..).next() else { continue };
             if self.covered.first_gap(before.saturating_sub(1)..before).is_some() {
-                hole.absent = hole.absent.saturating_sub(told.withheld);
+                gap.absent = gap.absent.saturating_sub(told.excluded);
             }
         }
     }

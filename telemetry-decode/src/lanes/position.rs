@@ -32,7 +32,7 @@ pub struct Position {
     recorded: (u64, u64),
 }
 
-/// Sums that a header tells: lost for want of memory, reentrant, by sinks; cut; withheld.
+/// Sums that a header tells: lost for want of memory, reentrant, by sinks; truncated; excluded.
 type Counters = [u64; 5];
 
 impl Position {
@@ -62,8 +62,8 @@ impl Position {
 
     pub(crate) fn of(lane: &Lane, session: u64) -> Position {
         let counters = |told: &Told| {
-            let Told { lost: Loss { pool, reentrant, sink, cut }, withheld } = *told;
-            [pool, reentrant, sink, cut, withheld]
+            let Told { lost: Loss { pool, reentrant, sink, truncated }, excluded } = *told;
+            [pool, reentrant, sink, truncated, excluded]
         };
         Position {
             session,
@@ -89,8 +89,8 @@ impl Position {
                 lane.noted.add(gap, *base_ticks, *end_ticks);
             }
         }
-        for &(before, [pool, reentrant, sink, cut, withheld], first_end, last_end) in &self.told {
-            let told = Told { lost: Loss { pool, reentrant, sink, cut }, withheld };
+        for &(before, [pool, reentrant, sink, truncated, excluded], first_end, last_end) in &self.told {
+            let told = Told { lost: Loss { pool, reentrant, sink, truncated }, excluded };
             lane.losses.note(before, first_end, told);
             lane.losses.note(before, last_end, told);
         }

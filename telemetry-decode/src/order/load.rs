@@ -249,7 +249,7 @@ impl<'s> Loader<'s> {
 fn check(bytes: &[u8], len: usize) -> Result<Header, Cause> {
     let header = Header::decode(bytes, crc32c::crc32c).map_err(Cause::Header)?;
     if bytes.len() < len || header.block_len() != len as u64 {
-        return Err(Cause::Cut { found: bytes.len() as u64, expected: header.block_len() });
+        return Err(Cause::Truncated { found: bytes.len() as u64, expected: header.block_len() });
     }
     debug_assert!(usize::from(header.header_len) >= HEADER_LEN);
     match wrong_payload(&header, &bytes[header.header_len.into()..]) {

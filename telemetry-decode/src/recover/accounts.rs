@@ -83,7 +83,7 @@ impl Ledger {
             lane.events += gap.end - gap.start;
             lane.found.add(gap, header.base_ticks, header.end_ticks);
         }
-        header.withheld = header.withheld.max(given_up);
+        header.excluded = header.excluded.max(given_up);
         header.lost.sink = header.lost.sink.max(lost);
         (lane.seq, lane.ticks, lane.wall) =
             (header.seq.wrapping_add(1), header.end_ticks.max(header.base_ticks), header.base_wall);
@@ -103,8 +103,8 @@ impl Ledger {
         let lane = self.lanes.get(&lane)?;
         let recorded = lane.recorded();
         let (given_up, lost) = lane.split(recorded - lane.events);
-        let LaneCounters { pool, reentrant, cut, .. } = lane.counters;
-        let lost = Loss { pool, reentrant, sink: lost, cut };
+        let LaneCounters { pool, reentrant, truncated, .. } = lane.counters;
+        let lost = Loss { pool, reentrant, sink: lost, truncated };
         let end = lane.found.last().map_or(0, |(end, _)| end);
         (recorded > end || lost != lane.told).then(|| Header {
             registry: key.registry,
@@ -115,7 +115,7 @@ impl Ledger {
             base_wall: lane.wall,
             end_ticks: lane.ticks,
             before: recorded,
-            withheld: given_up,
+            excluded: given_up,
             lost,
             ..Header::new(BlockType::Events, decoder.known.sessions[key.session as usize].id)
         })
@@ -156,7 +156,7 @@ impl Ledger {
                 not_recorded: Loss {
                     pool: lane.counters.pool,
                     reentrant: lane.counters.reentrant,
-                    cut: lane.counters.cut,
+                    truncated: lane.counters.truncated,
                     sink: 0,
                 },
             })

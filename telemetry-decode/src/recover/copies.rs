@@ -200,7 +200,7 @@ fn from_start(
             pool: header.lost.pool.max(lost.pool),
             reentrant: header.lost.reentrant.max(lost.reentrant),
             sink: header.lost.sink.max(lost.sink),
-            cut: header.lost.cut.max(lost.cut),
+            truncated: header.lost.truncated.max(lost.truncated),
         };
     }
     let end = payload.len();

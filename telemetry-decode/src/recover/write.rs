@@ -77,7 +77,7 @@ pub(super) fn write(
             header.header_len = HEADER_LEN as u16;
             ledger.take(lane, &mut header);
             let of_lane = told.entry(lane).or_default();
-            *of_lane = of_lane.highest(&Told { lost: header.lost, withheld: header.withheld });
+            *of_lane = of_lane.highest(&Told { lost: header.lost, excluded: header.excluded });
             if decoder.known.has_names(header.registry, header.kind) {
                 header.payload_len = payload.len() as u32;
                 decoder.known.names_block(lane, &header, &payload);
@@ -103,13 +103,13 @@ pub(super) fn write(
     for index in 0..decoder.lanes.len() as u32 {
         if let Some(end) = ledger.end(index, &decoder) {
             let of_lane = told.entry(index).or_default();
-            *of_lane = of_lane.highest(&Told { lost: end.lost, withheld: end.withheld });
+            *of_lane = of_lane.highest(&Told { lost: end.lost, excluded: end.excluded });
         }
     }
     let ids = decoder.known.sessions.iter().map(|session| session.id);
     let ids: BTreeSet<u64> = ids.chain(found.syncs.keys().copied()).collect();
     let of_no_lane = ids.into_iter().filter_map(|session| last_sync(session, &found, &ledger));
-    let of_no_lane = of_no_lane.map(|sync| Told { lost: sync.lost, withheld: 0 });
+    let of_no_lane = of_no_lane.map(|sync| Told { lost: sync.lost, excluded: 0 });
     let told = told.into_values().chain(of_no_lane).fold(Told::default(), |sum, told| sum.sum(&told));
     let lanes = ledger.lanes(&decoder);
     let gone = decoder.known.sessions.iter().map(|session| ledger.gone(session.id)).collect();

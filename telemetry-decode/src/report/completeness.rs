@@ -74,7 +74,7 @@ impl Bytes {
 }
 
 /// Where the events of one lane went, as far as its blocks' headers tell:
-/// `read + filtered + earlier + missing + withheld + lost.events()` events were emitted.
+/// `read + filtered + earlier + missing + excluded + lost.events()` events were emitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaneReport {
@@ -102,14 +102,14 @@ pub struct LaneReport {
     pub unread: u64,
     /// Recorded while their kind was not output, so that the stream was never meant to have them.
     /// Not a loss.
-    pub withheld: u64,
+    pub excluded: u64,
     /// The gaps with missing or lost events, in order of time.
-    pub holes: Vec<Hole>,
+    pub gaps: Vec<LaneGap>,
 }
 
 /// A gap in a lane, in which events were lost or are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hole {
+pub struct LaneGap {
     /// Last clock reading before it.
     pub from_ticks: u64,
     /// First clock reading that is certainly after it.
@@ -157,7 +157,7 @@ pub enum Cause {
     /// They do not begin with a valid header.
     Header(HeaderError),
     /// The input ends inside the block.
-    Cut {
+    Truncated {
         /// Bytes of the block in the input.
         found: u64,
         /// Bytes according to its header.
@@ -180,7 +180,7 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Header(error) => fmt::Display::fmt(error, f),
-            Cause::Cut { found, expected } => {
+            Cause::Truncated { found, expected } => {
                 write!(f, "the input ends after {found} bytes of a block of {expected}")
             }
             Cause::Payload { found, expected } => {
@@ -264,13 +264,13 @@ impl fmt::Display for Reason {
 impl Completeness {
     /// True if there is a session, every session ended in good order, and every event that their
     /// programs emitted was read. Filtered events do not matter. False if the format cannot tell
-    /// ([`Completeness::may_be_cut`]).
+    /// ([`Completeness::may_be_truncated`]).
     pub fn is_complete(&self) -> bool {
-        self.is_whole() && !self.may_be_cut()
+        self.is_whole() && !self.may_be_truncated()
     }
 
     /// True if the format of an input has no end mark, so that events may be missing at its end.
-    pub fn may_be_cut(&self) -> bool {
+    pub fn may_be_truncated(&self) -> bool {
         self.without_end_mark > 0
     }
 
@@ -293,7 +293,7 @@ impl Completeness {
             sum.pool = sum.pool.saturating_add(lane.lost.pool);
             sum.reentrant = sum.reentrant.saturating_add(lane.lost.reentrant);
             sum.sink = sum.sink.saturating_add(lane.lost.sink);
-            sum.cut = sum.cut.saturating_add(lane.lost.cut);
+            sum.truncated = sum.truncated.saturating_add(lane.lost.truncated);
         }
         sum
     }
@@ -306,7 +306,7 @@ impl Completeness {
     }
 
     /// Events of all lanes that the stream was never meant to have.
-    pub fn withheld(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.withheld).fold(0, u64::saturating_add)
+    pub fn excluded(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.excluded).fold(0, u64::saturating_add)
     }
 }

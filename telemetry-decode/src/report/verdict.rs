@@ -38,11 +38,11 @@ impl fmt::Display for Completeness {
             let of = count(self.sessions.len() as u64, "session");
             write!(f, "\n  without an end: {running} of {of} (still running, killed, or cut)")?;
         }
-        if self.may_be_cut() {
-            write!(f, "\n  may be cut: {}", self.why_may_be_cut())?;
+        if self.may_be_truncated() {
+            write!(f, "\n  may be truncated: {}", self.why_may_be_truncated())?;
         }
-        if self.withheld() > 0 {
-            write!(f, "\n  withheld: {} of kinds that were not output", count(self.withheld(), "event"))?;
+        if self.excluded() > 0 {
+            write!(f, "\n  excluded: {} of kinds that were not output", count(self.excluded(), "event"))?;
         }
         if self.filtered() > 0 {
             write!(f, "\n  left out by the filter: {}", count(self.filtered(), "event"))?;
@@ -61,7 +61,7 @@ impl Completeness {
     }
 
     /// Why the end of the input does not tell that nothing is missing.
-    pub fn why_may_be_cut(&self) -> &'static str {
+    pub fn why_may_be_truncated(&self) -> &'static str {
         if self.is_of_logs {
             "the format has no end mark"
         } else {
@@ -76,8 +76,13 @@ impl Completeness {
                 lost.causes().map(|(cause, events)| format!("{events} {}", cause.text())).collect();
             write!(f, "\n  lost in the program: {} ({})", count(lost.events(), "event"), causes.join(", "))?;
         }
-        if lost.cut > 0 {
-            write!(f, "\n  cut to their limit: {} or array{}", count(lost.cut, "string"), plural(lost.cut))?;
+        if lost.truncated > 0 {
+            write!(
+                f,
+                "\n  truncated to their limit: {} or array{}",
+                count(lost.truncated, "string"),
+                plural(lost.truncated)
+            )?;
         }
         Ok(())
     }

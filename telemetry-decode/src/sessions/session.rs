@@ -36,7 +36,7 @@ impl Session {
     pub const NO_END_MARK: (&str, &str) = ("end_mark", "none");
 
     /// True if the session is from a log whose format has no end mark.
-    pub fn may_be_cut(&self) -> bool {
+    pub fn may_be_truncated(&self) -> bool {
         let (key, value) = Session::NO_END_MARK;
         self.facts.text(key) == Some(value)
     }

@@ -37,14 +37,14 @@ impl WriterLane {
     }
 
     pub(super) fn lose(&mut self, lost: Loss) {
-        self.told = self.told.sum(&Told { lost, withheld: 0 });
+        self.told = self.told.sum(&Told { lost, excluded: 0 });
         // Events that a sink did not take were recorded all the same.
         self.before = self.before.saturating_add(lost.sink);
     }
 
     /// Counts events that were recorded and are not output.
-    pub(super) fn withhold(&mut self, events: u64) {
-        self.told = self.told.sum(&Told { lost: Loss::default(), withheld: events });
+    pub(super) fn exclude(&mut self, events: u64) {
+        self.told = self.told.sum(&Told { lost: Loss::default(), excluded: events });
         self.before = self.before.saturating_add(events);
     }
 
@@ -80,7 +80,7 @@ impl WriterLane {
             seq: self.seq,
             before: self.before,
             lost: self.told.lost,
-            withheld: self.told.withheld,
+            excluded: self.told.excluded,
             base_ticks: self.time,
             end_ticks: self.time,
             flags: if last { flags::LAST } else { 0 },

@@ -237,10 +237,10 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// If the lane's session or registry is not open.
-    pub fn withhold(&mut self, lane: Lane, kind: u8, events: u64) -> Result<(), WriteError> {
+    pub fn exclude(&mut self, lane: Lane, kind: u8, events: u64) -> Result<(), WriteError> {
         let session = open_session(&mut self.sessions, lane.session)?;
         open_registry(&session.registries, lane.registry)?;
-        self.lanes.entry((lane, kind)).or_default().withhold(events);
+        self.lanes.entry((lane, kind)).or_default().exclude(events);
         Ok(())
     }
 

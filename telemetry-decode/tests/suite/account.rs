@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use telemetry_decode::completeness::Hole;
+use telemetry_decode::completeness::LaneGap;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Completeness, Facts, Filter, Reader};
 use telemetry_format::{BlockType, Loss};
@@ -11,7 +11,7 @@ use telemetry_format::{BlockType, Loss};
 use crate::made::{Plan, Random, START, blocks, edit, header, make, relation};
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
 
-/// Events that the surviving headers tell of, by lane: recorded ones, losses, those withheld.
+/// Events that the surviving headers tell of, by lane: recorded ones, losses, those excluded.
 fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
     let mut lanes = BTreeMap::<_, (u64, Loss, u64)>::new();
     for block in blocks(stream) {
@@ -23,8 +23,8 @@ fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
             lane.1.pool = lane.1.pool.max(header.lost.pool);
             lane.1.reentrant = lane.1.reentrant.max(header.lost.reentrant);
             lane.1.sink = lane.1.sink.max(header.lost.sink);
-            lane.1.cut = lane.1.cut.max(header.lost.cut);
-            lane.2 = lane.2.max(header.withheld);
+            lane.1.truncated = lane.1.truncated.max(header.lost.truncated);
+            lane.2 = lane.2.max(header.excluded);
         }
     }
     lanes
@@ -38,16 +38,16 @@ fn check(stream: &[u8], way: Way, context: &str) -> Completeness {
         let key = (lane.session, lane.thread, lane.registry, lane.kind);
         let context = format!("{context}, {way:?}: {lane:#?}");
         assert_eq!(lane.read, read.get(&key).map_or(0, |events| events.len() as u64), "{context}");
-        let (recorded, lost, withheld) = told[&key];
-        assert_eq!((lane.lost, lane.withheld), (lost, withheld), "{context}");
+        let (recorded, lost, excluded) = told[&key];
+        assert_eq!((lane.lost, lane.excluded), (lost, excluded), "{context}");
         let emitted = recorded + lost.pool + lost.reentrant;
-        let known = lane.read + lane.filtered + lane.missing + lane.withheld + lane.lost.events();
+        let known = lane.read + lane.filtered + lane.missing + lane.excluded + lane.lost.events();
         assert_eq!(known, emitted, "{context}");
         assert!(lane.unread <= lane.missing, "{context}");
-        let sum = |of: fn(&Hole) -> u64| lane.holes.iter().map(of).sum::<u64>();
-        assert_eq!(sum(|hole| hole.absent), lane.missing + lost.sink, "{context}");
-        assert_eq!(sum(|hole| hole.lost.events()), lost.events(), "{context}");
-        assert!(lane.holes.iter().all(|hole| hole.from_ticks <= hole.until_ticks), "{context}");
+        let sum = |of: fn(&LaneGap) -> u64| lane.gaps.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|gap| gap.absent), lane.missing + lost.sink, "{context}");
+        assert_eq!(sum(|gap| gap.lost.events()), lost.events(), "{context}");
+        assert!(lane.gaps.iter().all(|gap| gap.from_ticks <= gap.until_ticks), "{context}");
     }
     assert_eq!(completeness.lanes.len(), told.len(), "{context}");
     completeness
@@ -68,7 +68,7 @@ proptest! {
                 let key = (lane.session, lane.thread, lane.registry, lane.kind);
                 assert_eq!(lane.read, events.get(&key).map_or(0, |events| events.len() as u64));
                 let told = made.lost.get(&key).copied().unwrap_or_default();
-                assert_eq!((lane.lost, lane.withheld), told);
+                assert_eq!((lane.lost, lane.excluded), told);
             }
         }
         let mut random = Random(seed);
@@ -93,18 +93,18 @@ fn withheld_events_are_not_missing() {
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &relation()).unwrap() };
-    for (ticks, withheld) in [(10, 5), (20, 7), (30, 0), (40, 0)] {
-        writer.withhold(lane, 0, withheld).unwrap();
+    for (ticks, excluded) in [(10, 5), (20, 7), (30, 0), (40, 0)] {
+        writer.exclude(lane, 0, excluded).unwrap();
         writer.event(lane, 1, ticks, &[]).unwrap();
         writer.flush().unwrap();
     }
-    writer.withhold(lane, 0, 9).unwrap();
+    writer.exclude(lane, 0, 9).unwrap();
     writer.end(1, 50).unwrap();
     let mut stream = writer.finish().unwrap();
     let whole = check(&stream, Way::MemoryByTime, "whole");
     assert!(whole.is_complete(), "{whole}");
-    assert_eq!((whole.events, whole.withheld(), &whole.lanes[0].holes[..]), (4, 21, &[][..]));
-    assert!(whole.to_string().ends_with("\n  withheld: 21 events of kinds that were not output"), "{whole}");
+    assert_eq!((whole.events, whole.excluded(), &whole.lanes[0].gaps[..]), (4, 21, &[][..]));
+    assert!(whole.to_string().ends_with("\n  excluded: 21 events of kinds that were not output"), "{whole}");
 
     // Each part a block of its own, and the third of them gone.
     let parts: Vec<_> =
@@ -117,9 +117,9 @@ fn withheld_events_are_not_missing() {
     }
     let without = [&stream[..parts[2].start], &stream[parts[2].end..]].concat();
     let lane = check(&without, Way::MemoryByTime, "a block taken out").lanes.remove(0);
-    assert_eq!((lane.read, lane.missing, lane.withheld), (3, 1, 21));
-    let expected = Hole { from_ticks: 20, until_ticks: 30, absent: 1, lost: Loss::default() };
-    assert_eq!(lane.holes, [expected]);
+    assert_eq!((lane.read, lane.missing, lane.excluded), (3, 1, 21));
+    let expected = LaneGap { from_ticks: 20, until_ticks: 30, absent: 1, lost: Loss::default() };
+    assert_eq!(lane.gaps, [expected]);
 }
 
 /// A sync block counts the events before it: the last blocks of a lane cannot go unnoticed, nor a lane.
@@ -158,7 +158,7 @@ fn three_blocks() -> (Vec<u8>, Lane) {
         writer.event(lane, 1, ticks + 5, &[]).unwrap();
         writer.flush().unwrap();
         if ticks == 20 {
-            writer.lose(lane, 0, Loss { pool: 7, reentrant: 2, sink: 0, cut: 1 }).unwrap();
+            writer.lose(lane, 0, Loss { pool: 7, reentrant: 2, sink: 0, truncated: 1 }).unwrap();
         }
     }
     writer.end(1, 40).unwrap();
@@ -169,10 +169,10 @@ fn three_blocks() -> (Vec<u8>, Lane) {
 #[test]
 fn losses_and_gaps_are_placed_in_time() {
     let (stream, lane) = three_blocks();
-    let lost = Loss { pool: 7, reentrant: 2, sink: 0, cut: 1 };
+    let lost = Loss { pool: 7, reentrant: 2, sink: 0, truncated: 1 };
     let completeness = check(&stream, Way::MemoryByTime, "whole");
-    let expected = Hole { from_ticks: 25, until_ticks: 35, absent: 0, lost };
-    assert_eq!(completeness.lanes[0].holes, [expected]);
+    let expected = LaneGap { from_ticks: 25, until_ticks: 35, absent: 0, lost };
+    assert_eq!(completeness.lanes[0].gaps, [expected]);
     assert!(!completeness.is_complete());
 
     // Without the middle block its two events are missing, and the third block goes on from nothing.

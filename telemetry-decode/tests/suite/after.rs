@@ -67,9 +67,9 @@ proptest! {
         prop_assert_eq!(completeness.missing(), 0);
         let (_, at_once) = collect_whole(&made.stream, order);
         for (lane, whole) in completeness.lanes.iter().zip(&at_once.lanes) {
-            prop_assert_eq!((lane.read, lane.earlier, lane.lost, lane.withheld), (0, whole.read, whole.lost, whole.withheld));
-            let absent = |holes: &[telemetry_decode::completeness::Hole]| holes.iter().map(|hole| hole.absent).sum::<u64>();
-            prop_assert_eq!(absent(&lane.holes), absent(&whole.holes));
+            prop_assert_eq!((lane.read, lane.earlier, lane.lost, lane.excluded), (0, whole.read, whole.lost, whole.excluded));
+            let absent = |gaps: &[telemetry_decode::completeness::LaneGap]| gaps.iter().map(|gap| gap.absent).sum::<u64>();
+            prop_assert_eq!(absent(&lane.gaps), absent(&whole.gaps));
         }
         // Two who read the same have read no more than one.
         let (one, other) = (&lanes[0], &lanes[0].clone());

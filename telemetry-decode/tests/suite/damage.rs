@@ -192,5 +192,5 @@ fn causes() {
     assert!(matches!(flip(blocks[1].end - 1), Cause::Payload { .. }));
     let cut = read(Way::PipeInStream, &made.stream[..blocks[1].end - 5]).1;
     let expected = (blocks[1].end - blocks[1].start) as u64;
-    assert_eq!(cut.damage[0].cause, Cause::Cut { found: expected - 5, expected });
+    assert_eq!(cut.damage[0].cause, Cause::Truncated { found: expected - 5, expected });
 }

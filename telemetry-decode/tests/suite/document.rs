@@ -87,10 +87,10 @@ impl Drawing<'_> {
         self.line(8, format!("base_wall {}", head.base_wall));
         self.line(8, format!("end_ticks {}", head.end_ticks));
         self.line(8, format!("before {}", head.before));
-        for cause in ["pool", "reentrant", "sink", "cut"] {
+        for cause in ["pool", "reentrant", "sink", "truncated"] {
             self.line(8, format!("lost: {cause}"));
         }
-        self.line(8, format!("withheld {}", head.withheld));
+        self.line(8, format!("excluded {}", head.excluded));
         self.line(8, "");
         self.line(8, "payload_crc, header_crc");
     }

@@ -166,8 +166,11 @@ fn impossible_headers() {
                 10 => header.base_wall = extreme,
                 11 => header.end_ticks = extreme,
                 12 => header.before = extreme,
-                13 => header.withheld = extreme,
-                _ => header.lost = Loss { pool: extreme, reentrant: extreme, sink: extreme, cut: extreme },
+                13 => header.excluded = extreme,
+                _ => {
+                    header.lost =
+                        Loss { pool: extreme, reentrant: extreme, sink: extreme, truncated: extreme }
+                }
             });
         }
         for way in [Way::MemoryByTime, Way::MemoryInStream, Way::PipeInStream] {

@@ -11,8 +11,8 @@ fn headers() -> impl Strategy<Value = Header> {
         |(small, halves, words, lost)| {
             let (block_type, header_len, [kind, flags, codec], payload_len) = small;
             let [events, thread, seq, offset, unpacked_len, payload_crc] = halves;
-            let [session, registry, base_ticks, base_wall, end_ticks, before, withheld] = words;
-            let [pool, reentrant, sink, cut] = lost;
+            let [session, registry, base_ticks, base_wall, end_ticks, before, excluded] = words;
+            let [pool, reentrant, sink, truncated] = lost;
             Header {
                 block_type: BlockType::from_code(block_type),
                 header_len,
@@ -31,8 +31,8 @@ fn headers() -> impl Strategy<Value = Header> {
                 base_wall,
                 end_ticks,
                 before,
-                lost: Loss { pool, reentrant, sink, cut },
-                withheld,
+                lost: Loss { pool, reentrant, sink, truncated },
+                excluded,
                 payload_crc,
             }
         },

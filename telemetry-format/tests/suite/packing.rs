@@ -168,7 +168,7 @@ proptest! {
 
     #[test]
     fn cut_at_a_border(text in "\\PC{0,40}", max in 0..60_usize) {
-        let cut = put::cut(&text, max);
+        let cut = put::truncate(&text, max);
         assert!(text.starts_with(cut) && cut.len() <= max);
         // No more could be kept.
         let next = text[cut.len()..].chars().next();

@@ -3,7 +3,7 @@
 //!
 //! Each sink has its own cursors. One sink may fail while others take blocks, or may be added when
 //! blocks are half-written. For each lane, its cursor follows in order what the sink was given,
-//! what it lost, and what was withheld from it.
+//! what it lost, and what was excluded from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -247,7 +247,7 @@ impl Output {
             end_ticks: moment.ticks,
             before: lane.next,
             lost,
-            withheld: lane.withheld,
+            excluded: lane.excluded,
             ..Header::new(BlockType::Events, state::session())
         };
         if self.put(&[(&header, &[])], &[&owner]) {
@@ -290,7 +290,7 @@ impl Output {
             pool: strays.pool + self.strays.pool,
             reentrant: strays.reentrant + self.strays.reentrant,
             sink: self.strays.sink,
-            cut: strays.cut,
+            truncated: strays.truncated,
         };
         let is_last = flags & flags::END != 0 && self.told.session;
         // Labels alone do not begin a stream.

@@ -95,8 +95,8 @@ pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, co
         let out = fields.put(out, &all.slots);
         lane.time.set(time);
         lane.commit(out.end());
-        if fields.cut() > 0 {
-            lane.count(|account| &account.cut, fields.cut());
+        if fields.truncated() > 0 {
+            lane.count(|account| &account.truncated, fields.truncated());
         }
     }
     if is_full {

@@ -27,7 +27,7 @@ pub(crate) struct Account {
     /// Losses that the lane's thread counts.
     pub(crate) pool: AtomicU64,
     pub(crate) reentrant: AtomicU64,
-    pub(crate) cut: AtomicU64,
+    pub(crate) truncated: AtomicU64,
     /// Events that were recorded for a sink and that no sink has taken, including overwritten ones.
     pub(crate) sink: AtomicU64,
     spare: AtomicU64,
@@ -61,7 +61,15 @@ impl Account {
     }
 
     fn counters(&self) -> [&AtomicU64; LaneCounters::COUNT] {
-        [&self.recorded, &self.written, &self.evicted, &self.pool, &self.reentrant, &self.cut, &self.sink]
+        [
+            &self.recorded,
+            &self.written,
+            &self.evicted,
+            &self.pool,
+            &self.reentrant,
+            &self.truncated,
+            &self.sink,
+        ]
     }
 }
 

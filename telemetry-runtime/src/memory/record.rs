@@ -159,7 +159,7 @@ impl LaneRecord {
             pool: account.pool.load(Ordering::Relaxed),
             reentrant: account.reentrant.load(Ordering::Relaxed),
             sink: 0,
-            cut: account.cut.load(Ordering::Relaxed),
+            truncated: account.truncated.load(Ordering::Relaxed),
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct KindState {
     /// Events that some sink has taken.
     pub(crate) written: AtomicU64,
     /// Events that the flight recorder has evicted for later ones.
-    pub(crate) recycled: AtomicU64,
+    pub(crate) evicted: AtomicU64,
     /// Counters of ended lanes.
     pub(crate) past: Past,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Past {
     pub(crate) recorded: AtomicU64,
     pub(crate) pool: AtomicU64,
     pub(crate) reentrant: AtomicU64,
-    pub(crate) cut: AtomicU64,
+    pub(crate) truncated: AtomicU64,
     pub(crate) sink: AtomicU64,
 }
 
@@ -69,12 +69,12 @@ impl KindState {
             followed_until: AtomicU64::new(0),
             output_until: AtomicU64::new(0),
             written: AtomicU64::new(0),
-            recycled: AtomicU64::new(0),
+            evicted: AtomicU64::new(0),
             past: Past {
                 recorded: AtomicU64::new(0),
                 pool: AtomicU64::new(0),
                 reentrant: AtomicU64::new(0),
-                cut: AtomicU64::new(0),
+                truncated: AtomicU64::new(0),
                 sink: AtomicU64::new(0),
             },
         }
@@ -83,9 +83,9 @@ impl KindState {
     /// Returns to the state at the program's start.
     fn clear(&self) {
         self.kept.clear();
-        let Past { recorded, pool, reentrant, cut, sink } = &self.past;
+        let Past { recorded, pool, reentrant, truncated, sink } = &self.past;
         let times = [&self.followed_until, &self.output_until];
-        let counters = [&self.written, &self.recycled, recorded, pool, reentrant, cut, sink];
+        let counters = [&self.written, &self.evicted, recorded, pool, reentrant, truncated, sink];
         times.iter().chain(&counters).for_each(|word| word.store(0, Ordering::Relaxed));
     }
 }

@@ -31,7 +31,7 @@ pub unsafe trait Fields<const SLOTS: usize> {
     fn keep(&self, _slots: &[Cell<u64>; SLOTS]) {}
     /// Returns the number of parameters that are truncated to their limit.
     #[inline(always)]
-    fn cut(&self) -> u64 {
+    fn truncated(&self) -> u64 {
         0
     }
 }
@@ -72,8 +72,8 @@ unsafe impl<const SLOTS: usize, A: Fields<SLOTS>, B: Fields<SLOTS>> Fields<SLOTS
         self.1.keep(slots);
     }
     #[inline(always)]
-    fn cut(&self) -> u64 {
-        self.0.cut() + self.1.cut()
+    fn truncated(&self) -> u64 {
+        self.0.truncated() + self.1.truncated()
     }
 }
 
@@ -194,14 +194,14 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Text<'_, MAX
     }
     #[inline(always)]
     fn put(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Raw {
-        put::bytes(out, put::cut(self.0, MAX).as_bytes())
+        put::bytes(out, put::truncate(self.0, MAX).as_bytes())
     }
     #[inline(always)]
     fn put_short(&self, out: Raw, _: &[Cell<u64>; SLOTS]) -> Option<Raw> {
         if self.0.len() > MAX { None } else { put::short_bytes(out, self.0.as_bytes()) }
     }
     #[inline(always)]
-    fn cut(&self) -> u64 {
+    fn truncated(&self) -> u64 {
         u64::from(self.0.len() > MAX)
     }
 }
@@ -225,7 +225,7 @@ unsafe impl<const MAX: usize, const SLOTS: usize> Fields<SLOTS> for Bytes<'_, MA
         if self.0.len() > MAX { None } else { put::short_bytes(out, self.0) }
     }
     #[inline(always)]
-    fn cut(&self) -> u64 {
+    fn truncated(&self) -> u64 {
         u64::from(self.0.len() > MAX)
     }
 }
@@ -257,7 +257,7 @@ unsafe impl<
         kept.iter().fold(out, |out, &value| (self.1)(value).put(out, slots))
     }
     #[inline(always)]
-    fn cut(&self) -> u64 {
+    fn truncated(&self) -> u64 {
         u64::from(self.0.len() > MAX)
     }
 }
@@ -298,7 +298,7 @@ unsafe impl<
         out
     }
     #[inline(always)]
-    fn cut(&self) -> u64 {
+    fn truncated(&self) -> u64 {
         u64::from(self.0.len() > MAX)
     }
 }

@@ -49,7 +49,7 @@ impl<const MAX: usize> Run<MAX, true> {
     /// Copies the string, truncated between characters.
     #[inline]
     pub fn new(text: &str) -> Self {
-        Run(List::bytes(put::cut(text, MAX).as_bytes()))
+        Run(List::bytes(put::truncate(text, MAX).as_bytes()))
     }
 
     /// Returns the string.

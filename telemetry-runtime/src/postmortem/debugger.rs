@@ -160,7 +160,7 @@ fn write_events(
     }
     // After the state was read, so that no event is later.
     let now = clock::ticks();
-    // A block that was recycled meanwhile was written, or is counted as lost.
+    // A block that was evicted meanwhile was written, or is counted as lost.
     let Some(payload) = block.payload(payload).filter(|payload| !payload.is_empty()) else { return Ok(()) };
     let header = Header {
         flags: if block.sealed.is_some() { flags::LAST } else { 0 },

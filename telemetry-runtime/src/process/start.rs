@@ -198,7 +198,7 @@ extern "C" fn at_exit() {
     control::end();
     drain::finish();
     let _control = control::hold();
-    if image::end(counters().held > 0, strays()) {
+    if image::end(counters().retained > 0, strays()) {
         socket::remove_link();
     }
     socket::end();

@@ -200,15 +200,15 @@ impl Sink for Client {
 }
 
 fn numbers(counters: &Counters) -> Numbers {
-    let Counters { written, held, recycled, lost_pool, lost_reentrant, lost_sink, cut } = *counters;
+    let Counters { written, retained, evicted, lost_pool, lost_reentrant, lost_sink, truncated } = *counters;
     vec![
         ("emitted", counters.emitted()),
         ("written", written),
-        ("held", held),
-        ("recycled", recycled),
+        ("retained", retained),
+        ("evicted", evicted),
         ("lost_pool", lost_pool),
         ("lost_reentrant", lost_reentrant),
         ("lost_sink", lost_sink),
-        ("cut", cut),
+        ("truncated", truncated),
     ]
 }

@@ -19,9 +19,9 @@ pub struct Counters {
     /// Events that at least one sink has taken.
     pub written: u64,
     /// Events in memory: on their way to a sink, or retained by the flight recorder.
-    pub held: u64,
+    pub retained: u64,
     /// Events that the flight recorder has evicted for later ones.
-    pub recycled: u64,
+    pub evicted: u64,
     /// Events that were lost because no memory was free.
     pub lost_pool: u64,
     /// Events that were lost because they interrupted an emission of their own thread.
@@ -31,7 +31,7 @@ pub struct Counters {
     pub lost_sink: u64,
     /// Strings, byte strings and arrays that were truncated to their limit. Their events are not
     /// lost.
-    pub cut: u64,
+    pub truncated: u64,
 }
 
 /// The counters of one kind.
@@ -65,7 +65,7 @@ pub struct SinkCounters {
 impl Counters {
     /// Returns the number of events that were on when their emitters were called.
     pub fn emitted(&self) -> u64 {
-        self.written + self.held + self.recycled + self.lost()
+        self.written + self.retained + self.evicted + self.lost()
     }
 
     /// Returns the number of lost events, for all causes.
@@ -75,12 +75,12 @@ impl Counters {
 
     fn add(&mut self, other: &Counters) {
         self.written += other.written;
-        self.held += other.held;
-        self.recycled += other.recycled;
+        self.retained += other.retained;
+        self.evicted += other.evicted;
         self.lost_pool += other.lost_pool;
         self.lost_reentrant += other.lost_reentrant;
         self.lost_sink += other.lost_sink;
-        self.cut += other.cut;
+        self.truncated += other.truncated;
     }
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn remember(record: &LaneRecord) {
         (&past.recorded, &account.recorded),
         (&past.pool, &account.pool),
         (&past.reentrant, &account.reentrant),
-        (&past.cut, &account.cut),
+        (&past.truncated, &account.truncated),
         (&past.sink, &account.sink),
     ] {
         sum.fetch_add(counter.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -191,17 +191,17 @@ fn steady<T>(read: impl Fn() -> T) -> T {
 }
 
 fn of(registry: &'static Registry, bit: u8) -> Counters {
-    let KindState { written, recycled, past, .. } = registry.kind(bit);
+    let KindState { written, evicted, past, .. } = registry.kind(bit);
     let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
     let mut recorded = get(&past.recorded);
     let mut counters = Counters {
         written: get(written),
-        held: 0,
-        recycled: get(recycled),
+        retained: 0,
+        evicted: get(evicted),
         lost_pool: get(&past.pool),
         lost_reentrant: get(&past.reentrant),
         lost_sink: get(&past.sink),
-        cut: get(&past.cut),
+        truncated: get(&past.truncated),
     };
     for record in LANES.taken() {
         let owner = record.owner();
@@ -211,9 +211,9 @@ fn of(registry: &'static Registry, bit: u8) -> Counters {
             counters.lost_pool += get(&account.pool);
             counters.lost_reentrant += get(&account.reentrant);
             counters.lost_sink += get(&account.sink);
-            counters.cut += get(&account.cut);
+            counters.truncated += get(&account.truncated);
         }
     }
-    counters.held = recorded.saturating_sub(counters.written + counters.recycled + counters.lost_sink);
+    counters.retained = recorded.saturating_sub(counters.written + counters.evicted + counters.lost_sink);
     counters
 }

@@ -1,4 +1,4 @@
-//! The position of a sink in a lane: what it was given, what it has lost, and what was withheld
+//! The position of a sink in a lane: what it was given, what it has lost, and what was excluded
 //! from it.
 
 use telemetry_format::{Header, Loss, flags};
@@ -13,10 +13,10 @@ pub(crate) struct Progress {
     pub(crate) seq: u32,
     pub(crate) len: u32,
     events: u32,
-    /// Number of events of the lane that were given, lost or withheld.
+    /// Number of events of the lane that were given, lost or excluded.
     pub(crate) next: u64,
     pub(crate) lost: u64,
-    pub(crate) withheld: u64,
+    pub(crate) excluded: u64,
     /// The part of `LaneRecord::overwritten` that is counted here.
     overwritten: u64,
     /// The losses that the stream states already.
@@ -39,7 +39,7 @@ impl Progress {
         let overwritten = overwritten.saturating_sub(self.overwritten).min(gap);
         self.lost += overwritten;
         self.overwritten += overwritten;
-        self.withheld += gap - overwritten;
+        self.excluded += gap - overwritten;
         self.next = self.next.max(before);
     }
 
@@ -103,7 +103,7 @@ impl Progress {
             end_ticks: source.end_ticks,
             before: source.header.before + u64::from(events),
             lost: Loss { sink: self.lost, ..source.header.lost },
-            withheld: self.withheld,
+            excluded: self.excluded,
             ..source.header.clone()
         };
         (header, source.payload(len))
@@ -112,5 +112,5 @@ impl Progress {
 
 /// Returns the sum of all counters. Each counter only grows, so equal sums mean equal counters.
 pub(crate) fn sum(lost: &Loss) -> u64 {
-    lost.events().wrapping_add(lost.cut)
+    lost.events().wrapping_add(lost.truncated)
 }

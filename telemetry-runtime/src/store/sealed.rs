@@ -327,7 +327,7 @@ pub(crate) fn settle(block: NonNull<Block>, untaken: Untaken) {
     match untaken {
         Untaken::Evicted => {
             account.evicted.fetch_add(rest, Ordering::Relaxed);
-            owner.registry.kind(owner.kind).recycled.fetch_add(rest, Ordering::Relaxed);
+            owner.registry.kind(owner.kind).evicted.fetch_add(rest, Ordering::Relaxed);
         }
         Untaken::Lost => _ = account.sink.fetch_add(rest, Ordering::Relaxed),
         Untaken::Overwritten => {

@@ -17,7 +17,7 @@ pub(crate) struct Ledger {
     pub(crate) covered: u64,
     pub(crate) own: u64,
     /// Events that were not meant for it.
-    pub(crate) withheld: u64,
+    pub(crate) excluded: u64,
     /// Events lost by its lanes, or without a lane.
     pub(crate) lost: Loss,
     /// Events that the sync block says were written.
@@ -29,7 +29,7 @@ struct Lane {
     /// Runs of event numbers, and the highest number.
     covered: Vec<(u64, u64)>,
     end: u64,
-    withheld: u64,
+    excluded: u64,
     lost: Loss,
 }
 
@@ -50,7 +50,7 @@ impl Ledger {
                     let end = header.before + u64::from(header.events);
                     lane.covered.push((header.before, end));
                     lane.end = lane.end.max(end);
-                    lane.withheld = lane.withheld.max(header.withheld);
+                    lane.excluded = lane.excluded.max(header.excluded);
                     add(&mut lane.lost, &header.lost, u64::max);
                 }
                 BlockType::Sync => {
@@ -65,14 +65,14 @@ impl Ledger {
             lane.covered.sort_unstable();
             assert!(lane.covered.windows(2).all(|two| two[0].1 <= two[1].0), "{name:?} gives events twice");
             let covered: u64 = lane.covered.iter().map(|(from, to)| to - from).sum();
-            let explained = covered + lane.withheld + lane.lost.sink;
-            assert_eq!(explained, lane.end, "{name:?}: {covered} + {} + {:?}", lane.withheld, lane.lost);
+            let explained = covered + lane.excluded + lane.lost.sink;
+            assert_eq!(explained, lane.end, "{name:?}: {covered} + {} + {:?}", lane.excluded, lane.lost);
             if Some(name.1) == own {
                 ledger.own += covered;
                 continue;
             }
             ledger.covered += covered;
-            ledger.withheld += lane.withheld;
+            ledger.excluded += lane.excluded;
             add(&mut ledger.lost, &lane.lost, u64::wrapping_add);
         }
         ledger
@@ -80,7 +80,7 @@ impl Ledger {
 
     /// All events in the program's lanes.
     pub(crate) fn emitted(&self) -> u64 {
-        self.covered + self.withheld + self.lost.events()
+        self.covered + self.excluded + self.lost.events()
     }
 }
 
@@ -88,5 +88,5 @@ fn add(sum: &mut Loss, more: &Loss, how: impl Fn(u64, u64) -> u64) {
     sum.pool = how(sum.pool, more.pool);
     sum.reentrant = how(sum.reentrant, more.reentrant);
     sum.sink = how(sum.sink, more.sink);
-    sum.cut = how(sum.cut, more.cut);
+    sum.truncated = how(sum.truncated, more.truncated);
 }

@@ -101,7 +101,7 @@ impl Counts {
             lost.pool -= lane.lost.pool;
             lost.reentrant -= lane.lost.reentrant;
             lost.sink -= lane.lost.sink;
-            lost.cut -= lane.lost.cut;
+            lost.truncated -= lane.lost.truncated;
         }
         Counts { decoded, lost }
     }

@@ -95,22 +95,22 @@ pub(super) fn examine(
     environment: Option<&Environment>,
 ) -> Findings {
     let mut findings = Vec::new();
-    let Counters { emitted, written, held, .. } = state.counters;
+    let Counters { emitted, written, retained, .. } = state.counters;
     findings.extend(program::variety(&info.variety));
     let is_rash = info.variety == "rash";
     if emitted == 0 && !is_rash {
         findings.push(nothing(info, environment));
     } else if info.masks.output.is_empty() && written == 0 && !is_rash {
-        findings.push(recorded_only(info, held));
+        findings.push(recorded_only(info, retained));
     }
     findings.extend(ring::of_process(info.pid, &info.session, Path::new(&info.ring)));
     findings.extend(sinks(&state.sinks, info, environment));
     findings.extend(losses(&state.counters, &state.kinds));
     findings.extend(state.pool.as_ref().and_then(full_pool));
-    if held > 0 && written == 0 && !info.masks.output.is_empty() && state.counters.lost_sink == 0 {
+    if retained > 0 && written == 0 && !info.masks.output.is_empty() && state.counters.lost_sink == 0 {
         findings.push(Finding::problem(
             "not-written-yet",
-            format!("{} in memory, and none is written", count(held, "event")),
+            format!("{} in memory, and none is written", count(retained, "event")),
             format!(
                 "what blocks that are not full have is written after TELEMETRY_LATENCY, which is {} s",
                 info.latency
@@ -181,10 +181,10 @@ fn nothing(info: &Info, environment: Option<&Environment>) -> Finding {
     }
 }
 
-fn recorded_only(info: &Info, held: u64) -> Finding {
+fn recorded_only(info: &Info, retained: u64) -> Finding {
     Finding::problem(
         "recorded-only",
-        format!("{} in memory, and none is for a stream", count(held, "event")),
+        format!("{} in memory, and none is for a stream", count(retained, "event")),
         format!("`{}` is recorded for the flight recorder, and nothing is output", info.masks.record),
         format!(
             "telemetry control {0} --snapshot now.tel takes what is in memory; telemetry control {0} all outputs what comes",

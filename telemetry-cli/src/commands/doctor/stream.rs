@@ -178,18 +178,18 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
     let sum = |of: fn(&telemetry_decode::completeness::LaneReport) -> u64| {
         lanes().map(of).fold(0, u64::saturating_add)
     };
-    let (events, withheld, missing) =
-        (sum(|lane| lane.read), sum(|lane| lane.withheld), sum(|lane| lane.missing));
+    let (events, excluded, missing) =
+        (sum(|lane| lane.read), sum(|lane| lane.excluded), sum(|lane| lane.missing));
     let variety = index.sessions.iter().find_map(|session| program::variety(session.facts.text("variety")?));
     findings.extend(variety);
     let loss = Loss {
         pool: sum(|lane| lane.lost.pool),
         reentrant: sum(|lane| lane.lost.reentrant),
         sink: sum(|lane| lane.lost.sink),
-        cut: 0,
+        truncated: 0,
     };
     if events == 0 && missing == 0 && loss.causes().next().is_none() {
-        findings.push(nothing(path, &index.sessions, withheld)?);
+        findings.push(nothing(path, &index.sessions, excluded)?);
     }
     findings.extend(loss.causes().map(|(cause, events)| Finding::of_loss(cause, events, "")));
     if missing > 0 {
@@ -221,7 +221,7 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
         findings.push(finding.noted());
     }
     let fine = format!("{} of {}", count(events, "event"), count(index.sessions.len() as u64, "session"));
-    let fine = if withheld > 0 { format!("{fine}, {} withheld", grouped(withheld)) } else { fine };
+    let fine = if excluded > 0 { format!("{fine}, {} excluded", grouped(excluded)) } else { fine };
     Ok((findings, fine))
 }
 
@@ -238,11 +238,11 @@ fn damaged_bytes(path: &Path) -> std::io::Result<u64> {
 }
 
 /// Why a stream has no event of its program.
-fn nothing(path: &Path, sessions: &[Session], withheld: u64) -> Result<Finding, Failure> {
-    if withheld > 0 {
+fn nothing(path: &Path, sessions: &[Session], excluded: u64) -> Result<Finding, Failure> {
+    if excluded > 0 {
         return Ok(Finding::problem(
             "recorded-only",
-            format!("no event is in it, and {} recorded in the program", count(withheld, "event")),
+            format!("no event is in it, and {} recorded in the program", count(excluded, "event")),
             "they were for the flight recorder, and their kinds were not output",
             "TELEMETRY_CONTROL names what is output, TELEMETRY_RECORD what is only recorded",
         ));

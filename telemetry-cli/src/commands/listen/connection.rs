@@ -32,7 +32,9 @@ pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read 
             Ok(Some(Piece::Damage(damage, _))) => {
                 progress.get().consumed = damage.range.end;
                 // The sender is not at fault for what was under way when we stopped.
-                if !(receiver.is_stopping() && matches!(damage.cause, Cause::Cut { .. } | Cause::Header(_))) {
+                if !(receiver.is_stopping()
+                    && matches!(damage.cause, Cause::Truncated { .. } | Cause::Header(_)))
+                {
                     receiver.refuse_damage(&damage, peer);
                 }
             }

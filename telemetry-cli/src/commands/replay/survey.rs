@@ -74,7 +74,7 @@ impl Survey {
                 let given = inputs.given(known.fingerprint).into_iter();
                 given.chain([&known.registry]).flat_map(|one| &one.events).any(|event| event.replay.is_some())
             }),
-            is_whole: completeness.is_whole() && completeness.withheld() == 0 && filtered == 0,
+            is_whole: completeness.is_whole() && completeness.excluded() == 0 && filtered == 0,
             verdict: Verdict::new(&completeness, events.sessions(), inputs),
         })
     }

@@ -9,7 +9,7 @@ use super::{debug, events, made};
 #[test]
 fn events_come_by_time_and_as_they_stand() {
     let (lines, completeness) = events(&made::one(), Order::Stream);
-    assert!(completeness.is_whole() && completeness.may_be_cut(), "{completeness}");
+    assert!(completeness.is_whole() && completeness.may_be_truncated(), "{completeness}");
     assert_eq!(completeness.bytes.total(), made::one().len() as u64);
     insta::assert_snapshot!(lines.join("\n"));
     let (mut by_time, _) = events(&made::one(), Order::Time);

@@ -69,7 +69,7 @@ fn cut_anywhere() {
         let expected: Vec<_> = (!rest.is_empty()).then_some(rest).into_iter().collect();
         assert_eq!(cut, expected, "cut at {len}");
         assert!(!found.completeness.is_complete(), "cut at {len}");
-        assert!(found.completeness.may_be_cut() || whole == 0, "cut at {len}");
+        assert!(found.completeness.may_be_truncated() || whole == 0, "cut at {len}");
     }
 }
 

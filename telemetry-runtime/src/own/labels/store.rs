@@ -55,7 +55,7 @@ pub(crate) struct Store {
     address: AtomicU64,
     lost_pool: AtomicU64,
     lost_reentrant: AtomicU64,
-    cut: AtomicU64,
+    truncated: AtomicU64,
 }
 
 /// How much of a store a stream contains. The default is nothing.
@@ -85,20 +85,20 @@ impl Store {
             address: AtomicU64::new(0),
             lost_pool: AtomicU64::new(0),
             lost_reentrant: AtomicU64::new(0),
-            cut: AtomicU64::new(0),
+            truncated: AtomicU64::new(0),
         }
     }
 
     /// Returns the label of an interned string.
     pub(crate) fn known(&self, text: &str) -> Option<Label> {
-        let text = put::cut(text, own::MAX_STRING);
+        let text = put::truncate(text, own::MAX_STRING);
         self.find(text, self.hash(text))
     }
 
     /// Returns the label of a string, and assigns a new one at first. Returns `Label::NONE`, and
     /// counts that, if there is no more room, or if this code interrupts the thread that appends.
     pub(crate) fn intern(&self, text: &str) -> Label {
-        let kept = put::cut(text, own::MAX_STRING);
+        let kept = put::truncate(text, own::MAX_STRING);
         let hash = self.hash(kept);
         if let Some(label) = self.find(kept, hash) {
             return label;
@@ -126,7 +126,7 @@ impl Store {
         self.labels.store(label, Ordering::Relaxed);
         self.table.insert(hash, location);
         if kept.len() < text.len() {
-            self.cut.fetch_add(1, Ordering::Relaxed);
+            self.truncated.fetch_add(1, Ordering::Relaxed);
         }
         Label(label)
     }
@@ -347,7 +347,7 @@ impl Store {
         Loss {
             pool: self.lost_pool.load(Ordering::Relaxed),
             reentrant: self.lost_reentrant.load(Ordering::Relaxed),
-            cut: self.cut.load(Ordering::Relaxed),
+            truncated: self.truncated.load(Ordering::Relaxed),
             sink: 0,
         }
     }

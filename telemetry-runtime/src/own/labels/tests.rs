@@ -53,7 +53,7 @@ impl Reader {
         assert_eq!(header.before, self.events.len() as u64);
         assert_eq!(payload.len(), header.payload_len as usize);
         assert_eq!(header.unpacked_len, header.payload_len);
-        assert!(header.lost.events() + header.lost.cut >= self.lost.events() + self.lost.cut);
+        assert!(header.lost.events() + header.lost.truncated >= self.lost.events() + self.lost.truncated);
         if header.offset == 0 {
             assert!(header.base_ticks >= self.time, "no block begins before another ends");
             (self.time, self.slot) = (header.base_ticks, 0);
@@ -107,7 +107,7 @@ fn check(blocks: usize, steps: &[Step]) {
     for step in steps {
         match step {
             Step::Intern(text) => {
-                let kept = put::cut(text, own::MAX_STRING);
+                let kept = put::truncate(text, own::MAX_STRING);
                 assert_eq!(store.known(text), model.get(kept).copied());
                 let label = store.intern(text);
                 if let Some(&known) = model.get(kept) {
@@ -116,7 +116,7 @@ fn check(blocks: usize, steps: &[Step]) {
                     lost.pool += 1;
                 } else {
                     assert_eq!(label.0, model.len() as u64 + 1);
-                    lost.cut += u64::from(kept.len() < text.len());
+                    lost.truncated += u64::from(kept.len() < text.len());
                     model.insert(kept.to_owned(), label);
                     expected.push(Event::Intern(label.0, kept.to_owned()));
                 }
@@ -189,7 +189,7 @@ fn strings_are_cut_at_a_border_and_counted() {
     assert_eq!(store.intern(&format!("{kept}→ and more")), label);
     let reader = all(&store);
     assert_eq!(reader.events, [Event::Intern(1, kept)]);
-    assert_eq!(reader.lost, Loss { cut: 1, ..Loss::default() });
+    assert_eq!(reader.lost, Loss { truncated: 1, ..Loss::default() });
 }
 
 #[test]

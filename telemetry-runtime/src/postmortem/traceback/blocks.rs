@@ -2,7 +2,7 @@
 //! write.
 //!
 //! Needs no list and no lock: every block begins at a page, with a header that has a checksum. A
-//! block may be recycled while it is read, so it is copied first. The copy is valid only if the
+//! block may be evicted while it is read, so it is copied first. The copy is valid only if the
 //! header is the same afterwards and there is no younger block inside. Blocks that were returned to
 //! the pool stay readable until other data overwrites them.
 #![allow(unsafe_code)]

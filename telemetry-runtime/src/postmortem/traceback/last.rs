@@ -20,7 +20,7 @@ pub(super) fn find(scratch: &mut Scratch, thread: Option<u32>, most: usize) -> u
     let is_wanted = |block: &Seen| thread.is_none_or(|thread| thread != 0 && thread == block.header.thread);
     let since = horizon(is_wanted, most as u64);
     match find_since(scratch, is_wanted, most, since) {
-        // A block that the horizon is based on was recycled.
+        // A block that the horizon is based on was evicted.
         len if len < most && since > 0 => find_since(scratch, is_wanted, most, 0),
         len => len,
     }
