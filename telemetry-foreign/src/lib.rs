@@ -3,14 +3,12 @@
 //! Each system has a module with the layout of its bytes, its [`telemetry_decode::foreign::Log`],
 //! and its writer. Its events are described in `registries/`, by a registry like any other.
 
-mod format;
+mod common;
+mod formats;
 pub mod ghc;
-mod gzip;
 pub mod mono;
 pub mod mps;
-mod run_id;
-mod written;
 
-pub use format::{Format, RECOGNIZED_BY, relation};
-pub use gzip::is_gzip;
-pub use written::Written;
+pub use common::gzip::is_gzip;
+pub use common::written::Written;
+pub use formats::{Format, RECOGNIZED_BY, relation};

@@ -9,6 +9,7 @@ pub(crate) const CRATES: &[(&str, &[Room])] = &[
     ("codegen-python", PYTHON),
     ("telemetry-runtime", RUNTIME),
     ("telemetry-decode", DECODE),
+    ("telemetry-foreign", FOREIGN),
     ("telemetry-cli", CLI),
 ];
 
@@ -52,6 +53,9 @@ const RUNTIME: &[Room] = &[
     ("socket", ALL),
     ("process", ALL),
 ];
+
+const FOREIGN: &[Room] =
+    &[("common", &[]), ("ghc", &["common"]), ("mono", &["common"]), ("mps", &["common"]), ("formats", ALL)];
 
 const CLI: &[Room] = &[
     ("text", &[]),

@@ -14,6 +14,11 @@ use super::layout::{
 /// The most bytes of a description, and of further data of a type: more than any writer uses.
 const MAX_TEXT: u32 = 16_384;
 
+/// Returns true if a file that begins with these bytes is an eventlog.
+pub fn recognize(first: &[u8]) -> bool {
+    first.starts_with(&HEADER_BEGIN.to_be_bytes())
+}
+
 /// A type as declared in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Declared<'a> {

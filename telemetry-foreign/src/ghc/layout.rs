@@ -37,6 +37,11 @@ pub(super) const MARKER: usize = HEAD + 14;
 /// The code of the registry's event for a type that a header declares.
 pub(super) const EVENT_TYPE: u16 = 0xffff;
 
+/// Returns the thread of a capability.
+pub(super) const fn thread_of(cap: u16) -> u32 {
+    cap as u32 + 1
+}
+
 /// The form of a type's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {

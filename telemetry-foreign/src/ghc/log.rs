@@ -6,6 +6,7 @@ use telemetry_schema::{Registry, Sort};
 use super::header::declaration;
 use super::layout::EVENT_TYPE;
 use super::payload::Wire;
+use super::registry::registry;
 use super::survey::{Kind, Walk};
 use super::types::Types;
 
@@ -22,7 +23,7 @@ pub struct GhcLog {
 impl GhcLog {
     /// A log that has not been read yet.
     pub fn new() -> Self {
-        GhcLog { relation: super::registry(), types: Vec::new(), as_recorded: false }
+        GhcLog { relation: registry(), types: Vec::new(), as_recorded: false }
     }
 
     /// Gives each event the time when it was written. Otherwise events with the mark `time` in the

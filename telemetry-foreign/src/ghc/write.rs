@@ -9,11 +9,11 @@ use telemetry_schema::Registry;
 use super::blocks::Blocks;
 use super::encode;
 use super::header::{self, Declared};
-use super::layout::{BLOCK_MARKER, DATA_END, EVENT_TYPE, NO_CAP, TYPES, VARIABLE, usual};
+use super::layout::{BLOCK_MARKER, DATA_END, EVENT_TYPE, NO_CAP, TYPES, VARIABLE, thread_of, usual};
 use super::others::Others;
-use super::survey::thread_of;
+use super::registry::registry;
 use super::types::Types;
-use crate::Written;
+use crate::common::written::Written;
 
 /// Writes events, which come by time, as an eventlog.
 ///
@@ -24,7 +24,7 @@ use crate::Written;
 /// # Errors
 /// Those of the input and of the output.
 pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::Result<Written> {
-    let relation = super::registry();
+    let relation = registry();
     let sessions = events.sessions();
     let start = sessions.iter().map(|session| session.clock.start_wall()).min().unwrap_or_default();
     let others = Others::new(events.registries().iter().any(is_ghc), sessions.len() > 1);

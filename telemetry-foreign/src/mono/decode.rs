@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::header::BufferHead;
-use super::layout::{Entry, Field, Frames, Layout, List, MAX_FIELDS};
+use super::layout::{Entry, Layout, MAX_FIELDS};
 use super::leb::Bytes;
+use super::row::{Field, Frames, List};
 use super::what::What;
 
 /// Receives the events of a buffer, in their order.

@@ -5,9 +5,10 @@ use telemetry_decode::{Event, Value};
 
 use super::calls::Calls;
 use super::header::BufferHead;
-use super::layout::{Entry, Field, Frames, Layout, List};
+use super::layout::{Entry, Layout};
 use super::leb::{put_signed, put_unsigned};
 use super::order;
+use super::row::{Field, Frames, List};
 use super::what::What;
 
 /// An event that a buffer can have: its place in the version's table.

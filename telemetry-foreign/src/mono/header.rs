@@ -73,6 +73,12 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
+/// Returns true if a file that begins with these bytes is a log of the Mono log profiler, of any
+/// data version.
+pub fn recognize(first: &[u8]) -> bool {
+    is_file(first)
+}
+
 /// True if bytes begin a file.
 pub(super) fn is_file(bytes: &[u8]) -> bool {
     u32_at(bytes, 0) == Some(FILE_ID)

@@ -15,6 +15,7 @@ use super::layout::{Layout, Version};
 use super::names::Names;
 use super::order::{self, Key};
 use super::page::PageEvents;
+use super::registry::{registry, registry_of_one};
 use super::walk::{Layouts, Placed, Step, Walk};
 use super::what::What;
 
@@ -36,7 +37,7 @@ pub struct MonoLog {
 impl MonoLog {
     /// The reader of logs of both versions; a log states its version.
     pub fn new() -> MonoLog {
-        let registries = [super::registry_of_one(), super::registry()];
+        let registries = [registry_of_one(), registry()];
         MonoLog { registries, used: [None; 2], layouts: Layouts::shared() }
     }
 }

@@ -1,7 +1,7 @@
 //! Data version 1: the log of 2010.
 
-use super::layout::Field::{Method, Number, Object, Pointer, Text};
-use super::layout::{Frames, List, Row, Stamp, row, with_sub, without_time};
+use super::row::Field::{Method, Number, Object, Pointer, Text};
+use super::row::{Frames, List, Row, Stamp, row, with_sub, without_time};
 
 /// The content of the file header in this version.
 pub(super) const STAMP: Stamp = Stamp { major: 0, minor: 1, data: 1 };

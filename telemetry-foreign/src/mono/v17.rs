@@ -1,7 +1,7 @@
 //! Data version 17: the log of Mono 6.8.
 
-use super::layout::Field::{Byte, Method, Number, Object, Pointer, Text, TextIf};
-use super::layout::{Frames, List, Row, Stamp, row, with_sub};
+use super::row::Field::{Byte, Method, Number, Object, Pointer, Text, TextIf};
+use super::row::{Frames, List, Row, Stamp, row, with_sub};
 
 /// The content of the file header in this version.
 pub(super) const STAMP: Stamp = Stamp { major: 3, minor: 0, data: 17 };

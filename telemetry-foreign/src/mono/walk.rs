@@ -10,6 +10,7 @@ use telemetry_decode::foreign::LogBytes;
 use super::decode::{Decoded, Item, Visit, decode};
 use super::header::{BUFFER_LEN, BadFile, BufferHead, FILE_LEN, FileHead, MAX_TEXT, is_buffer, is_file};
 use super::layout::{Layout, Version};
+use super::registry::parsed;
 use super::what::What;
 
 /// The most bytes of events in a buffer. Mono's have 64 KiB, or the length of their only event.
@@ -39,7 +40,7 @@ impl Layouts {
         static SHARED: OnceLock<Layouts> = OnceLock::new();
         SHARED.get_or_init(|| {
             // The events of version 1 are also the first ones of its own registry.
-            let registry = super::parsed();
+            let registry = parsed();
             Layouts {
                 one: Layout::new(Version::One, registry),
                 seventeen: Layout::new(Version::Seventeen, registry),

@@ -10,9 +10,10 @@ use super::encode::{Draft, Kept};
 use super::facts;
 use super::header::BufferHead;
 use super::layout::{Layout, Version};
+use super::registry::NAME;
 use super::walk::Layouts;
 use super::what::What;
-use crate::Written;
+use crate::common::written::Written;
 
 /// Bytes of a buffer of our own making: Mono's are of 64 KiB with their header.
 const BUFFER_LEN: usize = 60 << 10;
@@ -81,7 +82,7 @@ struct Open {
 
 impl Writer<'_> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if event.registry().name != super::NAME {
+        if event.registry().name != NAME {
             self.written.leave_out("of other registries");
             return Ok(());
         }

@@ -2,13 +2,14 @@
 
 use telemetry_decode::foreign::{Extent, Log, LogBytes, Page, Survey};
 
+use super::known::known;
 use super::layout::{Head, Role};
-use super::{known, survey, unknown};
+use super::{survey, unknown};
 
 /// The decoder of an MPS log.
 ///
 /// Events with codes that are not in the registry belong to a registry of their own
-/// ([`super::UNKNOWN_REGISTRY`]). A log that another version of the MPS wrote, according to its
+/// ([`UNKNOWN_REGISTRY`](unknown::UNKNOWN_REGISTRY)). A log that another version of the MPS wrote, according to its
 /// EventInit, is damage as a whole.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MpsLog {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use telemetry_schema::Registry;
 
-use super::NAME;
+use super::known::NAME;
 
 /// Parameters whose names do not follow the rule: `refIO` has two capital letters, and `ref` and
 /// `gen` are keywords of Rust, which a registry may not use.

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use telemetry_schema::{Event, Registry, Sort, Version};
 
+use super::known::known;
 use super::layout::{Form, HEAD};
-use super::{known, with_names};
+use super::names::with_names;
 
 const BEGINNING: &str = r#""""Events of the Memory Pool System's telemetry, and their bytes in a log.
 

@@ -4,9 +4,10 @@ use telemetry_decode::names::{Mark, Numbers, Said};
 use telemetry_decode::{Clock, Facts, Labels, Session};
 use telemetry_schema::NameBy;
 
+use super::known::NAME;
 use super::layout::{Form, Role};
 use super::version;
-use crate::run_id::run_id;
+use crate::common::run_id::run_id;
 
 /// Bytes for the labels of a log, as for those of a stream.
 const LABEL_ROOM: usize = 32 << 20;
@@ -141,7 +142,7 @@ impl Run {
         let ended = self.batch_events == 0;
         self.end_batch(u64::MAX);
         let mut facts = Facts::default();
-        facts.set("format", super::NAME);
+        facts.set("format", NAME);
         let text = self.named_by.and_then(|numbers| self.labels.string_of(numbers, version::STRING));
         if let Some(text) = text {
             version::describe(text, &mut facts);

@@ -1,4 +1,9 @@
 //! Scans a log, event by event.
+//!
+//! The MPS has a buffer for each kind, which it fills from the end. When one is full, it writes the
+//! buffers of all kinds that are output, one after the other. So a log is a sequence of *batches*.
+//! A batch has the events of one kind after the other, the newest of each first, and an
+//! EventClockSync at the end.
 
 use std::io;
 use std::ops::Range;
@@ -9,9 +14,10 @@ use telemetry_schema::Event;
 
 use super::chain::{NEED, is_border, next_border};
 use super::extents::Cutter;
+use super::known::Known;
 use super::layout::{Form, HEAD, Head, Layout, Role};
 use super::run::{self, Run};
-use super::{Known, unknown, version};
+use super::{unknown, version};
 
 /// Bytes that are scanned together: the heads of some events of any size.
 const WINDOW: usize = 512 << 10;

@@ -6,6 +6,7 @@ use telemetry_decode::foreign::Page;
 use telemetry_decode::{Event, Value};
 use telemetry_schema::{Registry, parse_embedded};
 
+use super::known;
 use super::layout::{HEAD, Head};
 
 /// The name of the registry of events of unknown codes.
@@ -40,7 +41,7 @@ params = [
 pub(super) fn registry() -> Registry {
     static KNOWN: OnceLock<Option<Registry>> = OnceLock::new();
     // A test parses it.
-    KNOWN.get_or_init(|| parse_embedded(RELATION).ok()).clone().unwrap_or_else(super::registry)
+    KNOWN.get_or_init(|| parse_embedded(RELATION).ok()).clone().unwrap_or_else(known::registry)
 }
 
 /// The code of an event of an unknown code, as it stands in the log; none of other events.

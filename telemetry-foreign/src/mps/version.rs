@@ -2,6 +2,7 @@
 
 use telemetry_decode::Facts;
 
+use super::known::known;
 use super::layout::Form;
 
 /// The number of the string that names the MPS: the first one.
@@ -20,8 +21,8 @@ pub(super) const WIDTH: u64 = 64;
 /// another highest code: codes were once reassigned without a higher version. A higher minor
 /// version has more events.
 pub(super) fn refusal(form: &Form, bytes: &[u8]) -> Option<String> {
-    let own = super::known().registry.version;
-    let most = super::known().registry.events.last().map_or(0, |event| u64::from(event.code));
+    let own = known().registry.version;
+    let most = known().registry.events.last().map_or(0, |event| u64::from(event.code));
     let [major, median, minor] = [0, 1, 2].map(|param| form.number(bytes, param));
     let (max_code, width) = (form.number(bytes, MAX_CODE), form.number(bytes, WORD_WIDTH));
     let is_newer = minor > u64::from(own.minor);

@@ -7,11 +7,13 @@ use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{Event, Events, Value};
 use telemetry_schema::{self as schema, Count, NameBy, Named, Naming};
 
+use super::known::{NAME, known};
 use super::layout::{Form, HEAD, MAX_STRING, Role};
 use super::pieces::Pieces;
 use super::run::{LATE, read_late};
-use super::{NAME, UNKNOWN_REGISTRY, known, unknown, version};
-use crate::Written;
+use super::unknown::UNKNOWN_REGISTRY;
+use super::{unknown, version};
+use crate::common::written::Written;
 
 /// Bytes of the MPS's buffer of a kind: when they are full, all kinds are written.
 const BUFFER: usize = 4096;

@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use telemetry_decode::Event;
 
 use super::header::append_size;
-use super::layout::{EVENT_TYPE, NO_CAP};
-use super::survey::thread_of;
+use super::layout::{EVENT_TYPE, NO_CAP, thread_of};
 use lines::{Piece, pieces};
 use values::{append, append_number, append_text};
 

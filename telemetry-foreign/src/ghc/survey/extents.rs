@@ -7,7 +7,7 @@
 use telemetry_decode::foreign::{Extent, LogLane};
 
 use super::block::Block;
-use super::{Kind, Walk};
+use super::walk::{Kind, Open, Walk};
 use crate::ghc::types::Frame;
 
 /// The size at which an extent ends if time does not go back there, and the size at which it ends
@@ -20,17 +20,6 @@ const QUIET_NS: u64 = 100_000;
 
 /// The most lanes of a log: a log whose times go back repeatedly has one for each extent.
 const MAX_LANES: usize = 100_000;
-
-/// An open extent.
-#[derive(Clone, Copy)]
-pub(super) struct Open {
-    thread: u32,
-    at: u64,
-    len: u64,
-    events: u32,
-    first: u64,
-    latest: u64,
-}
 
 impl Walk<'_> {
     /// Adds an event to the open extent.

@@ -5,7 +5,7 @@ use std::io;
 use telemetry_decode::foreign::LogBytes;
 
 use super::block::{Block, Marker};
-use super::{Stop, Walk};
+use super::walk::{Stop, Walk};
 use crate::ghc::header::scan;
 use crate::ghc::layout::{BLOCK_MARKER, DATA_END, HEADER_BEGIN, MARKER, MAX_EVENT, TYPES_BEGIN};
 use crate::ghc::types::NoFrame;

@@ -7,7 +7,7 @@ use telemetry_decode::names::Said;
 use telemetry_decode::{Clock, Facts, Labels, Session};
 use telemetry_schema::NameBy;
 
-use super::Walk;
+use super::walk::Walk;
 use crate::ghc::layout::BLOCK_MARKER;
 use crate::ghc::payload::Wire;
 use crate::ghc::types::Frame;

@@ -3,8 +3,7 @@
 use hashbrown::HashMap;
 
 use super::listed::Listed;
-use super::tally::Tally;
-use super::traces::Sums;
+use super::traces::{Origin, Sums};
 use crate::mono::decode::Item;
 use crate::mono::what::What;
 
@@ -40,37 +39,32 @@ impl Classes {
     pub(super) fn of_vtable(&self, vtable: u64) -> u64 {
         self.vtables.get(&vtable).copied().unwrap_or_default()
     }
-}
 
-impl Tally {
     /// Counts an allocation.
-    pub(super) fn alloc(&mut self, item: &Item<'_>, is_vtable: bool) {
+    pub(super) fn alloc(&mut self, item: &Item<'_>, is_vtable: bool, origin: Origin<'_>) {
         let class = match is_vtable {
-            false => self.classes.of(item.value(0)),
-            true => match self.classes.vtables.get(&item.value(0)) {
+            false => self.of(item.value(0)),
+            true => match self.vtables.get(&item.value(0)) {
                 Some(class) => {
                     let class = *class;
-                    self.classes.of(class)
+                    self.of(class)
                 }
-                None => self.classes.by_vtable.entry(item.value(0)).or_default(),
+                None => self.by_vtable.entry(item.value(0)).or_default(),
             },
         };
         class.objects += 1;
         class.bytes = class.bytes.wrapping_add(item.value(2));
-        if let Some(traces) = &mut self.traces {
-            let stack = &self.stack.frames;
-            let has_frames = matches!(item.what, What::AllocTraced | What::VtableAllocTraced);
-            traces.add(&mut class.traces, has_frames.then_some(item.lists[0]), stack, item.value(2));
-        }
+        let has_frames = matches!(item.what, What::AllocTraced | What::VtableAllocTraced);
+        origin.add(&mut class.traces, has_frames.then_some(item.lists[0]), item.value(2));
     }
 
     /// Assigns objects without a known class to their class.
     pub(super) fn resolve_vtables(&mut self) {
-        let mut by_vtable: Vec<_> = std::mem::take(&mut self.classes.by_vtable).into_iter().collect();
+        let mut by_vtable: Vec<_> = std::mem::take(&mut self.by_vtable).into_iter().collect();
         by_vtable.sort_by_key(|(vtable, _)| *vtable);
         for (vtable, of_vtable) in by_vtable {
-            let class = self.classes.of_vtable(vtable);
-            let class = self.classes.of(class);
+            let class = self.of_vtable(vtable);
+            let class = self.of(class);
             class.objects += of_vtable.objects;
             class.bytes = class.bytes.wrapping_add(of_vtable.bytes);
             class.traces.take(of_vtable.traces);

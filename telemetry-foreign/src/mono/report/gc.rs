@@ -1,7 +1,6 @@
 //! Counts of the collector and its handles.
 
-use super::tally::Tally;
-use super::traces::Sums;
+use super::traces::{Origin, Sums};
 use crate::mono::decode::Item;
 use crate::mono::what::What;
 
@@ -26,13 +25,12 @@ pub(super) struct Handles {
     pub(super) destroyed_traces: Sums,
 }
 
-impl Tally {
-    /// Counts a step of a collection.
-    pub(super) fn gc_event(&mut self, item: &Item<'_>) {
+impl Gc {
+    /// Counts a step of a collection. `started` says when the thread's collections began.
+    pub(super) fn step(&mut self, item: &Item<'_>, started: &mut [u64; 3]) {
         let (step, generation) = (item.value(0), item.value(1) as usize);
-        let started = &mut self.threads[self.thread].gc_started;
         let Some((collections, started)) =
-            self.gc.collections.get_mut(generation).zip(started.get_mut(generation))
+            self.collections.get_mut(generation).zip(started.get_mut(generation))
         else {
             return;
         };
@@ -51,8 +49,8 @@ impl Tally {
     }
 
     /// Counts a handle that is created or destroyed.
-    pub(super) fn handle(&mut self, item: &Item<'_>, is_created: bool) {
-        let Some(handles) = self.gc.handles.get_mut(item.value(0) as usize) else { return };
+    pub(super) fn handle(&mut self, item: &Item<'_>, is_created: bool, origin: Origin<'_>) {
+        let Some(handles) = self.handles.get_mut(item.value(0) as usize) else { return };
         let sums = if is_created {
             handles.created += 1;
             handles.most = handles.most.max(handles.created.saturating_sub(handles.destroyed));
@@ -61,10 +59,7 @@ impl Tally {
             handles.destroyed += 1;
             &mut handles.destroyed_traces
         };
-        if let Some(traces) = &mut self.traces {
-            let stack = &self.stack.frames;
-            let has_frames = matches!(item.what, What::HandleCreateTraced | What::HandleDestroyTraced);
-            traces.add(sums, has_frames.then_some(item.lists[0]), stack, 1);
-        }
+        let has_frames = matches!(item.what, What::HandleCreateTraced | What::HandleDestroyTraced);
+        origin.add(sums, has_frames.then_some(item.lists[0]), 1);
     }
 }

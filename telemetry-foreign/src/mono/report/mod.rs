@@ -7,6 +7,7 @@ mod heap;
 mod listed;
 mod methods;
 mod monitors;
+mod options;
 mod order;
 mod print;
 mod samples;
@@ -23,14 +24,7 @@ use super::header::FileHead;
 use super::walk::{Layouts, Step, Walk};
 use tally::Tally;
 
-/// The content of a report.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ReportOptions {
-    /// The origins of allocations, calls, exceptions and contentions.
-    pub traces: bool,
-    /// Also methods below a millisecond, all classes of a heap, names of images, and all counters.
-    pub verbose: bool,
-}
+pub use options::ReportOptions;
 
 /// Writes the tables of `mprof-report` for a log: that of 2010 for data version 1, that of Mono 6.8
 /// for 17. With traces, references between the classes of a heap are omitted. Returns what could

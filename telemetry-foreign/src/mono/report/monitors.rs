@@ -1,8 +1,7 @@
 //! Counts of monitors.
 
 use super::listed::Listed;
-use super::tally::Tally;
-use super::traces::Sums;
+use super::traces::{Origin, Sums};
 use crate::mono::decode::Item;
 use crate::mono::what::What;
 
@@ -23,30 +22,35 @@ pub(super) struct Monitor {
     pub(super) traces: Sums,
 }
 
-impl Tally {
-    /// Counts a step of a monitor.
-    pub(super) fn monitor(&mut self, item: &Item<'_>, step: u64, object: u64) {
-        let Monitors { all, steps } = &mut self.monitors;
+/// The monitor that a thread waits for, and the start of the wait.
+pub(super) type Wait = Option<(usize, u64)>;
+
+impl Monitors {
+    /// Counts a step of the monitor of an object.
+    pub(super) fn step(
+        &mut self,
+        item: &Item<'_>,
+        (step, object): (u64, u64),
+        wait: &mut Wait,
+        origin: Origin<'_>,
+    ) {
+        let Monitors { all, steps } = self;
         let index = all.index_of(object);
         if let Some(count) = steps.get_mut(step as usize) {
             *count += 1;
         }
-        let waits = &mut self.threads[self.thread].waits;
         if step != 1 {
-            if let Some((index, since)) = waits.take() {
+            if let Some((index, since)) = wait.take() {
                 let (monitor, time) = (&mut all.all[index].1, item.ticks.wrapping_sub(since));
                 monitor.longest = monitor.longest.max(time);
                 monitor.waited = monitor.waited.wrapping_add(time);
             }
             return;
         }
-        *waits = Some((index, item.ticks));
+        *wait = Some((index, item.ticks));
         let monitor = &mut all.all[index].1;
         monitor.contentions += 1;
-        if let Some(traces) = &mut self.traces {
-            let stack = &self.stack.frames;
-            let has_frames = matches!(item.what, What::MonitorContentionTraced | What::MonitorWaitTraced);
-            traces.add(&mut monitor.traces, has_frames.then_some(item.lists[0]), stack, 1);
-        }
+        let has_frames = matches!(item.what, What::MonitorContentionTraced | What::MonitorWaitTraced);
+        origin.add(&mut monitor.traces, has_frames.then_some(item.lists[0]), 1);
     }
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 
 use super::heap::Shot;
 use super::methods::{Oddity, Times};
+use super::options::ReportOptions;
 use super::order::{chained, large_slot, monitor_slot, probed, small_slot};
+use super::samples;
 use super::tally::Tally;
 use super::traces::{Sums, Traces};
-use super::{ReportOptions, samples};
 use crate::mono::header::FileHead;
 use crate::mono::layout::Version;
 use crate::mono::text::Text;

@@ -8,8 +8,8 @@ use super::gc::Gc;
 use super::heap::{Shot, Shots};
 use super::listed::Listed;
 use super::methods::{Methods, Oddity, end_call, odd};
-use super::monitors::Monitors;
-use super::traces::{Sums, Traces};
+use super::monitors::{Monitors, Wait};
+use super::traces::{Origin, Sums, Traces};
 use crate::mono::decode::{Item, Visit};
 use crate::mono::header::BufferHead;
 use crate::mono::stack::{Frame, Left, Stack, Stacks};
@@ -57,9 +57,9 @@ pub(super) struct Tally {
 /// The state of a thread.
 #[derive(Default)]
 pub(super) struct Thread {
-    pub(super) gc_started: [u64; 3],
-    /// The monitor that it waits for, and the start of the wait.
-    pub(super) waits: Option<(usize, u64)>,
+    /// By generation: when its collection began.
+    gc_started: [u64; 3],
+    waits: Wait,
     shot: Option<Shot>,
 }
 
@@ -119,12 +119,30 @@ impl Tally {
                 }
             }
         }
-        self.resolve_vtables();
+        self.classes.resolve_vtables();
     }
 
     /// Heap shots whose end is not in the log.
     pub(super) fn end_shots(&mut self) {
         self.shots.all.extend(self.threads.iter_mut().filter_map(|thread| thread.shot.take()));
+    }
+
+    /// Counts an allocation.
+    fn alloc(&mut self, item: &Item<'_>, is_vtable: bool) {
+        let origin = Origin { traces: self.traces.as_mut(), stack: &self.stack.frames };
+        self.classes.alloc(item, is_vtable, origin);
+    }
+
+    /// Counts a handle that is created or destroyed.
+    fn handle(&mut self, item: &Item<'_>, is_created: bool) {
+        let origin = Origin { traces: self.traces.as_mut(), stack: &self.stack.frames };
+        self.gc.handle(item, is_created, origin);
+    }
+
+    /// Counts a step of the monitor of an object.
+    fn monitor(&mut self, item: &Item<'_>, step: u64, object: u64) {
+        let origin = Origin { traces: self.traces.as_mut(), stack: &self.stack.frames };
+        self.monitors.step(item, (step, object), &mut self.threads[self.thread].waits, origin);
     }
 }
 
@@ -178,7 +196,7 @@ impl Visit for Tally {
                 self.classes.of(value(0)).name = Some(name.into());
             }
             What::VtableLoad => _ = self.classes.vtables.insert(value(0), value(2)),
-            What::GcEvent => self.gc_event(item),
+            What::GcEvent => self.gc.step(item, &mut self.threads[self.thread].gc_started),
             What::GcResize => {
                 self.gc.resizes += 1;
                 self.gc.largest = self.gc.largest.max(value(0));
@@ -199,11 +217,9 @@ impl Visit for Tally {
             }
             What::Throw | What::ThrowTraced | What::ThrowFrames => {
                 self.throws += 1;
-                if let Some(traces) = &mut self.traces {
-                    let stack = &self.stack.frames;
-                    let frames = (item.what != What::Throw).then_some(item.lists[0]);
-                    traces.add(&mut self.throw_traces, frames, stack, 1);
-                }
+                let origin = Origin { traces: self.traces.as_mut(), stack: &self.stack.frames };
+                let frames = (item.what != What::Throw).then_some(item.lists[0]);
+                origin.add(&mut self.throw_traces, frames, 1);
             }
             What::Clause | What::ClauseObject => {
                 if let Some(count) = self.clauses.get_mut(value(0) as usize) {

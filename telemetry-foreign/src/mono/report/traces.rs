@@ -28,7 +28,25 @@ pub(super) struct Sums {
     was_known: bool,
 }
 
+/// The place of an event, for the sums of backtraces.
+pub(super) struct Origin<'t> {
+    /// The backtraces, if they are wanted.
+    pub(super) traces: Option<&'t mut Traces>,
+    /// The thread's open calls.
+    pub(super) stack: &'t [Frame],
+}
+
+impl Origin<'_> {
+    /// Adds to the sum of the event's backtrace, or of its thread's open calls if it has none.
+    pub(super) fn add(self, sums: &mut Sums, frames: Option<&[u64]>, value: u64) {
+        if let Some(traces) = self.traces {
+            traces.add(sums, frames, self.stack, value);
+        }
+    }
+}
+
 impl Sums {
+    /// Adds to the sum of a trace.
     fn add(&mut self, trace: u32, value: u64) {
         let len = self.sums.len();
         let index = *self.index.entry(trace).or_insert(len);
