@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::version::change::Thing;
 use crate::version::lock::Lock;
-use crate::version::lock::read::lines;
+use crate::version::lock::text::lines;
 
 /// The places of all items of a text, for messages.
 pub(super) struct Places {

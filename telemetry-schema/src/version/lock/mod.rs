@@ -1,148 +1,15 @@
 //! The lock file: the data of a registry as it was released.
 
-pub(super) mod read;
-mod write;
+mod field;
+mod table;
+pub(super) mod text;
+mod words;
 
 use crate::model::canonical::fnv1a;
-use crate::model::registry::{Clock, Event, Registry, TypeForm, TypeValue, Version};
-use crate::model::sort::Sort;
+use crate::model::registry::{Event, Registry, TypeValue};
 
-/// The content of an `events.lock`: a registry as it was released, and the codes of all events that
-/// ever existed. Docs are kept as hashes, everything else as in the registry file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lock {
-    /// Name of the registry.
-    pub registry: String,
-    /// The released version.
-    pub version: Version,
-    /// Hash of its doc.
-    pub docs: Docs,
-    /// Ordered by bit.
-    pub kinds: Vec<LockKind>,
-    /// Ordered by name.
-    pub types: Vec<LockType>,
-    /// Ordered by code, with those that are no longer in the registry.
-    pub events: Vec<LockEvent>,
-    /// Ordered by name.
-    pub spans: Vec<LockSpan>,
-    /// Ordered by name.
-    pub messages: Vec<LockMessage>,
-}
-
-/// A hash of a doc, which reveals changes; 0 for an empty doc.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Docs(pub u32);
-
-/// A kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LockKind {
-    pub bit: u8,
-    pub name: String,
-    pub clock: Clock,
-    pub docs: Docs,
-}
-
-/// A type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LockType {
-    pub name: String,
-    /// The integer that encodes it.
-    pub repr: Sort,
-    pub form: TypeForm,
-    /// Ordered by number.
-    pub values: Vec<LockValue>,
-    pub docs: Docs,
-}
-
-/// A value of a type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LockValue {
-    pub number: i128,
-    pub name: String,
-    pub docs: Docs,
-}
-
-/// An event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LockEvent {
-    pub code: u16,
-    pub name: String,
-    /// Name of its kind.
-    pub kind: String,
-    pub always: bool,
-    /// As [`crate::Event::replay_text`] writes it; empty without a mark.
-    pub replay: String,
-    /// Name of the parameter with the time that it tells of; empty without one.
-    pub time: String,
-    pub state: State,
-    /// In wire order.
-    pub params: Vec<LockParam>,
-    pub docs: Docs,
-}
-
-/// The state of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// It has an emitter.
-    Used,
-    /// `used = false`.
-    Retired,
-    /// No longer in the registry, which had it last in this released version.
-    Gone(Version),
-}
-
-/// A parameter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LockParam {
-    pub name: String,
-    /// As [`Registry::sort_text`] writes it.
-    pub sort: String,
-    /// As in [`crate::Param::max`].
-    pub max: Option<u32>,
-    /// As in [`crate::Param::align`].
-    pub align: u32,
-    /// Empty without one.
-    pub unit: String,
-    /// Name of the parameter that it names; empty without one.
-    pub names: String,
-    /// The space of its numbers; empty without such a mark.
-    pub numbers: String,
-    pub since: Option<Version>,
-    pub docs: Docs,
-}
-
-/// A span.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LockSpan {
-    pub name: String,
-    /// Name of the event.
-    pub begin: String,
-    /// Name of the event.
-    pub end: String,
-    pub key: Option<String>,
-    pub docs: Docs,
-}
-
-/// A message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LockMessage {
-    pub name: String,
-    /// Name of the event.
-    pub begin: String,
-    /// Name of the event; empty for a message without an end.
-    pub end: Option<String>,
-    pub key: Option<String>,
-    /// The most that may run at once; 1 without a key.
-    pub limit: u32,
-    pub docs: Docs,
-}
+pub use field::{Docs, State};
+pub use table::{Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue};
 
 impl Lock {
     /// The format version of `events.lock` that this crate writes, and the highest that it reads.
@@ -175,7 +42,7 @@ impl Lock {
             begin: registry.events[message.begin].name.clone(),
             end: message.end.map(|end| registry.events[end].name.clone()),
             key: message.key.clone(),
-            limit: message.limit,
+            limit: message.key.as_ref().map_or(0, |_| message.limit),
             docs: Docs::of(&message.doc),
         });
         let mut events: Vec<LockEvent> =
