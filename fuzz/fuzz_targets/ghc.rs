@@ -1,5 +1,6 @@
-//! Arbitrary bytes as a GHC eventlog, by time and as they stand, behind a header where they have none: the same events both
-//! ways, every byte accounted for; and all of it written again, which must be a log that is whole.
+//! Reads arbitrary bytes as a GHC eventlog, by time and in the order of the log. Bytes without a
+//! header are also read behind one. Both orders have the same events, every byte is accounted for,
+//! and the log that is written again is whole.
 #![no_main]
 
 use std::collections::BTreeSet;
@@ -28,7 +29,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// True for a registry that was not looked at yet: there may be hundreds in a short input, and parsing one takes milliseconds.
+/// Returns true for a registry that was not examined yet. A short input may have hundreds, and
+/// parsing one takes milliseconds.
 fn is_new(fingerprint: u64) -> bool {
     static SEEN: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
     SEEN.lock().unwrap().insert(fingerprint)

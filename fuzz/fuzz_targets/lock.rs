@@ -1,5 +1,6 @@
-//! Arbitrary text as an `events.lock`, its checksum put right: the same lock again, or a mistake that can be
-//! shown. Against a relation, if there is one behind a NUL: changes that can be told, and put right.
+//! Reads arbitrary text as an `events.lock` with a corrected checksum: the same lock again, or a
+//! mistake that can be shown. If a registry follows a NUL, compares them: the changes can be shown
+//! and corrected.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +28,7 @@ fuzz_target!(|text: &str| {
         let report = Report::new(&judgement, old, Side::relation("events.toml", &relation.text)).render();
         assert_eq!(report.is_empty(), judgement.is_met(), "{report}");
         if let Some(text) = fixed(&relation, &judgement) {
-            // Where one appended parameter has no `since`, those behind it may break a rule.
+            // If one appended parameter has no `since`, those after it may break a rule.
             if let Ok(again) = RegistryFile::parse(text) {
                 assert!(judge(&lock, &again.registry, &again.allows).is_met());
             }

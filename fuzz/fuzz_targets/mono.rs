@@ -1,5 +1,5 @@
-//! Every way to read a log of the Mono profiler, and to write it again, over arbitrary bytes: no panic, no hang, every
-//! byte accounted for.
+//! Reads arbitrary bytes as a log of the Mono profiler in every way, and writes it again: no panic,
+//! no hang, every byte accounted for.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,8 @@ use telemetry_decode::foreign::LogBytes;
 use telemetry_decode::{Order, Reader};
 use telemetry_foreign::mono::{MonoLog, ReportOptions, debug, report, write};
 
-/// The headers of a file and of a buffer of data version 1, of which the first byte of the input makes version 17.
+/// The headers of a file and of a buffer of data version 1. The first byte of the input may make it
+/// version 17.
 const HEADERS: &[u8] = b"\x01\x5a\x50\x4d\x00\x01\x01\x08\
     \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
     \x01\x4c\x50\x4d\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";

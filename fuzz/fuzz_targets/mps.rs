@@ -1,5 +1,6 @@
-//! Arbitrary bytes as a log of the MPS, in every order and both strictnesses: every byte is accounted for, every event that
-//! was counted is given out, and what is written of them is a log again.
+//! Reads arbitrary bytes as a log of the MPS, in every order, strict and lenient: every byte is
+//! accounted for, and every event that was counted is returned. The events that are written are a
+//! log again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

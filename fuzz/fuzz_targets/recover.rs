@@ -1,4 +1,5 @@
-//! Arbitrary bytes as a memory image: no panic, no hang, and what comes out is a stream without damage.
+//! Reads arbitrary bytes as a memory image: no panic, no hang, and the output is a stream without
+//! damage.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -22,13 +23,14 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(completeness.damaged_ranges, 0);
     assert_eq!(completeness.bytes.total(), stream.len() as u64);
 
-    // What was recovered is recovered again.
+    // Recovers the output again.
     let mut again = Vec::new();
     let second = Reader::from_slice(&stream).recover(&mut again).unwrap();
     assert_eq!(second.refused.len(), 0);
 });
 
-/// Gives every header the checksums that it should have as a block of a stream, or, by its length, of memory.
+/// Gives every header the checksums that it should have as a block of a stream or, by its length,
+/// of memory.
 fn make_checksums_right(bytes: &mut [u8]) {
     for at in 0..bytes.len().saturating_sub(memory::HEADER_LEN) {
         if bytes[at..at + 8] != MAGIC {

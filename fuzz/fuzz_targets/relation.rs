@@ -1,5 +1,5 @@
-//! Arbitrary text as an `events.toml`: a registry that is the same again in its canonical form, or a list of
-//! mistakes that can be shown.
+//! Parses arbitrary text as an `events.toml`: the canonical form is the same registry again, or the
+//! mistakes can be shown.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Every way to read a stream, over arbitrary bytes: no panic, no hang, every byte accounted for.
+//! Reads arbitrary bytes as a stream in every way: no panic, no hang, every byte accounted for.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -59,12 +59,12 @@ pub fn count(run: impl FnOnce()) -> usize {
     COUNT.load(Ordering::Relaxed) - before
 }
 
-/// The memory that an input of `input` bytes may take.
+/// Returns the memory that an input of `input` bytes may take.
 pub fn most(input: usize) -> usize {
     ((64 << 20) + 20 * input).min(256 << 20)
 }
 
-/// One test at a time: memory of other tests would be counted too.
+/// Lets one test run at a time: memory of other tests would be counted too.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

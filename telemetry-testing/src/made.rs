@@ -12,7 +12,7 @@ use crate::read::{Read, show};
 /// A registry with every parameter type, three kinds and two clocks.
 pub const RELATION: &str = include_str!("../relation.toml");
 
-/// [`RELATION`], checked.
+/// Returns [`RELATION`], checked.
 pub fn relation() -> Registry {
     telemetry_schema::parse(RELATION)
         .unwrap_or_else(|invalid| panic!("{}", invalid.render("relation", RELATION)))
@@ -222,7 +222,7 @@ impl Owned {
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next number.
+    /// Returns the next number.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -231,12 +231,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// The next number, below an end.
+    /// Returns the next number, below an end.
     pub fn below(&mut self, end: u64) -> u64 {
         self.bits() % end.max(1)
     }
 
-    /// A number of any encoded length, sometimes an extreme one.
+    /// Returns a number of any encoded length, sometimes an extreme one.
     fn number(&mut self) -> u64 {
         match self.below(8) {
             0 => [0, 1, u64::MAX, u64::MAX - 1, i64::MAX as u64, i64::MIN as u64, 127, 128]
@@ -246,7 +246,7 @@ impl Random {
     }
 }
 
-/// The positions of the blocks of a whole stream.
+/// Returns the positions of the blocks of a whole stream.
 pub fn blocks(stream: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -258,7 +258,7 @@ pub fn blocks(stream: &[u8]) -> Vec<std::ops::Range<usize>> {
     all
 }
 
-/// The header of a block.
+/// Returns the header of a block.
 pub fn header(block: &[u8]) -> Header {
     Header::decode(block, crc32c::crc32c).unwrap()
 }
@@ -271,7 +271,7 @@ pub fn edit(block: &mut [u8], change: impl FnOnce(&mut Header)) {
     block[..HEADER_LEN].copy_from_slice(&header.encode(crc32c::crc32c));
 }
 
-/// The same blocks in another order.
+/// Returns the same blocks in another order.
 pub fn shuffle(stream: &[u8], seed: u64) -> Vec<u8> {
     let mut random = Random(seed);
     let mut blocks = blocks(stream);

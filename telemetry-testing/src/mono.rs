@@ -5,7 +5,7 @@ pub const FILE_LEN: usize = 32;
 /// The length of a buffer header.
 pub const BUFFER_LEN: usize = 48;
 
-/// A file header of data version 1: started at 30 ms, process 4242.
+/// Makes a file header of data version 1: started at 30 ms, process 4242.
 pub fn file_one() -> Vec<u8> {
     let mut out = b"\x01\x5a\x50\x4d\x00\x01\x01\x08".to_vec();
     out.extend(30_u64.to_le_bytes());
@@ -13,7 +13,7 @@ pub fn file_one() -> Vec<u8> {
     out
 }
 
-/// A file header of data version 17.
+/// Makes a file header of data version 17.
 pub fn file_seventeen() -> Vec<u8> {
     let mut out = b"\x01\x5a\x50\x4d\x03\x00\x11\x08".to_vec();
     out.extend(1_795_231_241_000_u64.to_le_bytes());
@@ -28,7 +28,7 @@ pub fn file_seventeen() -> Vec<u8> {
     out
 }
 
-/// A buffer. Its base for pointers is 0x1000, for objects 0x100 (that is 0x800), for methods
+/// Makes a buffer. Its base for pointers is 0x1000, for objects 0x100 (that is 0x800), for methods
 /// 0x5000.
 pub fn buffer(thread: u64, time: u64, events: &[u8]) -> Vec<u8> {
     let mut out = b"\x01\x4c\x50\x4d".to_vec();
@@ -145,9 +145,9 @@ pub const SEVENTEEN: &[u8] = b"\
     \x13\x01\x00\
     \x42\x01\x04\x00\x42\x01\x05\x01\x42\x01\x06\x02\x00\x42\x01\x03\x18\x10asm\0\x42\x01\x02\x10prog.exe\0";
 
-/// A whole log of version 1. It has two threads, one of which uses a method before the other one's
-/// buffer names it; a clock that goes back; events of two kinds at one time, the later kind first;
-/// two overlapping buffers of a thread; and an empty buffer.
+/// Makes a whole log of version 1. It has two threads, one of which uses a method before the other
+/// one's buffer names it. It also has a clock that goes back, events of two kinds at one time with
+/// the later kind first, two overlapping buffers of a thread, and an empty buffer.
 pub fn one() -> Vec<u8> {
     let back = b"\x06\x05\x23\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00\x00\x20\x00\x08\x13\x09\x00";
     let buffers = [
@@ -160,7 +160,7 @@ pub fn one() -> Vec<u8> {
     [file_one(), buffers.concat()].concat()
 }
 
-/// A whole log of data version 17.
+/// Makes a whole log of data version 17.
 pub fn seventeen() -> Vec<u8> {
     [file_seventeen(), buffer(0x1001, 2_000, SEVENTEEN)].concat()
 }

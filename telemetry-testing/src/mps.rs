@@ -18,7 +18,7 @@ use Is::{D, N, S};
 /// The bytes of padding: old data that no reader must use.
 const STALE: u8 = 0xa7;
 
-/// The bytes of an event.
+/// Returns the bytes of an event.
 pub fn event(name: &str, ticks: u64, values: &[Is]) -> Vec<u8> {
     let registry = mps::registry();
     let event = registry.event_named(name).unwrap_or_else(|| panic!("no event {name}"));
@@ -48,17 +48,17 @@ pub fn event(name: &str, ticks: u64, values: &[Is]) -> Vec<u8> {
     bytes
 }
 
-/// EventInit with the version of the registry.
+/// Makes an EventInit with the version of the registry.
 pub fn init(ticks: u64) -> Vec<u8> {
     init_of(ticks, [2, 0, 0, 92, 19, 64, 1_000_000])
 }
 
-/// EventInit with given numbers.
+/// Makes an EventInit with given numbers.
 pub fn init_of(ticks: u64, numbers: [u64; 7]) -> Vec<u8> {
     event("EventInit", ticks, &numbers.map(N))
 }
 
-/// EventClockSync.
+/// Makes an EventClockSync.
 pub fn sync(ticks: u64, clock: u64) -> Vec<u8> {
     event("EventClockSync", ticks, &[N(clock)])
 }
@@ -67,14 +67,14 @@ pub fn sync(ticks: u64, clock: u64) -> Vec<u8> {
 pub const VERSION: &str = "@(#)Ravenbrook MPS, product.mps, release/1.118.0, platform.lii6gc, \
                            variety.asserted.logging.nonstats, compiled on Jan  1 2025 12:00:00";
 
-/// The first batch of every log: a hundred ticks.
+/// Makes the first batch of every log: a hundred ticks.
 pub fn beginning(ticks: u64) -> Vec<u8> {
     let version = event("Intern", ticks, &[N(1), S(VERSION)]);
     [init(ticks + 10), version, sync(ticks + 20, 1_000)].concat()
 }
 
-/// A small log with all kinds of content: two batches of several kinds after the first one, labels,
-/// doubles, booleans, an event without parameters, and a kind that is output late.
+/// Makes a small log with all kinds of content: two batches of several kinds after the first one,
+/// labels, doubles, booleans, an event without parameters, and a kind that is output late.
 pub fn small() -> Vec<u8> {
     let address = 0x7f00_0000_1000;
     let pool = 0x5500_0000_2000;

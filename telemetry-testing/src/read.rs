@@ -28,13 +28,13 @@ pub struct Read {
 pub type LaneKey = (u64, u32, u64, u8);
 
 impl Read {
-    /// The event's lane.
+    /// Returns the event's lane.
     pub fn lane(&self) -> LaneKey {
         (self.session, self.thread, self.registry, self.kind)
     }
 }
 
-/// All details of a value: its variant and its bits.
+/// Returns all details of a value: its variant and its bits.
 pub fn show(value: &Value) -> String {
     match value {
         Value::F32(x) => format!("F32({:08x})", x.to_bits()),
@@ -73,12 +73,12 @@ impl Way {
         Way::FileByTime,
     ];
 
-    /// Whether events come by time.
+    /// Returns whether events come by time.
     pub fn by_time(self) -> bool {
         matches!(self, Way::MemoryByTime | Way::PipeByTime | Way::FileByTime)
     }
 
-    /// True if the whole stream is scanned before the first event.
+    /// Returns true if the whole stream is scanned before the first event.
     pub fn looks_ahead(self) -> bool {
         self != Way::PipeInStream
     }
@@ -104,7 +104,7 @@ pub fn read_filtered(way: Way, stream: &[u8], filter: Filter) -> (Vec<Read>, Com
     }
 }
 
-/// All events, and the verdict.
+/// Returns all events, and the verdict.
 pub fn collect(mut events: Events) -> (Vec<Read>, Completeness) {
     let mut all = Vec::new();
     while let Some(event) = events.next().unwrap() {
@@ -123,7 +123,7 @@ pub fn collect(mut events: Events) -> (Vec<Read>, Completeness) {
     (all, completeness)
 }
 
-/// Events by lane, in the order of arrival.
+/// Returns events by lane, in the order of arrival.
 pub fn by_lane(events: &[Read]) -> BTreeMap<LaneKey, Vec<&Read>> {
     let mut lanes = BTreeMap::<_, Vec<_>>::new();
     for event in events {

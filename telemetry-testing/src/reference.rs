@@ -7,8 +7,8 @@ use std::process::Command;
 /// The variable that names the folder of the reference logs.
 const VARIABLE: &str = "TELEMETRY_REFERENCE_LOGS";
 
-/// The folder of a system's reference logs: below `$TELEMETRY_REFERENCE_LOGS`, or below a folder
-/// `shared/data` beside the repository.
+/// Returns the folder of a system's reference logs: below `$TELEMETRY_REFERENCE_LOGS`, or below a
+/// folder `shared/data` beside the repository.
 pub fn folder(system: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let named = std::env::var_os(VARIABLE).map(PathBuf::from);
@@ -21,7 +21,7 @@ pub fn folder(system: &str) -> Option<PathBuf> {
     found
 }
 
-/// The bytes of a file, or of its `.xz` form, decompressed. `None`, with a note, if `xz` is
+/// Returns the bytes of a file, or of its `.xz` form, decompressed. `None`, with a note, if `xz` is
 /// missing.
 pub fn read(path: &Path) -> Option<Vec<u8>> {
     if path.exists() {
@@ -38,7 +38,8 @@ pub fn read(path: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// The names of all files of a folder with this suffix, compressed or not, without the suffix.
+/// Returns the names of all files of a folder with this suffix, compressed or not, without the
+/// suffix.
 pub fn names(folder: &Path, end: &str) -> Vec<String> {
     let files = std::fs::read_dir(folder).expect("the folder can be read");
     let files = files.map(|file| file.expect("its files, too").file_name().to_string_lossy().into_owned());

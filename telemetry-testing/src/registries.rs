@@ -21,7 +21,7 @@ const NAMES: &[&str] = &[
 /// Names of parameters: few, so that events share some.
 const PARAMS: &[&str] = &["at", "size", "old_size", "x", "u32", "name", "time", "self_time"];
 
-/// Any valid registry, small enough to be generated often.
+/// Generates any valid registry, small enough to be generated often.
 pub fn registries() -> impl Strategy<Value = Registry> {
     let names = Just(NAMES.to_vec()).prop_shuffle();
     (names, 1..6usize, 0..5usize, 0..12usize)
@@ -133,7 +133,7 @@ fn append(event: &mut Event, version: Version) {
     }
 }
 
-/// Each parameter that can give a name names the first unnamed parameter that can have one.
+/// Lets each parameter that can give a name name the first unnamed parameter that can have one.
 fn name_each_other(params: &mut [Param]) {
     for by in 0..params.len() {
         let Some(name) = NameBy::of(params[by].sort).filter(|_| params[by].count == Count::One) else {
@@ -148,7 +148,7 @@ fn name_each_other(params: &mut [Param]) {
     }
 }
 
-/// A mark with the first action whose roles the parameters can have.
+/// Makes a mark with the first action whose roles the parameters can have.
 fn replay(params: &[Param], custom: bool) -> Option<Replay> {
     let custom = custom.then(|| Replay { action: ReplayAction::Custom, roles: Vec::new() });
     let mut actions = [ReplayAction::Realloc, ReplayAction::Alloc, ReplayAction::Free].into_iter();
@@ -203,7 +203,7 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
     )
 }
 
-/// A span from each used event to the next, with the first key that both can have.
+/// Makes a span from each used event to the next, with the first key that both can have.
 fn spans(events: &[Event]) -> Vec<Span> {
     let used: Vec<usize> = (0..events.len()).filter(|&index| events[index].used).collect();
     let mut spans = BTreeMap::new();
@@ -227,7 +227,7 @@ fn spans(events: &[Event]) -> Vec<Span> {
     spans.into_values().collect()
 }
 
-/// Messages from spans that share no event. The last one has no end.
+/// Makes messages from spans that share no event. The last one has no end.
 fn messages(spans: &[Span], events: &[Event]) -> Vec<Message> {
     let (mut taken, mut messages) = (BTreeSet::new(), Vec::new());
     for span in spans {

@@ -22,7 +22,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The registry after the change, with its version as before.
+    /// Returns the registry after the change, with its version as before.
     pub fn text(&self) -> String {
         let mut text = RELEASED.to_string();
         for (from, to) in self.edits {

@@ -1,5 +1,5 @@
-//! Memory is bounded by the log's length, and absolutely: forged eventlogs. A process of its own, whose allocations are
-//! counted.
+//! Memory is bounded by the log's length, and absolutely: forged eventlogs. This is a process of
+//! its own, which counts its allocations.
 #![allow(unsafe_code)]
 
 use telemetry_decode::{Completeness, Reader};
@@ -9,7 +9,7 @@ use telemetry_testing::counting::{Counting, alone, most, peak};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The header of a log that declares types with their sizes.
+/// Returns the header of a log that declares types with their sizes.
 fn header(types: impl Iterator<Item = (u16, u16, String)>) -> Vec<u8> {
     let mut bytes = b"hdrbhetb".to_vec();
     for (tag, size, description) in types {
@@ -67,7 +67,8 @@ fn types_without_end() {
     assert!(found.to_string().contains("beyond 4096"), "{found}");
 }
 
-/// A block of each capability in turn, and times that go back: an extent for each, and of lanes as many as there may be.
+/// A block of each capability in turn, with times that go back. Each block is an extent, and the
+/// log has the most lanes that are allowed.
 #[test]
 fn capabilities_without_end() {
     let _alone = alone();

@@ -1,4 +1,5 @@
-//! Logs of other systems: read, written, damaged, and compared with what the systems' own tools print.
+//! Logs of other systems: read, written, damaged, and compared with the output of the systems' own
+//! tools.
 
 mod ghc;
 mod mono;

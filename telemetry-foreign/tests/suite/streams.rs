@@ -1,16 +1,16 @@
-//! Logs as streams of ours.
+//! Logs as our own streams.
 
 use telemetry_decode::foreign::Log;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Order, Reader, Value};
 use telemetry_schema::Registry;
 
-/// The events of a log, by time, with all that it says of its sessions, without compression.
+/// Returns the events of a log, by time, with all facts of its sessions, without compression.
 pub(crate) fn of_log(log: &[u8], format: impl Log + 'static) -> Vec<u8> {
     of_log_with(log, format, |_| {})
 }
 
-/// The same, of relations that were otherwise when it was made.
+/// Returns the same, with registries that were changed when it was made.
 pub(crate) fn of_log_with(log: &[u8], format: impl Log + 'static, change: impl Fn(&mut Registry)) -> Vec<u8> {
     let mut events = Reader::from_log(log, format).order(Order::Time).events().expect("readable");
     let mut writer = Writer::new(Vec::new()).long_runs();

@@ -1,4 +1,4 @@
-//! Logs that are not whole.
+//! Damaged and truncated logs.
 
 use telemetry_decode::{Completeness, Order, Reader};
 use telemetry_foreign::ghc::GhcLog;
@@ -32,7 +32,7 @@ fn check(log: &[u8], what: &str) -> (Vec<String>, Completeness) {
     (by_time, completeness)
 }
 
-/// What is said of the damage of a log: from, until, why.
+/// Returns the damage of a log: from, until, why.
 fn said(completeness: &Completeness) -> Vec<String> {
     let damage = completeness.damage.iter();
     damage.map(|damage| format!("{}..{} {}", damage.range.start, damage.range.end, damage.cause)).collect()
@@ -52,7 +52,7 @@ fn logs_that_are_cut_are_read_to_the_cut() {
         let last = completeness.damage.last().expect("something is said");
         assert_eq!(last.range.end, cut as u64, "{completeness:?}");
         if cut >= header {
-            // All that stand before the cut, and nothing else.
+            // All events before the cut, and no others.
             let before = |line: &&String| {
                 let offset: usize = line.split(' ').nth(1).and_then(|at| at.parse().ok()).expect("an offset");
                 offset < last.range.start as usize
@@ -84,7 +84,7 @@ fn a_bit_that_is_wrong_costs_its_block_at_most() {
         let range = blocks[of]..blocks.get(of + 1).copied().unwrap_or(log.len());
         for line in &whole {
             let at: usize = line.split(' ').nth(1).and_then(|at| at.parse().ok()).expect("an offset");
-            // Which capability events have that stand behind a block of which the length is wrong is not told.
+            // After a block with a wrong length, the capability of events is unknown.
             let place = format!(" {at} ");
             assert!(
                 range.contains(&at) || events.iter().any(|event| event.contains(&place)),
@@ -166,7 +166,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn a_type_that_cannot_be_read_costs_no_other() {
     let mut log = made::small().end();
-    // The description of the first type is said to be longer than the log.
+    // The header claims a description that is longer than the log.
     log[16..20].copy_from_slice(&[0x7f, 0, 0, 0]);
     let (text, completeness) = shown(&log);
     // Its events are as usual.

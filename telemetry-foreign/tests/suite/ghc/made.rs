@@ -1,6 +1,6 @@
-//! Logs put together byte by byte, with nothing of what they test.
+//! Logs made byte by byte, without the code under test.
 
-/// A log that is being put together.
+/// A log under construction.
 pub(super) struct Log {
     bytes: Vec<u8>,
     /// Sizes by tag.
@@ -8,13 +8,13 @@ pub(super) struct Log {
     block: Option<usize>,
 }
 
-/// The size of types whose events have their own.
+/// The size of types whose events have their own size.
 pub(super) const VARIABLE: u16 = 0xffff;
-/// The capability of events of none.
+/// The capability of events without one.
 pub(super) const NONE: u16 = 0xffff;
 
 impl Log {
-    /// A log that declares types: tag, size, description.
+    /// Makes a log that declares types: tag, size, description.
     pub(super) fn new(types: &[(u16, u16, &str)]) -> Log {
         let mut bytes = b"hdrbhetb".to_vec();
         for (tag, size, description) in types {
@@ -58,19 +58,19 @@ impl Log {
         }
     }
 
-    /// The log without its end mark, with its last block complete.
+    /// Returns the log without its end mark, with its last block complete.
     pub(super) fn cut(mut self) -> Vec<u8> {
         self.complete();
         self.bytes
     }
 
-    /// The log with its end mark.
+    /// Returns the log with its end mark.
     pub(super) fn end(self) -> Vec<u8> {
         [self.cut(), vec![0xff, 0xff]].concat()
     }
 }
 
-/// Types enough for a small log.
+/// The types of a small log.
 const SMALL: &[(u16, u16, &str)] = &[
     (0, 4, "Create thread"),
     (1, 4, "Run thread"),
@@ -83,7 +83,7 @@ const SMALL: &[(u16, u16, &str)] = &[
     (164, VARIABLE, "Heap profile string sample"),
 ];
 
-/// Two capabilities and events of none, in three blocks that overlap in time.
+/// Makes a log of two capabilities, and events without one, in three blocks that overlap in time.
 pub(super) fn small() -> Log {
     Log::new(SMALL)
         .block(100, 900, 0)
@@ -99,7 +99,7 @@ pub(super) fn small() -> Log {
         .event(164, 700, b"\x01\0\0\0\0\0\0\x01\0list\0")
 }
 
-/// What is shown of it.
+/// The text that is shown for it.
 pub(super) const SMALL_SHOWN: &str = "\
 Event Types:
 0: Create thread (size 4)
@@ -130,7 +130,7 @@ Events:
 
 ";
 
-/// An event of every type that the relation has.
+/// Makes a log with an event of every type in the registry.
 pub(super) fn every_type() -> Log {
     let mut types = Vec::new();
     let mut events: Vec<(u16, Vec<u8>)> = Vec::new();
@@ -139,7 +139,7 @@ pub(super) fn every_type() -> Log {
         if tag == 0xffff {
             continue;
         }
-        // Of each field, by hand: what facts of the format say, and not what the code under test does.
+        // Written by hand for each field, from the description of the format.
         let payload: Vec<u8> = match tag {
             0 | 1 | 3 | 5 | 15 | 26 | 201 => vec![0, 0, 1, tag as u8],
             2 => vec![0, 0, 0, 9, 0, 8, 0, 0, 0, 4],
@@ -216,7 +216,7 @@ pub(super) fn every_type() -> Log {
         .fold(log, |log, (number, (tag, payload))| log.event(*tag, 10 + number as u64, payload))
 }
 
-/// Types that are not known, longer, shorter, of other form, and declared twice.
+/// Makes a log of types that are unknown, longer, shorter, of another form, or declared twice.
 pub(super) fn odd_types() -> Log {
     Log::new(&[
         (18, 14, "Block marker"),
@@ -224,13 +224,13 @@ pub(super) fn odd_types() -> Log {
         (777, VARIABLE, "A type, of its own"),
         (778, 3, "another\ttype"),
         (779, 1, ""),
-        // Longer than known: the rest is not.
+        // Longer than known: the rest is skipped.
         (3, 9, "Thread runnable"),
         // Shorter than known.
         (4, 5, "Migrate thread"),
-        // Each size of its own, where all should have one.
+        // Each event has its own size, where all should have one.
         (8, VARIABLE, "Wakeup thread"),
-        // As older writers have them.
+        // As older writers declare them.
         (2, 6, "Stop thread"),
         (53, 50, "GC statistics"),
         (207, 13, "Nonmoving heap census"),
@@ -252,7 +252,7 @@ pub(super) fn odd_types() -> Log {
     .event(19, 21, b"message")
 }
 
-/// What is shown of their events.
+/// The text that is shown for their events.
 pub(super) const ODD_SHOWN: &str = "
 Events:
 1: cap 65534: event block: cap 65534, end time: 100

@@ -10,17 +10,17 @@ mod round_trip;
 use telemetry_decode::{Completeness, Order, Reader};
 use telemetry_foreign::ghc::{GhcLog, Show};
 
-/// What `show` prints of a log, and what was read of it.
+/// Returns the text of `show` for a log, and what was read of it.
 fn shown(log: &[u8]) -> (String, Completeness) {
     shown_by(Reader::from_log(log, GhcLog::new()))
 }
 
-/// The same with all events where they were written.
+/// Returns the same with all events at the times when they were written.
 fn shown_as_recorded(log: &[u8]) -> (String, Completeness) {
     shown_by(Reader::from_log(log, GhcLog::new().as_recorded(true)))
 }
 
-/// The same of events of any source.
+/// Returns the same for events of any source.
 fn shown_by(reader: Reader<'_>) -> (String, Completeness) {
     let mut events = reader.order(Order::Time).events().expect("readable");
     let (mut show, mut text) = (Show::default(), Vec::new());

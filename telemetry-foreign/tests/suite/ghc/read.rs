@@ -1,4 +1,4 @@
-//! Logs read: what they have, and what is shown of it.
+//! Reading logs: their events, and the text that is shown.
 
 use telemetry_decode::{Order, Reader};
 use telemetry_foreign::ghc::{GhcLog, recognize, registry};
@@ -76,7 +76,7 @@ fn a_log_tells_of_its_session_and_threads() {
     assert_eq!(counts.iter().filter(|count| count.count == 1).count(), registry().events.len() - 1);
 }
 
-/// Events as they stand, with their threads and places.
+/// Returns the events in the order of the log, with their threads and places.
 fn in_order(log: &[u8]) -> Vec<(String, u32, u64, u64)> {
     let mut events = Reader::from_log(log, GhcLog::new()).order(Order::Stream).events().expect("readable");
     let mut all = Vec::new();
@@ -93,7 +93,7 @@ fn blocks_say_whose_events_they_have() {
     let types = &[(18, 14, "Block marker"), (9, 0, "Starting GC")];
     let log =
         Log::new(types).event(9, 5, &[]).block(6, 20, 2).event(9, 7, &[]).block(8, 30, NONE).event(9, 9, &[]);
-    // Behind the end of the last block.
+    // After the end of the last block.
     let log = [log.cut(), Log::new(&[]).event(9, 10, &[]).end().split_off(20)].concat();
     let found: Vec<_> =
         in_order(&log).into_iter().map(|(name, thread, ticks, _)| (name, thread, ticks)).collect();
@@ -112,7 +112,7 @@ fn blocks_say_whose_events_they_have() {
 fn time_may_go_back() {
     let types = &[(18, 14, "Block marker"), (9, 0, "Starting GC"), (10, 0, "Finished GC")];
     let mut log = Log::new(types).block(1, 900_000_000, 0);
-    // Long enough for several extents, with a step back everywhere.
+    // Long enough for several extents, with a step back in each.
     for number in 0..40_000 {
         let time = 1000 + number * 200;
         log = log.event(9, time, &[]).event(10, time - 150, &[]);

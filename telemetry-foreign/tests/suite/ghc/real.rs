@@ -1,4 +1,4 @@
-//! Logs that programs of GHC wrote, where they are there.
+//! Logs that GHC's programs wrote, if they are present.
 
 use telemetry_decode::Reader;
 
@@ -31,7 +31,7 @@ fn logs_are_the_same_after_they_were_written_again() {
     each(|name, log, expected| {
         let (again, left_out) = written(log);
         assert_eq!(left_out, [] as [String; 0], "{name}");
-        // But for collections' ends, which go back in time, they are the very bytes.
+        // Except for the ends of collections, which go back in time, the bytes are equal.
         assert_eq!(again.len(), log.len(), "{name}");
         assert_same(&shown(&again).0, expected, name);
     });

@@ -1,4 +1,4 @@
-//! Logs written again, as they were and by way of streams.
+//! Logs written again, directly and through streams.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Reader, Value};
@@ -8,7 +8,7 @@ use super::made::{self, Log, VARIABLE};
 use super::{assert_same, shown, shown_by};
 use crate::streams;
 
-/// The log written again, and what was left out.
+/// Returns the log written again, and what was left out.
 pub(super) fn written(log: &[u8]) -> (Vec<u8>, Vec<String>) {
     let mut events = Reader::from_log(log, GhcLog::new().as_recorded(true)).events().expect("readable");
     let mut again = Vec::new();
@@ -16,12 +16,12 @@ pub(super) fn written(log: &[u8]) -> (Vec<u8>, Vec<String>) {
     (again, written.left_out.into_keys().collect())
 }
 
-/// The log as a stream of our own, without compression.
+/// Returns the log as a stream of our own, without compression.
 pub(super) fn as_stream(log: &[u8]) -> Vec<u8> {
     streams::of_log(log, GhcLog::new())
 }
 
-/// Whatever way it goes, what is shown of a log stays the same.
+/// Checks that a log looks the same after each way of writing it again.
 #[track_caller]
 fn check(log: Log) {
     let log = log.end();
@@ -49,7 +49,7 @@ fn types_that_are_not_known_or_of_other_sizes_go_there_and_back() {
     check(made::odd_types());
 }
 
-/// A payload has up to 65535 bytes, a string of a relation 16384.
+/// A payload has up to 65535 bytes, a string of a registry 16384.
 #[test]
 fn long_texts_go_there_and_back() {
     let types = &[(18, 14, "Block marker"), (19, VARIABLE, "User message"), (800, VARIABLE, "Of an unknown")];

@@ -1,4 +1,5 @@
-//! Damaged logs: no panic, every byte accounted for, and everything before and behind the damage is read.
+//! Damaged logs: no panic, every byte accounted for, and everything before and after the damage
+//! read.
 
 use telemetry_decode::Order;
 use telemetry_decode::completeness::Damage;
@@ -7,11 +8,11 @@ use telemetry_foreign::mono::ReportOptions;
 use super::made::{self, BUFFER_LEN, FILE_LEN, buffer, file_one};
 use super::{debug, events, report};
 
-/// Reads a log in every way, and gives its events and what is wrong with it.
+/// Reads a log in every way. Returns its events and its damage.
 fn check(log: &[u8]) -> (Vec<String>, Vec<Damage>) {
     let (lines, completeness) = events(log, Order::Stream);
     assert_eq!(completeness.bytes.total(), log.len() as u64, "{completeness}");
-    // Where it ends, nothing says that this is all.
+    // Such a log has no end mark.
     assert!(!completeness.is_complete(), "{completeness}");
     let (by_time, _) = events(log, Order::Time);
     assert_eq!(by_time.len(), lines.len());
@@ -25,7 +26,7 @@ fn check(log: &[u8]) -> (Vec<String>, Vec<Damage>) {
     (lines, damaged)
 }
 
-/// A log of three buffers, of which the one in the middle has these events.
+/// Makes a log of three buffers, of which the middle one has these events.
 fn with(middle: &[u8]) -> Vec<u8> {
     [file_one(), buffer(1, 10, b"\x06\x01"), buffer(2, 20, middle), buffer(3, 30, b"\x16\x01")].concat()
 }
@@ -112,7 +113,8 @@ fn lengths_of_buffers_that_are_wrong() {
         wrong[at..at + 4].copy_from_slice(&len.to_le_bytes());
         let (lines, damaged) = check(&wrong);
         assert!(!damaged.is_empty(), "{len}");
-        // Where the length leads to the middle of an event, or nowhere, the next header tells where the buffer ends.
+        // If the length leads into an event, or nowhere, the next header shows where the buffer
+        // ends.
         if ![0, 1, 3].contains(&len) {
             assert_eq!(lines, whole, "{len}");
         }

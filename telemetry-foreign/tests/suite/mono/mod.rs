@@ -15,14 +15,14 @@ use telemetry_decode::{Completeness, Order, Reader};
 use telemetry_foreign::mono::{self, MonoLog, ReportOptions};
 use telemetry_testing::mono as made;
 
-/// What `mono-debug` prints of a log, and what it finds damaged.
+/// Returns the text of `mono-debug` for a log, and the damage that it finds.
 fn debug(log: &[u8]) -> (String, Vec<Damage>) {
     let mut text = Vec::new();
     let damaged = mono::debug(&mut LogBytes::from_slice(log), &mut text).expect("memory can be read");
     (String::from_utf8_lossy(&text).into_owned(), damaged)
 }
 
-/// What `mono-report` prints.
+/// Returns the text of `mono-report`, and the damage that it finds.
 fn report(log: &[u8], options: ReportOptions) -> (String, Vec<Damage>) {
     let mut text = Vec::new();
     let damaged =
@@ -30,7 +30,7 @@ fn report(log: &[u8], options: ReportOptions) -> (String, Vec<Damage>) {
     (String::from_utf8_lossy(&text).into_owned(), damaged)
 }
 
-/// A line for each event, in an order, and what was read.
+/// Returns a line for each event, in an order, and what was read.
 fn events(log: &[u8], order: Order) -> (Vec<String>, Completeness) {
     let mut events = Reader::from_log(log, MonoLog::new()).order(order).events().expect("readable");
     let mut lines = Vec::new();
@@ -55,7 +55,7 @@ fn assert_same(found: &str, expected: &str, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}: bytes of text");
 }
 
-/// Without what the tool of 2010 says of its own memory.
+/// Removes the positions in the tool of 2010's own memory from a text.
 fn without_memory(text: &str) -> String {
     let lines =
         text.lines().map(|line| match line.strip_suffix(')').and_then(|line| line.rsplit_once(" (0x")) {

@@ -1,4 +1,4 @@
-//! What addresses are called: in a log, and in a stream of it by the marks of the relation alone.
+//! Names of addresses, in a log, and in a stream of it by the marks of the registry alone.
 
 use telemetry_decode::{Event, Events, Reader, Value};
 use telemetry_foreign::mono::MonoLog;
@@ -6,7 +6,7 @@ use telemetry_foreign::mono::MonoLog;
 use super::made;
 use super::round_trip::{stream, stream_with};
 
-/// Every value that has a name, by event, time and place: `MethodEnter 20 0: Prog:Main`.
+/// Returns every value that has a name, by event, time and place: `MethodEnter 20 0: Prog:Main`.
 fn named(mut events: Events<'_>) -> Vec<String> {
     let mut names = Vec::new();
     while let Some(event) = events.next().unwrap() {
@@ -26,7 +26,8 @@ fn named(mut events: Events<'_>) -> Vec<String> {
     names
 }
 
-/// A log and its stream, with the marks and from before them, give the same names to everything; `named` events have names.
+/// Checks that a log, its stream, and its stream from before the marks give the same names. At
+/// least `least` values have one.
 fn check(log: &[u8], least: usize) {
     let of_log = named(Reader::from_log(log, MonoLog::new()).events().unwrap());
     assert!(of_log.len() >= least, "{of_log:#?}");

@@ -91,7 +91,7 @@ fn logs_are_recognized_by_their_first_bytes() {
     assert!(!mono::recognize(b"") && !mono::recognize(b"\x01\x5a\x50") && !mono::recognize(&[0; 4096]));
 }
 
-/// A flag beside the code says that a class, an image and so on could not be loaded.
+/// A flag in the code says that a class, an image and so on could not be loaded.
 #[test]
 fn what_could_not_be_loaded_is_told() {
     let failed = b"\

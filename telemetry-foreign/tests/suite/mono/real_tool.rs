@@ -1,4 +1,4 @@
-//! Logs of ours as Debian's mprof-report reads them, where it is installed.
+//! Our logs as Debian's mprof-report reads them, where it is installed.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use telemetry_decode::Filter;
 use super::round_trip::{log_of, stream};
 use super::{assert_same, debug, made};
 
-/// What `mprof-report` prints of a log. None, which is said, where there is none.
+/// Returns the text of `mprof-report` for a log. `None`, with a note, if it is not installed.
 pub(crate) fn mprof_report(log: &[u8], options: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.mlpd");
@@ -23,7 +23,7 @@ pub(crate) fn mprof_report(log: &[u8], options: &[&str]) -> Option<String> {
 
 #[test]
 fn the_real_tool_prints_the_same_of_a_log_that_came_back() {
-    // It takes assemblies and domains for those of later versions.
+    // It reads assemblies and domains as those of later versions.
     let unknown = b"\x22\x01\x03\x01\x22\x01\x04\x02";
     let at = made::ONE.windows(unknown.len()).position(|bytes| bytes == unknown).unwrap();
     let events = [&made::ONE[..at], &made::ONE[at + unknown.len()..]].concat();

@@ -8,7 +8,7 @@ use super::round_trip::{log_of, stream};
 use super::{assert_same, debug, events, report, without_memory};
 use crate::reference::{folder, names, read};
 
-/// The reference logs with their names, unpacked.
+/// Returns the reference logs with their names, unpacked.
 fn logs() -> Vec<(String, Vec<u8>)> {
     let Some(folder) = folder("mono") else { return Vec::new() };
     let log = |name: String| {
@@ -23,7 +23,7 @@ fn logs() -> Vec<(String, Vec<u8>)> {
     names(&folder, ".mlpd").into_iter().filter_map(log).collect()
 }
 
-/// What a real tool prints of one.
+/// Returns the output of a real tool for a log.
 fn printed(name: &str, end: &str) -> Option<String> {
     let path = folder("mono")?.join(format!("{name}.{end}.txt"));
     let packed = path.with_file_name(format!("{name}.{end}.txt.xz"));
@@ -41,7 +41,7 @@ fn debug_text_is_that_of_the_real_tools() {
         assert_eq!(damaged, [], "{name}");
         let (mut text, mut expected) = (without_memory(&text), without_memory(&expected));
         if name.ends_with("zip") {
-            // How far zlib had read in what was compressed.
+            // The position of zlib in the compressed file.
             let offset = |text: &str| {
                 let lines = text.lines().map(|line| line.split(", file offset").next().unwrap_or(line));
                 lines.map(|line| format!("{line}\n")).collect::<String>()
@@ -72,7 +72,7 @@ fn tables_are_those_of_the_real_tools() {
         let options = ReportOptions { traces: is_one, verbose: is_one };
         let (mut text, _) = report(&log, options);
         if expected.contains("unresolved class") {
-            // The tool gives up objects whose class it does not know yet; sums are the same.
+            // The tool drops objects whose class it does not know yet; sums are the same.
             let without = |text: &str| {
                 let (start, rest) = text.split_once("\nAllocation summary\n").unwrap();
                 format!("{start}{}", rest.split_once("\nTotal memory").unwrap().1)
@@ -93,7 +93,7 @@ fn logs_of_version_1_come_back_byte_for_byte() {
         if let Some(expected) = mprof_report(&log, &["--debug"]) {
             assert_same(&mprof_report(&again, &["--debug"]).unwrap_or_default(), &expected, &name);
         }
-        // A log of a few hundred bytes is shorter than the relation, and than one block's header.
+        // A log of a few hundred bytes is shorter than the registry, and than one block's header.
         if log.len() > 10_000 {
             let relation = mono::registry_of_one().to_toml().len();
             let per_thousand = |len: usize| len * 1000 / log.len();

@@ -1,4 +1,4 @@
-//! The relation and what logs need of it.
+//! The registry, and what logs need of it.
 
 use telemetry_foreign::mono;
 

@@ -8,12 +8,12 @@ use telemetry_schema::Registry;
 use super::{debug, made, without_memory};
 use crate::streams;
 
-/// A log as a stream of ours, of its events by time.
+/// Returns a log as a stream of our own, with its events by time.
 pub(crate) fn stream(log: &[u8]) -> Vec<u8> {
     streams::of_log(log, mono::MonoLog::new())
 }
 
-/// The same, of a relation that was otherwise.
+/// Returns the same with a changed registry.
 pub(crate) fn stream_with(log: &[u8], change: impl Fn(&mut Registry)) -> Vec<u8> {
     streams::of_log_with(log, mono::MonoLog::new(), change)
 }
@@ -75,7 +75,7 @@ fn what_version_1_does_not_have_is_counted() {
     let (text, damaged) = debug(&log);
     assert_eq!(damaged, []);
     assert!(text.contains("jitted method 0x5008 (Prog:Main ()), size: 300\n"), "{text}");
-    // Later tools take them for those of later versions, which are longer.
+    // Later tools read them as those of later versions, which are longer.
     let (lines, _) = super::events(&log, Order::Stream);
     assert!(
         lines.iter().all(|line| !line.contains("DomainLoad") && !line.contains("AssemblyLoad")),

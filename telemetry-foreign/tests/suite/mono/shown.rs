@@ -1,4 +1,4 @@
-//! What is printed of logs that were put together by hand.
+//! The text of logs that were made by hand.
 
 use telemetry_foreign::mono::ReportOptions;
 

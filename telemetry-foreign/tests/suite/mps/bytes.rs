@@ -1,4 +1,4 @@
-//! Logs as they stand, against what `mpseventcnv` prints.
+//! Logs in their own order, against the output of `mpseventcnv`.
 
 use telemetry_decode::names::Numbers;
 use telemetry_decode::{AddressName, Order};
@@ -8,7 +8,7 @@ use super::made;
 use super::shown::{Shown, shown};
 use crate::reference;
 
-/// Everything that must hold of a sound log.
+/// Checks everything that must hold for a sound log.
 fn check(log: &[u8], text: &str) -> Shown {
     let stream = shown(log, Order::Stream);
     let lines = text.lines().count() as u64;
@@ -54,7 +54,7 @@ fn a_small_log() {
     let numbers = Numbers::of("mps", "string_id");
     let name = Some(AddressName::Text("a \"pool\" \\ of mine"));
     assert_eq!(labels.string_of(numbers, 2), Some("a \"pool\" \\ of mine"));
-    // Addresses and pointers are apart.
+    // Addresses and pointers are separate.
     let (address, pool) = (0x7f00_0000_1000, 0x5500_0000_2000);
     assert_eq!((labels.name_of(address, 3_599), labels.name_of(address, 3_600)), (None, name));
     assert_eq!(labels.name_of_pointer(pool, 9_000), name);

@@ -1,4 +1,4 @@
-//! Logs that no MPS ever wrote: readers get through, say what is wrong and where, and read the rest.
+//! Logs that no MPS ever wrote: readers finish, say what is wrong and where, and read the rest.
 
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ use super::made::{
 };
 use super::shown::{Shown, shown, shown_by};
 
-/// Reads in every way. Every byte is accounted for, every event that the survey counted is given out, and by time they are
-/// by time.
+/// Reads in every way. Every byte is accounted for, every event that the survey counted is
+/// returned, and in time order times do not go back.
 fn check(log: &[u8]) -> Shown {
     mps::recognize(&log[..log.len().min(4096)]);
     let lenient = shown_by(MpsLog::new().lenient(true), log, Order::Stream);
@@ -37,7 +37,7 @@ fn check(log: &[u8]) -> Shown {
     stream
 }
 
-/// Lines of a text that another one has, too, in the same order.
+/// Counts the lines of a text that another one has, too, in the same order.
 fn common(text: &str, of: &str) -> usize {
     let mut rest = of.lines();
     text.lines()
@@ -73,7 +73,7 @@ fn cut_anywhere() {
     }
 }
 
-/// A bit may change what one event says, and what the next one is, if it is in a size; all others are there.
+/// A bit changes at most one event, and the next one if it is in a size. All others are read.
 #[test]
 fn every_bit_flipped() {
     let log = made::small();
@@ -124,7 +124,7 @@ fn unknown_codes() {
         assert!(found.completeness.damage.is_empty());
         assert_eq!(found.text.lines().nth(4), Some(format!("0000000000000834 {code:4X}").as_str()));
         assert_eq!((found.counted, common(&found.text, made::SMALL)), (20, 19));
-        // With a size that none can have it is nothing.
+        // With an impossible size it is damage.
         log[at + 2] = 33;
         let found = check(&log);
         let why = format!("code {code}, size 33, expected a code from 1 to 92 and a multiple of 8 from 16");
@@ -188,7 +188,7 @@ fn two_logs_joined() {
     assert_eq!(twice.text, [made::SMALL; 2].concat());
     assert_eq!((twice.sessions.len(), twice.completeness.is_whole()), (2, true));
     assert_ne!(twice.sessions[0].id, twice.sessions[1].id);
-    // The first one cut anywhere, so that the second one stands at an odd place.
+    // The first one is cut anywhere, so that the second one begins at an odd place.
     for cut in (0..log.len()).step_by(7) {
         let joined = check(&[&log[..cut], &log].concat());
         assert!(joined.text.ends_with(made::SMALL), "cut at {cut}");
@@ -211,7 +211,7 @@ fn clocks_in_no_order() {
     }
 }
 
-/// Neither time nor memory is lost on what is no log at all.
+/// Arbitrary bytes cost little time and memory.
 #[test]
 fn garbage_takes_little_time() {
     let mut random = 7_u32;

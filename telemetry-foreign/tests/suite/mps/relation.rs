@@ -1,4 +1,4 @@
-//! The relation, the MPS's names, and the layout, against the facts.
+//! The registry, the MPS's names, and the layout, against the facts.
 
 use telemetry_foreign::mps;
 use telemetry_schema::RegistryFile;
@@ -39,7 +39,7 @@ fn names_are_the_mpss() {
         mps::append_name(&mut out, ours);
         assert_eq!(out, format!("before {theirs}").into_bytes());
     }
-    // The rule can be told backwards: no two parameters of an event have one name.
+    // The rule can be reversed: no two parameters of an event have one name.
     for event in mps::with_names(&mps::registry()).events {
         let mut names: Vec<_> = event.params.iter().map(|param| param.name.clone()).collect();
         names.sort();

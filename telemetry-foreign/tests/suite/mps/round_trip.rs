@@ -9,12 +9,12 @@ use super::made::{self, Is::N, event, sync};
 use super::shown::{line, shown};
 use crate::{reference, streams};
 
-/// The events of a log, by time, as a stream.
+/// Returns the events of a log, by time, as a stream.
 fn stream_of(log: &[u8]) -> Vec<u8> {
     streams::of_log(log, mps::MpsLog::new())
 }
 
-/// A stream as a log.
+/// Returns a stream as a log.
 fn log_of(stream: &[u8]) -> (Vec<u8>, Written) {
     let mut log = Vec::new();
     let mut events = Reader::from_slice(stream).events().unwrap();
@@ -22,7 +22,7 @@ fn log_of(stream: &[u8]) -> (Vec<u8>, Written) {
     (log, written)
 }
 
-/// A log that became a stream and a log again is shown as before. Gives the stream.
+/// Checks that a log looks the same after it became a stream and a log again. Returns the stream.
 fn check(name: &str, log: &[u8]) -> Vec<u8> {
     let before = shown(log, Order::Stream);
     let stream = stream_of(log);
@@ -45,7 +45,7 @@ fn check(name: &str, log: &[u8]) -> Vec<u8> {
     let labels = |session: &telemetry_decode::Session| (session.labels.strings(), session.labels.names());
     assert_eq!(labels(session), labels(&before.sessions[0]), "{name}");
     let (clock, other) = (session.clock, before.sessions[0].clock);
-    // A stream says the rate in whole ticks a second.
+    // A stream has the rate in whole ticks per second.
     for ticks in [0, 1_000_000, 1 << 40].map(|ticks| clock.start_ticks() + ticks) {
         let (ns, other) = (clock.ns(ticks), other.ns(ticks));
         assert!(ns.abs_diff(other) as f64 <= 1.0 + 1e-6 * other as f64, "{name}: {ns} and {other}");
@@ -58,7 +58,7 @@ fn check(name: &str, log: &[u8]) -> Vec<u8> {
 fn a_small_log_and_its_beginnings() {
     let log = made::small();
     check("whole", &log);
-    // Cut behind any event: the last batch has no end then.
+    // Cut after any event: then the last batch has no end.
     let (mut at, mut cuts) = (0, 0);
     while at < log.len() {
         at += usize::from(u16::from_le_bytes([log[at + 2], log[at + 3]]));
@@ -92,7 +92,7 @@ fn unknown_events_stay_where_they_are() {
     assert!(found);
 }
 
-/// Bytes of a stream's events, without headers of blocks and the registry.
+/// Returns the bytes of a stream's events, without headers of blocks and the registry.
 fn packed(stream: &[u8]) -> u64 {
     let (mut events, mut bytes) = (Reader::from_slice(stream).events().unwrap(), 0);
     while let Some(event) = events.next().unwrap() {
@@ -101,7 +101,8 @@ fn packed(stream: &[u8]) -> u64 {
     bytes
 }
 
-/// Real logs come back, and take little as streams: the events themselves about seven bytes, where there are many.
+/// Real logs come back, and are short as streams: about seven bytes for an event, if there are
+/// many.
 #[test]
 fn real_logs() {
     let Some(folder) = reference::folder("mps") else { return };
@@ -147,7 +148,7 @@ kind = "Some"
 doc = "Not the MPS's"
 "#;
 
-/// Of other sources what has the form of the MPS's events, in batches as the MPS would make them.
+/// From other sources, events of the MPS's form are written, in batches as the MPS would make them.
 #[test]
 fn other_sources() {
     let registry = telemetry_schema::parse(OTHER).unwrap();
@@ -175,16 +176,16 @@ fn other_sources() {
     let found = shown(&log, Order::Stream);
     assert!(found.completeness.is_whole());
     let codes: Vec<&str> = found.text.lines().map(|line| line[17..21].trim()).collect();
-    // EventInit alone, then as many as a buffer of 4096 bytes has, and the rest.
+    // EventInit alone, then the events that fit a buffer of 4096 bytes, and the rest.
     let batches: Vec<usize> = codes.split(|code| *code == "1C").map(<[&str]>::len).collect();
     assert_eq!(batches, [1, 102, 98, 0]);
     assert_eq!((codes[0], codes[2]), ("1D", "2A"));
-    // What the slow clock says, in whole microseconds, gives back the rate of the first one.
+    // The slow clock, in whole microseconds, gives back the rate of the first one.
     let rate = found.sessions[0].clock.ticks_per_second();
     assert!((0.99e9..1.01e9).contains(&rate), "{rate}");
 }
 
-/// The runtime's labels are the MPS's.
+/// The runtime's labels become the MPS's.
 #[test]
 fn labels_of_the_runtime() {
     let runtime =

@@ -1,15 +1,16 @@
-//! Events as `mpseventcnv` prints them: written for the tests alone, from the description of its text.
+//! Events as `mpseventcnv` prints them. This code is for the tests alone, and follows the
+//! description of that text.
 
 use telemetry_decode::{Completeness, Event, Order, Reader, Session, Value};
 use telemetry_foreign::mps::{MpsLog, unknown_code};
 
-/// What a log has.
+/// The content of a log.
 pub(crate) struct Shown {
     /// By line: clock reading, code, values.
     pub(crate) text: String,
     pub(crate) sessions: Vec<Session>,
     pub(crate) completeness: Completeness,
-    /// What the survey counted.
+    /// The number of events that the survey counted.
     pub(crate) counted: u64,
 }
 
@@ -28,7 +29,7 @@ pub(crate) fn shown_by(how: MpsLog, log: &[u8], order: Order) -> Shown {
     Shown { text, sessions: events.sessions().to_vec(), completeness: events.completeness(), counted }
 }
 
-/// The line of an event.
+/// Appends the line of an event.
 pub(crate) fn line(text: &mut String, event: &Event<'_>) {
     if let Some(code) = unknown_code(event) {
         *text += &format!("{:016X} {code:4X}\n", event.ticks);
@@ -55,7 +56,7 @@ pub(crate) fn line(text: &mut String, event: &Event<'_>) {
     text.push('\n');
 }
 
-/// C's `%.10G`.
+/// Returns a number as C's `%.10G` prints it.
 fn general(x: f64) -> String {
     if !x.is_finite() {
         return if x.is_nan() {

@@ -6,7 +6,7 @@ use telemetry_foreign::mps::MpsLog;
 use super::made::{self, Is::N, event, init_of, sync};
 use super::shown::{shown, shown_by};
 
-/// A log whose EventInit says this.
+/// Makes a log whose EventInit has these numbers.
 fn log(numbers: [u64; 7]) -> Vec<u8> {
     let pool = event("PoolInit", 100, &[N(1), N(2), N(3), N(4)]);
     [init_of(10, numbers), sync(20, 1), pool, sync(120, 2)].concat()
@@ -32,12 +32,12 @@ fn other_versions_are_refused_unless_it_is_asked_for() {
         assert_eq!(lenient.text.lines().count(), 4, "{}", lenient.text);
         assert!(lenient.completeness.damage.is_empty());
     }
-    // Further events alone do no harm.
+    // Further events alone are accepted.
     let newer = shown(&log([2, 0, 1, 95, 19, 64, 1_000_000]), Order::Time);
     assert_eq!((newer.text.lines().count(), newer.counted), (4, 4));
 }
 
-/// What a refused run leaves of the one before it.
+/// A refused run leaves the one before it as it is.
 #[test]
 fn a_run_that_is_refused_does_not_touch_others() {
     let small = made::small();
@@ -48,7 +48,7 @@ fn a_run_that_is_refused_does_not_touch_others() {
     assert_eq!((found.counted, found.completeness.bytes.total()), (20, both.len() as u64));
 }
 
-/// An event that has got further parameters has its known ones; one that has lost some is unknown.
+/// An event with further parameters has its known ones. One that has lost some is unknown.
 #[test]
 fn other_forms_are_read_if_it_is_asked_for() {
     let mut longer = event("PoolFinish", 100, &[N(0xaa), N(0xbb)]);
