@@ -11,14 +11,14 @@ const FREE: u64 = 64 << 20;
 /// tenth.
 const RATIO: u64 = 256;
 
-/// True if bytes begin like a gzip file (RFC 1952).
+/// Returns true if bytes begin like a gzip file (RFC 1952).
 pub fn is_gzip(first: &[u8]) -> bool {
     first.starts_with(&[0x1f, 0x8b])
 }
 
-/// The decompressed data, a piece at a time. Reading fails, after what could be decompressed, if
-/// the compression is broken or cut, if something follows it, or if the output is far larger than a
-/// log can be.
+/// Returns a reader of the decompressed data. Reading fails, after the data that could be
+/// decompressed, if the compression is broken or cut, or if something follows it. It also fails if
+/// the output is far larger than a log can be.
 pub(crate) fn gunzip(input: impl BufRead) -> impl Read {
     let counted = BufReader::new(Counted { input, read: 0 });
     Bounded { decoder: MultiGzDecoder::new(counted), given: 0 }
@@ -72,7 +72,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// The output, and the error at its end.
+    /// Returns the output, and the error at its end.
     fn read(packed: &[u8]) -> (Vec<u8>, Option<String>) {
         let (mut plain, mut from) = (Vec::new(), gunzip(packed));
         let mut buffer = [0; 4096];
