@@ -28,7 +28,7 @@ impl Format {
     /// Every format.
     pub const ALL: &[Format] = &[Format::Mps, Format::GhcEventlog, Format::Mono];
 
-    /// Its name in options and messages.
+    /// Returns its name in options and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Format::Mps => "mps",
@@ -37,12 +37,13 @@ impl Format {
         }
     }
 
-    /// The format with a name.
+    /// Returns the format with a name.
     pub fn from_text(text: &str) -> Option<Format> {
         Format::ALL.iter().copied().find(|format| format.name() == text)
     }
 
-    /// The format of a log, from its first [`RECOGNIZED_BY`] bytes, or all bytes of a shorter one.
+    /// Returns the format of a log, from its first [`RECOGNIZED_BY`] bytes, or all bytes of a
+    /// shorter one.
     pub fn recognize(first: &[u8]) -> Option<Format> {
         if is_gzip(first) {
             let mut plain = Vec::new();
@@ -63,8 +64,8 @@ impl Format {
         }
     }
 
-    /// The reader of its logs. A lenient one reads versions that it should refuse, as the system's
-    /// own tools do.
+    /// Returns a reader of its logs. A lenient one reads versions that it should refuse, as the
+    /// system's own tools do.
     pub fn log(self, is_lenient: bool) -> Box<dyn Log> {
         match self {
             Format::Mps => Box::new(mps::MpsLog::new().lenient(is_lenient)),
@@ -73,8 +74,9 @@ impl Format {
         }
     }
 
-    /// The same, with each event at the time when it was written, also if it tells of another moment: to write the log
-    /// again, or to show it as the system's own tools do.
+    /// Returns a reader that gives each event the time when it was written, even if it tells of
+    /// another moment. Writing the log again needs this, and so does showing it as the system's own
+    /// tools do.
     pub fn log_as_recorded(self, is_lenient: bool) -> Box<dyn Log> {
         match self {
             Format::GhcEventlog => Box::new(ghc::GhcLog::new().as_recorded(true)),
@@ -95,8 +97,9 @@ impl Format {
     }
 }
 
-/// The registry of the log events that give names, by its name: `mps`, `mono` or `ghc`. Streams may
-/// have been made of logs before it had such marks: [`telemetry_decode::Reader::relations`].
+/// Returns the registry of log events that give names, by its name: `mps`, `mono` or `ghc`. A
+/// stream may have been made from a log before the registry had such marks:
+/// [`telemetry_decode::Reader::relations`].
 pub fn relation(name: &str) -> Option<Registry> {
     let known: fn() -> Registry = match name {
         mps::NAME => mps::registry,

@@ -43,7 +43,7 @@ fn copy_until_broken(from: &mut impl Read, to: &mut impl Write) -> io::Result<Op
     }
 }
 
-/// True if an error is in the compression, not in the file.
+/// Returns true if an error is in the compression, not in the file.
 fn is_broken(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
