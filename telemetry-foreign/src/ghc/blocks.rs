@@ -39,7 +39,7 @@ impl<'o> Blocks<'o> {
         self.out.write_all(bytes)
     }
 
-    /// True while a capability has a block.
+    /// Returns true while a capability has a block.
     pub(super) fn is_open(&self, cap: u16) -> bool {
         self.open.contains_key(&cap)
     }

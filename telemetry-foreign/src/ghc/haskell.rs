@@ -70,7 +70,7 @@ pub(super) fn append_printable(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// True for letters, marks, numbers, punctuation, symbols and spaces.
+/// Returns true for letters, marks, numbers, punctuation, symbols and spaces.
 fn is_printable(c: char) -> bool {
     match c {
         ' '..='~' => true,

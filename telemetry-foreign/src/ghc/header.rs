@@ -169,7 +169,7 @@ pub(super) fn append<'a>(out: &mut Vec<u8>, types: impl Iterator<Item = Declared
     }
 }
 
-/// The size of a type as text: `variable`, or its bytes.
+/// Appends the size of a type as text: `variable`, or its bytes.
 pub(super) fn append_size(out: &mut Vec<u8>, size: u16) {
     match size {
         VARIABLE => out.extend(b"variable"),
@@ -177,13 +177,13 @@ pub(super) fn append_size(out: &mut Vec<u8>, size: u16) {
     }
 }
 
-/// The next four bytes as a number.
+/// Returns the next four bytes as a number.
 fn mark(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.first_chunk()?))
 }
 
-/// The place after `at` where reading can continue: a declaration, or one of the marks after them.
-/// The end of the log if there is none.
+/// Returns the place after `at` where reading can continue: a declaration, or one of the marks
+/// after them. If there is none, that is the end of the log.
 fn next_mark(bytes: &mut LogBytes<'_>, at: u64) -> io::Result<u64> {
     let found = scan(bytes, at + 1, 8, |here, _| {
         mark(here).is_some_and(|mark| matches!(mark, TYPE_BEGIN | TYPES_END | DATA_BEGIN))
@@ -191,8 +191,8 @@ fn next_mark(bytes: &mut LogBytes<'_>, at: u64) -> io::Result<u64> {
     Ok(found.unwrap_or(bytes.len()))
 }
 
-/// The first place from `from` on that passes a test. The test gets the bytes from there on,
-/// `least` of them or all that remain, and the place.
+/// Returns the first place from `from` on that passes a test. The test gets the bytes from there
+/// on, `least` of them or all that remain, and the place.
 pub(super) fn scan(
     bytes: &mut LogBytes<'_>,
     from: u64,

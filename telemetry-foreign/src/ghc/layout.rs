@@ -186,9 +186,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of an event of the registry in a log that declares this size for it. `None` if
-    /// such events cannot be understood: then only their description is known. The layout may have
-    /// fewer fields than the event has parameters.
+    /// Returns the layout of an event of the registry in a log that declares this size for it. The
+    /// layout may have fewer fields than the event has parameters. `None` if such events cannot be
+    /// understood: then only their description is known.
     pub(super) fn new(registry: &Registry, event: &Event, declared: u16) -> Option<Layout> {
         let &(tag, _, form) = TYPES.iter().find(|(tag, _, _)| *tag == event.code)?;
         let widths = |params: usize| -> u16 {
@@ -236,14 +236,14 @@ impl Layout {
         Some(Layout { fields, optional: usize::MAX, size })
     }
 
-    /// True if every payload of this layout with the declared length is valid.
+    /// Returns true if every payload of this layout with the declared length is valid.
     pub(super) fn is_plain(&self) -> bool {
         self.fields.iter().all(|field| matches!(field, Field::Number { .. }))
     }
 }
 
 impl Field {
-    /// Bytes of a field with a fixed width.
+    /// Returns the bytes of a field with a fixed width.
     fn width(self) -> u8 {
         match self {
             Field::Number { bytes } => bytes,
@@ -253,7 +253,7 @@ impl Field {
     }
 }
 
-/// Bytes of a number in a log; `None` for strings.
+/// Returns the bytes of a number in a log; `None` for strings.
 fn width(registry: &Registry, sort: Sort) -> Option<u16> {
     match registry.repr(sort) {
         Sort::U8 => Some(1),
@@ -264,7 +264,7 @@ fn width(registry: &Registry, sort: Sort) -> Option<u16> {
     }
 }
 
-/// GHC's description of a type, and the size that it declares.
+/// Returns GHC's description of a type, and the size that it declares.
 pub(super) fn usual(registry: &Registry, event: &Event) -> Option<(&'static str, u16)> {
     let (tag, description, form) = TYPES.iter().find(|(tag, _, _)| *tag == event.code)?;
     let widths = event.params.iter().filter_map(|param| width(registry, param.sort)).sum();

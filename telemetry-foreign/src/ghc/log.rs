@@ -21,7 +21,7 @@ pub struct GhcLog {
 }
 
 impl GhcLog {
-    /// A log that has not been read yet.
+    /// Makes a log that has not been read yet.
     pub fn new() -> Self {
         GhcLog { relation: registry(), types: Vec::new(), as_recorded: false }
     }

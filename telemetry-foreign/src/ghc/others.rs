@@ -1,7 +1,8 @@
-//! Events of other relations in an eventlog.
+//! Events of other registries in an eventlog.
 //!
-//! GHC's tools show nothing of a type that they do not know but its description, so events become what they do show:
-//! messages with the event's name and values, markers where spans begin and end, capabilities and threads with names.
+//! Of a type that they do not know, GHC's tools show only its description. So events become things
+//! that they do show: messages with the event's name and values, markers where spans begin and end,
+//! and capabilities and threads with names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -52,17 +53,17 @@ const WRITTEN: &[u16] = &[
     HACK_BUG_T9003,
 ];
 
-/// The kind of set that a process is, and why a thread stops that is done.
+/// The kind of set for a process, and the reason why a finished thread stops.
 const OS_PROCESS: u64 = 2;
 const FINISHED: u64 = 5;
 /// Capabilities of other threads, if the log has some of GHC's, too.
 const BEHIND_GHC: u16 = 4096;
-/// Most bytes of a message.
+/// The most bytes of a message.
 const MAX_TEXT: usize = 65_535;
-/// What spans are called that are collections.
+/// The names of spans that are collections.
 const COLLECTIONS: [&str; 2] = ["gc", "collection"];
 
-/// What was written of other relations' events.
+/// The state of writing other registries' events.
 pub(super) struct Others {
     first_cap: u16,
     names_sessions: bool,
@@ -91,7 +92,7 @@ impl Others {
         }
     }
 
-    /// True for types that are needed.
+    /// Returns true for types that are needed.
     pub(super) fn writes(tag: u16) -> bool {
         WRITTEN.contains(&tag)
     }
@@ -142,7 +143,7 @@ impl Others {
         Ok(())
     }
 
-    /// Says what a session is.
+    /// Writes the facts of a session.
     fn begin_session(
         &mut self,
         event: &Event<'_>,
@@ -178,7 +179,7 @@ impl Others {
         Ok(number)
     }
 
-    /// Makes a capability and a thread of it.
+    /// Gives a thread a capability, and a thread of GHC on it.
     fn begin_thread(
         &mut self,
         event: &Event<'_>,
@@ -187,7 +188,7 @@ impl Others {
         types: &Types,
         blocks: &mut Blocks<'_>,
     ) -> io::Result<u16> {
-        // There are not more than a log can tell apart: what comes later shares the last one.
+        // A log cannot tell more apart: later ones share the last.
         let number = (self.threads.len() as u16).min(NO_CAP - 1 - self.first_cap);
         let cap = self.first_cap + number;
         self.threads.insert((event.session.id, event.thread), cap);
@@ -235,11 +236,11 @@ impl Others {
     }
 }
 
-/// Appends an event as text: its name, and its parameters with theirs.
+/// Appends an event as text: its name, and the names and values of its parameters.
 fn append_event(text: &mut String, event: &Event<'_>) {
     text.push_str(event.name());
     for param in event.params() {
-        // A string takes everything.
+        // A string takes any text.
         let _ = match param.value {
             Value::Label(number) => match event.label(number) {
                 Some(label) => write!(text, " {}:{label}", param.schema.name),

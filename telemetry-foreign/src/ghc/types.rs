@@ -68,8 +68,9 @@ pub(super) enum NoFrame {
 }
 
 impl Types {
-    /// The types of a log with these declarations. `is_special` selects tags that a survey wants to
-    /// see. If the header is damaged, types that it does not have get their usual declaration.
+    /// Makes the types of a log with these declarations. `is_special` selects tags that a survey
+    /// wants to see. If the header is damaged, types that it does not have get their usual
+    /// declaration.
     pub(super) fn new(
         relation: &Registry,
         declared: BTreeMap<u16, (u16, Vec<u8>)>,
@@ -141,17 +142,17 @@ impl Types {
         Types { registry, layouts, entries, declared, namings, left_out }
     }
 
-    /// True if a log with these declarations has the same types.
+    /// Returns true if a log with these declarations has the same types.
     pub(super) fn is_of(&self, declared: &BTreeMap<u16, (u16, Vec<u8>)>) -> bool {
         self.declared == *declared
     }
 
-    /// The layout of an event, by its index.
+    /// Returns the layout of an event, by its index.
     pub(super) fn layout(&self, event: u16) -> Option<&Layout> {
         self.layouts.get(usize::from(event))
     }
 
-    /// The time that an event tells of, if it differs from the time when it was written.
+    /// Returns the time that an event tells of, if it differs from the time when it was written.
     pub(super) fn told_time(&self, event: u16, payload: &[u8]) -> Option<u64> {
         let param = self.registry.events.get(usize::from(event))?.time?;
         let mut told = None;
@@ -162,7 +163,7 @@ impl Types {
         told.filter(|_| read.is_ok())
     }
 
-    /// The size that is declared for a tag, and its layout.
+    /// Returns the size that is declared for a tag, and its layout.
     pub(super) fn declared(&self, tag: u16) -> Option<(u16, &Layout)> {
         let entry = self.entries.get(usize::from(tag)).filter(|entry| entry.is_declared)?;
         Some((entry.size, self.layout(entry.event)?))
@@ -207,7 +208,7 @@ fn remove(registry: &mut Registry, index: usize) {
     }
 }
 
-/// All names that an event must not have, in lower case.
+/// Returns all names that an event must not have, in lower case.
 fn names_of(registry: &Registry) -> HashSet<String> {
     let kinds = registry.kinds.iter().map(|kind| &kind.name);
     let types = registry.types.iter().map(|ty| &ty.name);
@@ -215,7 +216,7 @@ fn names_of(registry: &Registry) -> HashSet<String> {
     kinds.chain(types).chain(events).map(|name| name.to_lowercase()).collect()
 }
 
-/// The event of a type of which only the description is known.
+/// Returns the event of a type of which only the description is known.
 fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<String>) -> Event {
     let text: String =
         String::from_utf8_lossy(description).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -1,4 +1,5 @@
-//! Eventlogs written: GHC's own events as they were, events of others as messages that GHC's tools can show.
+//! Writes eventlogs: GHC's own events as they were, other events as messages that GHC's tools can
+//! show.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,9 +18,10 @@ use crate::common::written::Written;
 
 /// Writes events, which come by time, as an eventlog.
 ///
-/// Events of the relation `ghc` become what they were, in blocks that begin where the log's own began, under the header
-/// that its `EventType`s tell of. Events of any other relation become user messages with the event's name and values;
-/// where a span begins or ends, user markers, and collections GHC's own events. Their threads are capabilities.
+/// Events of the registry `ghc` become what they were. Their blocks begin where the log's own
+/// began, and its `EventType`s determine the header. Events of other registries become user
+/// messages with the event's name and values. Where a span begins or ends, they become user
+/// markers, or GHC's own events if the span is a collection. Their threads are capabilities.
 ///
 /// # Errors
 /// Those of the input and of the output.
@@ -51,17 +53,17 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::
     Ok(writer.end()?)
 }
 
-/// True for GHC's relation, whatever version of it, and whatever types a log added to it.
+/// Returns true for GHC's registry, in any version, with any types that a log added to it.
 fn is_ghc(registry: &KnownRegistry) -> bool {
     registry.registry.name == "ghc"
 }
 
 struct Writer<'o> {
-    /// If there are several sessions, when the first began.
+    /// With several sessions, the time when the first began.
     start: Option<u64>,
     relation: Registry,
     declared: Vec<(u16, u16, Vec<u8>)>,
-    /// None until the header is written.
+    /// `None` until the header is written.
     types: Option<Types>,
     blocks: Blocks<'o>,
     others: Others,
@@ -71,7 +73,7 @@ struct Writer<'o> {
 }
 
 impl Writer<'_> {
-    /// True for a declaration.
+    /// Returns true for a declaration.
     fn declares(&self, event: &Event<'_>) -> bool {
         event.schema.code == EVENT_TYPE && is_ghc(event.known_registry())
     }
@@ -181,7 +183,7 @@ impl Writer<'_> {
     }
 }
 
-/// The capability of a thread.
+/// Returns the capability of a thread.
 fn cap_of(thread: u32) -> u16 {
     match thread {
         thread if thread >= thread_of(NO_CAP) => NO_CAP,
@@ -189,7 +191,7 @@ fn cap_of(thread: u32) -> u16 {
     }
 }
 
-/// What an event says that a log declares.
+/// Returns the declaration of a log that an event states.
 fn declaration(event: &Event<'_>) -> Option<(u16, u16, Vec<u8>)> {
     let number = |index: usize| u16::try_from(event.value(index)?.as_u64()?).ok();
     Some((number(0)?, number(1)?, event.value(2)?.as_bytes()?.to_vec()))

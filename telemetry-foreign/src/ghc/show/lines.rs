@@ -122,13 +122,13 @@ pub(super) enum Form {
     Hex,
     /// The next number.
     Next,
-    /// Why a thread stopped.
+    /// The reason why a thread stopped.
     Stop,
     CapsetKind,
     Breakdown,
     /// The filters of a heap profile, of which this is the first.
     Filters,
-    /// Whether a cost center is a constant applicative form.
+    /// Says whether a cost center is a constant applicative form.
     Caf,
     /// Text ended by NULs, as a list in Haskell.
     List,
@@ -156,7 +156,7 @@ pub(super) struct Piece {
     pub(super) value: Option<(usize, Form)>,
 }
 
-/// The pieces of an event's line. `None` if only its description is known.
+/// Returns the pieces of an event's line. `None` if only its description is known.
 pub(super) fn pieces(registry: &Registry, code: u16) -> Option<Vec<Piece>> {
     let event = registry.event(code)?;
     if registry.kind_of(event).name == "Unknown" {

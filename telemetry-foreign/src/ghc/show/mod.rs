@@ -18,9 +18,9 @@ pub struct Show {
     /// The lines of the registry with this fingerprint, by index of the event.
     lines: Vec<Option<Vec<Piece>>>,
     of: Option<u64>,
-    /// What the log calls its types.
+    /// The log's descriptions of its types.
     descriptions: HashMap<u16, Vec<u8>>,
-    /// What was printed last.
+    /// The part that was printed last.
     part: Part,
 }
 
@@ -36,7 +36,8 @@ impl Show {
     /// The name of the registry whose events are printed.
     pub const REGISTRY: &str = "ghc";
 
-    /// Appends what is printed of an event. Events of other systems are not printed: they give false.
+    /// Appends the text of an event. Returns false for an event of another system, which is not
+    /// printed.
     pub fn event(&mut self, out: &mut Vec<u8>, event: &Event<'_>) -> bool {
         let registry = event.known_registry();
         if self.of != Some(registry.fingerprint) {
@@ -78,7 +79,7 @@ impl Show {
         true
     }
 
-    /// Appends what is printed behind all events.
+    /// Appends the text that follows all events.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         self.begin_events(out);
         out.push(b'\n');

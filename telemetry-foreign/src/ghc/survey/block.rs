@@ -35,7 +35,7 @@ impl Block {
 }
 
 impl Marker {
-    /// The block that some bytes begin.
+    /// Returns the block that some bytes begin.
     pub(super) fn read(bytes: &[u8]) -> Option<Marker> {
         let bytes: &[u8; MARKER] = bytes.first_chunk()?;
         let number =

@@ -75,8 +75,8 @@ impl Walk<'_> {
         self.survey.extents.push(Extent { lane, at, len: len as u32, events, first_ticks: first, note });
     }
 
-    /// The lane for an extent with these times: the thread's lane that ends last before it, or a
-    /// new one. `None` if there are too many.
+    /// Returns the lane for an extent with these times: the thread's lane that ends last before it,
+    /// or a new one. `None` if there are too many.
     pub(super) fn lane(&mut self, thread: u32, first: u64, latest: u64) -> Option<u32> {
         let lanes = self.lanes.entry((self.session, thread)).or_default();
         let found = lanes.range(..=(first, u32::MAX)).next_back().map(|(key, ())| *key);

@@ -11,7 +11,7 @@ use crate::ghc::layout::{BLOCK_MARKER, DATA_END, HEADER_BEGIN, MARKER, MAX_EVENT
 use crate::ghc::types::NoFrame;
 
 impl Walk<'_> {
-    /// The meaning of the failure.
+    /// Returns the reason to stop where no event can be read.
     pub(super) fn no_frame(&mut self, no: NoFrame, left: usize) -> Stop {
         match no {
             NoFrame::Undeclared(DATA_END) if left == 2 || self.at >= self.block.end => Stop::Mark,
@@ -38,7 +38,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// True if bytes look like the start of a block: a marker, followed by an event of its time.
+    /// Returns true if bytes look like the start of a block: a marker, followed by an event of its
+    /// time.
     pub(super) fn is_marker(&self, here: &[u8]) -> bool {
         if !here.starts_with(&BLOCK_MARKER.to_be_bytes()) {
             return false;
@@ -75,7 +76,7 @@ impl Walk<'_> {
     }
 }
 
-/// True if bytes look like the start of a log.
+/// Returns true if bytes look like the start of a log.
 pub(super) fn is_header(bytes: &[u8]) -> bool {
     let [begin, types] = [HEADER_BEGIN, TYPES_BEGIN].map(u32::to_be_bytes);
     bytes.get(..4) == Some(&begin) && bytes.get(4..8) == Some(&types)

@@ -19,7 +19,8 @@ const OSPROCESS_PID: u16 = 32;
 const OSPROCESS_PPID: u16 = 33;
 const WALL_CLOCK_TIME: u16 = 43;
 
-/// True for events that are examined: those of blocks, and those with facts about the session.
+/// Returns true for events that are examined: those of blocks, and those with facts about the
+/// session.
 pub(super) fn is_special(tag: u16) -> bool {
     matches!(
         tag,
@@ -27,7 +28,7 @@ pub(super) fn is_special(tag: u16) -> bool {
     )
 }
 
-/// The session of a log, before its events are known.
+/// Returns the session of a log, before its events are known.
 pub(super) fn of(id: u64) -> Session {
     let mut facts = Facts::default();
     facts.set("format", "ghc-eventlog");

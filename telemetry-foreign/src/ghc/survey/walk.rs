@@ -52,7 +52,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The content of a note, and the index of the log's types.
+    /// Returns the content of a note, and the index of the log's types.
     pub(crate) fn of(note: u64) -> (Kind, usize) {
         let kind = match note & 3 {
             1 => Kind::Header,
