@@ -11,7 +11,7 @@ use super::what::What;
 pub(super) struct Calls(Vec<u64>);
 
 impl Calls {
-    /// The events of an enter and a leave, with or without the method.
+    /// Returns the events of an enter and a leave, with or without the method.
     #[inline]
     pub(super) fn read(&mut self, what: What, method: u64) -> (&'static [What], bool) {
         if what == What::MethodEnter {
@@ -27,17 +27,17 @@ impl Calls {
         }
     }
 
-    /// A call begins.
+    /// Notes that a call begins.
     pub(super) fn enter(&mut self, method: u64) {
         self.0.push(method);
     }
 
-    /// The thread's innermost call ends. Returns which one it was.
+    /// Ends the thread's innermost call, and returns it.
     pub(super) fn end(&mut self) -> Option<u64> {
         self.0.pop()
     }
 
-    /// A leave that names its method.
+    /// Notes a leave that names its method.
     pub(super) fn leave(&mut self, method: u64) {
         self.0.pop_if(|last| *last == method);
     }

@@ -10,10 +10,10 @@ use super::what::What;
 
 /// Receives the events of a buffer, in their order.
 pub(super) trait Visit {
-    /// An enter or a leave: most events are.
+    /// Receives an enter or a leave: most events are.
     fn call(&mut self, what: What, ticks: u64, method: u64, at: usize, end: usize);
 
-    /// Any other event.
+    /// Receives any other event.
     fn event(&mut self, item: &Item<'_>);
 }
 
@@ -44,7 +44,7 @@ impl<'i> Item<'i> {
         self.values.get(index).copied().unwrap_or_default()
     }
 
-    /// The text that a value refers to.
+    /// Returns the text that a value refers to.
     #[inline]
     pub(super) fn text(&self, index: usize) -> &'i [u8] {
         let value = self.value(index);
@@ -52,7 +52,7 @@ impl<'i> Item<'i> {
     }
 }
 
-/// A place in a payload as a value; payloads are shorter than 4 GiB.
+/// Returns a place in a payload as a value; payloads are shorter than 4 GiB.
 fn text_value((from, end): (usize, usize)) -> u64 {
     (from as u64) << 32 | end as u64
 }
@@ -62,13 +62,13 @@ fn text_value((from, end): (usize, usize)) -> u64 {
 pub(super) struct Decoded {
     /// Bytes of whole events.
     pub(super) end: usize,
-    /// What is wrong with the event after them.
+    /// The mistake in the event after them.
     pub(super) wrong: Option<Wrong>,
     /// Clock reading after the last event.
     pub(super) ticks: u64,
 }
 
-/// What is wrong with an event.
+/// The reason why an event cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
     Code(u8),
@@ -135,7 +135,7 @@ struct Decoder<'b> {
 }
 
 impl<'b> Decoder<'b> {
-    /// The next event, if there is one.
+    /// Decodes the next event, if there is one.
     #[inline(always)]
     fn next(&mut self, visit: &mut impl Visit) -> Result<(), Wrong> {
         let at = self.bytes.at;
@@ -151,7 +151,7 @@ impl<'b> Decoder<'b> {
         self.other(entry, at, visit)
     }
 
-    /// An event other than a call, after its first byte.
+    /// Decodes an event other than a call, after its first byte.
     #[inline(never)]
     fn other(&mut self, mut entry: &'b Entry, at: usize, visit: &mut impl Visit) -> Result<(), Wrong> {
         let earlier = self.ticks;
@@ -250,7 +250,7 @@ impl<'b> Decoder<'b> {
         Ok(())
     }
 
-    /// Descriptions of counters, each an event.
+    /// Reads descriptions of counters, each an event.
     fn counters(&mut self, entry: &Entry, visit: &mut impl Visit) -> Result<(), Wrong> {
         // The section of the program's own counters.
         const OWN: u64 = 0x8000;
@@ -267,7 +267,7 @@ impl<'b> Decoder<'b> {
         Ok(())
     }
 
-    /// Values of counters, each an event.
+    /// Reads values of counters, each an event.
     fn counter_values(&mut self, entry: &Entry, visit: &mut impl Visit) -> Result<(), Wrong> {
         loop {
             let at = self.bytes.at;
@@ -320,7 +320,7 @@ impl<'b> Decoder<'b> {
         });
     }
 
-    /// The number of elements of a list.
+    /// Reads the number of elements of a list.
     fn length(&mut self, entry: &Entry) -> Result<u64, Wrong> {
         let found = self.number()?;
         if found > entry.most { Err(Wrong::TooMany(found, entry.most)) } else { Ok(found) }

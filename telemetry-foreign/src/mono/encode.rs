@@ -18,12 +18,13 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// A step of a call, whose method is found when the order is known.
+    /// Makes a step of a call, whose method is found when the order is known.
     pub(super) fn call(entry: &Entry) -> Kept {
         Kept { entry: entry.index, kind: entry.kind }
     }
 
-    /// `None` if the event has another form than in this version's registry.
+    /// Makes an event with its values. `None` if it has another form than in this version's
+    /// registry.
     pub(super) fn of(event: &Event<'_>, entry: &Entry) -> Option<Kept> {
         let fields = entry.row.fields.len();
         let more = match entry.row.list {
@@ -98,7 +99,7 @@ impl Draft {
         self.order.extend(positions.take(room));
     }
 
-    /// The approximate length of its encoding.
+    /// Returns the approximate length of its encoding.
     pub(super) fn len(&self) -> usize {
         3 * self.events.len() + 4 * self.values.len() + self.texts.len() + 4 * self.order.len()
     }
@@ -121,7 +122,8 @@ impl Draft {
         later
     }
 
-    /// A header for a buffer that no event describes. Its bases are the first values, as in Mono.
+    /// Makes a header for a buffer that no event describes. Its bases are the first values, as in
+    /// Mono.
     pub(super) fn head(&self, thread: u64) -> Option<BufferHead> {
         let time = self.events.iter().map(|event| event.key.0).min()?;
         Some(BufferHead { time, thread, ..BufferHead::default() })
@@ -180,7 +182,7 @@ impl Draft {
         (out, lost)
     }
 
-    /// The first pointer, object and method.
+    /// Chooses the first pointer, object and method as bases.
     fn choose_bases(&self, layout: &Layout, head: &mut BufferHead) {
         for event in &self.events {
             let Some(entry) = layout.entry(event.entry as usize) else { continue };

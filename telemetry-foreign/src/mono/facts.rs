@@ -12,7 +12,7 @@ pub(super) const FORMAT: &str = "mono-log";
 /// The texts of a file header of version 17.
 const TEXTS: [&str; 3] = ["arguments", "architecture", "system"];
 
-/// The facts of a session. Without a header, only the format is known.
+/// Returns the facts of a session. Without a header, only the format is known.
 pub(super) fn session(head: Option<&FileHead>, program: Option<&str>) -> Facts {
     let mut facts = Facts::default();
     if let Some(program) = program {
@@ -45,7 +45,7 @@ pub(super) fn session(head: Option<&FileHead>, program: Option<&str>) -> Facts {
     facts
 }
 
-/// The header of data version 1 for a session.
+/// Returns the header of data version 1 for a session.
 pub(super) fn file_head(facts: &Facts) -> FileHead {
     let stamp = Version::One.stamp();
     let is_mono = facts.text("format") == Some(FORMAT);
@@ -70,7 +70,7 @@ pub(super) fn file_head(facts: &Facts) -> FileHead {
     }
 }
 
-/// The fact of a thread: the result of pthread_self in it.
+/// Returns the fact of a thread: the result of pthread_self in it.
 pub(super) fn thread(id: u64, labels: &Labels) -> Facts {
     let mut facts = Facts::default();
     set_number(&mut facts, "tid", id);
@@ -80,19 +80,20 @@ pub(super) fn thread(id: u64, labels: &Labels) -> Facts {
     facts
 }
 
-/// The result of pthread_self in a thread. Without that fact, the session's number for the thread.
+/// Returns the result of pthread_self in a thread. Without that fact, it is the session's number
+/// for the thread.
 pub(super) fn thread_id(facts: Option<&Facts>, thread: u32) -> u64 {
     facts.and_then(|facts| number(facts, "tid")).unwrap_or(thread.into())
 }
 
-/// The name of the program: the image that is not a library.
+/// Returns the name of the program: the image that is not a library.
 pub(super) fn program(item: &Item<'_>) -> Option<String> {
     let path = String::from_utf8_lossy(item.text(item.entry.name?.into())).into_owned();
     let file = path.rsplit(['/', '\\']).next()?;
     Some(file.strip_suffix(".exe")?.to_string())
 }
 
-/// A number of 64 bits. TOML has 63, so the largest are text.
+/// Sets a number of 64 bits. TOML has 63, so the largest are text.
 fn set_number(facts: &mut Facts, key: &str, number: u64) {
     match i64::try_from(number) {
         Ok(number) => facts.set(key, number),

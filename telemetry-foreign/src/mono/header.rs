@@ -1,14 +1,15 @@
 //! The headers of a file and of a buffer, read and written.
 //!
 //! ```text
-//! file, 32 bytes     0 id            4 major 5 minor 6 data version 7 bytes of a pointer
-//!                    8 started, ms since 1970       16 cost of a clock reading, ns   20 flags
-//!                   24 process id   28 never used
-//! file, version 17   as above to started, then
-//!                   16 started, by the clock of the events   24 cost   28 flags   32 process id   36 port (2)
-//!                   38 arguments, architecture, system: each a length (4) and text that ends with 0
-//! buffer, 48 bytes   0 id   4 bytes of events   8 time   16 pointers' base   24 objects' base / 8
-//!                   32 thread (pthread_self)   40 methods' base
+//! file, 32 bytes    0 id           4 major 5 minor 6 data version 7 bytes of a pointer
+//!                   8 started, ms since 1970      16 cost of a clock reading, ns   20 flags
+//!                  24 process id  28 never used
+//! file, version 17  as above to started, then
+//!                  16 started, by the clock of the events   24 cost   28 flags   32 process id
+//!                  36 port (2)   38 arguments, architecture, system: each a length (4) and text
+//!                  that ends with 0
+//! buffer, 48 bytes  0 id   4 bytes of events   8 time   16 pointers' base   24 objects' base / 8
+//!                  32 thread (pthread_self)   40 methods' base
 //! ```
 
 use super::layout::Version;
@@ -23,7 +24,7 @@ pub(super) const FILE_LEN: usize = 32;
 pub(super) const BUFFER_LEN: usize = 48;
 /// Where the texts of a file header begin in version 17.
 const TEXTS_AT: usize = 38;
-/// Most bytes of a text in a file header.
+/// The most bytes of a text in a file header.
 pub(super) const MAX_TEXT: usize = 64 << 10;
 
 /// The facts of a file about the run.
@@ -79,12 +80,12 @@ pub fn recognize(first: &[u8]) -> bool {
     is_file(first)
 }
 
-/// True if bytes begin a file.
+/// Returns true if bytes begin a file.
 pub(super) fn is_file(bytes: &[u8]) -> bool {
     u32_at(bytes, 0) == Some(FILE_ID)
 }
 
-/// True if bytes begin a buffer.
+/// Returns true if bytes begin a buffer.
 pub(super) fn is_buffer(bytes: &[u8]) -> bool {
     u32_at(bytes, 0) == Some(BUFFER_ID)
 }
@@ -139,7 +140,7 @@ impl FileHead {
         Ok((head, len))
     }
 
-    /// A header of data version 1.
+    /// Appends a header of data version 1.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let stamp = Version::One.stamp();
         out.extend_from_slice(&FILE_ID.to_le_bytes());

@@ -102,50 +102,50 @@ impl Layout {
         Layout { version, entries, first, calls, call_kind, indices, namings }
     }
 
-    /// The index of an event in the registry.
+    /// Returns the index of an event in the registry.
     #[inline]
     pub(super) fn index(&self, what: What) -> u32 {
         self.indices[what as usize]
     }
 
-    /// The event with a first byte, if it has only a method after the time.
+    /// Returns the event with a first byte, if it has only a method after the time.
     #[inline(always)]
     pub(super) fn call(&self, code: u8) -> Option<What> {
         self.calls[usize::from(code)]
     }
 
-    /// The first entry with a first byte.
+    /// Returns the first entry with a first byte.
     #[inline]
     pub(super) fn first(&self, code: u8) -> Option<&Entry> {
         self.entries.get(usize::from(self.first[usize::from(code)]))
     }
 
-    /// The entry with a first byte and the byte after the time.
+    /// Returns the entry with a first byte and the byte after the time.
     pub(super) fn with_sub(&self, code: u8, sub: u8) -> Option<&Entry> {
         let from = usize::from(self.first[usize::from(code)]);
         let of_code = self.entries.get(from..)?.iter().take_while(|entry| entry.row.code == code);
         of_code.into_iter().find(|entry| entry.row.sub == Some(sub))
     }
 
-    /// The entry at a place in the table.
+    /// Returns the entry at a place in the table.
     pub(super) fn entry(&self, index: usize) -> Option<&Entry> {
         self.entries.get(index)
     }
 
-    /// The entry for writing an event: the highest of several first bytes.
+    /// Returns the entry for writing an event: the highest of several first bytes.
     pub(super) fn of_what(&self, what: What) -> Option<&Entry> {
         self.entries.iter().rfind(|entry| entry.what == what)
     }
 }
 
-/// The text by which an event names the target of its first parameter.
+/// Returns the text by which an event names the target of its first parameter.
 fn name_param(namings: &Namings, event: usize) -> Option<u8> {
     let is_text =
         |mark: &&telemetry_decode::names::Mark| mark.naming.name == NameBy::Text && mark.naming.of == 0;
     namings.of_event(event).iter().find(is_text).map(|mark| mark.naming.by as u8)
 }
 
-/// The most elements of each list of an event, according to the registry.
+/// Returns the most elements of each list of an event, according to the registry.
 fn most_elements(registry: &Registry, event: usize) -> u64 {
     let params = registry.events.get(event).map_or(&[][..], |event| &event.params);
     let most = params.iter().filter_map(|param| match param.count {

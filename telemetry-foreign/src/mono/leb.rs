@@ -15,7 +15,7 @@ impl<'b> Bytes<'b> {
         Some(byte)
     }
 
-    /// An unsigned number. Bits beyond 64 are dropped, as in Mono's own reader.
+    /// Reads an unsigned number. Bits beyond 64 are dropped, as in Mono's own reader.
     #[inline(always)]
     pub(super) fn unsigned(&mut self) -> Option<u64> {
         let first = self.byte()?;
@@ -27,8 +27,8 @@ impl<'b> Bytes<'b> {
         if second < 0x80 { Some(two) } else { self.unsigned_after(two) }
     }
 
-    /// An unsigned and then a signed number. Nearly all pairs take less than eight bytes, which are
-    /// read at once.
+    /// Reads an unsigned and then a signed number. Nearly all pairs take less than eight bytes,
+    /// which are read at once.
     #[inline(always)]
     pub(super) fn unsigned_and_signed(&mut self) -> Option<(u64, u64)> {
         if let Some(bytes) = self.all.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -46,7 +46,7 @@ impl<'b> Bytes<'b> {
         Some((self.unsigned()?, self.signed()?))
     }
 
-    /// The rest of an unsigned number, after two bytes.
+    /// Reads the rest of an unsigned number, after two bytes.
     #[inline]
     fn unsigned_after(&mut self, two: u64) -> Option<u64> {
         let (mut value, mut shift) = (two, 14);
@@ -65,7 +65,7 @@ impl<'b> Bytes<'b> {
         }
     }
 
-    /// A signed number, as the bits of its two's complement.
+    /// Reads a signed number, as the bits of its two's complement.
     #[inline(always)]
     pub(super) fn signed(&mut self) -> Option<u64> {
         if let Some(bytes) = self.all.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -98,7 +98,7 @@ impl<'b> Bytes<'b> {
         }
     }
 
-    /// Text up to a byte 0, without it. Returns its place.
+    /// Reads text up to a byte 0. Returns its place, without that byte.
     pub(super) fn text(&mut self) -> Option<(usize, usize)> {
         let from = self.at;
         let len = self.all.get(from..)?.iter().position(|byte| *byte == 0)?;
@@ -117,7 +117,7 @@ impl<'b> Bytes<'b> {
     }
 }
 
-/// A signed number of at most four bytes, the lowest of a word: its value and its bytes.
+/// Returns a signed number of at most four bytes, the lowest of a word: its value and its bytes.
 #[inline(always)]
 fn short_signed(word: u64) -> Option<(u64, usize)> {
     let ends = !word & 0x8080_8080;

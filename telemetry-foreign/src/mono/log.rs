@@ -35,7 +35,7 @@ pub struct MonoLog {
 }
 
 impl MonoLog {
-    /// The reader of logs of both versions; a log states its version.
+    /// Makes a reader of logs of both versions; a log states its version.
     pub fn new() -> MonoLog {
         let registries = [registry_of_one(), registry()];
         MonoLog { registries, used: [None; 2], layouts: Layouts::shared() }
@@ -189,9 +189,9 @@ impl Run {
         Ok(())
     }
 
-    /// The lane of a buffer. A buffer that is not entirely later than a thread's earlier one gets
-    /// its own lane. So events of a lane are always in order, and it is clear which buffer each
-    /// belongs to.
+    /// Returns the lane of a buffer. A buffer that is not entirely later than a thread's earlier
+    /// one gets its own lane. So events of a lane are always in order, and it is clear which buffer
+    /// each belongs to.
     fn lane(&mut self, head: &BufferHead, first: u64, last: u64, lanes: &mut Vec<LogLane>) -> u32 {
         let open = self.open.entry(head.thread).or_default();
         if let Some(open) = open.iter_mut().find(|open| open.last < first) {

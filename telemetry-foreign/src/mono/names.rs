@@ -34,7 +34,7 @@ impl Names {
         }
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub(super) fn labels(self) -> Labels {
         self.labels
     }

@@ -11,19 +11,19 @@ pub(super) const PER_EVENT: usize = 4096;
 /// The key of the order: clock reading, bit of the kind.
 pub(super) type Key = (u64, u8);
 
-/// The number of events `Order` that a buffer of `len` events needs, if any.
+/// Returns the number of events `Order` that a buffer of `len` events needs, if any.
 pub(super) fn events(len: u32) -> u32 {
     len.div_ceil(PER_EVENT as u32)
 }
 
-/// By key: the position of each event.
+/// Returns the position of each event, by key.
 pub(super) fn positions(keys: &[Key]) -> Vec<u32> {
     let mut positions: Vec<u32> = (0..keys.len() as u32).collect();
     positions.sort_by_key(|position| keys[*position as usize]);
     positions
 }
 
-/// True if these are the numbers from 0, each once.
+/// Returns true if these are the numbers from 0, each once.
 pub(super) fn is_permutation(positions: &[u32]) -> bool {
     let mut seen = vec![false; positions.len()];
     positions

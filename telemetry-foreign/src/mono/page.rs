@@ -34,7 +34,8 @@ impl<'p> PageEvents<'p> {
         PageEvents { layout, registry, index, page, first, keys: None, calls: Calls::default() }
     }
 
-    /// The buffer itself: its number, the number of its events, and whether their order follows.
+    /// Appends the buffer itself: its number, the number of its events, and whether their order
+    /// follows.
     pub(super) fn buffer(&mut self, head: &BufferHead, index: u32, events: u32, tells_order: bool) {
         let mut event =
             self.page.event(self.index, self.layout.index(What::Buffer) as usize, self.first, 0, BUFFER_LEN);
@@ -44,7 +45,7 @@ impl<'p> PageEvents<'p> {
         self.keys = tells_order.then(Vec::new);
     }
 
-    /// The order of the events, if it is to be given.
+    /// Appends the order of the events, if it is to be given.
     pub(super) fn order(self) {
         let Some(keys) = self.keys else { return };
         for positions in order::positions(&keys).chunks(order::PER_EVENT) {

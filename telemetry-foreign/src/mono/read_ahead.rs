@@ -23,7 +23,7 @@ impl ReadAhead {
         self.read
     }
 
-    /// The reader asks for all bytes up to a position, together.
+    /// Notes that the reader asks for all bytes up to a position, together.
     pub(super) fn read_to(&mut self, end: u64) {
         self.wanted = end.min(self.len).max(self.wanted);
         while self.read < self.wanted {

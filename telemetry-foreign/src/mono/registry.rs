@@ -10,7 +10,7 @@ pub(crate) const NAME: &str = "mono";
 /// The registry file in this crate.
 const REGISTRY: &str = include_str!("../../registries/mono.toml");
 
-/// Mono's events of both data versions: the registry of logs of version 17.
+/// Returns Mono's events of both data versions: the registry of logs of version 17.
 ///
 /// # Panics
 /// Never: the text is part of this crate, and tests parse it.
@@ -18,7 +18,7 @@ pub fn registry() -> Registry {
     parsed().clone()
 }
 
-/// The registry, which is parsed once.
+/// Returns the registry, which is parsed once.
 pub(super) fn parsed() -> &'static Registry {
     static PARSED: OnceLock<Registry> = OnceLock::new();
     PARSED.get_or_init(|| match telemetry_schema::parse(REGISTRY) {
@@ -30,8 +30,8 @@ pub(super) fn parsed() -> &'static Registry {
 /// Codes below this one are events of data version 1.
 const CODES_OF_ONE: u16 = 0x20;
 
-/// The events of data version 1: the registry without those of version 17. A log of version 1 need
-/// not carry more.
+/// Returns the events of data version 1: the registry without those of version 17. A log of version
+/// 1 need not carry more.
 pub fn registry_of_one() -> Registry {
     static ONE: OnceLock<Registry> = OnceLock::new();
     ONE.get_or_init(part_of_one).clone()

@@ -95,7 +95,7 @@ impl Default for Stacks {
 }
 
 impl Stacks {
-    /// Index of a thread.
+    /// Returns the index of a thread.
     pub(super) fn of(&mut self, thread: u64) -> usize {
         *self.by_thread.entry(thread).or_insert_with(|| {
             self.all.push((thread, Stack::default()));

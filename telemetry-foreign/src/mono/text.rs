@@ -4,13 +4,13 @@
 pub(super) trait Text {
     fn text(&mut self, text: &str) -> &mut Self;
     fn bytes(&mut self, bytes: &[u8]) -> &mut Self;
-    /// `%llu`.
+    /// Appends an unsigned number as `%llu` prints it.
     fn decimal(&mut self, number: u64) -> &mut Self;
-    /// `%lld`.
+    /// Appends a signed number as `%lld` prints it.
     fn signed(&mut self, number: i64) -> &mut Self;
-    /// `%llx`.
+    /// Appends a hexadecimal number as `%llx` prints it.
     fn hex(&mut self, number: u64) -> &mut Self;
-    /// `%p`.
+    /// Appends a pointer as `%p` prints it.
     fn pointer(&mut self, pointer: u64) -> &mut Self;
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Layouts {
 }
 
 impl Layouts {
-    /// They are made once.
+    /// Returns the tables, which are made once.
     pub(super) fn shared() -> &'static Layouts {
         static SHARED: OnceLock<Layouts> = OnceLock::new();
         SHARED.get_or_init(|| {
@@ -81,12 +81,12 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Where its events begin.
+    /// Returns the place where its events begin.
     pub(super) fn payload_at(&self) -> u64 {
         self.at + BUFFER_LEN as u64
     }
 
-    /// What is wrong with it, if anything.
+    /// Returns the damage in it, if any.
     pub(super) fn damage(&self, decoded: &Decoded) -> Option<Damage> {
         if let Some(wrong) = &decoded.wrong {
             let range = self.payload_at() + decoded.end as u64..self.payload_at() + self.len as u64;
@@ -106,12 +106,12 @@ impl<'l> Walk<'l> {
         Walk { layouts, at: 0, version: None, buffers: 0 }
     }
 
-    /// Where the next step begins.
+    /// Returns the place where the next step begins.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The next step. The caller reads the bytes of a buffer if it wants them.
+    /// Returns the next step. The caller reads the bytes of a buffer if it wants them.
     pub(super) fn next(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Step> {
         let len = bytes.len();
         if self.at >= len {
@@ -221,7 +221,7 @@ fn damage(range: Range<u64>, why: String) -> Damage {
     Damage { range, cause: Cause::Log(why), events: 0 }
 }
 
-/// The place of the next header, or the end of the log.
+/// Returns the place of the next header, or the end of the log.
 fn search(bytes: &mut LogBytes<'_>, from: u64, accept: fn(&[u8]) -> bool) -> io::Result<u64> {
     let (mut at, len) = (from, bytes.len());
     while at + 4 <= len {

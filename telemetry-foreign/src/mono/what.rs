@@ -31,7 +31,7 @@ events! {
 }
 
 impl What {
-    /// The event with a name.
+    /// Returns the event with a name.
     pub(super) fn of(name: &str) -> Option<What> {
         What::ALL.iter().find(|(_, known)| *known == name).map(|(what, _)| *what)
     }

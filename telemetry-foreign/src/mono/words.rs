@@ -75,7 +75,7 @@ pub(super) fn code(kind: u64) -> &'static str {
     }
 }
 
-/// The head of a report.
+/// Appends the head of a report.
 pub(super) fn header(head: &FileHead, out: &mut Vec<u8>) {
     let version = head.version.stamp().data;
     out.text("\nMono log profiler data\n");
@@ -98,7 +98,7 @@ pub(super) fn header(head: &FileHead, out: &mut Vec<u8>) {
     }
 }
 
-/// A time in seconds since 1970, in the form of C's `ctime`, in UTC.
+/// Returns a time in seconds since 1970, in the form of C's `ctime`, in UTC.
 fn date(seconds: u64) -> String {
     const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] =

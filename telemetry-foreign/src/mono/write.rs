@@ -1,4 +1,4 @@
-//! Events as a log of data version 1.
+//! Writes events as a log of data version 1.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -15,22 +15,23 @@ use super::walk::Layouts;
 use super::what::What;
 use crate::common::written::Written;
 
-/// Bytes of a buffer of our own making: Mono's are of 64 KiB with their header.
+/// The size of a buffer that the source does not describe. Mono's have 64 KiB with their header.
 const BUFFER_LEN: usize = 60 << 10;
 
-/// Bytes, as estimated, at which also a buffer whose borders the source tells is closed.
+/// The estimated size at which a buffer is closed even if the source describes its borders.
 const MOST_LEN: usize = 8 << 20;
 
-/// Bytes of finished buffers that may wait for one that stands before them.
+/// The most bytes of finished buffers that wait for one before them.
 const MOST_HELD: usize = 256 << 20;
 
-/// Why events of later versions are left out.
+/// The reason why events of later versions are left out.
 const NOT_OF_ONE: &str = "that data version 1 does not have";
 
-/// Writes events, of any source, as a log of data version 1: those of the relation `mono` that this version has. The
-/// others are counted as left out.
+/// Writes events of any source as a log of data version 1. It has those of the registry `mono` that
+/// are in this version. The others are counted as left out.
 ///
-/// Buffers are those that the source tells of, in their order; events that belong to none get buffers of their own.
+/// Buffers are those that the source describes, in their order. Events that belong to none get
+/// buffers of their own.
 ///
 /// # Errors
 /// Those of the source and of the output.
@@ -55,7 +56,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::
 struct Writer<'w> {
     layout: &'w Layout,
     out: &'w mut dyn Write,
-    /// The run that is written.
+    /// The session that is written.
     session: Option<u64>,
     /// True if it was of data version 1 before.
     is_of_one: bool,
@@ -63,20 +64,20 @@ struct Writer<'w> {
     open: HashMap<u32, Open>,
     /// Buffers that wait for those before them, by their number.
     finished: BTreeMap<u32, Vec<u8>>,
-    /// Bytes of them.
+    /// Their size in bytes.
     held: usize,
-    /// Number of the next buffer that the source tells of.
+    /// Number of the next buffer that the source describes.
     next: u32,
     written: Written,
 }
 
 /// A buffer that is not finished.
 struct Open {
-    /// What the source tells of it: its number, and its header.
+    /// The source's description: the buffer's number, and its header.
     told: Option<(u32, BufferHead)>,
     thread: u64,
     draft: Draft,
-    /// Calls that its thread is in where it begins.
+    /// The open calls of its thread where it begins.
     calls: Calls,
 }
 
@@ -102,8 +103,9 @@ impl Writer<'_> {
                 self.order(event);
                 Ok(())
             }
-            // Version 1 has codes for them and wrote none: later tools take them for longer ones of later versions, and
-            // lose their way in the buffer. Only what a log of version 1 had goes back there.
+            // Version 1 has codes for them, but Mono wrote none. Later tools read them as longer
+            // events of later versions, and then misread the rest of the buffer. Only events that a
+            // log of version 1 had are written.
             Some(What::AssemblyLoad | What::DomainLoad) if !self.is_of_one => {
                 self.written.leave_out(NOT_OF_ONE);
                 Ok(())
@@ -131,7 +133,7 @@ impl Writer<'_> {
         self.out.write_all(&header)
     }
 
-    /// The source tells that a buffer begins.
+    /// Begins a buffer that the source describes.
     fn buffer(&mut self, event: &Event<'_>) -> io::Result<()> {
         let values: Vec<u64> = event.values().filter_map(|value| value.as_u64()).collect();
         let &[index, _, time, ptr_base, obj_base, method_base] = &values[..] else {
@@ -147,7 +149,8 @@ impl Writer<'_> {
             calls: Calls::default(),
         };
         if let Some(mut before) = self.open.remove(&event.thread) {
-            // Of events at the same time this one may come last; a lane's buffers do not share a time.
+            // Among events at the same time, this one may come last. A lane's buffers do not share
+            // a time.
             open.draft = before.draft.split_from(event.ticks);
             self.close(before)?;
         }
@@ -155,7 +158,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The source tells an order that is not that of time.
+    /// Notes an order that is not that of time.
     fn order(&mut self, event: &Event<'_>) {
         let (Some(open), Some(Value::Array(positions))) = (self.open.get_mut(&event.thread), event.value(0))
         else {
@@ -178,14 +181,15 @@ impl Writer<'_> {
         if open.draft.len() >= most
             && let Some(open) = self.open.remove(&event.thread)
         {
-            // No event said that the call stack starts again.
+            // No event says that the call stack starts again.
             let (thread, calls) = (open.thread, self.close(open)?);
             self.open.insert(event.thread, Open { told: None, thread, draft: Draft::default(), calls });
         }
         Ok(())
     }
 
-    /// Writes a buffer, or lets it wait for its turn. Gives the calls that its thread is in at its end.
+    /// Writes a buffer, or lets it wait for its turn. Returns the calls of its thread that are open
+    /// at its end.
     fn close(&mut self, open: Open) -> io::Result<Calls> {
         let Open { told, thread, draft, mut calls } = open;
         let events = draft.events();
@@ -202,7 +206,8 @@ impl Writer<'_> {
         };
         self.held += bytes.len();
         if let Some(other) = self.finished.insert(index, bytes) {
-            // Two of a number: a source that was put together. Both are written.
+            // Two buffers have this number: the source was put together from others. Both are
+            // written.
             self.held -= other.len();
             self.out.write_all(&other)?;
         }
@@ -233,7 +238,7 @@ impl Writer<'_> {
         for (_, open) in open {
             self.close(open)?;
         }
-        // Nothing that waits is waited for any more.
+        // Buffers no longer wait for missing ones.
         self.write_finished(0)?;
         for bytes in self.finished.into_values() {
             self.out.write_all(&bytes)?;
@@ -242,7 +247,7 @@ impl Writer<'_> {
     }
 }
 
-/// What pthread_self gave in the thread of an event.
+/// Returns the result of pthread_self in the thread of an event.
 fn thread_id(event: &Event<'_>) -> u64 {
     facts::thread_id(event.session.threads.get(&event.thread), event.thread)
 }

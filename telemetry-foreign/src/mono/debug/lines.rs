@@ -23,7 +23,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// A buffer begins.
+    /// Appends the line of a buffer, which begins.
     pub(super) fn buffer(&mut self, placed: &Placed, offset: u64) {
         let head = &placed.head;
         self.is_one = placed.version == Version::One;
@@ -35,7 +35,7 @@ impl Lines {
         self.out.text(", time: ").decimal(head.time).text(", file offset: ").decimal(offset).text("\n");
     }
 
-    /// Calls that never ended.
+    /// Appends the lines of calls that never ended.
     pub(super) fn end(&mut self) {
         for (thread, stack) in self.stacks.all.iter_mut().rev() {
             while let Some(frame) = stack.frames.last().copied() {
@@ -69,7 +69,7 @@ impl Lines {
         };
     }
 
-    /// The class of an object, from its reference in this version.
+    /// Returns the class of an object, from its reference in this version.
     pub(super) fn class_by(&mut self, pointer: u64) {
         if self.is_one {
             return self.class(pointer);
@@ -83,7 +83,7 @@ impl Lines {
         self.out.text(" at ").decimal(item.ticks).text("\n");
     }
 
-    /// A line of alternating words and pointers.
+    /// Appends words, a pointer, and words.
     pub(super) fn pointers(&mut self, words: [&str; 2], pointer: u64) -> &mut Vec<u8> {
         self.out.text(words[0]).pointer(pointer).text(words[1])
     }
@@ -97,7 +97,7 @@ fn unknown_method(name: Option<&[u8]>, method: u64, is_one: bool, out: &mut Vec<
     };
 }
 
-/// The text about a call with impossible times.
+/// Appends the text about a call with impossible times.
 #[inline]
 fn ended_oddly(is_backward: bool, is_bigger: bool, name: impl Fn(&mut Vec<u8>), out: &mut Vec<u8>) {
     for (is_so, words) in [(is_backward, "time went backwards for "), (is_bigger, "callee time bigger for ")]

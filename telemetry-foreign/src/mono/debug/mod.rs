@@ -68,7 +68,7 @@ pub fn debug(bytes: &mut LogBytes<'_>, out: &mut dyn Write) -> io::Result<Vec<Da
     Ok(damaged)
 }
 
-/// All names in the log.
+/// Returns all names in the log.
 fn all_names(layouts: &Layouts, bytes: &mut LogBytes<'_>) -> io::Result<Known> {
     let (mut names, mut walk) = (AllNames::default(), Walk::new(layouts));
     loop {

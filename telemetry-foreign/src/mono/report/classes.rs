@@ -30,12 +30,12 @@ impl Classes {
         self.all.of(address)
     }
 
-    /// The name of a class.
+    /// Returns the name of a class.
     pub(super) fn name(&self, address: u64) -> Option<&[u8]> {
         self.all.get(address)?.name.as_deref()
     }
 
-    /// The class of a vtable; class 0 if it is unknown.
+    /// Returns the class of a vtable; class 0 if it is unknown.
     pub(super) fn of_vtable(&self, vtable: u64) -> u64 {
         self.vtables.get(&vtable).copied().unwrap_or_default()
     }

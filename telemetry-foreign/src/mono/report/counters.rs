@@ -123,7 +123,7 @@ impl Counter {
     }
 }
 
-/// The name of a section; `None` for one that the program made.
+/// Returns the name of a section; `None` for one that the program made.
 fn section(section: u64) -> Option<&'static str> {
     Some(match section {
         0x100 => "Mono JIT",

@@ -15,7 +15,7 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T: Default> Listed<T> {
-    /// The index of the item at an address, which is created if missing.
+    /// Returns the index of the item at an address, which is created if missing.
     #[inline]
     pub(super) fn index_of(&mut self, address: u64) -> usize {
         let all = &mut self.all;
@@ -25,7 +25,7 @@ impl<T: Default> Listed<T> {
         })
     }
 
-    /// The item at an address, which is created if missing.
+    /// Returns the item at an address, which is created if missing.
     pub(super) fn of(&mut self, address: u64) -> &mut T {
         let index = self.index_of(address);
         &mut self.all[index].1

@@ -72,7 +72,7 @@ impl Methods {
         self.find(address, place)
     }
 
-    /// The name of a method.
+    /// Returns the name of a method.
     pub(super) fn name(&self, address: u64) -> Option<&[u8]> {
         self.all.get(*self.index.get(&address)? as usize)?.name.as_deref()
     }

@@ -3,7 +3,7 @@
 /// Entries of a table that is imitated. Larger tables keep the order in which items were found.
 const MOST: usize = 1 << 14;
 
-/// A table of chains: by chain, the newest first.
+/// Returns the order of a table of chains: by chain, the newest first.
 pub(super) fn chained(slots: impl Iterator<Item = u64>) -> Vec<usize> {
     let slots: Vec<u64> = slots.collect();
     let mut order: Vec<usize> = (0..slots.len()).collect();
@@ -11,24 +11,24 @@ pub(super) fn chained(slots: impl Iterator<Item = u64>) -> Vec<usize> {
     order
 }
 
-/// The chain of a class or a method.
+/// Returns the chain of a class or a method.
 pub(super) fn large_slot(address: u64) -> u64 {
     (address >> 2 & 0xffff) % 9371
 }
 
-/// The chain of an image or an assembly.
+/// Returns the chain of an image or an assembly.
 pub(super) fn small_slot(address: u64) -> u64 {
     (address >> 2 & 0xffff) % 31
 }
 
-/// The chain of a monitor.
+/// Returns the chain of a monitor.
 pub(super) fn monitor_slot(object: u64) -> u64 {
     (object >> 3 & 0xffff) % 31
 }
 
-/// A table with open addressing. It begins with four places, and doubles before an item is added if
-/// it is half full. Returns the entries by place. `hashes` are in the order in which they were
-/// added. `grows_once_more` says that an item that was there already was added at the end.
+/// Returns the order of a table with open addressing, by place. The table begins with four places.
+/// It doubles before an item is added if it is half full. `hashes` are in the order in which they
+/// were added. `grows_once_more` says that an item that was there already was added at the end.
 pub(super) fn probed(hashes: &[u64], start: usize, grows_once_more: bool) -> Vec<usize> {
     if hashes.len() > MOST {
         return (0..hashes.len()).collect();

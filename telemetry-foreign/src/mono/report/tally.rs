@@ -93,7 +93,7 @@ impl Tally {
         }
     }
 
-    /// A buffer begins.
+    /// Begins a buffer.
     pub(super) fn buffer(&mut self, head: &BufferHead) {
         self.start.get_or_insert(head.time);
         self.thread = self.stacks.of(head.thread);
@@ -101,14 +101,13 @@ impl Tally {
         self.stack = std::mem::take(&mut self.stacks.all[self.thread].1);
     }
 
-    /// A buffer has ended.
+    /// Ends a buffer.
     pub(super) fn buffer_ended(&mut self, ticks: u64) {
         self.stack.last = ticks;
         self.stacks.all[self.thread].1 = std::mem::take(&mut self.stack);
     }
 
-    /// The log has ended: ends open calls, and assigns objects without a known class to their
-    /// class.
+    /// Ends the log: ends open calls, and assigns objects without a known class to their class.
     pub(super) fn end(&mut self) {
         for thread in (0..self.stacks.all.len()).rev() {
             let stack = &mut self.stacks.all[thread].1;
@@ -122,7 +121,7 @@ impl Tally {
         self.classes.resolve_vtables();
     }
 
-    /// Heap shots whose end is not in the log.
+    /// Takes the heap shots whose end is not in the log.
     pub(super) fn end_shots(&mut self) {
         self.shots.all.extend(self.threads.iter_mut().filter_map(|thread| thread.shot.take()));
     }

@@ -97,7 +97,7 @@ impl Traces {
         sums.add(number, value);
     }
 
-    /// Sums with the methods of their traces, the largest first.
+    /// Returns the sums with the methods of their traces, the largest first.
     pub(super) fn sorted<'t>(&'t self, sums: &'t Sums) -> Vec<(u64, &'t [u64])> {
         let hashes: Vec<u64> =
             sums.sums.iter().map(|(number, _)| hash(&self.all[*number as usize]).into()).collect();
@@ -112,7 +112,7 @@ impl Traces {
     }
 }
 
-/// The key of the tool's tables of traces.
+/// Returns the key of the tool's tables of traces.
 fn hash(frames: &[u64]) -> u32 {
     frames
         .iter()
