@@ -1,4 +1,4 @@
-//! Finds where events certainly begin: what follows must look like events, too.
+//! Finds the places where events certainly begin: the bytes after them must look like events, too.
 
 use super::layout::{Head, Layout};
 
@@ -8,7 +8,8 @@ const NEAR: u64 = 1 << 45;
 /// Events that must follow each other if nothing else shows that one begins.
 pub(super) const NEED: usize = 3;
 
-/// Number of events of known form that follow each other from the first byte on, up to `most`.
+/// Returns the number of events of known form that follow each other from the first byte on, up to
+/// `most`.
 pub(super) fn sound(layout: &Layout, bytes: &[u8], most: usize) -> usize {
     let (mut at, mut found, mut last) = (0, 0, None);
     while found < most
@@ -28,8 +29,8 @@ pub(super) fn sound(layout: &Layout, bytes: &[u8], most: usize) -> usize {
     found
 }
 
-/// True if an event certainly begins with the first of these bytes: `need` events follow each other, or the log ends
-/// after fewer. `is_end` says that the bytes are all that the log has.
+/// Returns true if an event certainly begins with the first of these bytes: `need` events follow
+/// each other, or the log ends after fewer. `is_end` says that the log has no further bytes.
 pub(super) fn is_border(layout: &Layout, bytes: &[u8], is_end: bool, need: usize) -> bool {
     if is_end && bytes.is_empty() {
         return true;
@@ -50,7 +51,8 @@ pub(super) fn is_border(layout: &Layout, bytes: &[u8], is_end: bool, need: usize
     true
 }
 
-/// Offset of the next place after the first byte where an event certainly begins, before `until`.
+/// Returns the offset of the next place after the first byte where an event certainly begins,
+/// before `until`.
 pub(super) fn next_border(layout: &Layout, bytes: &[u8], is_end: bool, until: usize) -> Option<usize> {
     (1..until.min(bytes.len())).find(|at| is_border(layout, &bytes[*at..], is_end, NEED))
 }

@@ -58,7 +58,7 @@ impl Cutter {
         self.open(at, len, ticks);
     }
 
-    /// The batch ends.
+    /// Notes that the batch ends.
     #[inline]
     pub(super) fn batch_end(&mut self) {
         if self.open.as_ref().is_some_and(|open| open.extent.len >= ENOUGH) {
@@ -66,7 +66,7 @@ impl Cutter {
         }
     }
 
-    /// Events of another session follow.
+    /// Begins another session, whose events follow.
     pub(super) fn session(&mut self, session: usize) {
         self.close();
         (self.session, self.first_lane, self.current) = (session, self.lanes.len(), None);

@@ -4,7 +4,7 @@ use telemetry_decode::foreign::Page;
 use telemetry_decode::names::{Mark, Namings};
 use telemetry_schema::{Event, Registry, Sort};
 
-/// Bytes before the parameters: code and size of 16 bits each, 4 bytes that are not written, the clock.
+/// Bytes before the parameters: code and size of 16 bits each, 4 bytes of padding, and the clock.
 pub(super) const HEAD: usize = 16;
 
 /// Sizes of events are multiples of this.
@@ -71,7 +71,7 @@ impl Head {
         Some(Head { code, size: size.into(), ticks: u64::from_le_bytes(ticks) })
     }
 
-    /// True if an event can have this size.
+    /// Returns true if an event can have this size.
     #[inline]
     pub(super) fn is_sane(&self) -> bool {
         self.size >= HEAD && self.size.is_multiple_of(ALIGN)
@@ -92,14 +92,14 @@ impl Layout {
         Layout { forms, by_code }
     }
 
-    /// Index and form of the event with a code.
+    /// Returns the index and the form of the event with a code.
     #[inline]
     pub(super) fn of_code(&self, code: u16) -> Option<(usize, &Form)> {
         let index = usize::from(*self.by_code.get(usize::from(code))?).checked_sub(1)?;
         Some((index, self.forms.get(index)?))
     }
 
-    /// The form of an event by its index.
+    /// Returns the form of an event by its index.
     pub(super) fn form(&self, index: usize) -> Option<&Form> {
         self.forms.get(index)
     }
@@ -134,7 +134,7 @@ impl Form {
         Form { kind: registry.kind_of(event).bit, role, size, fields }
     }
 
-    /// True if the event can have this size.
+    /// Returns true if the event can have this size.
     #[inline]
     pub(super) fn has_size(&self, size: usize) -> bool {
         size == self.size
@@ -143,7 +143,7 @@ impl Form {
             })
     }
 
-    /// True if that is the size of the whole event, with its string.
+    /// Returns true if that is the size of the whole event, with its string.
     #[inline]
     pub(super) fn is_size_of(&self, bytes: &[u8]) -> bool {
         match self.fields.last() {
@@ -156,12 +156,12 @@ impl Form {
         }
     }
 
-    /// The least size, which is the only one of an event without a string.
+    /// Returns the least size, which is the only one of an event without a string.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// The length of the event with this string.
+    /// Returns the length of the event with this string.
     pub(super) fn size_with(&self, string: Option<&[u8]>) -> usize {
         match (self.fields.last(), string) {
             (Some(Field::String(at)), Some(string)) => string_size(*at, string.len()),
@@ -169,12 +169,12 @@ impl Form {
         }
     }
 
-    /// The number at the index of a numeric parameter; 0 if the event ends before it.
+    /// Returns the number at the index of a numeric parameter; 0 if the event ends before it.
     pub(super) fn number(&self, bytes: &[u8], param: usize) -> u64 {
         self.fields.get(param).map_or(0, |field| field.number(bytes))
     }
 
-    /// The string, if the event has one.
+    /// Returns the string, if the event has one.
     pub(super) fn string<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         match self.fields.last() {
             Some(Field::String(at)) => string_at(bytes, *at),
@@ -217,14 +217,14 @@ impl Form {
         }
     }
 
-    /// Offsets of the parameters.
+    /// Returns the offsets of the parameters.
     pub(super) fn offsets(&self) -> impl Iterator<Item = usize> + '_ {
         self.fields.iter().map(|field| match *field {
             Field::Eight(at) | Field::Four(at) | Field::Byte(at) | Field::String(at) => at.into(),
         })
     }
 
-    /// The most bytes that an event can take in memory: with a string, the whole structure.
+    /// Returns the most bytes that an event can take in memory: with a string, the whole structure.
     pub(super) fn most(&self) -> usize {
         match self.fields.last() {
             Some(Field::String(at)) => string_size(*at, MAX_STRING),
@@ -252,7 +252,7 @@ fn string_at(bytes: &[u8], at: u16) -> &[u8] {
     &string[..len]
 }
 
-/// Bytes of an event with a string of `len` bytes.
+/// Returns the bytes of an event with a string of `len` bytes.
 fn string_size(at: u16, len: usize) -> usize {
     (usize::from(at) + len + STRING_END).next_multiple_of(ALIGN)
 }

@@ -9,15 +9,15 @@ use super::{survey, unknown};
 /// The decoder of an MPS log.
 ///
 /// Events with codes that are not in the registry belong to a registry of their own
-/// ([`UNKNOWN_REGISTRY`](unknown::UNKNOWN_REGISTRY)). A log that another version of the MPS wrote, according to its
-/// EventInit, is damage as a whole.
+/// ([`UNKNOWN_REGISTRY`](unknown::UNKNOWN_REGISTRY)). A log whose EventInit says that another
+/// version of the MPS wrote it is damage as a whole.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MpsLog {
     is_lenient: bool,
 }
 
 impl MpsLog {
-    /// A log of the version that the registry describes.
+    /// Makes a log of the version that the registry describes.
     pub fn new() -> MpsLog {
         MpsLog::default()
     }
@@ -62,7 +62,7 @@ impl Log for MpsLog {
     }
 }
 
-/// The kind of the first known event, if it is in the same batch.
+/// Returns the kind of the first known event, if it is in the same batch.
 fn kind_behind(mut rest: &[u8]) -> Option<u8> {
     while let Some(head) = Head::read(rest)
         && head.is_sane()

@@ -10,13 +10,14 @@ use super::known::NAME;
 /// `gen` are keywords of Rust, which a registry may not use.
 const EXCEPTIONS: [(&str, &str); 3] = [("ref_io", "refIO"), ("reference", "ref"), ("generation", "gen")];
 
-/// True if the parameters of a registry have names of the MPS: the registry `mps` of any version.
+/// Returns true if the parameters of a registry have names of the MPS: the registry `mps` of any
+/// version.
 #[inline]
 pub fn has_names(registry: &Registry) -> bool {
     registry.name == NAME
 }
 
-/// The MPS's name of a parameter of the registry `mps`: `base_tract` is `baseTract`.
+/// Returns the MPS's name of a parameter of the registry `mps`: `base_tract` is `baseTract`.
 pub fn name(param: &str) -> Cow<'_, str> {
     if let Some((_, name)) = EXCEPTIONS.iter().find(|(ours, _)| *ours == param) {
         return Cow::Borrowed(name);
@@ -38,8 +39,8 @@ pub fn append_name(out: &mut Vec<u8>, param: &str) {
     }
 }
 
-/// The registry with the MPS's own names, for descriptions only: a registry file could not have
-/// them.
+/// Returns the registry with the MPS's own names, for descriptions only: a registry file could not
+/// have them.
 pub fn with_names(registry: &Registry) -> Registry {
     let mut named = registry.clone();
     for param in named.events.iter_mut().flat_map(|event| &mut event.params) {

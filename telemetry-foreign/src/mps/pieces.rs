@@ -21,12 +21,12 @@ struct Piece {
 }
 
 impl Pieces {
-    /// The batches for events that were output late.
+    /// Makes batches for events that were output late.
     pub(super) fn new(late: Vec<Late>) -> Pieces {
         Pieces { kinds: Default::default(), late }
     }
 
-    /// True if a kind has events, and would have more than `most` bytes with `bytes` more.
+    /// Returns true if a kind has events, and would have more than `most` bytes with `bytes` more.
     pub(super) fn would_fill(&self, kind: u8, bytes: usize, most: usize) -> bool {
         let piece = &self.kinds[usize::from(kind) % KINDS];
         let waiting = piece.bytes.len() - piece.held;

@@ -74,7 +74,7 @@ TRACE_START_WHY = {
 }
 "#;
 
-/// The module that `mpseventpy` prints.
+/// Returns the module that `mpseventpy` prints.
 pub fn module() -> String {
     let registry = with_names(&known().registry);
     let Version { major, median, minor } = registry.version;
@@ -119,7 +119,7 @@ fn append_event(out: &mut String, registry: &Registry, event: &Event, form: &For
     let _ = writeln!(out, "    ], {}, '{}')", form.most() - HEAD, format(event, form));
 }
 
-/// The format of the bytes behind the header, for Python's module `struct`.
+/// Returns the format of the bytes behind the header, for Python's module `struct`.
 fn format(event: &Event, form: &Form) -> String {
     let (mut out, mut at) = ("<".to_string(), HEAD);
     for (param, offset) in event.params.iter().zip(form.offsets()) {
@@ -145,7 +145,7 @@ fn append_padding(out: &mut String, bytes: usize) {
     }
 }
 
-/// A string as a Python literal.
+/// Returns a string as a Python literal.
 fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -4,8 +4,8 @@ use super::chain::sound;
 use super::known::known;
 use super::layout::{Head, Role};
 
-/// Returns true if a file begins like a log of the MPS: with events of known forms. `first` is its first 4096
-/// bytes, or all bytes of a shorter one.
+/// Returns true if a file begins like a log of the MPS: with events of known forms. `first` is its
+/// first 4096 bytes, or all bytes of a shorter one.
 pub fn recognize(first: &[u8]) -> bool {
     let layout = &known().layout;
     let is_init = |head: &Head| {

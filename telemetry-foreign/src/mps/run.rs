@@ -67,7 +67,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A run that begins with these bytes.
+    /// Makes a run that begins with these bytes.
     pub(super) fn new(start: u64, first: &[u8]) -> Run {
         Run {
             start,
@@ -137,7 +137,7 @@ impl Run {
         }
     }
 
-    /// The facts of the run. `late` is included if kinds were output late.
+    /// Returns the session with the facts of the run. `late` is included if kinds were output late.
     pub(super) fn session(mut self) -> Session {
         let ended = self.batch_events == 0;
         self.end_batch(u64::MAX);
@@ -172,8 +172,9 @@ impl Run {
         }
     }
 
-    /// A log does not state the counter's rate: pairs of readings determine it. The slow clock is
-    /// processor time, not wall-clock time, so time stands still while the program waits.
+    /// Returns the clock of the run. A log does not state the counter's rate: pairs of readings
+    /// determine it. The slow clock is processor time, not wall-clock time, so time stands still
+    /// while the program waits.
     fn clock(&self, facts: &mut Facts) -> Clock {
         let mut clock = Clock::ticks(self.earliest, 0, 0);
         if let (Some((ticks, units)), Some((last_ticks, last_units))) = (self.sync, self.last_sync) {
@@ -203,12 +204,12 @@ impl Run {
     }
 }
 
-/// True if an event has the string that names the MPS; `of` is the number of that string.
+/// Returns true if an event has the string that names the MPS; `of` is the number of that string.
 pub(super) fn is_of_version(mark: &Mark, of: u64) -> bool {
     mark.naming.name == NameBy::Text && of == version::STRING
 }
 
-/// `KIND:FROM-UNTIL` in hexadecimal for each, separated by spaces.
+/// Returns `KIND:FROM-UNTIL` in hexadecimal for each, separated by spaces.
 fn late_text(late: &[Late]) -> String {
     let all = late.iter().map(|Late { kind, from, until }| format!("{kind:x}:{from:x}-{until:x}"));
     all.collect::<Vec<_>>().join(" ")

@@ -93,7 +93,7 @@ enum Found<'l> {
 /// The reason why an event cannot be read.
 struct Wrong {
     why: String,
-    /// Where the next event certainly begins, by its size, unless one begins before.
+    /// The place where the next event certainly begins, by its size, unless one begins before.
     skip: Option<usize>,
     /// The number of events that the bytes certainly were.
     events: u32,
@@ -179,8 +179,8 @@ impl<'l> Walk<'l> {
         None
     }
 
-    /// True if an event about the log itself belongs to another run than those before. An event
-    /// that a log has once occurs again if two logs were put together.
+    /// Returns true if an event about the log itself belongs to another run than those before. An
+    /// event that a log has once occurs again if two logs were put together.
     fn begins_run(&self, role: Role, form: &Form, event: &[u8]) -> bool {
         let Some(run) = self.runs.last() else { return true };
         match role {
@@ -242,13 +242,13 @@ impl<'l> Walk<'l> {
 }
 
 impl Found<'_> {
-    /// The content of a place where nothing shows that an event begins.
+    /// Returns the content of a place where nothing shows that an event begins.
     fn lost() -> Self {
         Found::Damage(Wrong { why: String::new(), skip: None, events: 0 })
     }
 }
 
-/// The item at the beginning of the bytes. `is_end` says that there are no more.
+/// Returns the item at the beginning of the bytes. `is_end` says that there are no more.
 #[inline]
 fn look<'l>(walk: &Walk<'l>, rest: &[u8], is_end: bool) -> Found<'l> {
     let layout = walk.layout;
@@ -274,8 +274,8 @@ fn look<'l>(walk: &Walk<'l>, rest: &[u8], is_end: bool) -> Found<'l> {
     strange(walk, head, rest, is_end)
 }
 
-/// An event that is followed by something else. It is whole, unless events begin inside it: then it
-/// was cut off, and the log of another run was appended.
+/// Examines an event that is followed by something else. It is whole, unless events begin inside
+/// it: then it was cut off, and the log of another run was appended.
 #[cold]
 fn before_strange<'l>(
     walk: &Walk<'l>,
@@ -295,7 +295,7 @@ fn before_strange<'l>(
     }
 }
 
-/// The same for bytes that are not an event of a known form.
+/// Examines bytes that are not an event of a known form.
 #[cold]
 fn strange<'l>(walk: &Walk<'l>, head: Head, rest: &[u8], is_end: bool) -> Found<'l> {
     let layout = walk.layout;
@@ -342,7 +342,8 @@ fn wrong<'l>(why: String, skip: Option<usize>) -> Found<'l> {
     Found::Damage(Wrong { why, skip, events: 0 })
 }
 
-/// True if several events of unknown codes follow each other, or several and then a known one.
+/// Returns true if several events of unknown codes follow each other, or several and then a known
+/// one.
 fn is_row_of_unknown(layout: &Layout, rest: &[u8], is_end: bool) -> bool {
     let mut at = 0;
     for row in 0.. {

@@ -1,4 +1,4 @@
-//! Events of codes that the relation does not have: what there is of them.
+//! Events of codes that the registry does not have.
 
 use std::sync::OnceLock;
 
@@ -37,14 +37,14 @@ params = [
 ]
 "#;
 
-/// The registry of events of unknown codes.
+/// Returns the registry of events of unknown codes.
 pub(super) fn registry() -> Registry {
     static KNOWN: OnceLock<Option<Registry>> = OnceLock::new();
     // A test parses it.
     KNOWN.get_or_init(|| parse_embedded(RELATION).ok()).clone().unwrap_or_else(known::registry)
 }
 
-/// The code of an event of an unknown code, as it stands in the log; none of other events.
+/// Returns the code of an event of an unknown code, as in the log; `None` for other events.
 pub fn unknown_code(event: &Event<'_>) -> Option<u16> {
     if event.registry().name != UNKNOWN_REGISTRY {
         return None;
@@ -55,7 +55,7 @@ pub fn unknown_code(event: &Event<'_>) -> Option<u16> {
     }
 }
 
-/// Appends an event of an unknown code. `at` is where it stands in the extent.
+/// Appends an event of an unknown code. `at` is its position in the extent.
 pub(super) fn read(head: Head, kind: u8, at: usize, bytes: &[u8], page: &mut Page) {
     let mut event = page.event(INDEX, 0, head.ticks, at, bytes.len());
     event.number(head.code.into());
@@ -65,7 +65,7 @@ pub(super) fn read(head: Head, kind: u8, at: usize, bytes: &[u8], page: &mut Pag
     event.run(body);
 }
 
-/// The bytes of such an event again: its kind's bit, and all but its clock, which is 0.
+/// Returns the bytes of such an event again, with a clock of 0, and the bit of its kind.
 pub(super) fn bytes(event: &Event<'_>) -> Option<(u8, Vec<u8>)> {
     let [code, kind, size] = [0, 1, 2].map(|index| event.value(index)?.as_i128());
     let Some(Value::Bytes(body)) = event.value(3) else { return None };

@@ -16,9 +16,9 @@ pub(super) const CLOCKS_PER_SEC: usize = 6;
 /// The width of words in logs that can be read.
 pub(super) const WIDTH: u64 = 64;
 
-/// Why a log cannot be read, if its EventInit says that another version of the MPS wrote it.
-/// Another major or median version means other events for the same codes, or other forms. So does
-/// another highest code: codes were once reassigned without a higher version. A higher minor
+/// Returns why a log cannot be read, if its EventInit says that another version of the MPS wrote
+/// it. Another major or median version means other events for the same codes, or other forms. So
+/// does another highest code: codes were once reassigned without a higher version. A higher minor
 /// version has more events.
 pub(super) fn refusal(form: &Form, bytes: &[u8]) -> Option<String> {
     let own = known().registry.version;

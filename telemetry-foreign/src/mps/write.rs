@@ -15,15 +15,16 @@ use super::unknown::UNKNOWN_REGISTRY;
 use super::{unknown, version};
 use crate::common::written::Written;
 
-/// Bytes of the MPS's buffer of a kind: when they are full, all kinds are written.
+/// The size of the MPS's buffer of a kind. When one is full, the MPS writes those of all kinds.
 const BUFFER: usize = 4096;
 
-/// Writes events, which come by time, as a log of the MPS: in batches, as the MPS itself would have written them.
+/// Writes events, which come by time, as a log of the MPS, in batches as the MPS would have written
+/// them.
 ///
-/// Of a log of the MPS, or a stream of the events of one, batches are those that it had, and so is everything that
-/// `mpseventcnv` prints. Of other sources those events are written that have name and parameters of an event of the
-/// MPS, and labels; EventInit and EventClockSync are made for them. A log is one run of one program: events of other
-/// sessions than the first are left out.
+/// From a log of the MPS, or a stream made from one, the batches stay the same, and so does
+/// everything that `mpseventcnv` prints. From other sources, only events with the name and
+/// parameters of an event of the MPS are written, and labels. EventInit and EventClockSync are made
+/// for them. A log is one run of one program: events of further sessions are left out.
 ///
 /// # Errors
 /// Those of the input and of the output.
@@ -31,7 +32,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::
     let mut written = Written::default();
     let mut plans = Plans::default();
     let mut log: Option<Output<'_>> = None;
-    // Borrowed for the first event.
+    // Taken when the first event comes.
     let mut out = Some(out);
     while let Some(event) = events.next()? {
         let log = match (&mut log, out.take()) {
@@ -54,7 +55,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::
     Ok(written)
 }
 
-/// What is to be done with an event.
+/// The way in which an event is written.
 #[derive(Debug, Clone, Copy)]
 enum Plan {
     /// Index of the event of the MPS.
@@ -104,12 +105,13 @@ fn plan(event: &Event<'_>) -> Plan {
     }
 }
 
-/// True if a label gets its string, or something a label.
+/// Returns true if an event gives a label its string, or gives something a label.
 fn is_label(naming: &Naming) -> bool {
     naming.named == Named::Label || naming.name == NameBy::Label
 }
 
-/// True if an event has the parameters of another. Those of the MPS have sorts without a type.
+/// Returns true if an event has the parameters of another. Those of the MPS have sorts without a
+/// type.
 fn is_like(own: &schema::Event, event: &schema::Event) -> bool {
     let params = own.params.iter().zip(&event.params);
     own.params.len() == event.params.len()
@@ -121,7 +123,8 @@ struct Output<'o> {
     out: &'o mut dyn Write,
     session: u64,
     pieces: Pieces,
-    /// The source is a log of the MPS, or a stream of the events of one: it has what begins and ends batches.
+    /// True if the source is a log of the MPS, or a stream made from one. Then it has the events
+    /// that begin and end batches.
     is_mps: bool,
     clocks_per_sec: u64,
     /// Clock reading and time of the last event.
@@ -150,7 +153,7 @@ impl<'o> Output<'o> {
         Ok(output)
     }
 
-    /// Takes an event; if it has no room in such a log, says why.
+    /// Takes an event. Returns the reason if such a log has no room for it.
     fn event(&mut self, event: &Event<'_>, plan: Plan) -> io::Result<Result<(), &'static str>> {
         self.last = (event.ticks, event.time_ns);
         let why = match plan {
@@ -177,7 +180,7 @@ impl<'o> Output<'o> {
         Ok(why.map_or(Ok(()), Err))
     }
 
-    /// A label, whose addresses are all one: to the MPS an address may be a pointer, too.
+    /// Writes a label. An address gets two events, because to the MPS it may also be a pointer.
     fn label(&mut self, event: &Event<'_>, naming: Naming) -> io::Result<Result<(), &'static str>> {
         let (Some(first), Some(second)) = (event.value(naming.of), event.value(naming.by)) else {
             return Ok(Err("of no form"));
@@ -200,7 +203,7 @@ impl<'o> Output<'o> {
         Ok(Ok(()))
     }
 
-    /// Begins a log of another source.
+    /// Begins a log for another source.
     fn init(&mut self) -> io::Result<()> {
         let schema::Version { major, median, minor } = known().registry.version;
         let of_most = |number: fn(&schema::Event) -> usize| {
@@ -222,7 +225,7 @@ impl<'o> Output<'o> {
         self.out.write_all(&self.event)
     }
 
-    /// The same with one that the source does not have.
+    /// Ends a batch with an EventClockSync that the source does not have.
     fn make_sync(&mut self) -> io::Result<()> {
         let Some((index, form)) = own(Role::ClockSync) else { return Ok(()) };
         let (ticks, ns) = self.last;
@@ -238,8 +241,8 @@ impl<'o> Output<'o> {
 
     fn push_bytes(&mut self, kind: u8, ticks: u64) -> io::Result<()> {
         self.event[8..HEAD].copy_from_slice(&ticks.to_le_bytes());
-        // Of the MPS, a buffer that is full was written; if nothing says so, that was filtered or is damaged. An
-        // unknown event may be in the wrong one.
+        // A full buffer of the MPS was written. If no event says so, that event was filtered or
+        // damaged. An unknown event may be in the wrong buffer.
         let most = if self.is_mps { 2 * BUFFER } else { BUFFER };
         if self.pieces.would_fill(kind, self.event.len(), most) {
             let event = std::mem::take(&mut self.event);
@@ -259,14 +262,14 @@ impl<'o> Output<'o> {
     }
 }
 
-/// Index and form of an event that has a part in the log itself.
+/// Returns the index and the form of an event that has a part in the log itself.
 fn own(role: Role) -> Option<(usize, &'static Form)> {
     let layout = &known().layout;
     let mut forms = (0..known().registry.events.len()).filter_map(|index| Some((index, layout.form(index)?)));
     forms.find(|(_, form)| form.role == Some(role))
 }
 
-/// Makes the bytes of an event but for its head.
+/// Makes the bytes of an event, except for its head.
 fn pack<'v>(
     form: &Form,
     values: impl Iterator<Item = Value<'v>>,
