@@ -1,4 +1,4 @@
-//! Telemetry streams to events, and the reference writer of streams.
+//! Reads telemetry streams as events, and has the reference writer of streams.
 //!
 //! ```no_run
 //! use telemetry_decode::Reader;
@@ -48,7 +48,7 @@ pub use typed::generated::{List, ListIter, Typed};
 pub use typed::typed_events::{Timed, TypedEvents};
 pub use values::value::{Array, ArrayIter, EnumValue, RawStr, Value};
 
-/// What [`Completeness`] consists of.
+/// The parts of [`Completeness`].
 pub mod completeness {
     pub use telemetry_format::{HeaderError, Loss, Malformed};
 
@@ -57,7 +57,7 @@ pub mod completeness {
     };
 }
 
-/// Blocks of a stream without their events: one after the other, or as an index.
+/// Blocks of a stream without their events: in sequence, or as an index.
 pub mod blocks {
     pub use telemetry_format::Header;
 
@@ -65,7 +65,7 @@ pub mod blocks {
     pub use crate::order::index::{Index, IndexedBlock, IndexedLane};
 }
 
-/// How the logs of another system become events: implement [`Log`](foreign::Log).
+/// Support for logs of other systems: implement [`Log`](foreign::Log).
 pub mod foreign {
     pub use crate::logs::bytes::LogBytes;
     pub use crate::logs::log::{Extent, Log, LogFile, LogLane, Survey};
@@ -79,7 +79,7 @@ pub mod writer {
     pub use crate::write::writer::{Compress, Lane, Writer};
 }
 
-/// What the command knows of events that name things. Not public API.
+/// Events that give names to values, for the command. Not public API.
 #[doc(hidden)]
 pub mod names {
     pub use crate::registry::namings::{Mark, Namings, Said};

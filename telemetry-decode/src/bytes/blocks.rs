@@ -1,4 +1,4 @@
-//! Whole blocks, one after the other, from anything that can be read.
+//! Whole blocks in sequence, from any input.
 
 use std::io::{self, Read};
 
@@ -8,30 +8,30 @@ use crate::bytes::source::{Source, Window};
 use crate::report::completeness::{Cause, Damage};
 use crate::report::opaque::opaque;
 
-/// Reads whole blocks in one pass. What is no block stands between them as [`Piece::Damage`].
+/// Reads whole blocks in one pass. Bytes between them that are not a block are [`Piece::Damage`].
 ///
-/// After damage it goes on at the next valid header, searched for from the byte behind the bad one,
-/// so that damage costs just the blocks it is in.
+/// After damage, the reader searches for the next valid header, from the byte after the bad header.
+/// So damage costs only the blocks that it is in.
 pub struct Blocks<'s> {
     window: Window<'s>,
-    /// Bytes of the block given out last.
+    /// Length of the block returned last.
     given: usize,
-    /// Bytes whose checksums failed.
+    /// Bytes of blocks with a wrong checksum.
     failed: u64,
-    /// Length of a source that can be moved in.
+    /// Length of a source with random access.
     len: u64,
-    /// Most bytes of a block.
+    /// Maximum length of a block.
     most: u64,
 }
 
 opaque!(Blocks<'_>, "Blocks");
 
-/// What stands next in a stream.
+/// The next piece of a stream.
 #[derive(Debug)]
 pub enum Piece<'a> {
-    /// A block whose header and payload are as they were written.
+    /// A block with a valid header and payload.
     Block(Block<'a>),
-    /// Bytes that are no whole block, and the header at their start if that is valid.
+    /// Bytes that are not a whole block, and the header at their start if it is valid.
     Damage(Damage, Option<Header>),
 }
 
@@ -41,32 +41,32 @@ pub enum Piece<'a> {
 pub struct Block<'a> {
     /// Byte offset of its header in the input.
     pub at: u64,
-    /// What it says about itself.
+    /// Its header.
     pub header: Header,
-    /// The bytes behind the header.
+    /// The bytes after the header.
     pub payload: &'a [u8],
-    /// The whole block as it stands in the stream. Nothing of one that was put together in memory.
+    /// The whole block as in the stream. Empty for a block that was assembled in memory.
     pub bytes: &'a [u8],
 }
 
-/// Whether payloads are read.
+/// Which payloads are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Payloads {
-    /// All, and checked.
+    /// All payloads. Their checksums are checked.
     All,
-    /// Not those of events blocks: they are given out without, and unchecked.
+    /// All but those of events blocks, which are returned without a payload and unchecked.
     NotOfEvents,
 }
 
-/// Headers may stand in the payload of a damaged block, each promising a long payload of its own that
-/// costs a checksum over the same bytes again. So that the work stays in proportion to the input,
-/// checksums that failed may be this many times its bytes, and some more for a start; beyond that, damaged
-/// blocks are skipped by their length.
+/// The limit of bytes with a wrong checksum, as a multiple of the bytes read. A damaged payload may
+/// contain headers, and each may promise a long payload of its own. Each costs a checksum over the
+/// same bytes again. The limit keeps the work in proportion to the input; beyond it, damaged blocks
+/// are skipped by their length.
 pub(crate) const MAX_FAILED_TIMES: u64 = 8;
 pub(crate) const MAX_FAILED_START: u64 = 8 * MAX_PAYLOAD as u64;
 
 impl<'s> Blocks<'s> {
-    /// Reads from a file, a pipe, a socket: no further than the block it gives out needs.
+    /// Reads from a file, a pipe or a socket, and never further than the next block needs.
     pub fn new(input: impl Read + Send + 's) -> Self {
         Blocks::over(Window::once(Box::new(input)))
     }
@@ -76,7 +76,7 @@ impl<'s> Blocks<'s> {
         Blocks::over(Window::slice(bytes))
     }
 
-    /// Reads from a source that can be moved in.
+    /// Reads from a source with random access, and skips payloads.
     pub(crate) fn skipping(source: &Source<'s>) -> Self {
         Blocks { len: source.len(), ..Blocks::over(Window::skipping(source)) }
     }
@@ -85,12 +85,13 @@ impl<'s> Blocks<'s> {
         Blocks { window, given: 0, failed: 0, len: 0, most: u64::MAX }
     }
 
-    /// Takes blocks of more bytes, headers included, for damage: no more of them is kept in memory.
+    /// Sets the maximum length of a block, with its header. Longer blocks count as damage, so they
+    /// take no memory.
     pub fn max_block(self, bytes: u64) -> Self {
         Blocks { most: bytes, ..self }
     }
 
-    /// The next block, or the bytes that are none; `None` at the end.
+    /// Returns the next block or damage; `None` at the end.
     ///
     /// # Errors
     /// Those of the input.
@@ -99,19 +100,19 @@ impl<'s> Blocks<'s> {
         self.next_with(Payloads::All)
     }
 
-    /// Goes on at another place of a source.
+    /// Continues at another offset of the source.
     pub(crate) fn seek(&mut self, at: u64) {
         self.given = 0;
         self.window.seek(at);
     }
 
-    /// The header that stands behind the block given out last, if one does.
+    /// Returns the header after the latest block, if there is a valid one.
     pub(crate) fn peek(&mut self) -> io::Result<Option<Header>> {
         self.window.skip(std::mem::take(&mut self.given));
         Ok(Header::decode(self.window.fill(HEADER_LEN)?, crc32c::crc32c).ok())
     }
 
-    /// The payload of the block given out last.
+    /// Returns the payload of the latest block.
     #[inline]
     pub(crate) fn payload(&self, header_len: usize) -> &[u8] {
         self.window.bytes().get(header_len..self.given).unwrap_or_default()
@@ -160,8 +161,8 @@ impl<'s> Blocks<'s> {
         Ok(wrong_payload(header, &block[header.header_len.into()..]))
     }
 
-    /// Where to search for the next header after damage: at the next byte, unless too much was tried
-    /// already.
+    /// Returns the offset where the search for the next header starts after damage. This is the
+    /// next byte, or the end of the damaged block if too many checksums were wrong.
     fn resume_at(&mut self, at: u64, cause: &Cause, header: Option<&Header>) -> u64 {
         if let (Cause::Payload { .. }, Some(header)) = (cause, header) {
             self.failed = self.failed.saturating_add(header.block_len());
@@ -204,7 +205,7 @@ impl<'s> Blocks<'s> {
     }
 }
 
-/// What is wrong with a payload, if anything is.
+/// Checks a payload against its checksum.
 pub(crate) fn wrong_payload(header: &Header, payload: &[u8]) -> Option<Cause> {
     let found = crc32c::crc32c(payload);
     (found != header.payload_crc).then_some(Cause::Payload { found, expected: header.payload_crc })

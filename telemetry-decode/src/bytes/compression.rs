@@ -1,4 +1,4 @@
-//! Payloads that are compressed, each block alone.
+//! Compression of payloads, each block separately.
 
 use std::borrow::Cow;
 
@@ -7,11 +7,11 @@ use telemetry_format::{Header, MAX_PAYLOAD, codec};
 
 use crate::report::completeness::Reason;
 
-/// The most bytes that deflate makes of one: a block that promises more is wrong.
+/// The highest compression ratio of deflate. A block that states a higher one is wrong.
 const MOST_TIMES: u64 = 1032;
 
-/// The payload of a block as it is without compression, and the header that it would then have. Takes no more memory
-/// than the payload can be unpacked to.
+/// Decompresses the payload of a block, and returns it with the header that it would then have.
+/// Takes no more memory than the payload can decompress to.
 pub(crate) fn unpack<'p>(header: &Header, payload: &'p [u8]) -> Result<(Header, Cow<'p, [u8]>), Reason> {
     if header.codec == codec::NONE {
         return Ok((header.clone(), Cow::Borrowed(payload)));
@@ -35,11 +35,11 @@ pub(crate) fn unpack<'p>(header: &Header, payload: &'p [u8]) -> Result<(Header, 
     Ok((header, Cow::Owned(unpacked)))
 }
 
-/// Compresses a payload; none if it would not become shorter.
+/// Compresses a payload. Returns `None` if it would not become shorter.
 pub(crate) fn pack(payload: &[u8]) -> Option<Vec<u8>> {
     let mut packed = Vec::with_capacity(payload.len());
     let mut state = Compress::new(Compression::default(), false);
-    // There is no room for more than the payload's own length: then it does not end.
+    // The buffer has only the payload's own length, so a longer result does not finish.
     let status = state.compress_vec(payload, &mut packed, FlushCompress::Finish);
     (matches!(status, Ok(Status::StreamEnd)) && packed.len() < payload.len()).then_some(packed)
 }

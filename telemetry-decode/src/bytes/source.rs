@@ -1,11 +1,11 @@
-//! Where bytes come from: memory or files, read at any place; or a pipe, read once.
+//! Sources of bytes: memory or files with random access, or a pipe that is read once.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes that can be read at any place.
+/// Bytes with random access.
 #[derive(Clone)]
 pub(crate) enum Source<'s> {
     Slice(&'s [u8]),
@@ -13,7 +13,7 @@ pub(crate) enum Source<'s> {
 }
 
 impl Source<'_> {
-    /// Reads what fits `to`; less only at the end.
+    /// Fills `to`, or less at the end of the source. Returns the number of bytes read.
     pub(crate) fn read_all_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
         let mut read = 0;
         while read < to.len() {
@@ -36,7 +36,8 @@ impl Source<'_> {
         Ok(read)
     }
 
-    /// Where from a place on there are bytes that may be other than zeros: behind a hole of a file, or at the end of all.
+    /// Returns the first offset from `at` on whose bytes may be nonzero: after a hole of a file, or
+    /// the end of the source.
     pub(crate) fn data_from(&self, at: u64) -> u64 {
         match self {
             Source::Slice(_) => at,
@@ -52,9 +53,9 @@ impl Source<'_> {
     }
 }
 
-/// Files one behind the other, each as long as it was when it was opened.
+/// Files in sequence, each with the length that it had when it was opened.
 pub(crate) struct Files {
-    /// Each with the offset of its end.
+    /// Each file with the offset of its end.
     files: Vec<(File, u64)>,
     len: u64,
 }
@@ -69,12 +70,12 @@ impl Files {
         Ok(all)
     }
 
-    /// A file that grows while it is read.
+    /// Wraps a file that grows while it is read.
     pub(crate) fn growing(file: File) -> Files {
         Files { files: vec![(file, u64::MAX)], len: u64::MAX }
     }
 
-    /// Which bytes of all each file has.
+    /// Returns the range of bytes of each file.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let starts = std::iter::once(0).chain(self.files.iter().map(|(_, end)| *end));
         starts.zip(&self.files).map(|(start, (_, end))| start..*end)
@@ -99,7 +100,7 @@ impl Files {
         at
     }
 
-    /// Reads what fits `to`; less only at the end of a file.
+    /// Reads into `to`, at most up to the end of the file at `at`.
     pub(crate) fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
         let index = self.files.partition_point(|(_, end)| *end <= at);
         let Some((file, end)) = self.files.get(index) else { return Ok(0) };
@@ -121,8 +122,9 @@ fn read_file_at(mut file: &File, at: u64, to: &mut [u8]) -> io::Result<usize> {
     file.read(to)
 }
 
-/// Where a file has data from a place on; nothing if there is only a hole. Where the system does not know, all is data.
-/// The file's own position is not used: files are read at given positions.
+/// Returns the first offset from `at` on where the file has data; `None` if the rest is a hole.
+/// Returns `at` if the system cannot tell. This moves the file's position, which is harmless,
+/// because all reads give an offset.
 #[cfg(target_os = "linux")]
 fn data_of_file_from(file: &File, at: u64) -> Option<u64> {
     use rustix::{fs, io};
@@ -147,13 +149,13 @@ fn retry(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// The bytes ahead of a place that moves forward.
+/// The bytes ahead of a position that moves forward.
 ///
-/// It grows only as bytes arrive, never by what a header promises, and never waits for more than what
-/// is asked for.
+/// The buffer grows only with bytes that arrive, never by the length in a header. A read never
+/// waits for more bytes than requested.
 pub(crate) struct Window<'s> {
     form: Form<'s>,
-    /// Offset of the place.
+    /// Offset of the position.
     at: u64,
 }
 
@@ -167,19 +169,19 @@ enum From<'s> {
     Once(Box<dyn Read + Send + 's>),
 }
 
-/// Bytes asked for at once where bytes are read in order.
+/// Bytes of one read, in sequential reading.
 const STEP: usize = 256 << 10;
 
-/// Bytes asked for at once where most are skipped.
+/// Bytes of one read, where most bytes are skipped.
 const SKIPPING_STEP: usize = 4 << 10;
 
 impl<'s> Window<'s> {
-    /// Over something that is read once.
+    /// Creates a window over an input that is read once.
     pub(crate) fn once(from: Box<dyn Read + Send + 's>) -> Self {
         Window::buffered(From::Once(from), STEP)
     }
 
-    /// Over a source whose payloads are mostly skipped.
+    /// Creates a window over a source whose payloads are mostly skipped.
     pub(crate) fn skipping(source: &Source<'s>) -> Self {
         match source {
             Source::Slice(bytes) => Window { form: Form::Slice(bytes), at: 0 },
@@ -198,12 +200,12 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// Offset of the place.
+    /// Returns the offset of the position.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The bytes already here.
+    /// Returns the bytes that are already in memory.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.form {
@@ -212,7 +214,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// At least `len` bytes, or all that there are.
+    /// Reads until `len` bytes are in memory, or the input ends. Returns the bytes in memory.
     pub(crate) fn fill(&mut self, len: usize) -> io::Result<&[u8]> {
         if let Form::Buffered { from, buffer, start, end, step, ended } = &mut self.form {
             while *end - *start < len && !*ended {
@@ -240,7 +242,8 @@ impl<'s> Window<'s> {
         Ok(self.bytes())
     }
 
-    /// Moves the place on. A source may be moved beyond what is here; a pipe may not.
+    /// Moves the position forward. In a source it may pass the bytes in memory; in a pipe it may
+    /// not.
     pub(crate) fn skip(&mut self, len: usize) {
         self.at += len as u64;
         if let Form::Buffered { start, end, .. } = &mut self.form {
@@ -251,7 +254,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// Moves the place back or on, in a source.
+    /// Moves the position of a source in either direction.
     pub(crate) fn seek(&mut self, at: u64) {
         self.at = at;
         if let Form::Buffered { start, end, ended, .. } = &mut self.form {

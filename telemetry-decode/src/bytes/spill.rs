@@ -1,4 +1,4 @@
-//! Payloads that were unpacked and find no room in memory, in a temporary file.
+//! A temporary file for decompressed payloads that do not fit into memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,28 +8,28 @@ use std::sync::Arc;
 
 use crate::bytes::source::{Files, Source};
 
-/// Bytes that the file may have whatever the length of the input, and how many times the input beyond them. Blocks that
-/// programs write unpack to a few times their length; forged ones to a thousand.
+/// The file may always have this number of bytes, and a multiple of the input beyond it. Blocks of
+/// programs decompress to a few times their length, forged ones to a thousand times.
 const FREE: u64 = 1 << 30;
 const TIMES: u64 = 8;
 
-/// A temporary file without a name, made when it is first needed.
+/// An unlinked temporary file, created at the first use.
 pub(crate) struct Spill {
     file: Option<(File, Source<'static>)>,
-    /// Places that were given back, by their length.
+    /// Offsets of free ranges, by their length.
     free: BTreeMap<u64, Vec<u64>>,
     len: u64,
     most: u64,
 }
 
 impl Spill {
-    /// For the payloads of an input of some length.
+    /// Creates a spill for an input of this length.
     pub(crate) fn new(input: u64) -> Spill {
         let most = FREE.saturating_add(input.saturating_mul(TIMES));
         Spill { file: None, free: BTreeMap::new(), len: 0, most }
     }
 
-    /// Writes bytes, and gives their place. None if there is no room for them.
+    /// Writes bytes, and returns their range. Returns `None` if the file would become too long.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<Option<Range<u64>>> {
         let room = room(bytes.len() as u64);
         let at = match self.free.get_mut(&room).and_then(Vec::pop) {
@@ -51,12 +51,12 @@ impl Spill {
         Ok(Some(at..at + bytes.len() as u64))
     }
 
-    /// What was written, to be read.
+    /// Returns the file as a source.
     pub(crate) fn source(&self) -> Option<&Source<'static>> {
         self.file.as_ref().map(|(_, source)| source)
     }
 
-    /// Gives a place back.
+    /// Frees a range.
     pub(crate) fn remove(&mut self, place: &Range<u64>) {
         self.free.entry(room(place.end - place.start)).or_default().push(place.start);
     }
@@ -71,7 +71,8 @@ impl Spill {
     }
 }
 
-/// The bytes to reserve for a length, so that others find the place when it is given back.
+/// Returns the length to reserve. Lengths are rounded, so that other payloads can reuse a free
+/// range.
 fn room(len: u64) -> u64 {
     len.next_power_of_two()
 }

@@ -1,4 +1,4 @@
-//! The completeness of a stream: what was read, and what was not.
+//! The completeness of a stream: which bytes and events were read, and which were not.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use telemetry_format::{HeaderError, Loss, Malformed};
 
-/// The most entries of a list in the report; further ones are only counted.
+/// The most entries of a list in the report. Further entries are only counted.
 pub const MAX_LISTED: usize = 1 << 16;
 
-/// What was read of a stream, what was not, and why. Every byte of the input is in one of
-/// [`Bytes`], and every event that a lane emitted is in one of the counts of its [`LaneReport`].
+/// Counts of the read and unread parts of a stream, with reasons. Every byte of the input is in one
+/// of [`Bytes`], and every emitted event of a lane is in one of the counts of its [`LaneReport`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Completeness {
@@ -18,14 +18,14 @@ pub struct Completeness {
     pub is_of_logs: bool,
     /// Bytes of the input by result.
     pub bytes: Bytes,
-    /// Whole blocks found, or logs whose beginning is understood.
+    /// The number of whole blocks, or of logs whose beginning is understood.
     pub blocks: u64,
-    /// Events given out.
+    /// The number of returned events.
     pub events: u64,
-    /// The counts of every lane.
+    /// The counts of each lane.
     pub lanes: Vec<LaneReport>,
-    /// Session id and number of events that the session's sync blocks count and no block of a lane
-    /// accounts for: the last blocks of lanes are missing.
+    /// Session ids, each with a number of events that its sync blocks count and no lane's blocks
+    /// account for. The last blocks of lanes are missing then.
     pub untold: Vec<(u64, u64)>,
     /// Byte ranges without a whole block.
     pub damage: Vec<Damage>,
@@ -35,20 +35,20 @@ pub struct Completeness {
     pub undecodable: Vec<Undecodable>,
     /// The number of those parts, listed or not.
     pub undecodable_parts: u64,
-    /// Blocks of types that this version does not know, by their number.
+    /// The number of blocks of each type that this version does not know.
     pub unknown_blocks: BTreeMap<u8, u64>,
-    /// Session ids of all sessions, and whether they ended in good order.
+    /// The ids of all sessions, each with true if it ended in good order.
     pub sessions: Vec<(u64, bool)>,
-    /// True if the format of a log has no end mark, also for a stream made from such a log. A log
-    /// that was cut between two events looks complete.
+    /// The number of inputs whose format has no end mark, also of sessions made from such a log. A
+    /// log that was truncated between two events looks complete.
     pub without_end_mark: u64,
-    /// Registry, session and thread blocks that could not be understood: byte offset and reason.
+    /// Registry, session and thread blocks that are not readable: byte offset and reason.
     pub unreadable: Vec<(u64, String)>,
     /// Names of the filter that match nothing in the stream.
     pub unmatched: Vec<String>,
 }
 
-/// Bytes of the input by result: read, filtered, damaged and so on.
+/// The bytes of the input by result: read, filtered, damaged and so on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bytes {
@@ -67,14 +67,14 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// All bytes accounted for so far; at the end, the length of the input.
+    /// Returns the number of bytes accounted for so far; at the end, the length of the input.
     pub fn total(&self) -> u64 {
         self.read + self.filtered + self.repeated + self.undecodable + self.unknown + self.damaged
     }
 }
 
-/// Where the events of one lane went, as far as its blocks' headers tell:
-/// `read + filtered + earlier + missing + excluded + lost.events()` events were emitted.
+/// The counts of one lane's events, as far as its blocks' headers tell. The program emitted `read +
+/// filtered + earlier + missing + excluded + lost.events()` events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaneReport {
@@ -88,41 +88,43 @@ pub struct LaneReport {
     pub kind: u8,
     /// The kind's name, if its registry is known.
     pub kind_name: Option<String>,
-    /// Events given out.
+    /// Returned events.
     pub read: u64,
     /// Events that the filter excludes.
     pub filtered: u64,
-    /// Events that earlier readers had, which this one continues ([`crate::Reader::resume`]).
+    /// Events that earlier readers returned, and this one continues ([`crate::Reader::resume`]).
     pub earlier: u64,
-    /// Lost in the program, by cause. (Cut strings are counted here too; their events are not lost.)
+    /// Events lost in the program, by cause. Truncated strings are counted here too; their events
+    /// are not lost.
     pub lost: Loss,
-    /// Recorded and written, but not read: their blocks are damaged, undecodable or missing.
+    /// Events that were recorded and written, but not read. Their blocks are damaged, undecodable
+    /// or missing.
     pub missing: u64,
-    /// Of the missing ones, those whose blocks are in the input, damaged or undecodable.
+    /// Missing events whose blocks are in the input, but damaged or undecodable.
     pub unread: u64,
-    /// Recorded while their kind was not output, so that the stream was never meant to have them.
-    /// Not a loss.
+    /// Events recorded while their kind was not output. The stream was never meant to have them, so
+    /// they are not a loss.
     pub excluded: u64,
-    /// The gaps with missing or lost events, in order of time.
+    /// The gaps with missing or lost events, ordered by time.
     pub gaps: Vec<LaneGap>,
 }
 
-/// A gap in a lane, in which events were lost or are missing.
+/// A gap in a lane where events were lost or are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneGap {
-    /// Last clock reading before it.
+    /// The last clock reading before the gap.
     pub from_ticks: u64,
-    /// First clock reading that is certainly after it.
+    /// The first clock reading that is certainly after the gap.
     pub until_ticks: u64,
-    /// Recorded events in the gap that were not read, with those lost by sinks, without excluded
-    /// ones.
+    /// Recorded events in the gap that were not read, including those lost by sinks. Excluded
+    /// events do not count.
     pub absent: u64,
-    /// Lost in the gap, by cause.
+    /// Events lost in the gap, by cause.
     pub lost: Loss,
 }
 
-/// A gap in a lane, in which events were lost or excluded, are not in the input, or cannot be read.
-/// So an event in it may not be returned.
+/// A gap in a lane where events were lost or excluded, are not in the input, or are not readable.
+/// An event in the gap may be missing from the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// Session id.
@@ -133,24 +135,24 @@ pub struct Gap {
     pub registry: u64,
     /// The kind's bit number.
     pub kind: u8,
-    /// Last clock reading before it.
+    /// The last clock reading before the gap.
     pub from_ticks: u64,
-    /// First clock reading that is certainly after it.
+    /// The first clock reading that is certainly after the gap.
     pub until_ticks: u64,
 }
 
-/// Bytes without a whole block.
+/// Bytes that are not a whole block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// The bytes.
+    /// The range of the bytes.
     pub range: Range<u64>,
-    /// What is wrong at the first of them.
+    /// The error at the first byte.
     pub cause: Cause,
-    /// Events of the damaged block, if its header can be trusted.
+    /// Number of events in the damaged block, if its header can be trusted.
     pub events: u32,
 }
 
-/// What is wrong with damaged bytes.
+/// The reason why bytes are damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
@@ -158,16 +160,16 @@ pub enum Cause {
     Header(HeaderError),
     /// The input ends inside the block.
     Truncated {
-        /// Bytes of the block in the input.
+        /// Bytes of the block that the input has.
         found: u64,
-        /// Bytes according to its header.
+        /// Length of the block according to its header.
         expected: u64,
     },
     /// The payload's checksum differs.
     Payload {
-        /// As computed.
+        /// The computed checksum.
         found: u32,
-        /// According to the header.
+        /// The checksum in the header.
         expected: u32,
     },
     /// Damage in a log of another system, described by its reader.
@@ -192,13 +194,13 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A part of a block that could not be decoded, or not to its end.
+/// A part of a block that could not be decoded, or only its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undecodable {
-    /// The bytes that could not be decoded.
+    /// The range of the bytes that could not be decoded.
     pub range: Range<u64>,
-    /// The events in them.
+    /// Number of events in the range.
     pub events: u32,
     /// The reason.
     pub reason: Reason,
@@ -214,15 +216,16 @@ pub enum Reason {
     NoKind(u8),
     /// The payload is compressed in a way that this version does not know.
     Codec(u8),
-    /// The compressed payload does not decompress to exactly this number of bytes, which its header promises.
+    /// The compressed payload does not decompress to exactly this number of bytes, which its header
+    /// states.
     Unpacked(u32),
     /// The compressed payload, with this decompressed length, is one of many that are open at once
-    /// in order of time. Together they would take more disk space than allowed. In stream order it
-    /// can be read.
+    /// in time order. Together they would take more disk space than allowed. It can be read in
+    /// stream order.
     NoRoom(u32),
     /// The part before this one was not read.
     NoPredecessor,
-    /// More lanes, or lanes at once with more parameters, than any program has.
+    /// There are more lanes, or more parameters in open lanes, than any program has.
     TooManyLanes,
     /// The registry has no event with this code in the block's kind, so the event's end is unknown.
     UnknownEvent(u64),
@@ -262,19 +265,20 @@ impl fmt::Display for Reason {
 }
 
 impl Completeness {
-    /// True if there is a session, every session ended in good order, and every event that their
-    /// programs emitted was read. Filtered events do not matter. False if the format cannot tell
+    /// Returns true if all sessions ended in good order, there is at least one, and every emitted
+    /// event was read. Filtered events do not matter. Returns false if the format cannot tell
     /// ([`Completeness::may_be_truncated`]).
     pub fn is_complete(&self) -> bool {
         self.is_whole() && !self.may_be_truncated()
     }
 
-    /// True if the format of an input has no end mark, so that events may be missing at its end.
+    /// Returns true if the format of an input has no end mark. Then events may be missing at its
+    /// end.
     pub fn may_be_truncated(&self) -> bool {
         self.without_end_mark > 0
     }
 
-    /// True if nothing is known to be lost, missing or unfinished, as far as the input can tell.
+    /// Returns true if the input shows nothing that is lost, missing or unfinished.
     pub fn is_whole(&self) -> bool {
         !self.sessions.is_empty()
             && self.missing() == 0
@@ -286,7 +290,7 @@ impl Completeness {
             && self.sessions.iter().all(|(_, ended)| *ended)
     }
 
-    /// The losses of all lanes.
+    /// Returns the losses of all lanes.
     pub fn lost(&self) -> Loss {
         let mut sum = Loss::default();
         for lane in &self.lanes {
@@ -298,14 +302,14 @@ impl Completeness {
         sum
     }
 
-    /// Events that were recorded and written but not read: of all lanes, and those that no lane
-    /// accounts for.
+    /// Returns the number of events that were recorded and written but not read: those of all
+    /// lanes, and those that no lane accounts for.
     pub fn missing(&self) -> u64 {
         let of_lanes = self.lanes.iter().map(|lane| lane.missing);
         of_lanes.chain(self.untold.iter().map(|(_, events)| *events)).fold(0, u64::saturating_add)
     }
 
-    /// Events of all lanes that the stream was never meant to have.
+    /// Returns the number of excluded events of all lanes.
     pub fn excluded(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.excluded).fold(0, u64::saturating_add)
     }

@@ -82,7 +82,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // Its text is that of this error.
+            // The error's own text is the message of the source.
             Error::Io(error) => error.source(),
             Error::Version(mismatch) => Some(&**mismatch),
             Error::NotAStream(_) | Error::Damaged(_) | Error::Registry(_) => None,
@@ -96,7 +96,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// For programs whose functions return errors of input and output.
+/// Supports functions that return errors of input and output.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {

@@ -1,6 +1,7 @@
-//! What was found of a stream, as data and in a few lines.
+//! The result of reading: counts, errors, and the verdict in a few lines.
 //!
-//! This may use no other room. It counts and words what others found; it must never read anything.
+//! This may use no other room. It counts and describes the findings of others; it must never read
+//! anything.
 
 pub(crate) mod completeness;
 pub(crate) mod error;

@@ -1,6 +1,6 @@
-//! `Debug` of types whose fields say nothing to their users.
+//! `Debug` for types whose fields mean nothing to their users.
 
-/// Implements `Debug` by the name of the type alone. Generics come first, in brackets.
+/// Implements `Debug` with only the name of the type. Generics come first, in brackets.
 macro_rules! opaque {
     ([$($generics:tt)*] $type:ty, $name:literal) => {
         impl<$($generics)*> std::fmt::Debug for $type {

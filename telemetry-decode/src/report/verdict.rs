@@ -4,7 +4,7 @@ use std::fmt::{self, Formatter};
 
 use crate::report::completeness::Completeness;
 
-/// A verdict in a few lines: the first says it, each of the others names one thing that is wrong.
+/// Prints the verdict. The first line is the verdict itself; each further line names one problem.
 impl fmt::Display for Completeness {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let bytes = self.bytes.total();
@@ -55,12 +55,12 @@ impl fmt::Display for Completeness {
 }
 
 impl Completeness {
-    /// Events that the filter does not want, of all lanes.
+    /// Returns the number of events that the filter excludes, in all lanes.
     pub fn filtered(&self) -> u64 {
         self.lanes.iter().fold(0, |sum, lane| sum.saturating_add(lane.filtered))
     }
 
-    /// Why the end of the input does not tell that nothing is missing.
+    /// Returns the reason why the input may be truncated without a sign of it.
     pub fn why_may_be_truncated(&self) -> &'static str {
         if self.is_of_logs {
             "the format has no end mark"

@@ -12,7 +12,7 @@ pub struct Clock {
     /// Nanoseconds per tick: the integer part, and the rest in units of 2^-64.
     whole: u64,
     part: u64,
-    /// Ticks per second according to the session; 0 if it does not state it.
+    /// Ticks per second according to the session; 0 if it states none.
     said: u64,
     /// Distance in ticks of the pair that determines the rate.
     span: u64,
@@ -20,17 +20,17 @@ pub struct Clock {
     exact: bool,
 }
 
-/// A pair nearer than this is less accurate than the session's own estimate: the two readings of a
-/// pair are a microsecond or more apart.
+/// The minimum distance of a pair from the start. The two readings of a pair are a microsecond or
+/// more apart, so a nearer pair is less accurate than the session's own estimate.
 const NEAREST_NS: u64 = 1_000_000;
 
 impl Clock {
-    /// A clock whose ticks are nanoseconds.
+    /// Creates a clock whose ticks are nanoseconds.
     pub const fn nanoseconds(start_ticks: u64, start_wall: u64) -> Self {
         Clock { start_ticks, start_wall, whole: 1, part: 0, said: 0, span: 0, exact: true }
     }
 
-    /// A clock of `per_second` ticks, which is an estimate; 0 is unknown.
+    /// Creates a clock of `per_second` ticks, which is an estimate; 0 is unknown.
     pub fn ticks(start_ticks: u64, start_wall: u64, per_second: u64) -> Self {
         let mut clock = Clock { exact: false, ..Clock::nanoseconds(start_ticks, start_wall) };
         if clock.set_rate(1_000_000_000, per_second) {
@@ -48,7 +48,7 @@ impl Clock {
         self.refine_beyond(self.span.saturating_mul(2), ticks, wall);
     }
 
-    /// As [`Clock::refine`], for any pair that is farther than the one in use.
+    /// Works as [`Clock::refine`], for any pair that is farther than the one in use.
     pub fn refine_farthest(&mut self, ticks: u64, wall: u64) {
         self.refine_beyond(self.span.saturating_add(1), ticks, wall);
     }
@@ -70,7 +70,7 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds from the session's start to a reading, rounded; negative before it.
+    /// Returns the nanoseconds from the session's start to a reading, rounded; negative before it.
     #[inline]
     pub fn ns(&self, ticks: u64) -> i64 {
         let distance = ticks.wrapping_sub(self.start_ticks) as i64;
@@ -85,34 +85,34 @@ impl Clock {
         i64::try_from(ns).unwrap_or(i64::MAX)
     }
 
-    /// Nanoseconds from 1970-01-01 UTC to a reading.
+    /// Returns the nanoseconds from 1970-01-01 UTC to a reading.
     #[inline]
     pub fn wall_ns(&self, ticks: u64) -> i64 {
         self.ns(ticks).saturating_add_unsigned(self.start_wall)
     }
 
-    /// The reading at the session's start.
+    /// Returns the reading at the session's start.
     pub fn start_ticks(&self) -> u64 {
         self.start_ticks
     }
 
-    /// The session's start in nanoseconds since 1970-01-01 UTC.
+    /// Returns the session's start in nanoseconds since 1970-01-01 UTC.
     pub fn start_wall(&self) -> u64 {
         self.start_wall
     }
 
-    /// The reading of the pair that determines the rate; the session's start for the session's
-    /// estimate.
+    /// Returns the reading of the pair that determines the rate; the session's start for the
+    /// session's estimate.
     pub fn rated_at(&self) -> u64 {
         self.start_ticks.saturating_add(self.span)
     }
 
-    /// The rate in use.
+    /// Returns the rate in use.
     pub fn ticks_per_second(&self) -> f64 {
         1e9 / (self.whole as f64 + self.part as f64 / 2_f64.powi(64))
     }
 
-    /// False, without a change, for an invalid rate.
+    /// Sets the rate. Returns false, without a change, for an invalid rate.
     fn set_rate(&mut self, ns: u64, ticks: u64) -> bool {
         if ns == 0 || ticks == 0 {
             return false;

@@ -1,6 +1,6 @@
-//! Values of parameters, and how they stand in packed bytes.
+//! Values of parameters, and their encoded form.
 //!
-//! This may use no other room. It must never know which event a value is of.
+//! This may use no other room. It must never know which event a value belongs to.
 
 pub(crate) mod raw;
 pub(crate) mod value;

@@ -1,12 +1,12 @@
-//! What is noted of a parameter when it is read, before anything asks for its value.
+//! The record of a parameter that was read but not yet decoded to a value.
 
-/// What the decoder notes of a parameter while it finds where the next one begins.
+/// The decoder's note about a parameter, made while it looks for the start of the next one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Raw {
-    /// The bits of a number; what the first element of an array counts from.
+    /// The bits of a number; for an array of a delta type, the base of its first element.
     pub(crate) bits: u64,
-    /// Where the bytes of a string, a byte string or an array stand in the payload: those of an array
-    /// with its count, if it has one.
+    /// Start of the bytes of a string, byte string or array in the payload. An array's bytes
+    /// include its count, if it has one.
     pub(crate) at: u32,
     pub(crate) end: u32,
 }

@@ -39,8 +39,8 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The value as an integer: pointers, addresses, words, integers, bools, labels, enums and
-    /// flags.
+    /// Returns the value as an integer: pointers, addresses, words, integers, bools, labels, enums
+    /// and flags.
     #[inline]
     pub fn as_i128(&self) -> Option<i128> {
         Some(match *self {
@@ -56,7 +56,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// The value as a `u64`, if it is an integer that fits.
+    /// Returns the value as a `u64`, if it is an integer that fits.
     #[inline]
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a float: `f32`, `f64`, or the float nearest to an integer.
+    /// Returns the value as a float: `f32`, `f64`, or the float nearest to an integer.
     #[inline]
     pub fn as_f64(&self) -> Option<f64> {
         match *self {
@@ -77,7 +77,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The bytes of a string or byte string.
+    /// Returns the bytes of a string or byte string.
     #[inline]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match *self {
@@ -87,7 +87,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text of a string that is UTF-8.
+    /// Returns the text of a string that is UTF-8.
     #[inline]
     pub fn as_str(&self) -> Option<&'a str> {
         match *self {
@@ -139,7 +139,7 @@ impl PartialEq for Value<'_> {
     }
 }
 
-/// For people: addresses in hexadecimal, enums and flags by name, text as it is.
+/// Formats for people: addresses in hexadecimal, enums and flags by name, text as it is.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -194,8 +194,8 @@ pub struct EnumValue<'a> {
 }
 
 impl<'a> EnumValue<'a> {
-    /// A value for [`crate::writer::Writer`], which knows the type by the parameter. Only 64-bit
-    /// numbers: others wrap.
+    /// Creates a value for [`crate::writer::Writer`], which knows the type by the parameter. The
+    /// number has 64 bits: others wrap.
     pub fn new(number: i128) -> Self {
         EnumValue { bits: number as u64, signed: number < 0, ty: None }
     }
@@ -206,24 +206,24 @@ impl<'a> EnumValue<'a> {
         EnumValue { bits, signed, ty }
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn number(&self) -> i128 {
         if self.signed { (self.bits as i64).into() } else { self.bits.into() }
     }
 
-    /// The type, for a value that was read from a stream.
+    /// Returns the type, for a value that was read from a stream.
     pub fn ty(&self) -> Option<&'a Type> {
         self.ty
     }
 
-    /// The name of an enum's value, or of flags that are exactly one of the named ones. `None` for
-    /// a number without a name.
+    /// Returns the name of an enum's value, or of flags that are exactly one of the named ones.
+    /// Returns `None` for a number without a name.
     pub fn name(&self) -> Option<&'a str> {
         self.ty?.value(self.number()).map(|value| value.name.as_str())
     }
 }
 
-/// An enum's name, the names of flags joined by `|`, and the rest as a number.
+/// Formats an enum's name, or the names of flags joined by `|`, with the rest as a number.
 impl fmt::Display for EnumValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = self.name() {
@@ -254,7 +254,7 @@ enum Form<'a> {
     Packed(Packed<'a>),
 }
 
-/// The elements as in the block, already checked.
+/// The elements as in the block. They are already checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packed<'a> {
     pub(crate) bytes: &'a [u8],
@@ -271,7 +271,7 @@ impl<'a> Array<'a> {
         Array(Form::Packed(packed))
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::Values(values) => values.len(),
@@ -279,12 +279,12 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// True if there are no elements.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements in order.
+    /// Returns the elements in order.
     pub fn iter(&self) -> ArrayIter<'a> {
         ArrayIter(*self)
     }
