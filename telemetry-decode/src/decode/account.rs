@@ -1,4 +1,4 @@
-//! What was found of a stream so far, told as a whole.
+//! The completeness of a stream, from the state of the decoder.
 
 use super::decoder::Decoder;
 use super::known::Known;
@@ -7,7 +7,7 @@ use crate::registry::filter::Selector;
 use crate::report::completeness::{Completeness, Gap};
 
 impl Decoder {
-    /// What was read so far.
+    /// Returns the completeness so far.
     pub(crate) fn completeness(&self) -> Completeness {
         let report = &self.report;
         let lanes = self.lanes.iter().map(|lane| {
@@ -37,7 +37,7 @@ impl Decoder {
         }
     }
 
-    /// Where lanes have events that are not given out, whatever the filter.
+    /// Returns the gaps of all lanes that have events which are not returned, whatever the filter.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         let of_lane = |lane: &Lane| {
             let session = &self.known.sessions[lane.key.session as usize];
@@ -56,7 +56,8 @@ impl Decoder {
         self.lanes.iter().flat_map(of_lane).collect()
     }
 
-    /// Events of each session that its sync blocks count and no lane tells of.
+    /// Returns for each session the number of events that its sync blocks count and no lane
+    /// accounts for.
     fn untold(&self) -> Vec<(u64, u64)> {
         let sessions = self.known.sessions.iter();
         let mut told: Vec<u64> = sessions.map(|session| self.earlier.given(session.id)).collect();
@@ -69,7 +70,7 @@ impl Decoder {
         untold.filter(|(_, events)| *events > 0).collect()
     }
 
-    /// Names of the filter that nothing in the stream has.
+    /// Returns the names of the filter that match nothing in the stream.
     fn unmatched(&self) -> Vec<String> {
         let Known { sessions, registries, .. } = &self.known;
         let threads = || {

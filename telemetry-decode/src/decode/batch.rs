@@ -1,4 +1,4 @@
-//! A few events read ahead, so that what reading them needs is looked up once for all.
+//! A few events that are read ahead. So the lookups before reading are made once for all of them.
 
 use std::ops::Range;
 
@@ -6,16 +6,16 @@ use super::reading::{Reading, Stamp, Take};
 use crate::report::completeness::Reason;
 use crate::values::raw::Raw;
 
-/// Most events of a batch.
+/// The maximum number of events in a batch.
 const EVENTS: usize = 64;
 
-/// A few events of one part, of which the first is current.
+/// A few events of one part, of which one is current.
 #[derive(Default)]
 pub(crate) struct Batch {
     heads: Vec<Head>,
-    /// Parameters of all events, and room for more.
+    /// Parameters of all events, with spare capacity.
     raw: Vec<Raw>,
-    /// Those in use.
+    /// Number of used parameters.
     used: u32,
     /// Index of the current event.
     current: usize,
@@ -26,13 +26,13 @@ pub(crate) struct Batch {
 pub(crate) struct Head {
     /// Clock reading.
     pub(crate) time: u64,
-    /// Index in its registry.
+    /// Index of the event in its registry.
     pub(crate) event: u32,
-    /// Bytes that it takes in its block.
+    /// Encoded length in its block.
     pub(crate) len: u32,
-    /// Where in the payload it begins.
+    /// Offset of the event in the payload.
     pub(crate) at: u32,
-    /// Its parameters.
+    /// Index of its first parameter.
     first: u32,
     end: u32,
 }
@@ -43,7 +43,7 @@ impl Batch {
         (self.used, self.current) = (0, 0);
     }
 
-    /// Bytes that it takes, in use or not.
+    /// Returns the allocated memory.
     pub(crate) fn room(&self) -> usize {
         self.heads.capacity() * size_of::<Head>() + self.raw.capacity() * size_of::<Raw>()
     }
@@ -52,20 +52,20 @@ impl Batch {
         self.heads.is_empty()
     }
 
-    /// Goes on to the next event; false behind the last.
+    /// Moves to the next event. Returns false after the last.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> bool {
         self.current += 1;
         self.current < self.heads.len()
     }
 
-    /// Clock reading of the current event.
+    /// Returns the clock reading of the current event.
     #[inline(always)]
     pub(crate) fn time(&self) -> Option<u64> {
         self.heads.get(self.current).map(|head| head.time)
     }
 
-    /// The current event and its parameters.
+    /// Returns the current event and its parameters.
     #[inline(always)]
     pub(crate) fn current(&self) -> Option<(&Head, &[Raw])> {
         let head = self.heads.get(self.current)?;
@@ -73,7 +73,7 @@ impl Batch {
     }
 }
 
-/// Makes room for some parameters, and as many again.
+/// Grows the list to twice the length that `place` needs, and returns the parameters there.
 #[cold]
 #[inline(never)]
 fn grow(raw: &mut Vec<Raw>, place: Range<usize>) -> &mut [Raw] {

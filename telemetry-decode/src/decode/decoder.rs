@@ -1,4 +1,4 @@
-//! What is known of a stream while it is read, and which parts of its blocks can be read.
+//! The state of a stream during reading, and the decision which parts of its blocks are read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,46 +16,46 @@ use crate::registry::filter::Filter;
 use crate::registry::known_registry::matches_any;
 use crate::report::completeness::{Damage, Reason, Undecodable};
 
-/// Most slots of all lanes together. A stream that would need more does not come from a program.
+/// The limit of delta slots in all lanes. Streams of programs need fewer.
 const MAX_SLOTS: usize = 4 << 20;
 
-/// Most lanes and sessions of one input, of which each takes some memory: 100,000 threads with two kinds each. Blocks of
-/// further ones are left out.
+/// The limits of lanes and sessions of one input, because each takes some memory. 100,000 threads
+/// may have two kinds each. Blocks of further lanes are skipped.
 const MAX_LANES: usize = 200_000;
 const MAX_SESSIONS: usize = 50_000;
 
-/// What is known of a stream while it is read, and what was read so far.
+/// The state of a stream during reading, and the results so far.
 pub(crate) struct Decoder {
     pub(crate) known: Known,
     pub(crate) filter: Filter,
     pub(crate) lanes: Vec<Lane>,
     lane_ids: HashMap<LaneKey, u32>,
-    /// What earlier readers have read of lanes that are not met yet.
+    /// The positions of earlier readers in lanes that are not found yet.
     pub(crate) earlier: Earlier,
-    /// Slots of all lanes.
+    /// Number of delta slots in all lanes.
     pub(crate) slots: usize,
-    /// Those of the lane that is read, as they were before.
+    /// A copy of the current lane's slots, from before reading.
     pub(crate) slots_before: Vec<u64>,
     pub(crate) report: Report,
 }
 
-/// Whether the events of a part are wanted.
+/// Whether the events of a part are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
     No,
-    /// They are not, but later parts of the block may be, and continue from them.
+    /// They are not selected, but later parts of the block may be, and continue from them.
     Silently,
     Yes,
 }
 
-/// Where a block stands in the input, and what is wrong with its payload, if anything is.
+/// The range of a block in the input, and the error in its payload, if there is one.
 pub(crate) struct Place {
     pub(crate) range: Range<u64>,
     pub(crate) wrong: Option<Reason>,
 }
 
 impl Place {
-    /// Where the payload stands.
+    /// Returns the range of the payload.
     fn payload(&self, header: &Header) -> Range<u64> {
         self.range.start + u64::from(header.header_len)..self.range.end
     }
@@ -75,7 +75,8 @@ impl Decoder {
         }
     }
 
-    /// True if there is room for what a block tells; else it is left out, and accounted for.
+    /// Returns true if the state has room for a block's session and lane. Otherwise counts the
+    /// block as undecodable.
     pub(crate) fn admits(&mut self, at: u64, header: &Header) -> bool {
         if self.has_room(header) {
             return true;
@@ -108,7 +109,7 @@ impl Decoder {
         }
     }
 
-    /// Takes a block that is not of events.
+    /// Takes a block of another type than events.
     pub(crate) fn take(&mut self, block: &Block<'_>) {
         let Block { at, header, payload, .. } = block;
         if !self.admits(*at, header) {
@@ -133,7 +134,7 @@ impl Decoder {
             BlockType::Sync => {
                 self.known.sync_block(header);
                 if header.lost != Loss::default() {
-                    // Losses of no lane in particular.
+                    // Losses that belong to no specific lane.
                     let lane = self.lane(header);
                     self.lanes[lane as usize].note_losses(0, header);
                 }
@@ -146,11 +147,11 @@ impl Decoder {
         self.report.bytes.read += len;
     }
 
-    /// Takes bytes that are no block, with the header at their start if that is valid.
+    /// Takes bytes that are not a block, with the header at their start if it is valid.
     pub(crate) fn take_damage(&mut self, damage: Damage, header: Option<&Header>) {
         self.report.damage(damage);
         let Some(header) = header.filter(|header| self.has_room(header)) else { return };
-        // A session block's moment is known, though its facts are not.
+        // The time of a session block is known, although its facts are not.
         self.known.session(header);
         if header.block_type == BlockType::Events {
             let lane = self.lane(header);
@@ -160,13 +161,13 @@ impl Decoder {
         }
     }
 
-    /// Takes an events block that was whole by its header, and is damaged.
+    /// Takes a damaged events block whose header was valid.
     pub(crate) fn take_damaged_block(&mut self, damage: Damage, lane: u32, stretch: &Stretch) {
         self.lanes[lane as usize].give_up(stretch.range(), stretch);
         self.report.damage(damage);
     }
 
-    /// The lane of a block that was admitted.
+    /// Returns the lane of a block that [`Decoder::admits`] has room for.
     pub(crate) fn lane(&mut self, header: &Header) -> u32 {
         let key = self.lane_key(header);
         *self.lane_ids.entry(key).or_insert_with(|| {
@@ -177,7 +178,7 @@ impl Decoder {
         })
     }
 
-    /// Whether the filter wants events of a part; exactly so but for single events.
+    /// Returns whether the filter selects events of a part. Single events may still be filtered.
     pub(crate) fn want(&self, lane: u32, stretch: &Stretch, last: bool) -> Want {
         let LaneKey { session, thread, registry, kind } = self.lanes[lane as usize].key;
         let session = &self.known.sessions[session as usize];
@@ -198,7 +199,7 @@ impl Decoder {
         }
     }
 
-    /// Accounts for a block that the filter does not want.
+    /// Counts a block as filtered.
     pub(crate) fn leave_out(&mut self, lane: u32, stretch: &Stretch, len: u64) {
         self.report.blocks += 1;
         self.report.bytes.filtered += len;
@@ -221,7 +222,8 @@ impl Decoder {
         }
     }
 
-    /// Begins to read a part. None if there is nothing to read; it is accounted for then.
+    /// Opens a part for reading. Returns `None` if there is nothing to read, and counts the part
+    /// then.
     pub(crate) fn open(&mut self, place: Place, header: &Header, want: Want) -> Option<Part> {
         let id = self.lane(header);
         let lane = &mut self.lanes[id as usize];
@@ -233,7 +235,7 @@ impl Decoder {
         }
         self.report.blocks += 1;
         if header.events == 0 && header.payload_len == 0 {
-            // Tells losses only.
+            // A block that only states losses.
             self.report.bytes.read += len;
             return None;
         }
@@ -268,12 +270,13 @@ impl Decoder {
         let part = Part::new(place.payload(header), header, id, lane.key.session, registry, time);
         Some(match news {
             Some(news) if want == Want::Yes => part.giving(news),
-            // It repeats others, or is not wanted, and is read for the sake of the next one.
+            // The part repeats others or is filtered. It is read only because the next part
+            // continues from it.
             _ => part,
         })
     }
 
-    /// Accounts for a part that cannot be read.
+    /// Counts a part as unreadable.
     fn refuse(&mut self, lane: u32, place: Place, header: &Header, reason: Reason) {
         let lane = &mut self.lanes[lane as usize];
         let stretch = Stretch::from(header);
@@ -284,7 +287,8 @@ impl Decoder {
         self.report.undecodable(Undecodable { range, events: header.events, reason });
     }
 
-    /// Looks up what a part needs: its registry's index, and the time that its first event counts from.
+    /// Prepares the lane for a part. Returns the index of its registry, and the base of its first
+    /// event's time.
     fn begin(&mut self, lane: u32, header: &Header) -> Result<(u32, u64), Reason> {
         let registry = self.known.registry(header.registry).ok_or(Reason::NoRegistry(header.registry))?;
         let kind = self.known.registries[registry].plan.kind(header.kind);

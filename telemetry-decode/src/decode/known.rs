@@ -1,4 +1,4 @@
-//! What a stream has said so far of its sessions and registries.
+//! The sessions and registries of a stream, as far as it was read.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,43 +17,43 @@ use crate::sessions::marks::{Relations, take_names};
 use crate::sessions::session::{Facts, Session};
 use crate::sessions::texts::{self, Text, Texts};
 
-/// What a stream has said so far of its sessions and registries.
+/// The sessions and registries of a stream, as far as it was read.
 pub(crate) struct Known {
     pub(crate) sessions: Vec<Session>,
     pub(crate) registries: Vec<KnownRegistry>,
-    /// Blocks that could not be understood: byte offset and why.
+    /// Unreadable blocks: byte offset and reason.
     unreadable: Vec<(u64, String)>,
     texts: Texts,
     /// By session: its facts are from a whole text.
     whole: Vec<bool>,
     moments: Vec<Moments>,
-    /// Events that the stream was given of each session, as its sync blocks count them; 0 is not said.
+    /// By session: the number of events given to the stream, from sync blocks; 0 is unknown.
     pub(crate) given: Vec<u64>,
     name_lanes: HashMap<u32, NameLane>,
-    /// Bytes that are left for names.
+    /// Memory left for names.
     name_room: usize,
-    /// Bytes that are left for facts, and for registries.
+    /// Memory left for facts, and for registries.
     facts_room: usize,
     registries_room: usize,
-    /// Who knows relations of which a stream may have an older version.
+    /// Returns newer versions of registries.
     relations: Relations,
-    /// Those that the caller added and that have marks of names.
+    /// Registries from the caller with marks `names`.
     marked: Vec<Registry>,
     session_ids: HashMap<u64, usize>,
     registry_ids: HashMap<u64, usize>,
-    /// The whole stream is looked through before its times are used.
+    /// The whole stream is scanned before its times are used.
     looks_ahead: bool,
 }
 
-/// Most bytes of the facts of a session or a thread, and of the text of a registry.
+/// The maximum length of the facts of a session or a thread, and of the text of a registry.
 const MAX_FACTS: usize = 1 << 20;
 const MAX_REGISTRY: usize = 4 << 20;
 
-/// Bytes of memory that all facts may take, and all registries. What comes beyond is left out.
+/// The memory limits for all facts, and all registries. Blocks beyond them are skipped.
 const FACTS_ROOM: usize = 32 << 20;
 const REGISTRIES_ROOM: usize = 48 << 20;
 
-/// Bytes of memory that a registry takes for each byte of its text, at most, and however short that is.
+/// The memory of a registry per byte of its text, and the minimum for a short one.
 const REGISTRY_TIMES: usize = 6;
 const REGISTRY_LEAST: usize = 4 << 10;
 
@@ -86,13 +86,12 @@ impl Known {
         }
     }
 
-    /// True if a block of the session was seen.
+    /// Returns true if a block of the session was found.
     pub(crate) fn knows_session(&self, id: u64) -> bool {
         self.session_ids.contains_key(&id)
     }
 
-    /// The session of a block, whether or not its session block was seen; takes the block's clock
-    /// readings.
+    /// Returns the session of a block, and creates it if needed. Takes the block's clock readings.
     pub(crate) fn session(&mut self, header: &Header) -> usize {
         let moment = (header.base_ticks, header.base_wall);
         let index = *self.session_ids.entry(header.session).or_insert_with(|| {
@@ -127,19 +126,20 @@ impl Known {
         index
     }
 
-    /// Takes what a sync block counts.
+    /// Takes the counts of a sync block.
     pub(crate) fn sync_block(&mut self, header: &Header) {
         let index = self.session(header);
         self.given[index] = self.given[index].max(header.before);
     }
 
-    /// Takes a block of text that cannot be unpacked.
+    /// Takes a block of text that cannot be decompressed.
     pub(crate) fn not_unpacked(&mut self, at: u64, header: &Header, why: &Reason) {
         self.session(header);
         self.not_understood(at, header, true, Some(why.to_string()));
     }
 
-    /// Takes the facts of a session block. The first whole text that can be read counts; the others repeat it.
+    /// Takes the facts of a session block. The first readable whole text counts, and the others
+    /// repeat it.
     pub(crate) fn session_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
         let index = self.session(header);
         let (text, is_whole) = match self.texts.take(at, header, payload) {
@@ -168,7 +168,7 @@ impl Known {
         self.not_understood(at, header, is_whole, wrong);
     }
 
-    /// Takes the facts of a thread block; the latest of a thread count.
+    /// Takes the facts of a thread block. The latest facts of a thread count.
     pub(crate) fn thread_block(&mut self, at: u64, header: &Header, payload: &[u8]) {
         let index = self.session(header);
         let (text, is_whole) = match self.texts.take(at, header, payload) {
@@ -185,8 +185,9 @@ impl Known {
         self.not_understood(at, header, is_whole, wrong);
     }
 
-    /// Takes the registry of a registry block, unless one was found. One that the caller added yields to it:
-    /// what is not in the fingerprint, units and docs, is then as the program had it.
+    /// Takes the registry of a registry block, unless the stream had it already. It replaces one
+    /// from the caller. Units and docs, which the fingerprint does not cover, are then those of the
+    /// program.
     pub(crate) fn registry_block(&mut self, at: u64, header: &Header, payload: &[u8], filter: &Filter) {
         self.session(header);
         let known = self.registry(header.registry);
@@ -221,7 +222,7 @@ impl Known {
         }
     }
 
-    /// True if a lane has events that give names.
+    /// Returns true if a lane has events that give names.
     pub(crate) fn has_names(&self, registry: u64, kind: u8) -> bool {
         self.registry(registry).is_some_and(|index| self.registries[index].namings.has_kind(kind))
     }
@@ -236,7 +237,7 @@ impl Known {
         reader.read(registry, &header, &payload, labels, &mut self.name_room);
     }
 
-    /// Adds a registry that the caller has, unless one of its fingerprint is known.
+    /// Adds a registry from the caller, unless one with its fingerprint is known.
     pub(crate) fn add_registry(&mut self, mut registry: Registry, filter: &Filter) {
         let fingerprint = registry.fingerprint();
         self.mark(&mut registry);
@@ -248,7 +249,7 @@ impl Known {
         }
     }
 
-    /// Adds a session that is known from elsewhere. One whose id is taken gets another.
+    /// Adds a session that was not read from a stream. If its id is taken, it gets another one.
     pub(crate) fn add_session(&mut self, mut session: Session) {
         while self.session_ids.contains_key(&session.id) {
             session.id = session.id.wrapping_add(1);
@@ -261,7 +262,7 @@ impl Known {
         self.sessions.push(session);
     }
 
-    /// Gives a registry without marks of names those of a later version.
+    /// Adds marks `names` of a later version to a registry without any.
     fn mark(&self, registry: &mut Registry) {
         self.marked.iter().for_each(|later| registry.take_names(later));
         take_names(registry, self.relations);
@@ -272,12 +273,13 @@ impl Known {
         self.registries.push(registry);
     }
 
-    /// Index of the registry of a fingerprint.
+    /// Returns the index of a registry by its fingerprint.
     pub(crate) fn registry(&self, fingerprint: u64) -> Option<usize> {
         self.registry_ids.get(&fingerprint).copied()
     }
 
-    /// Ends the look ahead: time of a session without a session block counts from its earliest block.
+    /// Ends the scan. Time of a session without a session block then counts from its earliest
+    /// block.
     pub(crate) fn settle(&mut self) {
         for (session, moments) in self.sessions.iter_mut().zip(&self.moments) {
             if !session.declared {
@@ -287,7 +289,7 @@ impl Known {
         }
     }
 
-    /// Blocks of text that could not be understood, those of which parts are missing included.
+    /// Returns all unreadable blocks of text, including incomplete texts.
     pub(crate) fn all_unreadable(&self) -> Vec<(u64, String)> {
         let incomplete = self.texts.incomplete(|registry| self.registry(registry).is_some());
         let mut all: Vec<_> = self.unreadable.iter().cloned().chain(incomplete).collect();
@@ -296,7 +298,7 @@ impl Known {
         all
     }
 
-    /// Notes what is wrong with a text, or, while parts of it may come, what is wrong if none do.
+    /// Stores the error in a text. If more parts may come, it only counts if none do.
     fn not_understood(&mut self, at: u64, header: &Header, is_whole: bool, wrong: Option<String>) {
         match wrong {
             Some(why) if !is_whole => self.texts.note(header, why),
@@ -308,7 +310,7 @@ impl Known {
     }
 }
 
-/// Reads facts that take the place of others, of which some memory comes back.
+/// Reads facts that replace others, whose memory is returned to `room`.
 fn read_facts(text: &[u8], before: usize, room: &mut usize) -> (Facts, Option<String>) {
     if text.len() > MAX_FACTS {
         let why = format!("{} bytes of facts, expected at most {MAX_FACTS}", text.len());
@@ -327,7 +329,7 @@ fn read_facts(text: &[u8], before: usize, room: &mut usize) -> (Facts, Option<St
     (facts, wrong)
 }
 
-/// Reads the text of the registry of a fingerprint.
+/// Reads the text of a registry, and checks its fingerprint.
 fn read_registry(fingerprint: u64, text: &[u8]) -> Result<Registry, String> {
     let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_string())?;
     let registry = parse_embedded(text).map_err(|invalid| invalid.render("registry", text))?;

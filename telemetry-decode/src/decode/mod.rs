@@ -1,4 +1,4 @@
-//! Blocks to events: the state of a whole stream, and the loop that reads the events of a part.
+//! Decodes the events of blocks: the state of a whole stream, and the loop that reads a part.
 //!
 //! This may use all rooms before it. It must never read from the input, nor choose which block is
 //! next.

@@ -1,4 +1,4 @@
-//! Reads the names that events give, also of those that a filter does not want.
+//! Reads the names that events give, also those of filtered events.
 
 use telemetry_format::Header;
 use telemetry_schema::{NameBy, Naming};
@@ -9,12 +9,12 @@ use crate::registry::namings::Said;
 use crate::sessions::labels::Labels;
 use crate::values::raw::Raw;
 
-/// A lane with names while it is read, apart from the events that are given out: names are wanted also where
-/// a filter does not want their events.
+/// The state of a lane with names. It is separate from the lane of returned events, because names
+/// are also needed from filtered events.
 #[derive(Default)]
 pub(crate) struct NameLane {
     seq: u32,
-    /// Where the next part of the block begins.
+    /// Offset of the next part in the block.
     offset: u32,
     walk: Walk,
 }

@@ -1,4 +1,4 @@
-//! A part of a block while its events are read, and what is here of its payload.
+//! The state of a part of a block during reading, and a window of its payload.
 
 use std::ops::Range;
 
@@ -7,34 +7,35 @@ use telemetry_format::{Cursor, Header};
 use crate::lanes::lane::Stretch;
 use crate::report::completeness::Reason;
 
-/// A part of a block while its events are read.
+/// The state of a part of a block during reading.
 pub(crate) struct Part {
-    /// What its block says.
+    /// The header of its block.
     pub(super) header: Header,
     pub(crate) lane: u32,
     pub(crate) session: u32,
     pub(super) registry: u32,
-    /// Where the payload stands in the input.
+    /// The range of the payload in the input.
     pub(super) place: Range<u64>,
-    /// It stands there as it is read.
+    /// The payload is not compressed.
     pub(super) is_plain: bool,
-    /// Numbers (in the lane) of the events to give out.
+    /// The events to return, by their numbers in the lane.
     pub(super) give: Range<u64>,
     /// Number of the next event.
     pub(super) next: u64,
-    /// Number behind that of the last.
+    /// The number after the last event.
     pub(super) end: u64,
-    /// Where in the payload the next event begins.
+    /// Offset of the next event in the payload.
     pub(super) pos: usize,
-    /// Clock reading of the event read last.
+    /// Clock reading of the latest event.
     pub(crate) time: u64,
     pub(super) filtered: u64,
-    /// Why no more can be read of it.
+    /// The error that ends reading.
     pub(super) wrong: Option<Reason>,
 }
 
 impl Part {
-    /// The part of a block whose payload stands at `place`, and whose first event counts from `time`.
+    /// Creates the state for a part whose payload is at `place`. `time` is the base of the first
+    /// event's time.
     pub(crate) fn new(
         place: Range<u64>,
         header: &Header,
@@ -61,28 +62,30 @@ impl Part {
         }
     }
 
-    /// The same, giving out the events of a range; by default none.
+    /// Sets the range of events to return, which is empty by default.
     pub(crate) fn giving(self, give: Range<u64>) -> Part {
         Part { give, ..self }
     }
 
-    /// Where in the input a place of the payload is; of a compressed one where it begins.
+    /// Converts an offset in the payload to one in the input. For a compressed payload, returns its
+    /// beginning.
     #[inline(always)]
     pub(crate) fn offset(&self, at: u32) -> u64 {
         if self.is_plain { self.place.start + u64::from(at) } else { self.place.start }
     }
 
-    /// Where in the payload the next event begins.
+    /// Returns the offset of the next event in the payload.
     pub(crate) fn pos(&self) -> usize {
         self.pos
     }
 
-    /// Bit number of its kind.
+    /// Returns the bit number of its kind.
     pub(crate) fn kind(&self) -> u8 {
         self.header.kind
     }
 
-    /// Clock reading of the next event, which is not read yet. None at the end, and where that cannot be told.
+    /// Reads ahead the clock reading of the next event. Returns `None` at the end, or if it is not
+    /// readable.
     pub(crate) fn next_time(&self, window: Window<'_>) -> Option<u64> {
         if self.is_at_end() {
             return None;
@@ -92,7 +95,7 @@ impl Part {
         Some(self.time.wrapping_add(cursor.unsigned().ok()?))
     }
 
-    /// True if no more can be read of it.
+    /// Returns true if no more events can be read.
     pub(crate) fn is_at_end(&self) -> bool {
         self.next == self.end || self.wrong.is_some()
     }
@@ -102,9 +105,9 @@ impl Part {
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'p> {
     pub(crate) bytes: &'p [u8],
-    /// Where in the payload they begin.
+    /// Their offset in the payload.
     pub(crate) at: usize,
-    /// They reach to its end, or there are no more.
+    /// They reach to the payload's end, or the rest is not available.
     pub(crate) is_last: bool,
 }
 

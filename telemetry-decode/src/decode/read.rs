@@ -1,4 +1,4 @@
-//! Reads the events of a part, one after the other: the same loop for generic and generated code.
+//! Reads the events of a part in one loop, for generic and generated code.
 
 use telemetry_format::flags::LAST;
 use telemetry_format::{Cursor, Header};
@@ -13,8 +13,8 @@ use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::{Reason, Undecodable};
 
 impl Decoder {
-    /// Reads the next events of a part that are to be given out, up to a batch full. None are left of
-    /// the part if none are read; it is then closed.
+    /// Reads the next returned events of a part, at most a full batch. If it reads none, the part
+    /// has no more, and is closed.
     pub(crate) fn read(&mut self, part: &mut Part, payload: &[u8], batch: &mut Batch) {
         batch.clear();
         self.read_into(part, Window::all(payload), u64::MAX, batch);
@@ -23,8 +23,9 @@ impl Decoder {
         }
     }
 
-    /// The same for a part of which only some of the payload is here, at the next event and behind it. False, and
-    /// nothing is read, if that is less than the next event. A batch may stay empty though more will come.
+    /// Reads the next returned events of a part through a window that begins at the next event.
+    /// Returns false, and reads nothing, if the next event exceeds the window. The batch may stay
+    /// empty although more events will come.
     pub(crate) fn read_window(&mut self, part: &mut Part, window: Window<'_>, batch: &mut Batch) -> bool {
         batch.clear();
         let (next, pos, time, filtered) = (part.next, part.pos, part.time, part.filtered);
@@ -33,7 +34,8 @@ impl Decoder {
         }
         let reached_beyond = self.read_into(part, window, u64::MAX, batch);
         if reached_beyond {
-            // The event that reaches beyond has changed slots. Those before it are read once more.
+            // The event that exceeds the window has changed slots. So the events before it are read
+            // again.
             let stop = part.next;
             (part.next, part.pos, part.time, part.filtered) = (next, pos, time, filtered);
             self.lanes[part.lane as usize].slots.clone_from(&self.slots_before);
@@ -49,7 +51,8 @@ impl Decoder {
         true
     }
 
-    /// The same for the next event alone. An event that is not wanted is passed over.
+    /// Reads the next event through a window as [`Decoder::read_window`] does. Skips it if it is
+    /// filtered.
     pub(crate) fn read_one(&mut self, part: &mut Part, window: Window<'_>, batch: &mut Batch) -> bool {
         batch.clear();
         let (next, pos, time, filtered) = (part.next, part.pos, part.time, part.filtered);
@@ -74,8 +77,8 @@ impl Decoder {
         self.report.events += self.close(part);
     }
 
-    /// Reads events of a part until the taker has enough, the part has no more, or the event of a number is
-    /// next. True if an event reaches beyond the window.
+    /// Reads events until the taker is full, the part ends, or the next event has the number
+    /// `stop`. Returns true if an event exceeds the window.
     #[inline(always)]
     fn read_into<'p>(
         &mut self,
@@ -96,11 +99,12 @@ impl Decoder {
             plan: &registry.plan,
             kind: part.header.kind,
         };
-        // Out of the part, so that they can stay in registers.
+        // Local copies, so that they can stay in registers.
         let (give, end) = (part.give.clone(), part.end.min(stop));
         let payload_end = window.at + payload.len();
         let mut number = part.next;
-        // Up to the event of number `until` all are given out, or none: what is so of each is not asked of each.
+        // All events before number `until` are returned, or none of them. So each event needs only
+        // one comparison.
         let mut until = number;
         let mut giving =
             Giving { gives: false, all: false, filtered: 0, registry, session, filter: &self.filter };
@@ -132,12 +136,12 @@ impl Decoder {
         reached_beyond
     }
 
-    /// The registry of a part, and its thread's number.
+    /// Returns the registry and the thread number of a part.
     pub(crate) fn origin(&self, part: &Part) -> (&KnownRegistry, u32) {
         (&self.known.registries[part.registry as usize], part.header.thread)
     }
 
-    /// An event of a batch of a part.
+    /// Returns the current event of a batch.
     #[inline(always)]
     pub(crate) fn event<'a>(&'a self, part: &Part, payload: &'a [u8], batch: &'a Batch) -> Option<Event<'a>> {
         let session = self.known.sessions.get(part.session as usize)?;
@@ -158,13 +162,13 @@ impl Decoder {
         })
     }
 
-    /// Ends a part before its next event.
+    /// Ends a part before its next event, because of an error.
     pub(crate) fn give_up(&mut self, part: &mut Part, reason: Reason) {
         part.wrong = Some(reason);
         self.close(part);
     }
 
-    /// Ends a part: at its end, or where something is wrong. The number of its events that were given out.
+    /// Closes a part at its end or at an error. Returns the number of its returned events.
     fn close(&mut self, part: &Part) -> u64 {
         let Header { seq, offset, payload_len, flags, .. } = part.header;
         let stretch = Stretch::from(&part.header);

@@ -1,4 +1,4 @@
-//! One event of a part: its head, whether it is wanted, and who takes it.
+//! Reads one event of a part: its head, whether it is selected, and its taker.
 
 use telemetry_format::{Cursor, Malformed};
 
@@ -9,11 +9,12 @@ use crate::report::completeness::Reason;
 use crate::sessions::session::Session;
 use crate::values::raw::Raw;
 
-/// Who takes the events of a part.
+/// A taker of a part's events.
 pub(crate) trait Take<'p> {
-    /// True if it takes no more for now.
+    /// Returns true if it takes no more for now.
     fn is_full(&self) -> bool;
-    /// Reads the parameters of an event of a code, and takes the event if it has a stamp: otherwise it is filtered out.
+    /// Reads the parameters of an event with this code. Takes the event if it has a stamp; without
+    /// one, the event is filtered.
     fn take(
         &mut self,
         reading: &mut Reading<'p, '_>,
@@ -22,37 +23,37 @@ pub(crate) trait Take<'p> {
     ) -> Result<(), Reason>;
 }
 
-/// When and where an event is.
+/// The time and the place of an event.
 pub(crate) struct Stamp<'s> {
     /// Its clock reading.
     pub(crate) time: u64,
-    /// Where in the payload it begins.
+    /// Its offset in the payload.
     pub(crate) at: u32,
-    /// Bytes from there to the end of what is here of the payload.
+    /// Number of bytes from the event to the end of the window.
     pub(crate) left: usize,
     pub(crate) session: &'s Session,
 }
 
-/// Where the events of a part are read.
+/// The position in a part, and the state for reading on.
 pub(crate) struct Reading<'p, 's> {
     pub(crate) payload: &'p [u8],
     pub(crate) cursor: Cursor<'p>,
-    /// Clock reading of the event read last.
+    /// Clock reading of the latest event.
     pub(super) time: u64,
-    /// Of the lane.
+    /// The lane's delta slots.
     pub(crate) slots: &'s mut [u64],
     pub(super) plan: &'s Plan,
     /// Bit number of the block's kind.
     pub(super) kind: u8,
 }
 
-/// Which events are given out.
+/// The selection of returned events.
 pub(super) struct Giving<'s> {
-    /// Any are.
+    /// Some events are returned.
     pub(super) gives: bool,
-    /// All are.
+    /// All events are returned.
     pub(super) all: bool,
-    /// Events that are not, though they might have been.
+    /// Number of filtered events.
     pub(super) filtered: u64,
     pub(super) registry: &'s KnownRegistry,
     pub(super) session: &'s Session,
@@ -65,7 +66,7 @@ impl Giving<'_> {
         self.all = gives && !self.filter.is_timed() && self.registry.wanted.events.is_none();
     }
 
-    /// True if an event of the kind, by its code, is given out where not all are.
+    /// Returns true if an event of the kind is returned, by its code and time.
     #[inline(never)]
     fn wants(&self, kind: u8, code: u64, time: u64) -> bool {
         let event = self.registry.plan.event(code, kind);
@@ -76,7 +77,7 @@ impl Giving<'_> {
 }
 
 impl<'p, 's> Reading<'p, 's> {
-    /// Reads the next event, which begins at a place of the payload.
+    /// Reads the next event, which begins at offset `at` of the payload.
     #[inline(always)]
     pub(super) fn next(
         &mut self,
@@ -103,13 +104,13 @@ impl<'p, 's> Reading<'p, 's> {
         Ok((code, self.time.wrapping_add(ticks)))
     }
 
-    /// How the event of a code is read.
+    /// Returns the plan of an event by its code.
     #[inline(always)]
     pub(crate) fn event(&self, code: u64) -> Result<&'s EventPlan, Reason> {
         self.plan.event(code, self.kind).ok_or(Reason::UnknownEvent(code))
     }
 
-    /// Reads the parameters of an event, for which there must be room.
+    /// Reads the parameters of an event into `raw`, which must be long enough.
     #[inline(always)]
     pub(crate) fn params(&mut self, event: &EventPlan, raw: &mut [Raw]) -> Result<(), Malformed> {
         event.read(&mut self.cursor, self.slots, self.payload.len(), raw)

@@ -1,10 +1,10 @@
-//! What was found of a stream so far, apart from its lanes.
+//! The results of reading so far, apart from lanes.
 
 use std::collections::BTreeMap;
 
 use crate::report::completeness::{Bytes, Damage, MAX_LISTED, Undecodable};
 
-/// What was found, apart from lanes.
+/// The results of reading so far, apart from lanes.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) is_of_logs: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Takes bytes that are no block.
+    /// Counts bytes that are not a block.
     pub(crate) fn damage(&mut self, damage: Damage) {
         self.bytes.damaged += damage.range.end - damage.range.start;
         self.damaged_ranges += 1;
@@ -28,7 +28,7 @@ impl Report {
         }
     }
 
-    /// Takes a part that could not be read, or not to its end.
+    /// Counts a part that could not be read, or only its beginning.
     pub(crate) fn undecodable(&mut self, part: Undecodable) {
         self.undecodable_parts += 1;
         if self.undecodable.len() < MAX_LISTED {
@@ -36,12 +36,12 @@ impl Report {
         }
     }
 
-    /// Number of what was damaged or could not be read.
+    /// Returns the number of damaged ranges and undecodable parts.
     pub(crate) fn damages(&self) -> u64 {
         self.damaged_ranges + self.undecodable_parts
     }
 
-    /// Counts a block of a type that is not known.
+    /// Counts a block of an unknown type.
     pub(crate) fn unknown(&mut self, code: u8, len: u64) {
         *self.unknown_blocks.entry(code).or_default() += 1;
         self.bytes.unknown += len;

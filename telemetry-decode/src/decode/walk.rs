@@ -1,4 +1,4 @@
-//! Walks through the events of a block apart from those that are given out: for names, and for copies of a block.
+//! Visits the events of a block without returning them: for names, and for copies of a block.
 
 use std::ops::Range;
 
@@ -9,32 +9,32 @@ use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::Reason;
 use crate::values::raw::Raw;
 
-/// Where a walk through the parts of a block is.
+/// The position of a walk in the parts of a block.
 #[derive(Default)]
 pub(crate) struct Walk {
-    /// Clock reading of the last event.
+    /// Clock reading of the latest event.
     pub(crate) time: u64,
     slots: Vec<u64>,
 }
 
-/// How far a walk came.
+/// The result of a walk.
 pub(crate) struct Walked {
     pub(crate) events: u32,
-    /// Bytes of them.
+    /// Number of bytes of the events.
     pub(crate) len: usize,
-    /// Why it ended before the last event.
+    /// The error that ended the walk before the last event.
     pub(crate) wrong: Option<Reason>,
 }
 
 impl From<&Header> for Walk {
-    /// At the start of a block.
+    /// Starts at the beginning of a block.
     fn from(header: &Header) -> Walk {
         Walk { time: header.base_ticks, slots: Vec::new() }
     }
 }
 
-/// Goes through at most this number of events of a payload, apart from what is given out, and calls a function with
-/// the index, the clock reading, the parameters and the bytes of each.
+/// Visits up to `events` events of a payload. Calls `visit` with the index, the clock reading, the
+/// parameters and the range of bytes of each event.
 pub(crate) fn walk(
     registry: &KnownRegistry,
     kind: u8,

@@ -1,4 +1,4 @@
-//! Which events of a lane were read, and where it lost or excluded some: in whatever order its blocks come.
+//! Which events of a lane were read, lost or excluded. Blocks may come in any order.
 
 use std::ops::Range;
 
@@ -6,28 +6,28 @@ use telemetry_format::Loss;
 
 use crate::lanes::few::Few;
 
-/// A set of events of a lane, by their number in it. As small as its gaps are few.
+/// A set of events of a lane, by their number in the lane. It takes memory only for its gaps.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
-    /// By first number.
+    /// By the number of the first event.
     runs: Few<u64, Run>,
 }
 
-/// Events without a gap between them.
+/// Consecutive events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
-    /// Number behind the last.
+    /// The number after the last event.
     end: u64,
-    /// No event of it is earlier.
+    /// No event of the run is earlier.
     pub(crate) base_ticks: u64,
-    /// No event of it is later.
+    /// No event of the run is later.
     pub(crate) end_ticks: u64,
-    /// No event before it is later.
+    /// No event before the run is later.
     pub(crate) behind_ticks: u64,
 }
 
 impl Coverage {
-    /// The first stretch of `range` that is not in the set.
+    /// Returns the first part of `range` that is not in the set.
     pub(crate) fn first_gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         let start = match self.runs.up_to(&range.start) {
             Some((_, run)) => run.end.max(range.start),
@@ -37,13 +37,13 @@ impl Coverage {
         (start < end).then_some(start..end)
     }
 
-    /// Adds a stretch that is not in the set, of a block with these times.
+    /// Adds events that are not in the set, of a block with these times.
     pub(crate) fn add(&mut self, range: Range<u64>, base_ticks: u64, end_ticks: u64) {
         self.add_behind(range, base_ticks, end_ticks, base_ticks);
     }
 
-    /// The same of a part of a block: what is before it may be later than the block's beginning, but not than
-    /// `behind_ticks`.
+    /// Adds events of a part of a block. Earlier events may be later than the block's beginning,
+    /// but not later than `behind_ticks`.
     pub(crate) fn add_behind(
         &mut self,
         range: Range<u64>,
@@ -72,12 +72,12 @@ impl Coverage {
         self.runs.insert(start, run);
     }
 
-    /// Number of events in the set.
+    /// Returns the number of events in the set.
     pub(crate) fn len(&self) -> u64 {
         self.runs.iter().map(|(start, run)| run.end - start).sum()
     }
 
-    /// Number of events in the set that are not in the other.
+    /// Returns the number of events that are in this set but not in the other.
     pub(crate) fn len_without(&self, other: &Coverage) -> u64 {
         let mut sum = 0;
         for (start, run) in self.runs.iter() {
@@ -90,13 +90,13 @@ impl Coverage {
         sum
     }
 
-    /// Every run: its events, and the first and last clock reading that they can have.
+    /// Returns the runs: their events, and the first and last clock reading that these can have.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<u64>, u64, u64)> {
         self.runs.iter().map(|(start, run)| (*start..run.end, run.base_ticks, run.end_ticks))
     }
 
-    /// Stretches between the runs, and before the first: the number of their events, and the runs on
-    /// both sides.
+    /// Returns the gaps before the first run and between runs: the numbers of the absent events,
+    /// and the runs on both sides.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = (Range<u64>, Option<&Run>, &Run)> {
         let before = std::iter::once(None).chain(self.runs.iter().map(|(_, run)| Some(run)));
         self.runs.iter().zip(before).filter_map(|((start, run), before)| {
@@ -105,56 +105,57 @@ impl Coverage {
         })
     }
 
-    /// Clock readings that each run lies between.
+    /// Returns the time interval of each run.
     pub(crate) fn stretches(&self) -> impl Iterator<Item = (u64, u64)> {
         self.runs.iter().map(|(_, run)| (run.base_ticks, run.end_ticks))
     }
 
-    /// The last run and the number behind it.
+    /// Returns the number after the last run, and the run.
     pub(crate) fn last(&self) -> Option<(u64, &Run)> {
         self.runs.last().map(|run| (run.end, run))
     }
 }
 
-/// What a header tells of its lane beside its own events: sums that only grow.
+/// Sums that a header states about its lane. They only grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Told {
     pub(crate) lost: Loss,
     pub(crate) excluded: u64,
 }
 
-/// What a lane had lost and excluded, as its blocks tell it. The counters only grow, but a part of a block
-/// may tell them as they were when its block was opened: the highest of what came before holds.
+/// The losses and excluded events of a lane, as its blocks state them. The counters only grow, but
+/// a part of a block may state them as they were when its block was opened. So the highest sums so
+/// far are right.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
-    /// By the number of the first event behind it and the sum of the counters.
+    /// By the number of the next event and the sum of the counters.
     marks: Few<(u64, u64), Mark>,
 }
 
-/// Blocks that tell the same.
+/// Blocks that state the same sums.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     told: Told,
-    /// No event of the first of the blocks is later.
+    /// No event of the first of these blocks is later.
     first_end: u64,
-    /// No event of the last of the blocks is later.
+    /// No event of the last of these blocks is later.
     last_end: u64,
 }
 
-/// More losses than before, or more events excluded.
+/// An increase of losses or excluded events.
 pub(crate) struct Step {
-    /// Number of the first event behind it.
+    /// Number of the next event after it.
     pub(crate) before: u64,
-    /// End of the last block that told less; none if there is none.
+    /// End of the last block that states less; none for the first increase.
     pub(crate) from_ticks: Option<u64>,
-    /// End of the first block that tells it.
+    /// End of the first block that states it.
     pub(crate) until_ticks: u64,
-    /// What was lost or excluded between the two.
+    /// The difference of the sums.
     pub(crate) told: Told,
 }
 
 impl Losses {
-    /// Notes what a block tells: events before it, the time of its last, the counters.
+    /// Notes the sums of a block, the number of events before it, and the time of its last event.
     pub(crate) fn note(&mut self, before: u64, end_ticks: u64, told: Told) {
         let sum = told.lost.events().saturating_add(told.lost.truncated).saturating_add(told.excluded);
         let key = (before, sum);
@@ -174,24 +175,26 @@ impl Losses {
         self.marks.insert(key, mark);
     }
 
-    /// All that was lost and excluded.
+    /// Returns the latest sums.
     pub(crate) fn total(&self) -> Told {
         self.marks.iter().fold(Told::default(), |sum, (_, mark)| sum.highest(&mark.told))
     }
 
-    /// All that was told: events before the block, sums, and the ends of the first and the last block that tell it.
+    /// Returns all sums: the number of events before the block, the sums, and the ends of the first
+    /// and the last block that state them.
     pub(crate) fn told(&self) -> impl Iterator<Item = (u64, &Told, u64, u64)> {
         self.marks.iter().map(|((before, _), mark)| (*before, &mark.told, mark.first_end, mark.last_end))
     }
 
-    /// What was lost and excluded when, in the order of the lane.
+    /// Returns all increases, in the order of the lane.
     pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
         let (mut sum, mut less) = (Told::default(), None::<&Mark>);
         self.marks.iter().filter_map(move |((before, _), mark)| {
             let told = mark.told.each(&sum, u64::saturating_sub);
             let until_ticks = mark.first_end;
-            // If blocks came in another order than they were written, the last that tells less may be one that
-            // tells what was known when its block was opened, and is later.
+            // Blocks may come in another order than they were written. Then the last block that
+            // states less may be one that states the sums of the time when it was opened, and is
+            // later.
             let from_ticks = less.map(|less| match less.last_end <= until_ticks {
                 true => less.last_end,
                 false => less.first_end.min(until_ticks),

@@ -1,13 +1,13 @@
-//! An ordered map of which most have one entry.
+//! An ordered map that usually has one entry.
 
 use std::collections::BTreeMap;
 
-/// An ordered map that keeps its last entry in place: a map of one entry takes no memory of its own. Of a stream's
-/// lanes, of which there may be hundreds of thousands, most need no more.
+/// An ordered map that keeps its last entry in place. A map of one entry takes no memory on the
+/// heap. A stream may have hundreds of thousands of lanes, and most need no more.
 #[derive(Debug)]
 pub(crate) struct Few<K, V> {
     last: Option<(K, V)>,
-    /// What comes before it.
+    /// The entries before the last.
     before: BTreeMap<K, V>,
 }
 
@@ -39,7 +39,7 @@ impl<K: Ord + Copy, V> Few<K, V> {
         self.before.remove(key)
     }
 
-    /// The last entry whose key is not above this one.
+    /// Returns the last entry whose key is not above this one.
     pub(crate) fn up_to(&self, key: &K) -> Option<(&K, &V)> {
         match &self.last {
             Some((last, value)) if last <= key => Some((last, value)),
@@ -47,7 +47,7 @@ impl<K: Ord + Copy, V> Few<K, V> {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the last entry whose key is not above this one, to change it.
     pub(crate) fn up_to_mut(&mut self, key: &K) -> Option<&mut V> {
         match &mut self.last {
             Some((last, value)) if *last <= *key => Some(value),
@@ -55,13 +55,13 @@ impl<K: Ord + Copy, V> Few<K, V> {
         }
     }
 
-    /// The first entry whose key is not below this one.
+    /// Returns the first entry whose key is not below this one.
     pub(crate) fn from(&self, key: &K) -> Option<(&K, &V)> {
         let last = self.last.as_ref().filter(|(last, _)| last >= key).map(|(last, value)| (last, value));
         self.before.range(*key..).next().or(last)
     }
 
-    /// All entries, in order.
+    /// Returns all entries in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.before.iter().chain(self.last.iter().map(|(key, value)| (key, value)))
     }
@@ -77,7 +77,7 @@ mod tests {
 
     use super::Few;
 
-    /// It is a map, whatever the order of what is done.
+    /// It behaves as a map, in any order of operations.
     #[test]
     fn it_is_a_map() {
         let (mut few, mut map) = (Few::default(), BTreeMap::new());

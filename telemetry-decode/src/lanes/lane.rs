@@ -1,4 +1,4 @@
-//! One lane while it is read: what its next part continues from, and counts of its events.
+//! The state of one lane during reading: where its next part continues, and counts of its events.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use telemetry_format::{Header, Loss};
 use crate::lanes::coverage::{Coverage, Losses, Step, Told};
 use crate::report::completeness::{LaneGap, LaneReport};
 
-/// Which lane.
+/// The key of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct LaneKey {
     /// Index of the session.
@@ -18,32 +18,33 @@ pub(crate) struct LaneKey {
     pub(crate) kind: u8,
 }
 
-/// One lane while it is read.
+/// The state of one lane during reading.
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(crate) key: LaneKey,
-    /// Where the last part that was read ended, if its block goes on.
+    /// The end of the latest part, if its block continues.
     pub(crate) open: Option<Open>,
-    /// The last values of delta parameters in that block.
+    /// The delta slots of that block.
     pub(crate) slots: Vec<u64>,
-    /// Events given out.
+    /// Returned events.
     pub(crate) read: u64,
-    /// Events that the filter does not want.
+    /// Events that the filter excludes.
     pub(crate) filtered: u64,
-    /// Events that earlier readers gave out or did not want.
+    /// Events that earlier readers returned or filtered.
     pub(crate) earlier: u64,
-    /// Events given out or not wanted, by earlier readers too.
+    /// Events that this reader or earlier readers returned or filtered.
     pub(crate) covered: Coverage,
-    /// Events whose blocks stand in the stream, as their headers say, or were read by earlier readers.
+    /// Events whose blocks are in the stream according to their headers, or were read by earlier
+    /// readers.
     pub(crate) noted: Coverage,
-    /// Events whose blocks stand in the stream, damaged or undecodable.
+    /// Events whose blocks are in the stream, but damaged or undecodable.
     unread: Coverage,
     pub(crate) losses: Losses,
-    /// Events recorded, as far as is known, and the end of the block that says so.
+    /// The number of recorded events as far as known, and the end of the block that states it.
     pub(crate) recorded: (u64, u64),
 }
 
-/// Where a part ended whose block goes on.
+/// The end of a part whose block continues.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub(crate) seq: u32,
@@ -51,15 +52,15 @@ pub(crate) struct Open {
     pub(crate) time: u64,
 }
 
-/// The events of a part, by their number in the lane, and when they were.
+/// The events of a part, by their number in the lane, with their times.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stretch {
     pub(crate) before: u64,
     pub(crate) events: u32,
-    /// When its block was opened.
+    /// The time when the block was opened.
     pub(crate) base_ticks: u64,
     pub(crate) end_ticks: u64,
-    /// It begins its block.
+    /// The part is the first of its block.
     pub(crate) is_first: bool,
 }
 
@@ -75,7 +76,7 @@ impl Stretch {
         self.before..self.before.saturating_add(self.events.into())
     }
 
-    /// Adds some of its events to a set.
+    /// Adds some of the events to a set.
     fn add_to(&self, set: &mut Coverage, events: Range<u64>) {
         // Only the events before a block are certainly not later than its beginning.
         let is_first = self.is_first && events.start == self.before;
@@ -101,7 +102,7 @@ impl Lane {
         }
     }
 
-    /// Notes what a header says of the lane, whether or not its events can be read.
+    /// Notes the statements of a header about the lane, whether or not its events are readable.
     pub(crate) fn note(&mut self, header: &Header) {
         self.note_losses(header.before, header);
         let stretch = Stretch::from(header);
@@ -111,35 +112,36 @@ impl Lane {
         }
     }
 
-    /// Notes what a header says was lost and excluded before the lane's event of a number.
+    /// Notes the sums in a header as those before the lane's event of this number.
     pub(crate) fn note_losses(&mut self, before: u64, header: &Header) {
         let told = Told { lost: header.lost, excluded: header.excluded };
         self.losses.note(before, header.end_ticks, told);
     }
 
-    /// Events that the stream was given, as far as the lane's headers tell.
+    /// Returns the number of events that were given to the stream, as far as the lane's headers
+    /// tell.
     pub(crate) fn given(&self) -> u64 {
         let Told { lost, excluded } = self.losses.total();
         self.recorded.0.saturating_sub(excluded).saturating_sub(lost.sink)
     }
 
-    /// The first events of a part that were in no other.
+    /// Returns the first events of a part that were in no other part.
     pub(crate) fn news(&self, stretch: &Stretch) -> Option<Range<u64>> {
         self.covered.first_gap(stretch.range())
     }
 
-    /// True if the lane was read up to the end of a part, and can go on behind it.
+    /// Returns true if the lane was read up to the end of this part, and can continue after it.
     pub(crate) fn is_past(&self, header: &Header) -> bool {
         let end = u64::from(header.offset) + u64::from(header.payload_len);
         self.open.is_some_and(|open| open.seq == header.seq && u64::from(open.offset) >= end)
     }
 
-    /// Counts events as given out or not wanted. They were in no other part.
+    /// Counts events as returned or filtered. They were in no other part.
     pub(crate) fn cover(&mut self, events: Range<u64>, stretch: &Stretch) {
         stretch.add_to(&mut self.covered, events);
     }
 
-    /// Counts the events of a part as not wanted.
+    /// Counts the events of a part as filtered.
     pub(crate) fn leave_out(&mut self, stretch: &Stretch) {
         if let Some(news) = self.news(stretch) {
             self.filtered += news.end - news.start;
@@ -147,14 +149,14 @@ impl Lane {
         }
     }
 
-    /// Counts events as not readable.
+    /// Counts events as unreadable.
     pub(crate) fn give_up(&mut self, events: Range<u64>, stretch: &Stretch) {
         if let Some(news) = self.unread.first_gap(events) {
             stretch.add_to(&mut self.unread, news);
         }
     }
 
-    /// Counts of the lane's events.
+    /// Returns the counts of the lane's events.
     pub(crate) fn report(&self, session: u64, kind_name: Option<&str>, start_ticks: u64) -> LaneReport {
         let lost = self.losses.total().lost;
         let absent = self.recorded.0.saturating_sub(self.covered.len());
@@ -177,8 +179,9 @@ impl Lane {
         }
     }
 
-    /// Returns the times of events that the lane has and that are not returned, whatever the filter:
-    /// lost, excluded, in blocks that are missing, or in blocks that cannot be read so far.
+    /// Returns the time intervals of events that the lane has, but that are not returned, whatever
+    /// the filter. These events are lost, excluded, in missing blocks, or in blocks that cannot be
+    /// read so far.
     pub(crate) fn gaps(&self, start_ticks: u64) -> impl Iterator<Item = (u64, u64)> {
         let not_there = self.noted.gaps().map(move |(_, before, behind)| {
             between(before.map_or(start_ticks, |run| run.end_ticks), behind.behind_ticks)
@@ -188,9 +191,9 @@ impl Lane {
         not_there.chain(lost).chain(self.unread.stretches())
     }
 
-    /// Returns the gaps with missing or lost events, in order of time.
+    /// Returns the gaps with missing or lost events, ordered by time.
     fn losing_gaps(&self, start_ticks: u64) -> Vec<LaneGap> {
-        // By the number of the first event behind the gap.
+        // By the number of the first event after the gap.
         let mut gaps = BTreeMap::new();
         for (events, before, behind) in self.covered.gaps() {
             let from_ticks = before.map_or(start_ticks, |run| run.end_ticks);
@@ -221,10 +224,10 @@ impl Lane {
         gaps.into_values().filter(|gap| gap.absent > 0 || gap.lost != Loss::default()).collect()
     }
 
-    /// Takes what was excluded out of the gaps that it made.
+    /// Subtracts excluded events from their gaps.
     fn take_excluded(&self, gaps: &mut BTreeMap<u64, LaneGap>) {
         for Step { before, told, .. } in self.losses.steps().filter(|step| step.told.excluded > 0) {
-            // The gap that the event before this one is in, if it was not read.
+            // The gap that has the event before this one, if that was not read.
             let Some((_, gap)) = gaps.range_mut(before..).next() else { continue };
             if self.covered.first_gap(before.saturating_sub(1)..before).is_some() {
                 gap.absent = gap.absent.saturating_sub(told.excluded);
@@ -233,7 +236,7 @@ impl Lane {
     }
 }
 
-/// Two clock readings in their order. Parts that were written while others were read may disagree by a little.
+/// Puts two clock readings in order. Parts written while others were read may disagree a little.
 fn between(from_ticks: u64, until_ticks: u64) -> (u64, u64) {
     (from_ticks, until_ticks.max(from_ticks))
 }

@@ -1,4 +1,4 @@
-//! Which events of a lane were met, lost and left out: intervals of event numbers.
+//! Which events of a lane were found, lost and excluded, as ranges of event numbers.
 //!
 //! This may use `report`. It must never look at the events themselves.
 

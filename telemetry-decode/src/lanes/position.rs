@@ -1,4 +1,4 @@
-//! What was read of a lane, kept for a later reader to go on from.
+//! The position in a lane, from which a later reader can continue.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use telemetry_format::Loss;
 use crate::lanes::coverage::Told;
 use crate::lanes::lane::{Lane, LaneKey};
 
-/// What was read of one lane of one session, by one reader or by several, each of which went on where those
-/// before it had stopped ([`crate::Reader::resume`]). As small as the gaps of the lane are few.
+/// The events of one lane of one session that were read, by one reader or by several that continued
+/// each other ([`crate::Reader::resume`]). It takes memory only for the gaps of the lane.
 ///
-/// It can be kept by `serde` and read back by the same or a later version.
+/// `serde` can store it. The same or a later version can read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Session id.
@@ -23,20 +23,22 @@ pub struct Position {
     pub registry: u64,
     /// The kind's bit number.
     pub kind: u8,
-    /// Events given out or not wanted, by their number in the lane, and the first and last clock reading that they
-    /// can have.
+    /// Returned or filtered events, by their number in the lane, with the first and last clock
+    /// reading that they can have.
     runs: Vec<(Range<u64>, u64, u64)>,
-    /// Events before a block, what it tells, and the ends of the first and the last block that tell it.
+    /// For each block or several that state the same sums: the number of events before it, its
+    /// sums, and the ends of the first and the last of these blocks.
     told: Vec<(u64, Counters, u64, u64)>,
-    /// Events recorded, and the end of the block that says so.
+    /// The number of recorded events, and the end of the block that states it.
     recorded: (u64, u64),
 }
 
-/// Sums that a header tells: lost for want of memory, reentrant, by sinks; truncated; excluded.
+/// The sums in a header: lost because the pool was full, reentrant, lost by sinks; truncated;
+/// excluded.
 type Counters = [u64; 5];
 
 impl Position {
-    /// Events given out or not wanted.
+    /// Returns the number of returned or filtered events.
     pub fn events(&self) -> u64 {
         self.runs
             .iter()
@@ -44,14 +46,14 @@ impl Position {
             .fold(0, u64::saturating_add)
     }
 
-    /// A lane of which another system's log has this number of events, and all were read. Such a log does not
-    /// number them. A stream that is made of it numbers them in the order of the lane.
+    /// Creates the position after all events of a lane of another system's log. Such a log does not
+    /// number them. A stream made from it numbers them in the order of the lane.
     pub fn of_log(session: u64, thread: u32, registry: u64, kind: u8, events: u64) -> Position {
         let (runs, recorded) = (vec![(0..events, 0, u64::MAX)], (events, u64::MAX));
         Position { session, thread, registry, kind, runs, told: Vec::new(), recorded }
     }
 
-    /// What was read of the lane by this reader or the other.
+    /// Returns the events that this reader or the other one read.
     pub fn join(&self, other: &Position) -> Position {
         let key = LaneKey { session: 0, thread: self.thread, registry: self.registry, kind: self.kind };
         let mut lane = Lane::new(key);
@@ -80,12 +82,12 @@ impl Position {
         }
     }
 
-    /// Gives a lane that was not read yet what is known of it. Whatever the numbers are, the lane stays sound.
+    /// Sets the state of a lane that was not read yet. Any numbers leave the lane consistent.
     pub(crate) fn restore(&self, lane: &mut Lane) {
         for (events, base_ticks, end_ticks) in &self.runs {
             while let Some(gap) = lane.covered.first_gap(events.clone()) {
                 lane.covered.add(gap.clone(), *base_ticks, *end_ticks);
-                // Their blocks need not stand in this stream: others have read them.
+                // Their blocks may be absent from this stream, because other readers had them.
                 lane.noted.add(gap, *base_ticks, *end_ticks);
             }
         }
@@ -99,7 +101,7 @@ impl Position {
     }
 }
 
-/// Lanes that earlier readers have read, and this one has not met yet.
+/// Lanes that earlier readers have read, and this one has not found yet.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier(HashMap<(u64, u32, u64, u8), Position>);
 
@@ -108,7 +110,7 @@ impl Earlier {
         self.0.insert((lane.session, lane.thread, lane.registry, lane.kind), lane);
     }
 
-    /// Gives a new lane what earlier readers know of it.
+    /// Sets the state of a new lane to that of earlier readers.
     pub(crate) fn restore(&mut self, lane: &mut Lane, session: u64) {
         let key = (session, lane.key.thread, lane.key.registry, lane.key.kind);
         if let Some(read) = self.0.remove(&key) {
@@ -116,7 +118,8 @@ impl Earlier {
         }
     }
 
-    /// Events that the stream was given of a session, in lanes that this reader has not met.
+    /// Returns the number of events of a session that were given to the stream, in lanes that this
+    /// reader has not found.
     pub(crate) fn given(&self, session: u64) -> u64 {
         let of_session = self.0.values().filter(|lane| lane.session == session);
         let given = of_session.map(|read| {

@@ -1,6 +1,6 @@
-//! Which events are wanted.
+//! The selection of events.
 
-/// Which events are wanted. An empty list wants all; an event must pass every list.
+/// A selection of events. An empty list selects all; an event must pass every list.
 ///
 /// ```
 /// use telemetry_decode::Filter;
@@ -20,9 +20,9 @@ pub struct Filter {
     pub sessions: Vec<Selector>,
     /// Registries by name or fingerprint.
     pub registries: Vec<Selector>,
-    /// Nothing earlier, in nanoseconds since the session's start.
+    /// Selects no earlier event; in nanoseconds since the session's start.
     pub from_ns: Option<i64>,
-    /// Nothing at this time or later, in nanoseconds since the session's start.
+    /// Selects no event at this time or later; in nanoseconds since the session's start.
     pub until_ns: Option<i64>,
 }
 
@@ -57,28 +57,28 @@ impl Filter {
         self
     }
 
-    /// Sets the first time that is wanted, in nanoseconds since the session's start.
+    /// Sets the first selected time, in nanoseconds since the session's start.
     pub fn from_ns(self, from_ns: impl Into<Option<i64>>) -> Self {
         Filter { from_ns: from_ns.into(), ..self }
     }
 
-    /// Sets the first time that is not wanted any more, in nanoseconds since the session's start.
+    /// Sets the end of the selected time, in nanoseconds since the session's start.
     pub fn until_ns(self, until_ns: impl Into<Option<i64>>) -> Self {
         Filter { until_ns: until_ns.into(), ..self }
     }
 
-    /// True if times matter.
+    /// Returns true if the filter depends on times.
     pub(crate) fn is_timed(&self) -> bool {
         self.from_ns.is_some() || self.until_ns.is_some()
     }
 
-    /// True of a time that is wanted, in nanoseconds since the session's start.
+    /// Returns true if a time is selected, in nanoseconds since the session's start.
     pub(crate) fn wants_time(&self, ns: i64) -> bool {
         self.from_ns.is_none_or(|from| from <= ns) && self.until_ns.is_none_or(|until| ns < until)
     }
 }
 
-/// The name of something, or its number.
+/// The name or the number of something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Selector {
     /// A number.
@@ -87,7 +87,7 @@ pub enum Selector {
     Text(String),
 }
 
-/// Decimal digits, or `0x` and hexadecimal ones, are a number.
+/// Decimal digits, or `0x` and hexadecimal digits, are a number.
 impl From<&str> for Selector {
     fn from(text: &str) -> Self {
         let number = match text.strip_prefix("0x") {
@@ -114,7 +114,8 @@ impl std::fmt::Display for Selector {
 }
 
 impl Selector {
-    /// True if this is the number or the name of something in a registry, alone or behind `registry:`.
+    /// Returns true if this is the number or the name of something in a registry, alone or after
+    /// `registry:`.
     pub(crate) fn is_of(&self, registry: &str, number: u64, name: &str) -> bool {
         let rest = match self {
             Selector::Text(wanted) => {
@@ -125,7 +126,7 @@ impl Selector {
         self.is(number, name) || rest.is_some_and(|rest| Selector::from(rest).is(number, name))
     }
 
-    /// True if this is the number or the name of something.
+    /// Returns true if this is the number or the name of something.
     pub fn is(&self, number: u64, name: &str) -> bool {
         match self {
             Selector::Number(wanted) => *wanted == number,

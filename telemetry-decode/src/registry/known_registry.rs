@@ -1,4 +1,4 @@
-//! The registries of a stream, found in it or added by the caller.
+//! The registries of a stream, from its blocks or from the caller.
 
 use telemetry_schema::Registry;
 
@@ -6,15 +6,15 @@ use crate::registry::filter::{Filter, Selector};
 use crate::registry::namings::Namings;
 use crate::registry::plan::Plan;
 
-/// A registry that events can be decoded with.
+/// A registry for decoding events.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct KnownRegistry {
-    /// What events blocks name it by.
+    /// The fingerprint by which events blocks refer to it.
     pub fingerprint: u64,
-    /// What it says.
+    /// The registry itself.
     pub registry: Registry,
-    /// Byte offset of the block that it was read from; none for one that the caller added.
+    /// Byte offset of its block; none for one from the caller.
     pub at: Option<u64>,
     pub(crate) namings: Namings,
     pub(crate) plan: Plan,
@@ -30,7 +30,7 @@ impl KnownRegistry {
 }
 
 impl KnownRegistry {
-    /// True if the filter wants events of this index, whatever their thread and time.
+    /// Returns true if the filter selects events of this index, apart from thread and time.
     pub fn wants(&self, event: usize) -> bool {
         self.registry
             .events
@@ -40,13 +40,13 @@ impl KnownRegistry {
     }
 }
 
-/// What a filter wants of a registry.
+/// The selected kinds and events of a registry.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// By bit number: kinds of which any event is wanted. All bits are set if all are, also those of kinds
-    /// that the registry does not have.
+    /// Selected kinds by bit number. If all kinds are selected, all bits are set, also those
+    /// without a kind.
     kinds: u64,
-    /// By index of the event, where not all events of those kinds are wanted.
+    /// Selected events by index, if not all events of the selected kinds are.
     pub(crate) events: Option<Vec<bool>>,
 }
 
@@ -74,12 +74,12 @@ impl Wanted {
         Wanted { kinds: kinds & of_events, events: Some(events) }
     }
 
-    /// True if the filter wants any event of the kind.
+    /// Returns true if the filter selects any event of the kind.
     pub(crate) fn kind(&self, number: u8) -> bool {
         self.kinds == u64::MAX || self.kinds & bit(number) != 0
     }
 
-    /// True if the filter wants the event.
+    /// Returns true if the filter selects the event.
     #[inline(always)]
     pub(crate) fn event(&self, index: u32) -> bool {
         match &self.events {
@@ -89,12 +89,12 @@ impl Wanted {
     }
 }
 
-/// The bit of a bit number in a mask.
+/// Returns the mask bit of a bit number.
 fn bit(number: u8) -> u64 {
     1_u64.checked_shl(number.into()).unwrap_or(0)
 }
 
-/// True if a list is empty or has the number or the name.
+/// Returns true if a list is empty or has the number or the name.
 pub(crate) fn matches_any(list: &[Selector], number: u64, name: &str) -> bool {
     list.is_empty() || list.iter().any(|wanted| wanted.is(number, name))
 }

@@ -1,8 +1,6 @@
-//! A registry made ready for reading: its plan, its namings, what a filter wants of it, its
-//! events.
+//! A registry prepared for reading: its plan, its namings, the selection of a filter, its events.
 //!
-//! This may use `values` and `sessions`. It must never know which block or lane an event came
-//! from.
+//! This may use `values` and `sessions`. It must never know which block or lane an event came from.
 
 pub(crate) mod event;
 pub(crate) mod filter;

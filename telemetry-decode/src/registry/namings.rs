@@ -1,32 +1,33 @@
-//! Which events of a registry give names: what its marks say, ready for reading.
+//! Events that give names to values: the marks of a registry, prepared for reading.
 
 use telemetry_schema::{Event, NameBy, Named, Naming, Param, Registry};
 
 use crate::sessions::labels::{Given, Labels, Numbers, Of};
 
-/// Which events of a registry give names to what.
+/// The events of a registry that give names to values.
 #[derive(Debug, Clone)]
 pub struct Namings {
     of_events: Vec<Vec<Mark>>,
-    /// By event, and then by parameter: the numbers that it has, if they are shown with strings. Empty for an event
-    /// without such parameters.
+    /// By event and parameter: the number space of the parameter, if its numbers are shown with
+    /// strings. Empty for an event without such parameters.
     numbers: Vec<Vec<Option<Numbers>>>,
-    /// By bit: kinds that have such an event.
+    /// The bits of kinds with such an event.
     kinds: u64,
 }
 
 /// A mark `names` of a parameter of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Which parameters they are, and of which sorts.
+    /// The parameters of the mark, and their types.
     pub naming: Naming,
-    /// Which numbers stand for strings, where one is a number: labels, or those of the relation's parameters of that name.
+    /// The number space of the named value or of its name, if one is a number: labels, or the
+    /// registry's parameters of that name.
     pub numbers: Numbers,
-    /// The relation names pointers and addresses apart.
+    /// The registry names pointers separately from addresses.
     apart: bool,
 }
 
-/// A value that is a name, or stands for one.
+/// The value of a parameter that names another.
 #[derive(Debug, Clone, Copy)]
 pub enum Said<'t> {
     /// A number, a pointer, or an address.
@@ -36,7 +37,7 @@ pub enum Said<'t> {
 }
 
 impl Namings {
-    /// What the marks of a registry say.
+    /// Prepares the marks of a registry.
     pub fn new(registry: &Registry) -> Namings {
         let apart = registry.names_apart();
         let marks =
@@ -56,19 +57,19 @@ impl Namings {
         Namings { of_events, numbers, kinds }
     }
 
-    /// The numbers that parameters of the event of an index have; none of an event without such parameters.
+    /// Returns the number spaces of an event's parameters; empty if it has none.
     #[inline]
     pub fn numbers_of_event(&self, index: usize) -> &[Option<Numbers>] {
         self.numbers.get(index).map_or(&[], |numbers| numbers)
     }
 
-    /// The marks of the event of an index.
+    /// Returns the marks of an event.
     #[inline]
     pub fn of_event(&self, index: usize) -> &[Mark] {
         self.of_events.get(index).map_or(&[], |marks| marks)
     }
 
-    /// True if an event of the kind gives names.
+    /// Returns true if an event of the kind gives names.
     pub(crate) fn has_kind(&self, bit: u8) -> bool {
         1_u64.checked_shl(bit.into()).is_some_and(|bit| self.kinds & bit != 0)
     }
@@ -86,7 +87,8 @@ impl Mark {
         Mark { naming, numbers, apart }
     }
 
-    /// Notes what an event says by it: the bits of what is named, and what says the name. What has no room is not noted.
+    /// Stores the name that an event gives. `of` has the bits of the named value, and `by` has the
+    /// name. A name that exceeds `room` is not stored.
     pub fn note(&self, ticks: u64, of: u64, by: Said<'_>, labels: &mut Labels, room: &mut usize) {
         let named = match self.naming.named {
             Named::Label | Named::Number => {

@@ -1,61 +1,62 @@
-//! How the events of a registry are decoded: everything that the relation says about their bytes,
-//! looked up once, so that reading an event follows a short list of steps.
+//! The plan for decoding the events of a registry. It has the facts about their bytes, looked up
+//! once, so that reading an event follows a short list of steps.
 
 use telemetry_format::{Cursor, Encoding, Malformed};
 use telemetry_schema::{Count, Param, Registry};
 
 use crate::values::raw::Raw;
 
-/// The steps of all events of a registry.
+/// The plans of all events of a registry.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Index of the event by code; `u32::MAX` where there is none. Of codes below [`dense_codes`] alone.
+    /// Index of the event by code; `u32::MAX` if there is none. Only for codes below
+    /// [`dense_codes`].
     by_code: Vec<u32>,
-    /// The codes beyond, in order, each with its event's index.
+    /// The other codes in order, each with its event's index.
     beyond: Vec<(u16, u32)>,
-    /// By index of the event.
+    /// By the event's index.
     events: Vec<EventPlan>,
-    /// By bit; none where there is no such kind.
+    /// By bit; none for a bit without a kind.
     kinds: [Option<KindPlan>; 64],
 }
 
-/// An event's part of the plan.
+/// The plan of an event.
 #[derive(Debug)]
 pub(crate) struct EventPlan {
     steps: Box<[Step]>,
-    /// Its index in the registry.
+    /// Index of the event in the registry.
     pub(crate) index: u32,
-    /// The first slot of its deltas, which are contiguous.
+    /// The first of its delta slots, which are contiguous.
     pub(crate) first_slot: u32,
     kind_bit: u8,
 }
 
-/// A kind's part of the plan.
+/// The plan of a kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KindPlan {
-    /// Slots that a lane of the kind has.
+    /// Number of delta slots of a lane of the kind.
     pub(crate) slots: u32,
-    /// Its events' times are those of other events.
+    /// The kind's events have the times of other events.
     pub(crate) inherits: bool,
 }
 
-/// How one parameter is read.
+/// The plan of one parameter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     form: Form,
-    /// Asked before its form, which is one of many.
+    /// Tested before `form`, because most parameters are deltas.
     is_delta: bool,
-    /// By how many bits a delta is rotated.
+    /// The number of bits by which a delta is rotated.
     rotation: u8,
     /// The slot of a delta.
     slot: u32,
 }
 
-/// The forms of a parameter. The frequent ones come first, and are read where events are.
+/// The form of a parameter. The frequent forms come first, and their code is inlined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Delta,
-    /// An unsigned number, of 64 less this number of bits.
+    /// An unsigned number of 64 bits minus this number.
     Unsigned(u32),
     Byte,
     Run,
@@ -104,7 +105,7 @@ impl Plan {
             let base = slots.of_kind(event.kind).start;
             let steps = event.params.iter().enumerate().map(|(number, param)| {
                 let form = Form::of(param, registry.encoding(param.sort));
-                // A lane has the slots of its kind only.
+                // A lane has only the slots of its kind.
                 let slot = slots.number(index, number).map_or(0, |slot| slot - base);
                 Step { is_delta: form == Form::Delta, rotation: param.rotation() as u8, form, slot }
             });
@@ -120,12 +121,12 @@ impl Plan {
         plan
     }
 
-    /// The kind with a bit number.
+    /// Returns the plan of a kind by its bit number.
     pub(crate) fn kind(&self, bit: u8) -> Option<KindPlan> {
         *self.kinds.get(usize::from(bit))?
     }
 
-    /// Most parameters of an event.
+    /// Returns the highest number of parameters of an event.
     pub(crate) fn max_params(&self) -> usize {
         self.events.iter().map(EventPlan::params).max().unwrap_or(0)
     }
@@ -137,7 +138,7 @@ impl Plan {
         Some(self.beyond[place].1)
     }
 
-    /// The event of a code, if its kind is the block's.
+    /// Returns the plan of an event by its code, if its kind is the block's.
     #[inline(always)]
     pub(crate) fn event(&self, code: u64, kind_bit: u8) -> Option<&EventPlan> {
         let index = match self.by_code.get(usize::try_from(code).ok()?) {
@@ -148,21 +149,23 @@ impl Plan {
     }
 }
 
-/// How many codes are looked up in a table: all of an ordinary registry. If codes lie far apart, the table is at most
-/// as large as the registry's text, because a stream may bring any number of registries.
+/// Returns the number of codes to look up in a table: usually all. If codes lie far apart, the
+/// table is at most as large as the registry's text, because a stream may have any number of
+/// registries.
 pub(crate) fn dense_codes(registry: &Registry) -> usize {
     let all = registry.events.last().map_or(0, |last| usize::from(last.code) + 1);
     all.min((registry.events.len() * 16).max(256))
 }
 
 impl EventPlan {
-    /// Number of its parameters.
+    /// Returns the number of parameters.
     #[inline(always)]
     pub(crate) fn params(&self) -> usize {
         self.steps.len()
     }
 
-    /// Reads all parameters, and notes what they are, or where they are in a payload of this length.
+    /// Reads all parameters, and stores their bits, or the ranges of their bytes in a payload of
+    /// this length.
     #[inline(always)]
     pub(crate) fn read(
         &self,
@@ -196,7 +199,7 @@ impl EventPlan {
 }
 
 impl Step {
-    /// Reads a parameter. Takes the place by value, so that the caller's can stay in registers.
+    /// Reads a parameter. Takes the cursor by value, so that the caller's can stay in registers.
     #[inline(never)]
     fn read<'p>(
         &self,
@@ -220,8 +223,8 @@ impl Step {
     }
 }
 
-/// Reads the elements of an array; gives what the first of a delta sort counts from. The slot then holds that
-/// first element.
+/// Reads the elements of an array. Returns the base of the first element of a delta type, and
+/// stores that element in the slot.
 fn read_elements(
     encoding: Encoding,
     count: usize,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::values::value::Value;
 
-/// The most bytes of a stream's names. Further names are not kept, and numbers stay numbers.
+/// The memory limit for a stream's names. Names beyond it are not kept, and their numbers stay
+/// numbers.
 pub(crate) const ROOM: usize = 32 << 20;
 
 /// The approximate overhead of an entry.
@@ -16,9 +17,9 @@ const ENTRY: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub struct Labels {
     strings: HashMap<(Numbers, u64), Arc<str>>,
-    /// Values with one name: each once.
+    /// All texts, each once.
     texts: HashSet<Arc<str>>,
-    /// Names of either, of pointers, and of addresses, by value and clock reading.
+    /// Three maps by value and clock reading: names in either role, of pointers, and of addresses.
     names: [BTreeMap<(u64, u64), Given>; 3],
 }
 
@@ -44,7 +45,7 @@ pub(crate) enum Given {
     Like(Of, u64),
 }
 
-/// A value with a name. The order is that of [`Labels::names`].
+/// The role of a value with a name. The order is that of [`Labels::names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Of {
     /// A pointer or an address, in either role.
@@ -57,7 +58,7 @@ impl Numbers {
     /// Values of the type `label`, which all registries of a session share.
     pub const LABELS: Numbers = Numbers(0);
 
-    /// Values of the parameters of this name in a registry of this name: FNV-1a of both.
+    /// Returns the space of the parameters of this name in a registry of this name: FNV-1a of both.
     pub fn of(registry: &str, param: &str) -> Numbers {
         let bytes = registry.bytes().chain([0]).chain(param.bytes());
         let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
@@ -66,7 +67,7 @@ impl Numbers {
 }
 
 impl<'l> AddressName<'l> {
-    /// The name, if known.
+    /// Returns the name, if known.
     pub fn text(self) -> Option<&'l str> {
         match self {
             AddressName::Text(text) => Some(text),
@@ -76,28 +77,29 @@ impl<'l> AddressName<'l> {
 }
 
 impl Labels {
-    /// The string that a label stands for.
+    /// Returns the string for a label.
     pub fn string(&self, label: u64) -> Option<&str> {
         self.string_of(Numbers::LABELS, label)
     }
 
-    /// The string for a number of a registry's own space.
+    /// Returns the string for a number of a registry's own space.
     pub fn string_of(&self, numbers: Numbers, number: u64) -> Option<&str> {
         self.strings.get(&(numbers, number)).map(|text| &**text)
     }
 
-    /// The name of an address at a clock reading: the latest one until then. A name that is not a
-    /// number also applies before its event.
+    /// Returns the name of an address at a clock reading: the latest name until then. A name that
+    /// is not a number also applies before its event.
     pub fn name_of(&self, address: u64, ticks: u64) -> Option<AddressName<'_>> {
         self.look_up(Of::Addr, address, ticks)
     }
 
-    /// The same for a pointer, which may have another name than the address of that number.
+    /// Returns the name of a pointer. It may differ from that of the address with the same number.
     pub fn name_of_pointer(&self, pointer: u64, ticks: u64) -> Option<AddressName<'_>> {
         self.look_up(Of::Pointer, pointer, ticks)
     }
 
-    /// The name of a value at a clock reading, if it is an address or a pointer with a name.
+    /// Returns the name of a value at a clock reading, if it is an address or a pointer with a
+    /// name.
     #[inline]
     pub fn name_of_value(&self, value: &Value<'_>, ticks: u64) -> Option<AddressName<'_>> {
         match *value {
@@ -107,18 +109,18 @@ impl Labels {
         }
     }
 
-    /// The number of strings for numbers.
+    /// Returns the number of strings for numbers.
     pub fn strings(&self) -> usize {
         self.strings.len()
     }
 
-    /// The number of names of addresses and pointers.
+    /// Returns the number of names of addresses and pointers.
     pub fn names(&self) -> usize {
         self.names.iter().map(BTreeMap::len).sum()
     }
 
-    /// Notes the string of a number; the latest counts. It takes its bytes from `room`. If there are not enough,
-    /// nothing is noted.
+    /// Stores the string of a number; the latest string counts. It takes its bytes from `room`, and
+    /// is not stored if there are not enough.
     pub fn define(&mut self, numbers: Numbers, number: u64, text: &[u8], room: &mut usize) {
         let text = String::from_utf8_lossy(text);
         let is_known = self.string_of(numbers, number).is_some_and(|known| *known == *text);
@@ -127,7 +129,8 @@ impl Labels {
         }
     }
 
-    /// Notes that a value has a name from a clock reading on, as [`Labels::define`] does.
+    /// Stores the name of a value from a clock reading on, under the same limit as
+    /// [`Labels::define`].
     pub(crate) fn give(&mut self, of: Of, value: u64, ticks: u64, name: Given, room: &mut usize) {
         let names = &mut self.names[of as usize];
         if names.get(&(value, ticks)) != Some(&name) && take(room, ENTRY) {
@@ -135,7 +138,7 @@ impl Labels {
         }
     }
 
-    /// Notes that a value has a text as its name. An empty one is none.
+    /// Stores a text as the name of a value. An empty text removes the name.
     pub(crate) fn give_text(&mut self, of: Of, value: u64, ticks: u64, text: &[u8], room: &mut usize) {
         let text = String::from_utf8_lossy(text);
         let text = match self.texts.get(&*text) {
@@ -157,7 +160,7 @@ impl Labels {
             Given::Number(numbers, number) => Some(
                 self.string_of(*numbers, *number).map_or(AddressName::Number(*number), AddressName::Text),
             ),
-            // The name of that one is not looked up: it might be this one.
+            // The name of the other value is not looked up in turn: it might be this one.
             Given::Like(of, value) => match self.given(*of, *value, ticks)? {
                 Given::Text(text) => Some(AddressName::Text(text)),
                 Given::Number(numbers, number) => self.string_of(*numbers, *number).map(AddressName::Text),
@@ -166,7 +169,7 @@ impl Labels {
         }
     }
 
-    /// The later of the names that a value has in its own role and in either role.
+    /// Returns the later of the names that a value has in its own role and in either role.
     fn given(&self, of: Of, value: u64, ticks: u64) -> Option<&Given> {
         let own = told(&self.names[of as usize], value, ticks);
         let either = told(&self.names[Of::Either as usize], value, ticks);
@@ -177,7 +180,8 @@ impl Labels {
     }
 }
 
-/// The name of a value at a clock reading, with the time of its event; `None` if it comes later.
+/// Returns the name of a value at a clock reading, with the time of its event. The time is `None`
+/// if the event is later.
 fn told(names: &BTreeMap<(u64, u64), Given>, value: u64, ticks: u64) -> Option<(Option<u64>, &Given)> {
     if names.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Marks of relations that a stream was recorded before.
+//! Marks for registries of streams that are older than the marks.
 
 use std::sync::OnceLock;
 
@@ -7,14 +7,14 @@ use telemetry_schema::{Registry, parse_embedded};
 /// The name of the runtime's own registry.
 pub const RUNTIME_REGISTRY: &str = "telemetry";
 
-/// The relation of the runtime's own events, as it is now.
+/// The present registry of the runtime's own events.
 const RUNTIME: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/telemetry.toml"));
 
-/// Knows the newest versions of some relations by their names.
+/// A function that returns the newest version of a registry by its name.
 pub type Relations = fn(&str) -> Option<Registry>;
 
-/// Gives a registry that has no marks `names` those of a later version of its relation, or of the same as it is now:
-/// the runtime's own, or one that `relations` knows. See [`Registry::take_names`].
+/// Adds marks `names` to a registry that has none. They come from a later version of the registry:
+/// the runtime's own, or one that `relations` returns. See [`Registry::take_names`].
 pub fn take_names(registry: &mut Registry, relations: Relations) {
     if registry.gives_names() {
         return;
@@ -26,12 +26,12 @@ pub fn take_names(registry: &mut Registry, relations: Relations) {
     }
 }
 
-/// The runtime's own registry, as it is now.
+/// Returns the present version of the runtime's own registry.
 pub fn runtime_registry() -> Option<Registry> {
     runtime().clone()
 }
 
-/// Knows none.
+/// Returns no registry for any name.
 pub(crate) fn none(_: &str) -> Option<Registry> {
     None
 }

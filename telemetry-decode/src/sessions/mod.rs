@@ -1,4 +1,4 @@
-//! What is known of a session, apart from its events: clock, facts, names, texts in parts.
+//! The state of a session apart from its events: clock, facts, names, and texts in parts.
 //!
 //! This may use `lanes` and `values`. It must never keep more of a stream than its limits allow.
 

@@ -12,11 +12,11 @@ use crate::sessions::labels::Labels;
 /// One run of one process.
 #[derive(Debug, Clone)]
 pub struct Session {
-    /// A number that no other run has.
+    /// A number that is unique to the run.
     pub id: u64,
     /// The facts in the session block.
     pub facts: Facts,
-    /// From ticks to time.
+    /// The conversion of ticks to time.
     pub clock: Clock,
     /// Its threads by the session's own number for them, from 1. A thread without a thread block is
     /// not included.
@@ -35,13 +35,13 @@ impl Session {
     /// The fact that the format of the session's log has no end mark, and its value.
     pub const NO_END_MARK: (&str, &str) = ("end_mark", "none");
 
-    /// True if the session is from a log whose format has no end mark.
+    /// Returns true if the session is from a log whose format has no end mark.
     pub fn may_be_truncated(&self) -> bool {
         let (key, value) = Session::NO_END_MARK;
         self.facts.text(key) == Some(value)
     }
 
-    /// The name of a thread, if the stream has one.
+    /// Returns the name of a thread, if the stream has one.
     pub fn thread_name(&self, thread: u32) -> Option<&str> {
         self.threads.get(&thread)?.text("name")
     }
@@ -51,7 +51,7 @@ impl Session {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts(Vec<(String, Value)>);
 
-/// Bytes of an entry of a list or table, with the overhead of the allocator and the lists.
+/// The overhead of an entry in a list or table, with that of the allocator.
 const ENTRY: usize = 128;
 
 fn room_of(value: &Value) -> usize {
@@ -64,27 +64,27 @@ fn room_of(value: &Value) -> usize {
 }
 
 impl Facts {
-    /// All facts in the writer's order.
+    /// Returns all facts in the writer's order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The fact with a key.
+    /// Returns the fact with a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The fact with a key, if it is text.
+    /// Returns the fact with a key, if it is text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }
 
-    /// The fact with a key, if it is a number from 0.
+    /// Returns the fact with a key, if it is an integer from 0.
     pub fn number(&self, key: &str) -> Option<u64> {
         u64::try_from(self.get(key)?.as_integer()?).ok()
     }
 
-    /// The approximate memory that they take.
+    /// Returns the approximate memory that the facts take.
     pub(crate) fn room(&self) -> usize {
         if self.0.is_empty() {
             return 0;
@@ -92,12 +92,12 @@ impl Facts {
         ENTRY + self.0.iter().map(|(key, value)| ENTRY + key.len() + room_of(value)).sum::<usize>()
     }
 
-    /// True if there are no facts.
+    /// Returns true if there are no facts.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reads the payload of a block. Facts that cannot be read are left out and reported.
+    /// Reads the payload of a block. Returns an error text for facts that cannot be read.
     pub(crate) fn read(payload: &[u8]) -> (Facts, Option<String>) {
         let text = String::from_utf8_lossy(payload);
         let (table, mut errors) = DeTable::parse_recoverable(&text);
@@ -111,7 +111,7 @@ impl Facts {
         (Facts(facts.collect()), wrong)
     }
 
-    /// The payload of a block with these facts.
+    /// Returns the payload of a block with these facts.
     pub(crate) fn to_toml(&self) -> String {
         let lines = self.0.iter().map(|(key, value)| {
             let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

@@ -1,5 +1,4 @@
-//! Blocks of text that were written in parts, put together in whatever order and from whichever copies they
-//! come.
+//! Blocks of text that were written in parts. Parts are joined in any order, from all copies.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -8,23 +7,23 @@ use telemetry_format::{BlockType, Header, flags};
 
 use crate::lanes::coverage::Coverage;
 
-/// Most bytes of one text.
+/// The maximum length of one text.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Most bytes of all texts of which parts are missing. Beyond it they are given up.
+/// The maximum length of all incomplete texts. Beyond it they are discarded.
 const MAX_WAITING: usize = 4 * MAX_TEXT;
 
-/// Bytes of memory that a part takes beside its own.
+/// The memory overhead of a part.
 const PART: usize = 512;
 
-/// Texts of which parts are missing, or may be.
+/// Texts that are incomplete, or may be.
 #[derive(Default)]
 pub(crate) struct Texts {
     waiting: HashMap<Key, Waiting>,
     bytes: usize,
 }
 
-/// Which text.
+/// The key of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     block_type: BlockType,
@@ -34,26 +33,26 @@ struct Key {
 }
 
 struct Waiting {
-    /// Byte offset of the block that was found first.
+    /// Byte offset of its first block in the input.
     at: u64,
-    /// By where they go.
+    /// Parts by their offset in the text.
     parts: BTreeMap<u32, Vec<u8>>,
-    /// Which bytes of the text they have.
+    /// The bytes of the text that the parts have.
     covered: Coverage,
-    /// Length of the whole, once the last part was found.
+    /// The length of the text, after its last part was found.
     len: Option<u32>,
     bytes: usize,
-    /// Why the first part alone is not the whole text.
+    /// The error in the first part when it is read alone.
     wrong: Option<String>,
 }
 
-/// What a block is of its text.
+/// The role of a block of text.
 pub(crate) enum Text<'p> {
-    /// All of it, with the parts found before.
+    /// The whole text, joined with earlier parts.
     Whole(Cow<'p, [u8]>),
-    /// Its beginning, or all of it by a writer that does not say so.
+    /// The beginning of the text. If the writer does not mark parts, it may be the whole text.
     Beginning(&'p [u8]),
-    /// A part that does not complete it.
+    /// A part that does not complete the text.
     Part,
 }
 
@@ -84,22 +83,22 @@ impl Texts {
         if header.offset == 0 { Text::Beginning(payload) } else { Text::Part }
     }
 
-    /// Forgets the parts of a text that is known.
+    /// Discards the parts of a text that is known.
     pub(crate) fn forget(&mut self, header: &Header) {
         if let Some(waiting) = self.waiting.remove(&Key::from(header)) {
             self.bytes -= waiting.bytes;
         }
     }
 
-    /// Notes why the beginning of a text is not all of it.
+    /// Stores the error in the beginning of a text, in case no more parts come.
     pub(crate) fn note(&mut self, header: &Header, why: String) {
         if let Some(waiting) = self.waiting.get_mut(&Key::from(header)) {
             waiting.wrong = Some(why);
         }
     }
 
-    /// The texts that stay incomplete, but for those of registries that are known from elsewhere: byte offset
-    /// and why.
+    /// Returns the incomplete texts with their byte offset and error, except for those of
+    /// registries that are known otherwise.
     pub(crate) fn incomplete(&self, is_known: impl Fn(u64) -> bool) -> impl Iterator<Item = (u64, String)> {
         let unknown = self.waiting.iter().filter(move |(key, _)| !is_known(key.registry));
         unknown.filter_map(|(key, waiting)| {
@@ -114,7 +113,7 @@ impl Texts {
     }
 }
 
-/// What messages call a block of text.
+/// Returns the name of a type of block for messages.
 pub(crate) fn name(block_type: BlockType) -> &'static str {
     match block_type {
         BlockType::Session => "session block",
@@ -135,7 +134,7 @@ impl Waiting {
         Waiting { at, parts: BTreeMap::new(), covered: Coverage::default(), len: None, bytes: 0, wrong: None }
     }
 
-    /// Adds a part, and gives the number of bytes of memory that it takes.
+    /// Adds a part, and returns the memory that it takes.
     fn add(&mut self, offset: u32, payload: &[u8]) -> usize {
         let is_new = !self.parts.contains_key(&offset);
         let part = self.parts.entry(offset).or_default();
@@ -152,7 +151,7 @@ impl Waiting {
         more
     }
 
-    /// The whole text, if all of it is there. Parts of several copies may overlap.
+    /// Returns the whole text, if it is complete. Parts of several copies may overlap.
     fn joined(&self) -> Option<Vec<u8>> {
         let len = self.len.filter(|len| self.covered.first_gap(0..(*len).into()).is_none())? as usize;
         let mut whole = Vec::new();
