@@ -39,8 +39,8 @@ pub struct Completeness {
     pub unknown_blocks: BTreeMap<u8, u64>,
     /// The ids of all sessions, each with true if it ended in good order.
     pub sessions: Vec<(u64, bool)>,
-    /// The number of inputs whose format has no end mark, also of sessions made from such a log. A
-    /// log that was truncated between two events looks complete.
+    /// The number of sessions from logs whose format has no end mark. Such a log looks complete if
+    /// it was truncated between two events. A stream made from it counts too.
     pub without_end_mark: u64,
     /// Registry, session and thread blocks that are not readable: byte offset and reason.
     pub unreadable: Vec<(u64, String)>,
