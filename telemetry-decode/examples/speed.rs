@@ -1,7 +1,8 @@
-//! How fast streams are decoded, by order and source: `cargo run --release --example speed [FILE]`.
+//! Measures how fast streams are decoded, by order and source: `cargo run --release --example speed
+//! [FILE]`.
 //!
-//! Without a file, over a stream made for it: events of a pointer, an address, a word and a `u32`, on
-//! four threads. Prints nanoseconds per event of the fastest of five rounds.
+//! Without a file, it makes a stream of events with a pointer, an address, a word and a `u32`, on
+//! four threads. It prints the nanoseconds per event of the fastest of five rounds.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;

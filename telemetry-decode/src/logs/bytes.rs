@@ -8,23 +8,23 @@ use std::sync::Arc;
 use crate::bytes::source::{Files, Source};
 use crate::report::opaque::opaque;
 
-/// The bytes of a log, read at any place; in order they are read in large pieces.
+/// The bytes of a log, with random access. Sequential reads use large pieces.
 pub struct LogBytes<'s> {
     source: Source<'s>,
-    /// Where the log begins in the source.
+    /// Offset of the log in the source.
     start: u64,
     len: u64,
-    /// Some of the log, if the source is a file, and where it begins in the log.
+    /// Some bytes of the log if the source is a file, and their offset in the log.
     buffer: Vec<u8>,
     buffered_at: u64,
-    /// Bytes read at once.
+    /// Number of bytes of one read.
     step: usize,
 }
 
 opaque!(LogBytes<'_>, "LogBytes");
 
 impl<'s> LogBytes<'s> {
-    /// Bytes read at once where all of a log is looked through.
+    /// Number of bytes of one read in a scan of the whole log.
     pub(crate) const STEP: usize = 1 << 20;
 
     pub(crate) fn new(source: Source<'s>, range: Range<u64>, step: usize) -> Self {
@@ -32,10 +32,10 @@ impl<'s> LogBytes<'s> {
         LogBytes { source, start, len: end - start, buffer: Vec::new(), buffered_at: 0, step }
     }
 
-    /// The bytes of a regular file, for code that goes through a log without its events.
+    /// Opens a regular file, for code that scans a log without decoding events.
     ///
     /// # Errors
-    /// If its length is not to be had.
+    /// If the file's length cannot be found.
     pub fn from_file(file: File) -> io::Result<LogBytes<'static>> {
         let files = Files::new([file])?;
         let source = Source::Files(Arc::new(files));
@@ -43,23 +43,24 @@ impl<'s> LogBytes<'s> {
         Ok(LogBytes::new(source, 0..len, LogBytes::STEP))
     }
 
-    /// Bytes in memory.
+    /// Wraps bytes in memory.
     pub fn from_slice(bytes: &'s [u8]) -> Self {
         LogBytes::new(Source::Slice(bytes), 0..bytes.len() as u64, LogBytes::STEP)
     }
 
-    /// Bytes of the log.
+    /// Returns the length of the log.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// True of a log of no bytes.
+    /// Returns true if the log has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The bytes from an offset on: at least `least` of them, or all that there are. More are given where that costs
-    /// nothing. `least` is memory: it must not be what a log claims.
+    /// Returns the bytes from an offset on: at least `least` of them, or all up to the end. May
+    /// return more if that costs nothing. `least` is allocated, so it must not be a number that the
+    /// log states.
     ///
     /// # Errors
     /// Those of the input.

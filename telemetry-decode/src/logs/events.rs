@@ -1,4 +1,4 @@
-//! The events of logs of other systems, by time or as they stand.
+//! The events of logs of other systems, by time or in the order of the log.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,16 +18,16 @@ use super::bytes::LogBytes;
 use super::log::{Extent, Log, Survey};
 use super::page::{Head, Page};
 
-/// Bytes read at once when extents are decoded.
+/// Number of bytes of one read for decoding extents.
 const STEP: usize = 128 << 10;
 
-/// Logs, one behind the other among the bytes of a source.
+/// Logs in sequence in the bytes of a source.
 pub(crate) struct LogInput<'s> {
     pub(crate) source: Source<'s>,
     pub(crate) logs: Vec<Placed<'s>>,
 }
 
-/// A log, and which bytes of the source it is.
+/// A log, and its range in the source.
 pub(crate) struct Placed<'s> {
     pub(crate) log: Box<dyn Log + 's>,
     pub(crate) range: Range<u64>,
@@ -37,51 +37,51 @@ pub(crate) struct Placed<'s> {
 /// The events of logs.
 pub(crate) struct LogEvents<'s> {
     logs: Vec<Surveyed<'s>>,
-    /// Of all logs, in their order.
+    /// The extents of all logs, in order.
     extents: Vec<Extent>,
     lanes: Vec<Queue>,
     way: Way,
     bytes: LogBytes<'s>,
-    /// Pages that are not in use.
+    /// Pages that can be reused.
     spare: Vec<Page>,
 }
 
-/// A log that was looked through.
+/// A log after its survey.
 struct Surveyed<'s> {
     log: Box<dyn Log + 's>,
-    /// Where it begins.
+    /// Offset of the log.
     start: u64,
-    /// By its own index of a registry: that among all.
+    /// Index of each of the log's registries among all registries.
     registries: Vec<u32>,
-    /// Number of events, by its own index of a registry and by event.
+    /// Number of events, by the log's own index of the registry, and by event.
     counts: Vec<Vec<u64>>,
 }
 
-/// A lane's extents that are still to be read, and the one that is being read.
+/// The unread extents of a lane, and the page of the current one.
 struct Queue {
     log: u32,
     session: u32,
     thread: u32,
-    /// Index among the decoder's lanes.
+    /// Index of the lane in the decoder.
     account: u32,
     is_wanted: bool,
-    /// Indices of its extents, the next one last. Not used in the order of the log.
+    /// Indices of the unread extents, the next one last. Only used by time.
     extents: Vec<u32>,
     page: Option<Page>,
     /// Offset of the page's extent.
     at: u64,
-    /// Index of the current event of the page.
+    /// Index of the current event in the page.
     current: usize,
 }
 
 enum Way {
-    /// As they stand: the index of the next extent, and the lane of the one that is read.
+    /// In the order of the log: the index of the next extent, and the lane of the current one.
     Stream { next: usize, lane: Option<u32> },
-    /// By time: what lanes wait with, and the lane of the event given out last.
+    /// By time: the time of each lane's next event, and the lane of the current event.
     Time { waiting: BinaryHeap<Reverse<Waiting>>, lane: Option<u32> },
 }
 
-/// A lane by what it waits with: events of the same time come as they stand in the log.
+/// The time of a lane's next event. Events of the same time are in the order of the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     wall_ns: i64,
@@ -92,7 +92,7 @@ struct Waiting {
 }
 
 impl<'s> LogEvents<'s> {
-    /// Looks through all logs. What they have is then known to the decoder.
+    /// Surveys all logs, and adds their sessions, registries and lanes to the decoder.
     pub(crate) fn new(input: LogInput<'s>, by_time: bool, decoder: &mut Decoder) -> Result<Self> {
         decoder.report.is_of_logs = true;
         let LogInput { source, logs } = input;
@@ -125,12 +125,12 @@ impl<'s> LogEvents<'s> {
         Ok(events)
     }
 
-    /// Bytes of all logs.
+    /// Returns the number of bytes of all logs.
     pub(crate) fn len(&self) -> u64 {
         self.bytes.len()
     }
 
-    /// Takes what a log has.
+    /// Adds the survey of a log.
     fn add(&mut self, log: Box<dyn Log + 's>, range: Range<u64>, survey: Survey, decoder: &mut Decoder) {
         let Survey { sessions, registries, counts, lanes, extents, damage } = survey;
         let fingerprints: Vec<u64> = registries.iter().map(|registry| registry.fingerprint()).collect();
@@ -161,7 +161,8 @@ impl<'s> LogEvents<'s> {
                 current: 0,
             });
         }
-        // Whatever is neither damaged nor an extent is header and framing, and was read.
+        // All bytes that are neither damage nor in an extent are headers and framing, and were
+        // read.
         let mut rest = range.end - range.start;
         for Damage { range: bytes, cause, events } in damage {
             rest = rest.saturating_sub(bytes.end - bytes.start);
@@ -180,7 +181,8 @@ impl<'s> LogEvents<'s> {
         self.logs.push(Surveyed { log, start: range.start, registries, counts });
     }
 
-    /// Number of events that the logs have, whatever the filter: index of the registry, index of the event, number.
+    /// Returns the number of events of each type, whatever the filter: index of the registry, index
+    /// of the event type, number.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
         self.logs.iter().flat_map(|log| {
             log.registries.iter().zip(&log.counts).flat_map(|(registry, counts)| {
@@ -189,7 +191,7 @@ impl<'s> LogEvents<'s> {
         })
     }
 
-    /// Moves to the next event; false at the end.
+    /// Moves to the next event. Returns false at the end.
     #[inline]
     pub(crate) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         match self.way {
@@ -199,7 +201,7 @@ impl<'s> LogEvents<'s> {
         }
     }
 
-    /// The event moved to.
+    /// Returns the current event.
     #[inline]
     pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
         let (Way::Stream { lane, .. } | Way::Time { lane, .. }) = self.way;
@@ -248,7 +250,7 @@ impl<'s> LogEvents<'s> {
     fn next_by_time(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         loop {
             let Way::Time { lane, .. } = &mut self.way else { return Ok(false) };
-            // The lane of the last event goes on, unless another one is earlier now.
+            // The lane of the latest event continues, unless another lane is earlier now.
             let next = match lane.take() {
                 None => None,
                 Some(lane) => {
@@ -262,7 +264,7 @@ impl<'s> LogEvents<'s> {
             let first = match (next, waiting.peek_mut()) {
                 (None, None) => return Ok(false),
                 (None, Some(first)) => std::collections::binary_heap::PeekMut::pop(first).0.lane,
-                // Dropping the peeked place restores the order of the heap.
+                // Dropping the peeked entry restores the order of the heap.
                 (Some(next), Some(mut first)) if first.0 < next => {
                     std::mem::replace(&mut *first, Reverse(next)).0.lane
                 }
@@ -283,7 +285,8 @@ impl<'s> LogEvents<'s> {
         }
     }
 
-    /// What a lane waits with: its event, or before its next extent. None at its end.
+    /// Returns the time of a lane's next event, or of its next extent. Returns `None` at the lane's
+    /// end.
     #[inline]
     fn waiting(&self, lane: u32, decoder: &Decoder) -> Option<Waiting> {
         let queue = &self.lanes[lane as usize];
@@ -298,7 +301,7 @@ impl<'s> LogEvents<'s> {
         Some(Waiting { wall_ns, session: queue.session, ticks, at, lane })
     }
 
-    /// Decodes an extent into its lane's page, and leaves there what is wanted.
+    /// Decodes an extent into its lane's page, and keeps the selected events.
     fn load(&mut self, extent: Extent, is_sorted: bool, decoder: &mut Decoder) -> io::Result<()> {
         let queue = &mut self.lanes[extent.lane as usize];
         (queue.at, queue.current) = (extent.at, 0);
@@ -352,7 +355,7 @@ impl<'s> LogEvents<'s> {
 }
 
 impl Queue {
-    /// Goes on to the next event of the page; false behind the last.
+    /// Moves to the next event of the page. Returns false after the last.
     #[inline]
     fn step(&mut self) -> bool {
         self.current += 1;
@@ -370,7 +373,7 @@ impl Queue {
     }
 }
 
-/// Whether the filter wants any event of a thread.
+/// Returns true if the filter selects any event of a thread.
 fn wants_lane(decoder: &Decoder, session: u32, thread: u32) -> bool {
     let Filter { threads, sessions, .. } = &decoder.filter;
     let session = &decoder.known.sessions[session as usize];

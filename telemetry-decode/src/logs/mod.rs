@@ -1,4 +1,4 @@
-//! Logs of other systems as sources of the same events.
+//! Logs of other systems as a source of events.
 //!
 //! This may use `decode` and those before it. It must never know the format of any log.
 

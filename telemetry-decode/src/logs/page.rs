@@ -6,12 +6,12 @@ use telemetry_schema::Sort;
 use crate::report::opaque::opaque;
 use crate::values::raw::Raw;
 
-/// The events of one extent, decoded.
+/// The decoded events of one extent.
 #[derive(Default)]
 pub struct Page {
     pub(super) heads: Vec<Head>,
     raws: Vec<Raw>,
-    /// Strings, byte strings and arrays.
+    /// The bytes of strings, byte strings and arrays.
     pub(super) payload: Vec<u8>,
 }
 
@@ -23,21 +23,21 @@ pub(super) struct Head {
     pub(super) ticks: u64,
     pub(super) event: u32,
     pub(super) registry: u16,
-    /// Where in the extent it stands, and how many bytes it takes.
+    /// Offset and length of the event in its extent.
     pub(super) at: u32,
     pub(super) len: u32,
     first: u32,
     end: u32,
 }
 
-/// An event while its values are appended, in the order of its parameters: one for each.
+/// An event that takes its values, in the order of its parameters, one for each.
 pub struct PageEvent<'p> {
     page: &'p mut Page,
 }
 
 impl Page {
-    /// Appends an event: the indices of its registry and of the event in it, its clock reading, where it
-    /// begins in the extent, and its bytes there. Its values follow.
+    /// Appends an event. Takes the index of its registry, its index there, its clock reading, and
+    /// its offset and length in the extent. Its values must follow.
     #[inline]
     pub fn event(
         &mut self,
@@ -61,12 +61,12 @@ impl Page {
         PageEvent { page: self }
     }
 
-    /// Events of the page.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.heads.len()
     }
 
-    /// True without events.
+    /// Returns true if there are no events.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
@@ -77,7 +77,7 @@ impl Page {
         self.payload.clear();
     }
 
-    /// Puts events in the order of time; those of the same time stay as they are.
+    /// Sorts events by time. Events of the same time stay in order.
     pub(super) fn sort(&mut self) {
         if !self.heads.is_sorted_by_key(|head| head.ticks) {
             self.heads.sort_by_key(|head| head.ticks);
@@ -90,7 +90,8 @@ impl Page {
 }
 
 impl PageEvent<'_> {
-    /// Appends a number: of a signed sort with its sign in all 64 bits, of a float its bits, of a bool 0 or 1.
+    /// Appends a number: a signed number with its sign in all 64 bits, a float as its bits, a bool
+    /// as 0 or 1.
     #[inline]
     pub fn number(&mut self, bits: u64) {
         self.push(Raw { bits, ..Raw::default() });
@@ -104,7 +105,8 @@ impl PageEvent<'_> {
     }
 
     /// Appends an array of numbers, each as in [`PageEvent::number`]. The parameter's count is
-    /// [`telemetry_schema::Count::UpTo`], its sort is `sort`, or is named and its repr is `sort`.
+    /// [`telemetry_schema::Count::UpTo`]. Its type is `sort`, or a named type with `sort` as its
+    /// repr.
     pub fn array(&mut self, sort: Sort, numbers: impl ExactSizeIterator<Item = u64>) {
         let payload = &mut self.page.payload;
         let at = payload.len() as u32;
@@ -123,7 +125,7 @@ impl PageEvent<'_> {
                 Sort::I16 | Sort::I32 | Sort::I64 => _ = put::signed(&mut *payload, number as i64),
                 Sort::F32 => _ = put::f32(&mut *payload, f32::from_bits(number as u32)),
                 Sort::F64 => _ = put::f64(&mut *payload, f64::from_bits(number)),
-                // They cannot be in arrays.
+                // Arrays cannot contain them.
                 Sort::String | Sort::Bytes => {}
             }
         }
@@ -137,7 +139,7 @@ impl PageEvent<'_> {
     }
 }
 
-/// The event ends with its last value.
+/// Completes the event after its last value.
 impl Drop for PageEvent<'_> {
     #[inline]
     fn drop(&mut self) {

@@ -45,13 +45,13 @@ enum Ordered<'s> {
 }
 
 impl<'s> Events<'s> {
-    /// One pass over any source.
+    /// Reads any source in one pass.
     pub(crate) fn once(decoder: Decoder, blocks: Blocks<'s>) -> Self {
         let feed = Feed::Once { blocks, header_len: 0, unpacked: None };
         Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
     }
 
-    /// In stream order, from an indexed source.
+    /// Reads an indexed source in stream order.
     pub(crate) fn listed(decoder: Decoder, source: Source<'s>, mut blocks: Vec<IndexedBlock>) -> Self {
         let Choice { by_lane, .. } = Choice::new(&blocks, &decoder);
         put_lanes_in_order(&mut blocks, &by_lane);
@@ -60,23 +60,23 @@ impl<'s> Events<'s> {
         Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
     }
 
-    /// By time.
+    /// Reads an indexed source by time.
     pub(crate) fn merged(decoder: Decoder, merge: Merge<'s>) -> Self {
         Events { decoder, order: Ordered::Merged(merge) }
     }
 
-    /// By time, with events at the times that they tell of.
+    /// Reads by time, where some events come at the time in their parameter with the mark `time`.
     pub(crate) fn told(decoder: Decoder, told: Told<'s>) -> Self {
         Events { decoder, order: Ordered::Told(told) }
     }
 
-    /// Of logs of other systems.
+    /// Reads logs of other systems.
     pub(crate) fn of_logs(mut decoder: Decoder, input: LogInput<'s>, by_time: bool) -> Result<Self> {
         let logs = LogEvents::new(input, by_time, &mut decoder)?;
         Ok(Events { decoder, order: Ordered::Logs(logs) })
     }
 
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end.
     ///
     /// # Errors
     /// Those of the input. Problems of the stream itself are in [`Events::completeness`].
@@ -93,7 +93,7 @@ impl<'s> Events<'s> {
         }
     }
 
-    /// Moves to the next event; false at the end.
+    /// Moves to the next event. Returns false at the end.
     #[inline(always)]
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
         let found = match &mut self.order {
@@ -106,7 +106,7 @@ impl<'s> Events<'s> {
         Ok(found)
     }
 
-    /// The current event.
+    /// Returns the current event.
     #[inline(always)]
     pub(crate) fn current(&self) -> Option<Event<'_>> {
         match &self.order {
@@ -117,12 +117,12 @@ impl<'s> Events<'s> {
         }
     }
 
-    /// True if events come in stream order.
+    /// Returns true if events come in stream order.
     pub(crate) fn is_in_stream_order(&self) -> bool {
         matches!(self.order, Ordered::Stream(_))
     }
 
-    /// Moves to the next event of the current part, in stream order; false at its end.
+    /// Moves to the next event of the current part, in stream order. Returns false at its end.
     pub(crate) fn advance_in_part(&mut self) -> bool {
         let Ordered::Stream(stream) = &mut self.order else { return false };
         let found = stream.batch.step() || stream.read_part(&mut self.decoder);
@@ -130,8 +130,8 @@ impl<'s> Events<'s> {
         found
     }
 
-    /// The next part in stream order, for the caller to read; `None` at the end. No part is
-    /// current.
+    /// Returns the next part in stream order, for the caller to read; `None` at the end. Then no
+    /// part is current.
     pub(crate) fn next_part(&mut self) -> io::Result<Option<(&mut Decoder, Part, &[u8])>> {
         let Ordered::Stream(stream) = &mut self.order else { return Ok(None) };
         let part = loop {
@@ -144,62 +144,64 @@ impl<'s> Events<'s> {
         Ok(Some((&mut self.decoder, part, stream.feed.payload())))
     }
 
-    /// What was read so far, and what was not; the verdict once `next` has returned `None`.
+    /// Returns the counts of read and unread events so far. They are the verdict after `next` has
+    /// returned `None`.
     pub fn completeness(&self) -> Completeness {
         self.decoder.completeness()
     }
 
-    /// Bytes of the input that are accounted for so far.
+    /// Returns the number of bytes accounted for so far.
     pub fn bytes_done(&self) -> u64 {
         self.decoder.report.bytes.total()
     }
 
-    /// The number of damaged ranges and undecodable parts so far. When it grows, [`Events::gaps`]
-    /// has more.
+    /// Returns the number of damaged ranges and undecodable parts so far. When it grows,
+    /// [`Events::gaps`] has more.
     pub fn damages(&self) -> u64 {
         self.decoder.report.damages()
     }
 
-    /// The gaps that are known so far, in which events of lanes are missing or unreadable. In order
-    /// of time, these are all before the latest event: losses and missing blocks are known from the
+    /// Returns the known gaps, where events of lanes are missing or unreadable. In time order,
+    /// these include all gaps before the latest event: losses and missing blocks are known from the
     /// start, and damage is found before the first event after it.
     pub fn gaps(&self) -> Vec<Gap> {
         self.decoder.gaps()
     }
 
-    /// The sessions so far. All of them from the start, except for a pipe in stream order.
+    /// Returns the sessions so far. They are all known from the start, except for a pipe in stream
+    /// order.
     pub fn sessions(&self) -> &[Session] {
         &self.decoder.known.sessions
     }
 
-    /// What was read so far of every lane, by earlier readers too, for a later one
+    /// Returns the position in each lane, including events of earlier readers, for a later reader
     /// ([`crate::Reader::resume`]).
     pub fn positions(&self) -> Vec<Position> {
         let id = |session: u32| self.decoder.known.sessions[session as usize].id;
         self.decoder.lanes.iter().map(|lane| Position::of(lane, id(lane.key.session))).collect()
     }
 
-    /// For logs of other systems, the number of each event, whatever the filter, before the first
-    /// is read. `None` for streams.
+    /// Returns the number of events of each type in logs of other systems, whatever the filter,
+    /// even before the first event is read. Returns `None` for streams.
     pub fn log_counts(&self) -> Option<Vec<LogCount>> {
         let Ordered::Logs(logs) = &self.order else { return None };
         let counts = logs.counts();
         Some(counts.map(|(registry, event, count)| LogCount { registry, event, count }).collect())
     }
 
-    /// For logs of other systems, their bytes, decompressed. `None` for streams.
+    /// Returns the decompressed length of logs of other systems. Returns `None` for streams.
     pub fn log_bytes(&self) -> Option<u64> {
         let Ordered::Logs(logs) = &self.order else { return None };
         Some(logs.len())
     }
 
-    /// The registries that the caller added and those found so far.
+    /// Returns the registries from the caller, and those found so far.
     pub fn registries(&self) -> &[KnownRegistry] {
         &self.decoder.known.registries
     }
 }
 
-/// An order of events, which moves to the next event and then has it.
+/// Moves an order to its next event, and returns the event.
 #[inline(always)]
 fn next_of<'a, O>(
     order: &'a mut O,
@@ -220,16 +222,16 @@ fn next_of<'a, O>(
 pub struct LogCount {
     /// Index into [`Events::registries`].
     pub registry: usize,
-    /// Index of the event in it.
+    /// Index of the event type in the registry.
     pub event: usize,
-    /// Their number.
+    /// Number of events.
     pub count: u64,
 }
 
 /// Stream order.
 struct InStream<'s> {
     feed: Feed<'s>,
-    /// The part of the batch.
+    /// The part whose events are in the batch.
     part: Option<Part>,
     batch: Batch,
 }
@@ -240,7 +242,7 @@ enum Feed<'s> {
     Once {
         blocks: Blocks<'s>,
         header_len: usize,
-        /// The payload, if it was compressed.
+        /// The decompressed payload, if it was compressed.
         unpacked: Option<Vec<u8>>,
     },
     /// The blocks of an index.
@@ -254,13 +256,13 @@ enum Feed<'s> {
 }
 
 impl InStream<'_> {
-    /// Moves to the next event; false at the end.
+    /// Moves to the next event. Returns false at the end.
     #[inline(always)]
     fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         Ok(self.batch.step() || self.read_on(decoder)?)
     }
 
-    /// Moves to the next batch of events; false at the end.
+    /// Moves to the next batch of events. Returns false at the end.
     #[cold]
     #[inline(never)]
     fn read_on(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
@@ -275,7 +277,7 @@ impl InStream<'_> {
         }
     }
 
-    /// Moves to the next batch of the current part; false at its end.
+    /// Moves to the next batch of the current part. Returns false at its end.
     fn read_part(&mut self, decoder: &mut Decoder) -> bool {
         if let Some(part) = &mut self.part {
             decoder.read(part, self.feed.payload(), &mut self.batch);
@@ -294,7 +296,7 @@ impl InStream<'_> {
 }
 
 impl Feed<'_> {
-    /// The payload of the latest block.
+    /// Returns the payload of the latest block.
     #[inline(always)]
     fn payload(&self) -> &[u8] {
         match self {
@@ -304,8 +306,8 @@ impl Feed<'_> {
         }
     }
 
-    /// Takes the next block or damage, and the part in it, if it has events that are read. `None`
-    /// at the end.
+    /// Takes the next block or damage. Returns its part if it has selected events; `None` at the
+    /// end.
     fn next(&mut self, decoder: &mut Decoder) -> io::Result<Option<Option<Part>>> {
         match self {
             Feed::Once { blocks, header_len, unpacked } => {

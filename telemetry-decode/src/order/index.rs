@@ -1,4 +1,4 @@
-//! What a stream holds, from its block headers alone.
+//! The index of a stream, from its block headers.
 
 use std::io;
 
@@ -12,19 +12,19 @@ use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::Completeness;
 use crate::sessions::session::Session;
 
-/// What a stream holds, from its block headers alone: payloads of events are not read.
+/// The contents of a stream according to its block headers. Payloads of events are not read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Index {
     /// In the order of their first blocks.
     pub sessions: Vec<Session>,
-    /// Those that the caller added, then those in the stream.
+    /// Registries from the caller, then those in the stream.
     pub registries: Vec<KnownRegistry>,
     /// In the order of their first blocks.
     pub lanes: Vec<IndexedLane>,
     /// Events blocks in the order of the stream.
     pub blocks: Vec<IndexedBlock>,
-    /// What the headers tell, which is all but damage inside of events blocks.
+    /// The completeness according to the headers, which do not show damage inside events blocks.
     pub completeness: Completeness,
 }
 
@@ -48,17 +48,17 @@ pub struct IndexedLane {
 pub struct IndexedBlock {
     /// Byte offset of its header.
     pub at: u64,
-    /// Bytes of header and payload.
+    /// Length of header and payload.
     pub len: u32,
     /// Index into [`Index::lanes`].
     pub lane: u32,
     /// Number of the block in its lane.
     pub seq: u32,
-    /// Where the part begins in the payload of its block.
+    /// Offset of the part in the payload of its block.
     pub offset: u32,
-    /// Events in it.
+    /// Number of events.
     pub events: u32,
-    /// Flags of its header.
+    /// The flags of its header.
     pub flags: u8,
     /// Clock reading when the block was opened.
     pub base_ticks: u64,
@@ -113,10 +113,11 @@ impl IndexedBlock {
     }
 }
 
-/// Reads all headers, and all payloads but those of events.
+/// Reads all headers, and all payloads except those of events.
 ///
-/// An events block is taken at its header's word only if another of its session follows where it
-/// ends; else its payload is read, since then it may have been cut, and what follows stand inside.
+/// The header of an events block is only trusted if another header of its session follows at the
+/// block's end. Otherwise the payload is read too, because the block may be truncated, and later
+/// blocks may be inside its stated range.
 pub(crate) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Vec<IndexedBlock>> {
     let mut blocks = Blocks::skipping(source);
     let mut found = Vec::new();
@@ -152,8 +153,8 @@ pub(crate) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Vec
     Ok(found)
 }
 
-/// Puts the blocks of each lane in order, in the places that the lane has in the stream: datagrams overtake each other,
-/// and a part can only be read behind the one that it continues.
+/// Sorts the blocks of each lane, within the places that the lane has in the stream. Datagrams may
+/// arrive in the wrong order, and a part can only be read after the one that it continues.
 pub(crate) fn put_lanes_in_order(blocks: &mut Vec<IndexedBlock>, by_lane: &[u32]) {
     if by_lane.is_sorted_by_key(|index| (blocks[*index as usize].lane, *index)) {
         return;
@@ -169,11 +170,11 @@ pub(crate) fn put_lanes_in_order(blocks: &mut Vec<IndexedBlock>, by_lane: &[u32]
     *blocks = ordered;
 }
 
-/// What of an index is to be read, and in which order lanes are: by lane, block and part.
+/// The selected blocks of an index, ordered by lane, block and part.
 pub(crate) struct Choice {
     /// Indices of blocks.
     pub(crate) by_lane: Vec<u32>,
-    /// By index of the block.
+    /// By the block's index.
     pub(crate) wants: Vec<Want>,
 }
 
@@ -188,7 +189,7 @@ impl Choice {
         let mut behind: Option<(&IndexedBlock, Want)> = None;
         for &index in by_lane.iter().rev() {
             let block = &blocks[index as usize];
-            // A part is read for the sake of those behind it in its block.
+            // A part is also read if a later part of its block is selected.
             let needed = behind.is_some_and(|(next, want)| {
                 want != Want::No && (next.lane, next.seq) == (block.lane, block.seq) && next.offset > 0
             });

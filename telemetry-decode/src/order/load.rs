@@ -1,4 +1,4 @@
-//! Blocks of an index, read when they are needed.
+//! Loads the blocks of an index when they are needed.
 
 use std::io;
 use std::ops::Range;
@@ -14,48 +14,49 @@ use crate::decode::part::{Part, Window};
 use crate::order::index::IndexedBlock;
 use crate::report::completeness::{Cause, Damage, Reason};
 
-/// Bytes that are held of the payload of a block that is one of many.
+/// Bytes of a payload in memory, for a block that is one of many.
 const WIDTH: usize = 8 << 10;
 
-/// A compressed payload that is no longer than this, unpacked, is held whole where there is room.
+/// A compressed payload whose decompressed length is at most this stays in memory as a whole, if
+/// there is room.
 const WHOLE: usize = 64 << 10;
 
-/// When fewer than these are left, the next ones are read.
+/// When fewer bytes than these are left, more are read.
 const LOW: usize = 2 << 10;
 
-/// Bytes that are kept for the next block to be checked in; those of a longer one are given back.
+/// The largest buffer that is kept for checking the next block.
 const SCRATCH: usize = 1 << 20;
 
-/// Holds the payload of one block, or some of it.
+/// Holds the payload of one block, or a window of it.
 #[derive(Default)]
 pub(crate) struct Loader<'s> {
-    /// The payload, if it stands in memory that is the source.
+    /// The payload, if the source is memory.
     in_place: Option<&'s [u8]>,
-    /// Else the block, or some of its payload.
+    /// Otherwise the block, or a window of its payload.
     buffer: Vec<u8>,
-    /// Where in the buffer the payload is.
+    /// Range of the payload in the buffer.
     start: usize,
     end: usize,
-    /// Where what is here begins in the payload.
+    /// Offset of the window in the payload.
     at: usize,
-    /// Where the payload is in the source.
+    /// Range of the payload in the source.
     place: Range<u64>,
-    /// Bytes of it, unpacked.
+    /// Decompressed length of the payload.
     len: usize,
-    /// How many of them are held, if there are that many.
+    /// The maximum length of the window.
     width: usize,
-    /// What is here reaches to its end.
+    /// The window reaches to the end of the payload.
     is_last: bool,
-    /// What is here is less than the next event.
+    /// The window is shorter than the next event.
     is_short: bool,
-    /// It is compressed in the source.
+    /// The payload is compressed in the source.
     is_packed: bool,
-    /// It was unpacked to this place of the spill, where it is read from.
+    /// Range of the decompressed payload in the spill, if it was moved there.
     spilled: Option<Range<u64>>,
 }
 
 impl<'s> Loader<'s> {
-    /// The payload of the block opened last.
+    /// Returns the payload of the latest block.
     #[inline(always)]
     pub(crate) fn payload(&self) -> &[u8] {
         match self.in_place {
@@ -64,8 +65,8 @@ impl<'s> Loader<'s> {
         }
     }
 
-    /// As [`Loader::open`]; then only some of the payload is held, or none if there is no `room`, and the memory is given
-    /// back to `scratch`.
+    /// Opens a block as [`Loader::open`] does, but keeps only a window of its payload, or nothing
+    /// if there is no `room`. The buffer goes back to `scratch`.
     pub(crate) fn open_narrow(
         &mut self,
         from: (&Source<'s>, &mut Spill),
@@ -103,7 +104,8 @@ impl<'s> Loader<'s> {
         part
     }
 
-    /// What is held of the payload of a block that was opened narrowly, at a place in it and behind that.
+    /// Returns the window of a block opened by [`Loader::open_narrow`], from offset `pos` of the
+    /// payload on.
     pub(crate) fn window(
         &mut self,
         source: &Source<'s>,
@@ -120,7 +122,7 @@ impl<'s> Loader<'s> {
                 }
                 _ => source.read_all_at(self.place.start + pos as u64, &mut self.buffer)?,
             };
-            // A file may have become shorter, or another, since.
+            // The file may have been truncated or changed since.
             self.is_last = read == rest || read < most;
             self.buffer.truncate(read);
             (self.start, self.end, self.at) = (0, read, pos);
@@ -129,12 +131,12 @@ impl<'s> Loader<'s> {
         Ok(Window { bytes: self.payload(), at: self.at, is_last: self.is_last })
     }
 
-    /// Bytes that are held from a place of the payload on.
+    /// Returns the number of bytes in the window after offset `pos` of the payload.
     fn left(&self, pos: usize) -> usize {
         (self.at + self.buffer.len()).saturating_sub(pos)
     }
 
-    /// Holds more of the payload, since an event that begins at a place of it is longer than what is held.
+    /// Widens the window, because the event at `pos` is longer than it.
     pub(crate) fn widen(&mut self, pos: usize) {
         self.is_short = true;
         if self.left(pos) >= self.width {
@@ -142,12 +144,13 @@ impl<'s> Loader<'s> {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the allocated memory.
     pub(crate) fn room(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Holds nothing of the payload until more is asked for, if it can be read again; gives the memory back.
+    /// Drops the window until it is needed again, if the payload can be read again. Returns the
+    /// buffer.
     pub(crate) fn park(&mut self) -> Option<Vec<u8>> {
         if self.in_place.is_some() || self.is_packed && self.spilled.is_none() {
             return None;
@@ -157,7 +160,7 @@ impl<'s> Loader<'s> {
         Some(std::mem::take(&mut self.buffer))
     }
 
-    /// Takes memory to read into.
+    /// Takes a buffer to read into.
     pub(crate) fn give(&mut self, buffer: Vec<u8>) {
         if self.buffer.capacity() == 0 {
             self.buffer = buffer;
@@ -165,7 +168,7 @@ impl<'s> Loader<'s> {
         }
     }
 
-    /// Begins to read a block: reads its bytes if any of it is wanted, and checks them.
+    /// Opens a block for reading. If any of it is selected, reads its bytes and checks them.
     pub(crate) fn open(
         &mut self,
         source: &Source<'s>,
@@ -220,7 +223,7 @@ impl<'s> Loader<'s> {
         Ok(Ok(header))
     }
 
-    /// Unpacks the payload that was loaded, if it is compressed.
+    /// Decompresses the loaded payload, if it is compressed.
     fn unpack(&mut self, header: Header) -> (Header, Option<Reason>) {
         if header.codec == codec::NONE {
             return (header, None);
@@ -236,7 +239,7 @@ impl<'s> Loader<'s> {
         }
     }
 
-    /// Gives everything back.
+    /// Frees all memory, and the range in the spill.
     pub(crate) fn release(&mut self, spill: &mut Spill) {
         if let Some(place) = &self.spilled {
             spill.remove(place);
@@ -245,7 +248,7 @@ impl<'s> Loader<'s> {
     }
 }
 
-/// Checks a block again: its payload was not read yet, and a file may have changed since.
+/// Checks a block again, because its payload was not read before, and a file may have changed.
 fn check(bytes: &[u8], len: usize) -> Result<Header, Cause> {
     let header = Header::decode(bytes, crc32c::crc32c).map_err(Cause::Header)?;
     if bytes.len() < len || header.block_len() != len as u64 {

@@ -1,9 +1,9 @@
 //! Events of all lanes by time.
 //!
-//! Each lane waits with its next event, or, before its next block is read, with the earliest time
-//! that the block can begin at. Only lanes that are in the middle of a block hold some of it in memory: a few
-//! kilobytes and some events read ahead. When those of all lanes take [`ROOM`], further lanes hold nothing while they
-//! wait but the time of their next event, and read it when its turn comes.
+//! Each lane waits with the time of its next event. Before its next block is opened, this is the
+//! earliest time of an event in that block. Only lanes with an open block hold memory: a window of
+//! a few kilobytes, and a batch of events. When all lanes together hold [`ROOM`], further lanes
+//! hold only the time of their next event, and read it when its turn comes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,10 +20,10 @@ use crate::order::load::Loader;
 use crate::registry::event::Event;
 use crate::sessions::clock::Clock;
 
-/// Bytes that waiting lanes hold together of their blocks. Beyond it, they hold none.
+/// The memory limit for all open blocks. Beyond it, waiting lanes hold none.
 const ROOM: usize = 16 << 20;
 
-/// Bytes of a buffer that one such lane hands to the next.
+/// The largest buffer that one such lane hands to the next.
 const SPARE: usize = 1 << 20;
 
 /// Events of all lanes by time.
@@ -35,48 +35,49 @@ pub(crate) struct Merge<'s> {
     wants: Vec<Want>,
     lanes: Vec<Queue<'s>>,
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// The lane of the event given out last.
+    /// The lane of the latest event.
     current: Option<u32>,
-    /// Where a whole block stands while it is checked.
+    /// The buffer for checking a whole block.
     scratch: Vec<u8>,
-    /// Payloads that were unpacked and find no room.
+    /// Decompressed payloads that do not fit into memory.
     spill: Spill,
-    /// Bytes that lanes hold.
+    /// Memory that lanes hold.
     held: usize,
-    /// Memory that a lane has used which now waits without any.
+    /// Memory of a lane that waits without any.
     spare: Option<(Vec<u8>, Batch)>,
 }
 
-/// A lane's blocks that are still to be read, and the one that is being read.
+/// The unread blocks of a lane, and the open one.
 struct Queue<'s> {
     /// Range of `order`.
     blocks: Range<u32>,
     open: Option<Box<OpenBlock<'s>>>,
-    /// Clock reading of the event read last.
+    /// Clock reading of the latest event.
     time: u64,
-    /// Place of the session among all, by their starts.
+    /// Rank of the session, by its start.
     session: u32,
     tie: u64,
 }
 
-/// The block of a lane that is being read.
+/// The open block of a lane.
 struct OpenBlock<'s> {
     part: Part,
     loader: Loader<'s>,
     batch: Batch,
-    /// Bytes of these.
+    /// Memory of the three fields above.
     held: usize,
-    /// Its lane waits with the time of an event that was not read yet.
+    /// The lane waits with the time of an event that is not read yet.
     is_ahead: bool,
 }
 
-/// A lane by what it waits with. Sessions meet by wall-clock time; inside of one, ticks are finer.
+/// The time with which a lane waits. Sessions are compared by wall-clock time; inside a session,
+/// ticks are finer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     wall_ns: i64,
     session: u32,
     ticks: u64,
-    /// Thread, then precise clocks before those that inherit, then kind.
+    /// The thread, then precise clocks before those that inherit, then the kind.
     tie: u64,
     /// Index of the lane.
     lane: u32,
@@ -119,7 +120,7 @@ impl<'s> Merge<'s> {
         merge
     }
 
-    /// Moves to the next event; false at the end.
+    /// Moves to the next event. Returns false at the end.
     #[inline]
     pub(crate) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         loop {
@@ -128,11 +129,11 @@ impl<'s> Merge<'s> {
                     None => return Ok(false),
                     Some(Reverse(first)) => first.lane,
                 },
-                // The lane of the last event goes on, unless another one is earlier now.
+                // The lane of the latest event continues, unless another lane is earlier now.
                 Some(lane) => match self.step(lane, decoder)? {
                     None => continue,
                     Some(next) => match self.waiting.peek_mut() {
-                        // Dropping the peeked place restores the order of the heap.
+                        // Dropping the peeked entry restores the order of the heap.
                         Some(mut first) if first.0 < next => {
                             let Reverse(first) = std::mem::replace(&mut *first, Reverse(next));
                             if self.held > ROOM {
@@ -154,14 +155,14 @@ impl<'s> Merge<'s> {
         }
     }
 
-    /// The event moved to.
+    /// Returns the current event.
     #[inline(always)]
     pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
         let open = self.lanes.get(self.current? as usize)?.open.as_ref()?;
         decoder.event(&open.part, open.loader.payload(), &open.batch)
     }
 
-    /// Moves a lane to its next event, or next block. None at its end.
+    /// Moves a lane to its next event or block. Returns `None` at its end.
     #[inline]
     fn step(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<Option<Waiting>> {
         let queue = &mut self.lanes[lane as usize];
@@ -182,8 +183,8 @@ impl<'s> Merge<'s> {
         Ok(self.wait_for_block(lane, decoder))
     }
 
-    /// Reads the next events of a lane's part into its batch, which stays empty at the end of the part. If lanes hold too
-    /// much, it only gives the time of the next event.
+    /// Reads the next events of a lane's part into its batch, which stays empty at the end of the
+    /// part. If lanes hold too much memory, only returns the time of the next event.
     #[cold]
     #[inline(never)]
     fn read_on(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<Option<u64>> {
@@ -212,7 +213,7 @@ impl<'s> Merge<'s> {
         Ok(None)
     }
 
-    /// Reads the event that a lane waits with; false if it is not wanted.
+    /// Reads the event that a lane waits with. Returns false if the event is filtered.
     #[cold]
     #[inline(never)]
     fn read_ahead(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<bool> {
@@ -241,7 +242,7 @@ impl<'s> Merge<'s> {
         }
     }
 
-    /// What a lane waits with before its next block.
+    /// Returns the time with which a lane waits before its next block.
     fn wait_for_block(&self, lane: u32, decoder: &Decoder) -> Option<Waiting> {
         let queue = &self.lanes[lane as usize];
         let Range { start, end } = queue.blocks;
@@ -269,19 +270,19 @@ impl<'s> Merge<'s> {
             }
             None => loader.release(&mut self.spill),
         }
-        // Its first event is read when it is this lane's turn to step.
+        // The first event is read at the lane's next step.
         Ok(())
     }
 }
 
-/// Adds to what lanes hold what one holds now, in place of what it held before.
+/// Updates the memory that lanes hold with that of one lane.
 fn account(held: &mut usize, open: &mut OpenBlock<'_>) {
     let now = open.loader.room() + open.batch.room() + size_of::<OpenBlock<'_>>();
     *held = *held - open.held + now;
     open.held = now;
 }
 
-/// Takes the memory of a lane that has to wait, if the event that it waits with was not read yet.
+/// Takes the memory of a lane that waits, if its next event is not read yet.
 #[cold]
 #[inline(never)]
 fn take_memory(lanes: &mut [Queue<'_>], held: &mut usize, spare: &mut Option<(Vec<u8>, Batch)>, lane: u32) {
@@ -311,7 +312,7 @@ impl Queue<'_> {
     }
 }
 
-/// The place of every session in the order of starts, which does not depend on where its blocks stand.
+/// Ranks sessions by their start, independent of the order of their blocks.
 fn rank_sessions(decoder: &Decoder) -> Vec<u32> {
     let sessions = &decoder.known.sessions;
     let mut order: Vec<usize> = (0..sessions.len()).collect();

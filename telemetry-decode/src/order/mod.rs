@@ -1,4 +1,4 @@
-//! Blocks in the order in which they are read: as they stand, or by time over all lanes.
+//! Blocks in the order of reading: stream order, or by time over all lanes.
 //!
 //! This may use all rooms before it. It must never read the bytes of an event itself.
 

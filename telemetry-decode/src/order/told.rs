@@ -1,7 +1,8 @@
-//! Events that tell of another moment than that of their emission, as the mark `time` of the relation says: by time
-//! they come at that moment.
+//! Events with a parameter with the mark `time`. In time order they come at that time, not at their
+//! emission.
 //!
-//! They may stand far behind what they tell of, so they are read before all others, and held.
+//! Such an event may be far behind its time in the stream. So all of them are read first, and kept
+//! in memory.
 
 use std::io;
 
@@ -13,10 +14,10 @@ use crate::registry::event::Event;
 use crate::registry::filter::{Filter, Selector};
 use crate::values::raw::Raw;
 
-/// Bytes that are held. If there is more, all events come at the time of their emission.
+/// The memory limit for these events. If it is exceeded, all events come at the time of emission.
 const ROOM: usize = 32 << 20;
 
-/// An event that is held, of the moment that it tells of.
+/// An event in memory, at the time in its parameter.
 struct Held {
     wall_ns: i64,
     ticks: u64,
@@ -30,24 +31,25 @@ struct Held {
     raw: Vec<Raw>,
 }
 
-/// The events of a merge, with those that are held at their moments.
+/// The events of a merge, together with those kept in memory.
 pub(crate) struct Told<'s> {
     merge: Merge<'s>,
     /// By time, the next one last.
     held: Vec<Held>,
-    /// The event given out last, if it was one of these.
+    /// The current event, if it is one of these.
     current: Option<Held>,
-    /// The merge is at an event that was not given out yet.
+    /// The merge is at an event that was not returned yet.
     waits: bool,
     is_at_end: bool,
 }
 
-/// True if a relation has events that tell of another moment.
+/// Returns true if a registry has events with the mark `time`.
 pub(crate) fn has_some(registry: &Registry) -> bool {
     registry.events.iter().any(|event| event.time.is_some())
 }
 
-/// A filter that wants those of what another one wants that may tell of another moment, whenever they were emitted.
+/// Returns a filter for the events with the mark `time` that `wanted` selects, at any time of
+/// emission.
 pub(crate) fn filter<'r>(wanted: &Filter, registries: impl Iterator<Item = &'r Registry>) -> Filter {
     let mut filter = Filter { from_ns: None, until_ns: None, ..wanted.clone() };
     if filter.kinds.is_empty() && filter.events.is_empty() {
@@ -61,7 +63,8 @@ pub(crate) fn filter<'r>(wanted: &Filter, registries: impl Iterator<Item = &'r R
     filter
 }
 
-/// What is held of the events of a merge that has the filter of [`filter`]; none if that is too much, or nothing.
+/// Reads the events of a merge with the filter of [`filter`]. Returns none if they exceed the
+/// memory limit.
 fn hold(mut merge: Merge<'_>, decoder: &mut Decoder, wanted: &Filter) -> io::Result<Vec<Held>> {
     let (mut held, mut room) = (Vec::new(), ROOM);
     while merge.advance(decoder)? {
@@ -73,7 +76,7 @@ fn hold(mut merge: Merge<'_>, decoder: &mut Decoder, wanted: &Filter) -> io::Res
             held.push(one);
         }
     }
-    // Of the same time, those that were emitted first come first.
+    // The sort is stable, so events of the same time stay in the order of emission.
     held.sort_by_key(|one| one.wall_ns);
     held.reverse();
     Ok(held)
@@ -127,7 +130,8 @@ impl Held {
 }
 
 impl<'s> Told<'s> {
-    /// The events of `merge`, of which `first` has those that tell of another moment. Without any that is the merge.
+    /// Combines `merge` with the events with the mark `time` from `first`. Returns `merge` alone if
+    /// there are none.
     pub(crate) fn new(
         merge: Merge<'s>,
         first: Merge<'_>,
@@ -141,13 +145,13 @@ impl<'s> Told<'s> {
         Ok(Ok(Told { merge, held, current: None, waits: false, is_at_end: false }))
     }
 
-    /// Moves to the next event; false at the end.
+    /// Moves to the next event. Returns false at the end.
     pub(crate) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         self.current = None;
         while !self.waits && !self.is_at_end {
             match self.merge.advance(decoder)? {
                 false => self.is_at_end = true,
-                // Those that are held come, or came, at their moment.
+                // Events in memory are returned at their own time.
                 true => {
                     self.waits = self.merge.event(decoder).is_some_and(|event| event.told_ticks().is_none())
                 }
@@ -161,7 +165,7 @@ impl<'s> Told<'s> {
         Ok(std::mem::take(&mut self.waits))
     }
 
-    /// The event moved to.
+    /// Returns the current event.
     pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
         match &self.current {
             Some(held) => held.event(decoder),

@@ -1,4 +1,4 @@
-//! The way in: what to read, in which order, which events.
+//! The entry for readers: which input, which order, which events.
 //!
 //! This may use all rooms before it but `write`. It must never decode anything itself.
 

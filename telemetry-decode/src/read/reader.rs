@@ -1,4 +1,4 @@
-//! The entry: what to read, in which order, and which events.
+//! The entry for readers: which input, which order, which events.
 
 use std::fmt;
 use std::fs::File;
@@ -29,7 +29,7 @@ use crate::sessions::marks::{self, Relations};
 use crate::typed::generated::Typed;
 use crate::typed::typed_events::TypedEvents;
 
-/// A stream to be read.
+/// A reader for a stream.
 #[must_use = "a reader does nothing until its events are read"]
 pub struct Reader<'s> {
     input: Origin<'s>,
@@ -65,7 +65,7 @@ enum Origin<'s> {
 }
 
 impl Reader<'static> {
-    /// A file, or a pipe by its name; `-` is standard input.
+    /// Opens a file, or a pipe by its name; `-` is standard input.
     ///
     /// # Errors
     /// If it cannot be opened; the message names it.
@@ -73,8 +73,8 @@ impl Reader<'static> {
         Reader::open_all([path])
     }
 
-    /// Several files, read as one: the segments of a rotated stream, or the streams of several
-    /// processes.
+    /// Opens several files and reads them as one: the segments of a rotated stream, or the streams
+    /// of several processes.
     ///
     /// # Errors
     /// If one cannot be opened; the message names it.
@@ -83,7 +83,7 @@ impl Reader<'static> {
         Reader::from_inputs(opened.collect::<Result<_>>()?)
     }
 
-    /// Open streams, read as one.
+    /// Reads open streams as one.
     ///
     /// # Errors
     /// If the length of a file cannot be found.
@@ -104,7 +104,7 @@ impl Reader<'static> {
 }
 
 impl<'s> Reader<'s> {
-    /// Logs of other systems, read as one.
+    /// Reads logs of other systems as one.
     ///
     /// # Errors
     /// If the length of one cannot be found.
@@ -118,18 +118,18 @@ impl<'s> Reader<'s> {
         Ok(Reader::new(Origin::Logs(LogInput { source: Source::Files(Arc::new(files)), logs })))
     }
 
-    /// A log of another system in memory, with its decoder.
+    /// Reads a log of another system in memory, with its decoder.
     pub fn from_log(bytes: &'s [u8], log: impl Log + 's) -> Self {
         let log = Placed { log: Box::new(log), range: 0..bytes.len() as u64, cut: None };
         Reader::new(Origin::Logs(LogInput { source: Source::Slice(bytes), logs: vec![log] }))
     }
 
-    /// A stream in memory.
+    /// Reads a stream in memory.
     pub fn from_slice(bytes: &'s [u8]) -> Self {
         Reader::new(Origin::Source(Source::Slice(bytes)))
     }
 
-    /// Any source, which is read once.
+    /// Reads any source once, in sequence.
     pub fn from_reader(input: impl Read + Send + 's) -> Self {
         Reader::new(Origin::Once(Box::new(input)))
     }
@@ -145,12 +145,12 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Sets the order of events; by default, that of time.
+    /// Sets the order of events; by default, time order.
     pub fn order(self, order: Order) -> Self {
         Reader { order, ..self }
     }
 
-    /// Sets which events are read; by default, all.
+    /// Sets the filter of events; by default, all are read.
     pub fn filter(self, filter: Filter) -> Self {
         Reader { filter, ..self }
     }
@@ -170,7 +170,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Continues earlier readers of this stream when it was shorter, of its other segments, or of a
-    /// snapshot. Events that they had are skipped as repetitions, and are not missing.
+    /// snapshot. Their events are skipped as repetitions, and are not missing.
     pub fn resume(mut self, read: impl IntoIterator<Item = Position>) -> Self {
         self.earlier.extend(read);
         self
@@ -186,7 +186,7 @@ impl<'s> Reader<'s> {
     pub fn events(self) -> Result<Events<'s>> {
         let Reader { input, order, filter, registries, relations, earlier } = self;
         let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
-        // A reader that continues another one has the later events.
+        // The later events of a reader that continues another one are not all before it.
         let first = (order == Order::Time && earlier.is_empty()).then(|| registries.clone());
         let wanted = filter.clone();
         let mut decoder = decoder(looks_ahead, filter, registries, relations);
@@ -220,8 +220,8 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// The events of one registry, as the structs that `#[telemetry_event(..., decode)]` made. A
-    /// stream of the program's own version need not have a registry.
+    /// Reads the events of one registry as the structs that `#[telemetry_event(..., decode)]`
+    /// generates. A stream of the program's own version need not have a registry.
     ///
     /// # Errors
     /// As [`Reader::events`], and [`Error::Registry`].
@@ -241,7 +241,7 @@ impl<'s> Reader<'s> {
         Ok(recover(&source, decoder(true, Filter::default(), self.registries, self.relations), out)?)
     }
 
-    /// True for logs of other systems.
+    /// Returns true for logs of other systems.
     pub fn is_of_logs(&self) -> bool {
         matches!(self.input, Origin::Logs(_))
     }
@@ -272,8 +272,8 @@ impl<'s> Origin<'s> {
     }
 }
 
-/// The events of a stream that may tell of another time, among those that are read. `main` knows
-/// its registries.
+/// Creates a merge of the selected events with the mark `time`. `main` knows the stream's
+/// registries.
 fn merge_of_told<'s>(
     source: &Source<'s>,
     main: &Decoder,
@@ -288,7 +288,7 @@ fn merge_of_told<'s>(
     Ok((merge, decoder))
 }
 
-/// Reads the names of a stream before its events: the name of a value may come after it.
+/// Reads the names of a stream before its events, because the name of a value may come after it.
 fn read_names(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decoder) -> io::Result<()> {
     let has_names = |block: &&IndexedBlock| {
         let key = &decoder.lanes[block.lane as usize].key;
@@ -325,7 +325,7 @@ pub enum Input {
 opaque!(Input, "Input");
 
 impl Input {
-    /// A file, or a pipe by its name; `-` is standard input.
+    /// Opens a file, or a pipe by its name; `-` is standard input.
     ///
     /// # Errors
     /// If it cannot be opened, or is a directory; the message names it.
@@ -346,7 +346,7 @@ impl Input {
     }
 }
 
-/// Standard input, if it is a file at its start: then it need not be copied.
+/// Returns standard input if it is a file at its start. Such a file need not be copied.
 #[cfg(unix)]
 fn open_stdin() -> Option<File> {
     use std::io::Seek;

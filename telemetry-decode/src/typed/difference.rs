@@ -1,12 +1,12 @@
-//! What makes the form or meaning of an event of a stream another than the program's.
+//! Differences in form or meaning between an event of the stream and the program's.
 
 use std::cmp::Ordering;
 use std::fmt::Display;
 
 use telemetry_schema::{Event, Param, Registry, Type, TypeForm, TypeValue, Version};
 
-/// The first difference of an event's form or meaning, in the order of its bytes. None if all that one
-/// side has more are parameters that were appended.
+/// Returns the first difference of an event's form or meaning, in the order of its bytes.
+/// Parameters that one side has appended are not a difference.
 pub(crate) fn difference(
     own: &Registry,
     mine: &Event,
@@ -23,7 +23,7 @@ pub(crate) fn difference(
         || mine.params.get(theirs.params.len()..).and_then(|mine| removed(mine, registry.version));
     let only_theirs = || match registry.version < own.version {
         true => theirs.params.get(mine.params.len()),
-        // It is newer: what it has more was appended.
+        // The stream is newer, and its further parameters were appended.
         false => None,
     };
     of_both.next().or_else(only_mine).or_else(|| {
@@ -31,14 +31,14 @@ pub(crate) fn difference(
     })
 }
 
-/// The first of the program's parameters that the stream is without, though they are no younger.
+/// Returns the difference if the stream lacks a parameter of the program that it should have.
 fn removed(mine: &[Param], stream: Version) -> Option<String> {
     let removed = mine.iter().find(|param| param.since.is_none_or(|since| since <= stream))?;
     let since = removed.since.map_or(String::new(), |since| format!(", though there since {since}"));
     Some(format!("parameter `{}` is not in the stream{since}", removed.name))
 }
 
-/// `number` counts parameters from 1.
+/// Compares two parameters. `number` counts them from 1.
 fn of_param(
     own: &Registry,
     mine: &Param,
@@ -51,12 +51,12 @@ fn of_param(
         return Some(said(&what, &format!("`{}`", theirs.name), &format!("`{}`", mine.name)));
     }
     let what = format!("parameter `{}`", mine.name);
-    // Without `max`: it decides what is cut, and nothing of how the rest is read.
+    // Without `max`: it only decides what is truncated, not how the rest is read.
     let sorts = [registry.sort_text(theirs), own.sort_text(mine)];
     if sorts[0] != sorts[1] {
         return Some(said(&what, &sorts[0], &sorts[1]));
     }
-    // A unit that is given later says what was so before.
+    // A unit that is added later states what was meant before.
     let was_given = match registry.version.cmp(&own.version) {
         Ordering::Less => theirs.unit.is_empty(),
         Ordering::Equal => false,
@@ -72,7 +72,8 @@ fn of_param(
     of_type(own, own.ty(mine.sort)?, registry, registry.ty(theirs.sort)?)
 }
 
-/// Numbers that one side only has a name for are no difference: they are read as numbers.
+/// Compares two named types. A number that only one side names is not a difference, because it is
+/// read as a number.
 fn of_type(own: &Registry, mine: &Type, registry: &Registry, theirs: &Type) -> Option<String> {
     let name = &mine.name;
     if mine.form != theirs.form {

@@ -1,5 +1,5 @@
-//! What a program knows of the events of a stream whose relation may be of another version: which it
-//! reads as they are, and which have another form.
+//! Compares the events of a stream with the program's, which may have another version of the
+//! registry.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,38 +14,39 @@ use crate::report::mismatch::{FormMismatch, VersionMismatch};
 use crate::typed::difference::difference;
 use crate::values::raw::Raw;
 
-/// What the program knows of an event of the stream, by its index in the stream's registry.
+/// The result of comparing one event of the stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Known {
-    /// Its index in the program's registry.
+    /// The same form, with the event's index in the program's registry.
     Same(u32),
-    /// The same, but packed another way: one of the two has further parameters that were appended, or
-    /// other alignments.
+    /// The same event, but encoded differently. One of the two has further parameters that were
+    /// appended, or other alignments.
     Appended(u32),
-    /// It is of another form: index into [`Account::other_forms`].
+    /// Another form: index into [`Account::other_forms`].
     Other(u32),
-    /// The program's relation does not have it.
+    /// The program's registry does not have the event.
     Unknown,
-    /// Another relation has it.
+    /// The event is in another registry.
     Foreign,
 }
 
-/// What the program knows of the events of each registry that was met.
+/// The results of comparing the events of each registry.
 pub(crate) struct Forms {
     own: Registry,
-    /// Refuses registries in which an event that is wanted has another form.
+    /// Refuses registries in which a selected event has another form.
     pub(crate) strict: bool,
-    /// By event of the program's registry.
+    /// By the event's index in the program's registry.
     runs: Box<[Box<[Run]>]>,
     by_fingerprint: HashMap<u64, usize>,
     known: Vec<Box<[Known]>>,
-    /// The fingerprint asked for last, and its index in `known`: most events are of the same registry.
+    /// The latest fingerprint, and its index in `known`. Most events are of the same registry.
     latest: Option<(u64, usize)>,
     /// By registry and kind.
     direct: HashMap<(u64, u8), Box<[Direct]>>,
 }
 
-/// A parameter that is a string, a byte string or an array, by its index, and what its bytes must be.
+/// The index of a parameter that is a string, a byte string or an array, and the rule for its
+/// bytes.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     param: usize,
@@ -61,7 +62,7 @@ enum Content {
 }
 
 impl Run {
-    /// The runs of an event.
+    /// Returns the runs of an event.
     fn all(registry: &Registry, event: &Event) -> Box<[Run]> {
         let content = |param: &Param| match param.count {
             Count::Fixed(_) => Some(Content::Any),
@@ -74,7 +75,8 @@ impl Run {
         params.filter_map(|(param, of)| Some(Run { param, content: content(of)? })).collect()
     }
 
-    /// True if generated code can read it, or does not find it since it was appended later.
+    /// Returns true if generated code can read the parameter, or if it was appended later and is
+    /// absent.
     fn is_sound(self, raw: &[Raw], payload: &[u8]) -> bool {
         let Some(raw) = raw.get(self.param) else { return true };
         let Some(bytes) = payload.get(raw.at as usize..raw.end as usize) else { return false };
@@ -86,18 +88,18 @@ impl Run {
     }
 }
 
-/// What generated code reads from where it stands, by the code of the event: which one of the program's, and
-/// where its slots are. So one look tells all that reading such an event needs.
+/// An event that generated code reads in place, by its code. One lookup gives all that the
+/// generated code needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Direct {
     /// Its index in the program's registry.
     pub(crate) index: u32,
-    /// Its first slot in its lane.
+    /// The index of its first slot in its lane.
     pub(crate) first_slot: u32,
 }
 
 impl Direct {
-    /// Of codes that are not read so.
+    /// The entry of codes that are not read in place.
     const NONE: Direct = Direct { index: u32::MAX, first_slot: 0 };
 
     #[inline(always)]
@@ -106,7 +108,8 @@ impl Direct {
         (direct.index != Direct::NONE.index).then_some(*direct)
     }
 
-    /// The table of a kind of a registry. Events of codes that it has no place for are read the other way.
+    /// Makes the table of a kind of a registry. Events whose code has no entry are read
+    /// generically.
     fn table(registry: &KnownRegistry, kind: u8, known: &[Known]) -> Box<[Direct]> {
         let (mut table, dense) = (Vec::new(), dense_codes(&registry.registry));
         for (event, known) in registry.registry.events.iter().zip(known) {
@@ -122,40 +125,42 @@ impl Direct {
     }
 }
 
-/// Most tables that are kept, so that a hostile stream of many registries takes no more memory.
+/// The maximum number of tables, so that a hostile stream with many registries takes no more
+/// memory.
 const MAX_TABLES: usize = 64;
 
-/// Events that a typed reader passed over, by why.
+/// Events that a typed reader skipped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Of other relations.
+    /// Events of other registries.
     pub foreign: u64,
-    /// Of the relation in another version, which the program's does not have.
+    /// Events of another version of the registry that the program's version does not have.
     pub unknown: u64,
-    /// In another form than the program's: [`TypedEvents::other_forms`](crate::TypedEvents::other_forms) has them by event.
+    /// Events in another form. [`TypedEvents::other_forms`](crate::TypedEvents::other_forms) lists
+    /// them by event type.
     pub other_form: u64,
-    /// With a string that is not UTF-8.
+    /// Events with a string that is not UTF-8.
     pub not_utf8: u64,
 }
 
 impl Skipped {
-    /// All of them.
+    /// Returns the number of all skipped events.
     pub fn total(&self) -> u64 {
         self.foreign + self.unknown + self.other_form + self.not_utf8
     }
 }
 
-/// What was passed over.
+/// The counts of skipped events.
 #[derive(Default)]
 pub(crate) struct Account {
     pub(crate) skipped: Skipped,
-    /// Of all registries that were met.
+    /// Of all registries so far.
     pub(crate) other_forms: Vec<FormMismatch>,
 }
 
 impl Account {
-    /// Counts an event that was passed over.
+    /// Counts a skipped event.
     #[cold]
     pub(crate) fn pass_over(&mut self, known: Option<&Known>) {
         let Skipped { foreign, unknown, other_form, not_utf8 } = &mut self.skipped;
@@ -187,7 +192,8 @@ impl Forms {
         }
     }
 
-    /// The same as [`Forms::of`], and what is read directly of a kind.
+    /// Returns the same as [`Forms::of`], with the table of events of a kind that are read in
+    /// place.
     ///
     /// # Errors
     /// [`VersionMismatch`].
@@ -207,8 +213,7 @@ impl Forms {
         Ok((known, direct))
     }
 
-    /// What the program knows of the events of a registry. The first time they are compared, and those of
-    /// another form noted.
+    /// Returns the results for a registry's events. Compares them at the first call.
     ///
     /// # Errors
     /// [`VersionMismatch`].
@@ -218,8 +223,8 @@ impl Forms {
         Ok(&self.known[index])
     }
 
-    /// True if generated code can read an event. Its parameters and the payload that they are in are looked at
-    /// no more than that needs.
+    /// Returns true if generated code can read an event. Looks at no more of its parameters and its
+    /// payload than necessary.
     #[inline]
     pub(crate) fn can_read(&self, known: Option<&Known>, raw: &[Raw], payload: &[u8]) -> bool {
         match known {
@@ -254,7 +259,7 @@ impl Forms {
     }
 }
 
-/// What the program knows of a registry's events. Adds those of another form to a list.
+/// Compares a registry's events. Adds those of another form to a list.
 #[cold]
 fn compare(
     own: &Registry,
@@ -293,7 +298,8 @@ fn compare(
     Ok(known)
 }
 
-/// What the program knows of an event of its relation, or its own event and the first difference.
+/// Compares an event of the same registry. Returns the program's event and the first difference, if
+/// the form differs.
 fn known<'o>(own: &'o Registry, registry: &Registry, theirs: &Event) -> Result<Known, (&'o Event, String)> {
     let Some(index) = own.event_index(theirs.code) else {
         return match own.event_named(&theirs.name) {

@@ -1,7 +1,7 @@
-//! Typed decoding: what generated decoders are made of, and the reader that drives them.
+//! The traits and types that generated decoders use.
 //!
-//! The stream's registry is compared with the program's once, event by event. From then on an event
-//! of the same form is read by code that was generated for it.
+//! The stream's registry is compared with the program's once, event by event. Events of the same
+//! form are then read by the code that was generated for them.
 
 use std::marker::PhantomData;
 
@@ -9,16 +9,17 @@ pub use telemetry_format::{Cursor, Label, Malformed};
 
 use crate::values::raw::Raw;
 
-/// The decoders of a relation. `#[telemetry_event(..., decode)]` makes them, as `Decoder`.
+/// The decoders of a registry. `#[telemetry_event(..., decode)]` generates them, as `Decoder`.
 pub trait Typed {
-    /// The enum over the relation's events.
+    /// The enum of the registry's events.
     type Event<'a>;
 
-    /// The relation in its canonical form.
+    /// The registry in its canonical form.
     const REGISTRY: &'static str;
 
-    /// Reads the parameters of an event, by its index in the registry, and hands it on. Where it is read it
-    /// is known which event it is, so that what `then` does with others is not looked at.
+    /// Reads the parameters of an event, by its index in the registry, and calls `then` with the
+    /// event. The call is in the match arm of the event. So the compiler leaves out the code of
+    /// `then` for other events.
     ///
     /// # Errors
     /// If the source's values are not those of the event.
@@ -29,38 +30,39 @@ pub trait Typed {
     ) -> Result<T, Malformed>;
 }
 
-/// Where the parameters of an event come from, one after the other: packed bytes, or an event that
-/// was decoded generically.
+/// A source of an event's parameters, in order: encoded bytes, or an event that was decoded
+/// generically.
 pub trait Source<'a> {
-    /// True if there is a further value: false before one that was appended later than the event was
-    /// emitted.
+    /// Returns true if there is a further value. Returns false before a parameter that was appended
+    /// after the event was emitted.
     fn has_next(&self) -> bool;
-    /// The slots of the event's `N` parameters that are pointers, addresses or words, in their order. They
-    /// are given back behind the last parameter.
+    /// Returns the slots of the event's `N` parameters that are pointers, addresses or words, in
+    /// their order. [`Source::keep`] takes them back after the last parameter.
     ///
     /// # Errors
-    /// If the lane has fewer.
+    /// If the lane has fewer slots.
     fn slots<const N: usize>(&self) -> Result<[u64; N], Malformed>;
-    /// Takes the slots back.
+    /// Stores the slots.
     fn keep<const N: usize>(&mut self, slots: [u64; N]);
-    /// A pointer, address or word, and its slot.
+    /// Reads a pointer, address or word, and updates its slot.
     ///
     /// # Errors
-    /// If the next value is no such value, here and below.
+    /// If the next value has another type, here and below.
     fn delta(&mut self, slot: &mut u64) -> Result<u64, Malformed>;
-    /// The same, of a parameter with an alignment: rotated by this number of bits.
+    /// Reads a delta of a parameter with an alignment, rotated by this number of bits.
     #[allow(missing_docs)]
     fn aligned(&mut self, slot: &mut u64, rotation: u32) -> Result<u64, Malformed>;
-    /// Any other plain value.
+    /// Reads any other plain value.
     #[allow(missing_docs)]
     fn value<E: Element>(&mut self) -> Result<E::Item, Malformed>;
-    /// A byte string.
+    /// Reads a byte string.
     #[allow(missing_docs)]
     fn bytes(&mut self) -> Result<&'a [u8], Malformed>;
-    /// A string.
+    /// Reads a string.
     #[allow(missing_docs)]
     fn str(&mut self) -> Result<&'a str, Malformed>;
-    /// An array, of deltas if it has a slot; without a fixed number of elements its count comes first.
+    /// Reads an array: of deltas, if it has a slot. If the number of elements is not fixed, their
+    /// count comes first.
     #[allow(missing_docs)]
     fn list<E: Element>(
         &mut self,
@@ -69,33 +71,33 @@ pub trait Source<'a> {
     ) -> Result<List<'a, E>, Malformed>;
 }
 
-/// A sort of plain values: how one is packed, and what it is read as.
+/// A type of plain values, with its encoding.
 pub trait Element {
-    /// What it is read as.
+    /// The decoded type.
     type Item;
-    /// The number that carries it.
+    /// The encoded number.
     type Repr: Repr;
 
-    /// The value of a number.
+    /// Converts an encoded number to a value.
     fn item(number: Self::Repr) -> Self::Item;
 }
 
-/// A number as it is packed.
+/// An encoded number.
 pub trait Repr: Sized {
-    /// Fewest bytes that it takes.
+    /// Its minimum length in bytes.
     const MIN_LEN: usize = 1;
 
-    /// Reads one. `base` is what a delta counts from, and then the value.
+    /// Reads a number. `base` is the base of a delta, and is set to the value.
     ///
     /// # Errors
     /// If the bytes are not those of such a number.
     fn read(cursor: &mut Cursor<'_>, base: &mut u64) -> Result<Self, Malformed>;
 
-    /// The number of the bits that generic decoding keeps, sign-extended where it has a sign.
+    /// Converts the bits that generic decoding stores. They are sign-extended for signed numbers.
     fn from_bits(bits: u64) -> Self;
 }
 
-/// A number that is packed as a delta: an element of an array of pointers, addresses or words.
+/// A number that is encoded as a delta: an element of an array of pointers, addresses or words.
 #[derive(Debug, Clone, Copy)]
 pub struct Delta(u64);
 
@@ -172,16 +174,16 @@ plain! {
     bool 1 |cursor| cursor.bool(), |bits| bits != 0;
 }
 
-/// Packed bytes, and the slots of the lane from the event's first one on.
+/// Encoded bytes, and the slots of the lane from the event's first one on.
 pub(crate) struct Packed<'a, 's> {
     pub(crate) cursor: Cursor<'a>,
     pub(crate) slots: &'s mut [u64],
-    /// A string was none. The bytes are in order all the same.
+    /// A string was not UTF-8. Its bytes are correctly encoded.
     pub(crate) not_utf8: bool,
 }
 
 impl<'a> Source<'a> for Packed<'a, '_> {
-    /// Packed bytes are read so only where the event has the same parameters.
+    /// Encoded bytes are only read in place if the event has the same parameters.
     #[inline(always)]
     fn has_next(&self) -> bool {
         true
@@ -240,7 +242,7 @@ impl<'a> Source<'a> for Packed<'a, '_> {
 pub(crate) struct Decoded<'a, 'r> {
     pub(crate) raw: &'r [Raw],
     pub(crate) payload: &'a [u8],
-    /// As in [`Packed`].
+    /// A string was not UTF-8.
     pub(crate) not_utf8: bool,
 }
 
@@ -314,7 +316,7 @@ impl<'a> Source<'a> for Decoded<'a, '_> {
     }
 }
 
-/// An array in the stream, whose elements are read when they are asked for.
+/// An array in the stream, whose elements are decoded on demand.
 pub struct List<'a, E> {
     bytes: &'a [u8],
     len: usize,
@@ -323,7 +325,7 @@ pub struct List<'a, E> {
 }
 
 impl<'a, E: Element> List<'a, E> {
-    /// Reads an array of a fixed number of elements, or with its count before it.
+    /// Reads an array, with a fixed number of elements or after their count.
     ///
     /// # Errors
     /// If the bytes are not those of such an array.
@@ -345,17 +347,17 @@ impl<'a, E: Element> List<'a, E> {
         Ok(List { bytes, len, base, element: PhantomData })
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True without elements.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub fn iter(&self) -> ListIter<'a, E> {
         ListIter { cursor: Cursor::new(self.bytes), last: self.base, left: self.len, element: PhantomData }
     }
@@ -403,7 +405,7 @@ impl<E: Element> Iterator for ListIter<'_, E> {
 
     fn next(&mut self) -> Option<E::Item> {
         self.left = self.left.checked_sub(1)?;
-        // The bytes were read once before, so they are well-formed.
+        // The bytes were read before, so they are well-formed.
         E::Repr::read(&mut self.cursor, &mut self.last).ok().map(E::item)
     }
 
@@ -414,7 +416,7 @@ impl<E: Element> Iterator for ListIter<'_, E> {
 
 impl<E: Element> ExactSizeIterator for ListIter<'_, E> {}
 
-/// An index that is no event's.
+/// Returns the error for an index without an event.
 #[cold]
 pub fn unknown(event: u32) -> Malformed {
     Malformed::Value(event.into())

@@ -1,7 +1,7 @@
-//! Events as the structs that were generated for a registry, of this or another version.
+//! Events as generated structs, for streams of the program's or another version of the registry.
 //!
-//! This may use `order`, `decode`, `registry`, `sessions`, `values` and `report`. It must never know
-//! one registry in particular.
+//! This may use `order`, `decode`, `registry`, `sessions`, `values` and `report`. It must never
+//! know one registry in particular.
 
 pub(crate) mod difference;
 pub(crate) mod forms;

@@ -1,4 +1,4 @@
-//! The reader that generated decoders are driven by.
+//! The reader for generated decoders.
 
 use std::marker::PhantomData;
 
@@ -18,18 +18,19 @@ use crate::typed::forms::{Account, Direct, Forms, Known, Skipped};
 use crate::typed::generated::{Decoded, Packed, Typed};
 use crate::values::raw::Raw;
 
-/// The events of one relation as the structs that were generated for them.
+/// The events of one registry as generated structs.
 ///
-/// The stream's registry is compared with the program's once, when its first event is met. What was
-/// compared costs an event nothing:
+/// The stream's registry is compared with the program's once, at its first event. The comparison
+/// costs no time for each event:
 ///
 /// - Events of the same form are read by generated code, whatever the minor and median versions.
-/// - Parameters that the stream has and the program does not are passed over; those that the program has
-///   and an older stream does not are `None` (`since` in the relation).
-/// - Events that have another form in the stream, by a change of the median version, are passed over, each
-///   counted and explained in [`TypedEvents::other_forms`]; or refused, see [`TypedEvents::strict`].
-/// - Events that the program's relation does not have, and those of other relations, are passed over and
-///   counted in [`TypedEvents::skipped`].
+/// - Parameters that only the stream has are skipped. Parameters that only the program has, because
+///   the stream is older, are `None` (`since` in the registry).
+/// - Events with another form in the stream, because the median version changed, are skipped. They
+///   are counted and explained in [`TypedEvents::other_forms`], or refused by
+///   [`TypedEvents::strict`].
+/// - Events that the program's registry does not have, and those of other registries, are skipped
+///   and counted in [`TypedEvents::skipped`].
 /// - Another major version is refused.
 #[must_use = "`next` reads the events"]
 pub struct TypedEvents<'s, D> {
@@ -42,18 +43,18 @@ pub struct TypedEvents<'s, D> {
 
 opaque!([D] TypedEvents<'_, D>, "TypedEvents");
 
-/// An event, and where and when it was.
+/// An event with its time and place.
 #[derive(Debug, Clone, Copy)]
 pub struct Timed<'a, E> {
-    /// What the generated decoder made of it.
+    /// The generated struct.
     pub event: E,
-    /// Clock reading.
+    /// The clock reading.
     pub ticks: u64,
     /// The session's number for the thread.
     pub thread: u32,
-    /// The run that it is of.
+    /// The session of the event.
     pub session: &'a Session,
-    /// Where it begins, in bytes of the input.
+    /// The byte offset of its first byte in the input.
     pub offset: u64,
 }
 
@@ -63,17 +64,17 @@ impl<'a, E> Timed<'a, E> {
         Timed { event, ticks, thread, session, offset }
     }
 
-    /// Nanoseconds since the session began.
+    /// Returns the nanoseconds since the session's start.
     pub fn time_ns(&self) -> i64 {
         self.session.clock.ns(self.ticks)
     }
 
-    /// The string that a label stands for, where the stream has it.
+    /// Returns the string for a label, if the stream has it.
     pub fn label(&self, label: Label) -> Option<&str> {
         self.session.labels.string(label.0)
     }
 
-    /// What an address was called when the event was emitted, if it had a name.
+    /// Returns the name of an address at the time of the event, if it had one.
     pub fn name_of(&self, address: u64) -> Option<AddressName<'_>> {
         self.session.labels.name_of(address, self.ticks)
     }
@@ -85,12 +86,12 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         TypedEvents { events, forms, account, scratch, decoder: PhantomData }
     }
 
-    /// Refuses the stream if any event that is wanted has another form in it than in the program, where
-    /// otherwise such events alone are passed over.
+    /// Refuses the stream if a selected event has another form in it than in the program. By
+    /// default, such events are skipped.
     ///
     /// # Errors
-    /// [`Error::Version`], for the registries found so far. These are all of the stream, unless a pipe is
-    /// read in stream order; then [`TypedEvents::next`] returns the error for later ones.
+    /// [`Error::Version`], for the registries found so far. These are all of the stream, unless a
+    /// pipe is read in stream order; then [`TypedEvents::next`] returns the error for later ones.
     pub fn strict(mut self) -> Result<Self> {
         self.forms.strict = true;
         let in_stream = self.events.registries().iter().filter(|registry| registry.at.is_some());
@@ -100,12 +101,12 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         Ok(self)
     }
 
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end.
     ///
     /// # Errors
     /// [`Error::Io`] if the input fails. [`Error::Version`] for another major version and, after
-    /// [`TypedEvents::strict`], for events of another form. [`Error::Damaged`] if a [`Log`](crate::foreign::Log)
-    /// gives values of other types than its registry declares.
+    /// [`TypedEvents::strict`], for events of another form. [`Error::Damaged`] if a
+    /// [`Log`](crate::foreign::Log) gives values of other types than its registry declares.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Timed<'_, D::Event<'_>>>> {
         let known = loop {
@@ -119,7 +120,7 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
             }
             self.account.pass_over(known.as_ref());
         };
-        // Decoded outside of the loop: what is lent in a loop cannot leave it.
+        // Decoded outside the loop: a value borrowed in the loop cannot be returned from it.
         let Some(event) = self.events.current() else { return Ok(None) };
         match typed::<D>(&event, known.as_ref()) {
             Some(read) => Ok(Some(Timed::of(&event, read))),
@@ -127,7 +128,7 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         }
     }
 
-    /// Calls a function with every event that is left. In stream order this is the fastest way.
+    /// Calls a function with each remaining event. In stream order this is the fastest way.
     ///
     /// # Errors
     /// As [`TypedEvents::next`].
@@ -138,7 +139,7 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
             }
             return Ok(());
         }
-        // Those of a part that `next` has begun.
+        // The rest of a part that `next` has begun.
         while self.events.advance_in_part() {
             self.give(&mut f)?;
         }
@@ -156,7 +157,7 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         Ok(())
     }
 
-    /// Calls a function with the current event, or passes it over.
+    /// Calls a function with the current event, or skips it.
     #[inline]
     fn give(&mut self, f: &mut impl FnMut(Timed<'_, D::Event<'_>>)) -> Result<()> {
         let Some(event) = self.events.current() else { return Ok(()) };
@@ -168,31 +169,33 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
         Ok(())
     }
 
-    /// Events passed over so far.
+    /// Returns the counts of skipped events so far.
     pub fn skipped(&self) -> Skipped {
         self.account.skipped
     }
 
-    /// The events that have another form in the registries met so far, whether or not any occurred.
+    /// Returns the events that have another form in the registries so far, whether or not any
+    /// occurred.
     pub fn other_forms(&self) -> &[FormMismatch] {
         &self.account.other_forms
     }
 
-    /// What was read so far, and what was not; the verdict once `next` has given `None`.
+    /// Returns the counts of read and unread events so far. They are the verdict after `next` has
+    /// returned `None`.
     pub fn completeness(&self) -> Completeness {
         self.events.completeness()
     }
 }
 
-/// Takes the events of a part one by one.
+/// Takes the events of a part.
 struct Taker<'t, D, F> {
     f: &'t mut F,
     forms: &'t [Known],
     direct: &'t [Direct],
     thread: u32,
-    /// Where in the input the part's payload stands.
+    /// Offset of the part's payload in the input.
     at: u64,
-    /// Bytes of the input that a byte of the payload is: 1, or 0 of a compressed one.
+    /// Bytes of the input per byte of the payload: 1, or 0 for a compressed payload.
     step: u64,
     scratch: Vec<Raw>,
     account: &'t mut Account,
@@ -235,7 +238,7 @@ impl<D: Typed, F: FnMut(Timed<'_, D::Event<'_>>)> Taker<'_, D, F> {
         (self.f)(Timed { event, ticks, thread: self.thread, session, offset });
     }
 
-    /// An event that generated code does not read, or not at once from where it stands.
+    /// Takes an event that generated code cannot read in place, or cannot read at all.
     #[inline(never)]
     fn take_other(
         &mut self,
@@ -265,7 +268,7 @@ impl<D: Typed, F: FnMut(Timed<'_, D::Event<'_>>)> Taker<'_, D, F> {
     }
 }
 
-/// What a generic event is in the program's terms.
+/// Converts a generic event to the program's struct.
 fn typed<'a, D: Typed>(event: &Event<'a>, known: Option<&Known>) -> Option<D::Event<'a>> {
     match known? {
         Known::Same(index) | Known::Appended(index) => decoded::<D>(*index, event.raw, event.payload),
@@ -273,7 +276,7 @@ fn typed<'a, D: Typed>(event: &Event<'a>, known: Option<&Known>) -> Option<D::Ev
     }
 }
 
-/// The error for an event whose values are not those that its registry says.
+/// Returns the error for an event whose values do not match its registry.
 #[cold]
 fn unreadable(event: &Event<'_>) -> Error {
     let why = format!("event `{}` has values of other types than its registry declares", event.name());
