@@ -1,4 +1,4 @@
-//! Where a lane's events went: what its account says, beside what was found of it.
+//! The accounts of lanes: where events went that were not found.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::recovered::RecoveredLane;
 use crate::decode::decoder::Decoder;
 use crate::lanes::coverage::Coverage;
 
-/// The accounts that were found.
+/// The accounts in a memory image.
 #[derive(Default)]
 pub(super) struct Accounts {
     found: Vec<LaneAccount>,
@@ -21,34 +21,34 @@ pub(super) struct Ledger {
     totals: BTreeMap<u64, SessionTotals>,
 }
 
-/// One lane's account, and what is known of its events so far.
+/// The account of one lane, and the counts of its events so far.
 #[derive(Default)]
 struct Lane {
     counters: LaneCounters,
-    /// Events found, and how many they are; and how many are missing before the last block.
+    /// The found events and their number, and the number of events missing before the latest block.
     found: Coverage,
     events: u64,
     missing: u64,
-    /// The block that comes next, and when the last one ended.
+    /// The number of the next block, and the end of the latest one.
     seq: u32,
     ticks: u64,
     wall: u64,
-    /// What the stream was told.
+    /// The losses stated in the stream so far.
     told: Loss,
 }
 
 impl Accounts {
-    /// Takes a lane's account.
+    /// Adds a lane's account.
     pub(super) fn add(&mut self, account: LaneAccount) {
         self.found.push(account);
     }
 
-    /// Takes a session's account.
+    /// Adds a session's account.
     pub(super) fn add_totals(&mut self, totals: SessionTotals) {
         self.totals.insert(totals.session, totals);
     }
 
-    /// Brings the accounts to their lanes.
+    /// Assigns the accounts to their lanes.
     pub(super) fn into_ledger(self, decoder: &mut Decoder) -> Ledger {
         let mut lanes = BTreeMap::<u32, Lane>::new();
         for LaneAccount { identity, counters } in self.found {
@@ -69,12 +69,13 @@ impl Accounts {
 }
 
 impl Ledger {
-    /// Takes note of a block on its way to the stream, and puts into its header what the account says of events that
-    /// are missing before it.
+    /// Counts a block before it is written, and sets the losses and excluded events in its header
+    /// to those of the account.
     pub(super) fn take(&mut self, lane: u32, header: &mut Header) {
         let Some(lane) = self.lanes.get_mut(&lane) else { return };
         let range = header.before..header.before.saturating_add(header.events.into());
-        // Blocks come in order. What comes late has nothing new to say of what is missing.
+        // Blocks come in order. A block that comes late does not change the number of missing
+        // events.
         if lane.found.last().is_none_or(|(end, _)| end <= range.start) {
             lane.missing = range.start - lane.events;
         }
@@ -90,14 +91,15 @@ impl Ledger {
         lane.told = header.lost;
     }
 
-    /// What is to be said of the lanes of a session behind their last blocks.
+    /// Returns the final headers of a session's lanes.
     pub(super) fn ends(&self, session: u32, decoder: &Decoder) -> Vec<Header> {
         let ends = self.lanes.keys().filter_map(|&lane| self.end(lane, decoder).map(|end| (lane, end)));
         let of_session = ends.filter(|(lane, _)| decoder.lanes[*lane as usize].key.session == session);
         of_session.map(|(_, end)| end).collect()
     }
 
-    /// What is to be said of a lane behind its last block: events that came later and are not there, and losses.
+    /// Returns the final header of a lane. It states the events that are missing after the last
+    /// block, and the losses.
     pub(super) fn end(&self, lane: u32, decoder: &Decoder) -> Option<Header> {
         let key = decoder.lanes.get(lane as usize)?.key;
         let lane = self.lanes.get(&lane)?;
@@ -121,26 +123,27 @@ impl Ledger {
         })
     }
 
-    /// Losses of no lane of a session, if its account has any.
+    /// Returns the losses of a session that belong to no lane, if its account has any.
     pub(super) fn strays(&self, session: u64) -> Option<Loss> {
         let totals = self.totals.get(&session)?;
         let lost = Loss { pool: totals.pool, reentrant: totals.reentrant, ..Loss::default() };
         (lost.events() > 0).then_some(lost)
     }
 
-    /// The accounts of lanes that are gone, by session.
+    /// Returns the sums of a session's accounts whose lanes are gone.
     pub(super) fn gone(&self, session: u64) -> LaneCounters {
         self.totals.get(&session).map(|totals| totals.gone).unwrap_or_default()
     }
 
-    /// Where the events of each lane went.
+    /// Returns where the events of each lane went.
     pub(super) fn lanes(&self, decoder: &Decoder) -> Vec<RecoveredLane> {
         let lanes = self.lanes.iter().filter_map(|(index, lane)| {
             let key = decoder.lanes.get(*index as usize)?.key;
             let (recorded, recovered) = (lane.recorded(), lane.events);
             let missing = recorded - recovered;
             let (given_up, lost) = lane.split(missing);
-            // What a sink has taken may have been given as a stream: then it is among what was recovered.
+            // A sink may have written to a stream that is part of the input. Then its events are
+            // recovered.
             let evicted = given_up.min(lane.counters.evicted);
             Some(RecoveredLane {
                 session: key.session as usize,
@@ -166,13 +169,13 @@ impl Ledger {
 }
 
 impl Lane {
-    /// Events that the lane recorded: the open block is not in the account.
+    /// Returns the number of recorded events. The account does not include the open block.
     fn recorded(&self) -> u64 {
         self.counters.recorded.max(self.found.last().map_or(0, |(end, _)| end))
     }
 
-    /// Of this number of missing events, those that were evicted or written before, and those that were lost. The
-    /// account may have more: a block is counted before its memory is used again.
+    /// Splits this number of missing events into those that were written or evicted, and those that
+    /// were lost. The account may have more: a block is counted before its memory is reused.
     fn split(&self, missing: u64) -> (u64, u64) {
         let LaneCounters { written, evicted, sink, .. } = self.counters;
         let given_up = missing.min(written.saturating_add(evicted));

@@ -1,7 +1,7 @@
-//! The copies of one block, put together.
+//! Joins the copies of a block.
 //!
-//! All copies of a block are stretches of the same packed bytes: a part of a stream, a part of another one, the
-//! block in memory. What they have together is one block again.
+//! All copies of a block are ranges of the same encoded bytes: a part in one stream, a part in
+//! another, the block in memory. Together they are one block again.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -18,11 +18,11 @@ use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
 use crate::decode::walk::{Walk, walk};
 
-/// A block that was put together, or the part that is left of it.
+/// A joined block, or a part of it.
 pub(super) struct Whole {
     pub(super) header: Header,
     pub(super) payload: Vec<u8>,
-    /// Its last event, where that was looked for.
+    /// Its last event, if that is needed.
     pub(super) last: Option<LastEvent>,
 }
 
@@ -41,17 +41,17 @@ impl Stretch {
         start..start + self.bytes.len()
     }
 
-    /// Number of the lane's event behind the last.
+    /// Returns the number after that of the copy's last event.
     fn end_number(&self) -> u64 {
         self.header.before.saturating_add(self.header.events.into())
     }
 }
 
-/// Most bytes of the copies of one block that are put together.
+/// The maximum total length of the joined copies of one block.
 const MAX_BYTES: u64 = 4 * MAX_PAYLOAD as u64;
 
-/// Puts the copies of a block together: to one, unless parts of it are missing. Calls a function for copies that
-/// are left out.
+/// Joins the copies of a block into one, unless a part is missing. Calls `refuse` for copies that
+/// are skipped.
 pub(super) fn join(
     source: &Source<'_>,
     decoder: &Decoder,
@@ -74,10 +74,10 @@ pub(super) fn join(
             Err(why) => refuse(why, copy.at),
         }
     }
-    // What was checked, and what is longer, is believed before what was not.
+    // Checked copies come before others, and longer ones before shorter.
     stretches.sort_by_key(|stretch| (stretch.is_live, Reverse(stretch.bytes.len()), stretch.at));
     if stretches.iter().any(|stretch| stretch.header.codec != 0) {
-        // Bytes of compressed parts are no stretches of one text.
+        // Bytes of compressed parts are not ranges of the same bytes.
         return Ok(stretches.into_iter().map(|stretch| alone(stretch, decoder, wants_last)).collect());
     }
     if let Some(first) = stretches.first().map(|stretch| stretch.header.base_ticks) {
@@ -97,7 +97,7 @@ pub(super) fn join(
         wholes.push(whole);
         stretches.retain(|stretch| stretch.range().end > end);
     }
-    // What stands behind a gap stays a part: another stream may fill the gap.
+    // A part after a gap stays separate: another stream may fill the gap.
     stretches.retain(|stretch| !stretch.is_live);
     stretches.sort_by_key(|stretch| stretch.header.offset);
     stretches.dedup_by_key(|stretch| stretch.range());
@@ -105,7 +105,7 @@ pub(super) fn join(
     Ok(wholes)
 }
 
-/// Reads the bytes of a copy; of a block of memory those that make sense.
+/// Reads the bytes of a copy. Of a block of memory, reads the bytes that can be decoded.
 fn load(
     source: &Source<'_>,
     decoder: &Decoder,
@@ -124,7 +124,7 @@ fn load(
         return Ok(Err(Refusal::Header));
     };
     let start = copy.at + u64::from(header.header_len);
-    // Where another block begins, this one was given back, and its memory taken again.
+    // If another block begins inside this one, its memory was freed and reused.
     let end = next_at.unwrap_or(u64::MAX).min(start + u64::from(header.payload_len));
     let mut bytes = vec![0; end.saturating_sub(start) as usize];
     let len = source.read_all_at(start, &mut bytes)?;
@@ -135,7 +135,7 @@ fn load(
         if !is_right {
             return Ok(Err(Refusal::Payload));
         }
-        // What is to be joined with other parts is no longer compressed.
+        // Copies are joined decompressed.
         if let Ok((header, Cow::Owned(bytes))) = unpack(&stretch.header, &stretch.bytes) {
             (stretch.header, stretch.bytes) = (header, bytes);
         }
@@ -157,14 +157,14 @@ fn load(
     }
     stretch.is_last &= walked.events == promised;
     stretch.header.events = walked.events;
-    // The header of a block that is open does not know its end.
+    // The header of an open block does not have its end.
     stretch.header.end_ticks = if stretch.is_last { end_ticks(head).max(at.time) } else { at.time };
     stretch.bytes.truncate(walked.len);
     Ok(Ok(stretch))
 }
 
-/// The block from its start on, as far as the stretches, in the order of their offsets, go without a gap, and the
-/// offset of its end. The header is that of one that begins it.
+/// Joins the copies from the start of the block on, ordered by offset, up to the first gap. Returns
+/// the block, with the header of its first part, and the offset of its end.
 fn from_start(
     stretches: &[Stretch],
     mut header: Header,
@@ -176,7 +176,8 @@ fn from_start(
     (header.end_ticks, header.flags) = (header.base_ticks, header.flags & !flags::LAST);
     let mut is_checked = true;
     let mut coming = stretches.iter().peekable();
-    // Those that reach farthest of the stretches that begin here or before: checked, and not.
+    // Of the copies that begin here or before, those that reach farthest: a checked one, and an
+    // unchecked one.
     let mut farthest: [Option<&Stretch>; 2] = [None; 2];
     loop {
         let here = payload.len();
@@ -212,7 +213,7 @@ fn from_start(
     (whole, end)
 }
 
-/// A part as it is.
+/// Returns a part as it is.
 fn alone(stretch: Stretch, decoder: &Decoder, wants_last: bool) -> Whole {
     let mut whole = Whole { header: stretch.header, payload: stretch.bytes, last: None };
     if wants_last && whole.header.offset == 0 && whole.header.codec == 0 {
@@ -221,8 +222,7 @@ fn alone(stretch: Stretch, decoder: &Decoder, wants_last: bool) -> Whole {
     whole
 }
 
-/// Goes through the events of a block for its last one. One of several pieces is cut where they do not go
-/// together.
+/// Looks for the last event of a block. Truncates a block of several parts where they do not match.
 fn look_at(whole: &mut Whole, decoder: &Decoder, cuts: bool) {
     let Whole { header, payload, last } = whole;
     let Some(index) = decoder.known.registry(header.registry) else { return };
@@ -237,7 +237,7 @@ fn look_at(whole: &mut Whole, decoder: &Decoder, cuts: bool) {
         });
     *last = found.map(|(event, ticks, bytes)| {
         for raw in &mut raw {
-            // Numbers have no place.
+            // Numbers have no bytes.
             raw.at = raw.at.saturating_sub(bytes.start as u32);
             raw.end = raw.end.saturating_sub(bytes.start as u32);
         }

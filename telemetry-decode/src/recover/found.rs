@@ -1,4 +1,4 @@
-//! What a scan finds in a memory image, apart from sessions and registries.
+//! The results of scanning a memory image, apart from sessions and registries.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,18 +7,18 @@ use telemetry_format::Header;
 use super::accounts::Accounts;
 use super::recovered::{Refusal, Refused};
 
-/// What was found, apart from sessions and registries.
+/// The results of scanning a memory image, apart from sessions and registries.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) scanned: u64,
     pub(super) whole_blocks: u64,
     pub(super) live_blocks: u64,
     pub(super) refused: BTreeMap<Refusal, Refused>,
-    /// In the order in which they stand.
+    /// In the order of the image.
     pub(super) copies: Vec<Copy>,
     /// The latest sync block of each session.
     pub(super) syncs: HashMap<u64, Header>,
-    /// What lanes and sessions say of their events.
+    /// The accounts of lanes and sessions.
     pub(super) accounts: Accounts,
 }
 
@@ -30,16 +30,16 @@ pub(super) struct Copy {
     pub(super) lane: u32,
     pub(super) seq: u32,
     pub(super) offset: u32,
-    /// Payload bytes; of a block of memory those that were committed.
+    /// Length of the payload; for a block of memory, the committed length.
     pub(super) len: u32,
     pub(super) base_ticks: u64,
-    /// In memory, without checksum of the payload.
+    /// It is a block of memory, without a checksum of its payload.
     pub(super) is_live: bool,
-    /// It was sealed, or is a last part.
+    /// The block was sealed, or this is its last part.
     pub(super) is_last: bool,
 }
 
-/// Counts a block that is left out.
+/// Counts a block that is skipped.
 pub(super) fn refuse(refused: &mut BTreeMap<Refusal, Refused>, why: Refusal, at: u64) {
     refused.entry(why).or_insert(Refused { blocks: 0, first_at: at }).blocks += 1;
 }

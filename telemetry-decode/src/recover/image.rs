@@ -1,8 +1,8 @@
-//! Memory images to streams: ring files, core dumps, anything that has blocks in it.
+//! Recovers streams from memory images: ring files, core dumps, any bytes with blocks in them.
 //!
-//! Blocks are found by their magic number alone. What a program was writing when it ended stands in blocks of
-//! memory, whose headers say how far each was committed; what it had written before stands in them too, or in
-//! whole blocks. All copies of a block are put together, and what comes out is a normal stream.
+//! Blocks are found only by their magic number. The latest events of a program are in blocks of
+//! memory, whose headers state how much is committed. Earlier events are in such blocks too, or in
+//! whole blocks. All copies of a block are joined, and the result is a normal stream.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::{scan, write};
 use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
 
-/// Writes what a memory image holds as a stream.
+/// Writes the events of a memory image as a stream.
 pub(crate) fn recover(
     source: &Source<'_>,
     mut decoder: Decoder,

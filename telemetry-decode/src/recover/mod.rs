@@ -1,4 +1,4 @@
-//! Memory images to streams: ring files, core dumps, anything that has blocks in it.
+//! Recovery of streams from memory images: ring files, core dumps, any bytes with blocks in them.
 //!
 //! This may use `decode`, `write` and those before `decode`. It must never trust a block that it
 //! did not check.

@@ -1,4 +1,4 @@
-//! What was found in a memory image, and what of it became a stream.
+//! The results of recovering a memory image.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,43 +11,44 @@ use crate::registry::known_registry::KnownRegistry;
 use crate::sessions::session::Session;
 use crate::values::raw::Raw;
 
-/// Most copies of blocks of events. A copy takes some 50 bytes of memory.
+/// The maximum number of copies of events blocks. A copy takes about 50 bytes of memory.
 pub(super) const MAX_COPIES: usize = 4 << 20;
 
-/// What was found in a memory image, and what of it became a stream.
+/// The contents of a memory image, and of the stream made from it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// Bytes looked at.
+    /// Bytes scanned.
     pub scanned: u64,
-    /// Whole blocks found, as streams have them.
+    /// Whole blocks, as in streams.
     pub whole_blocks: u64,
-    /// Blocks of memory found, with what was committed of them.
+    /// Blocks of memory, with their committed events.
     pub live_blocks: u64,
-    /// Blocks found and left out, by why.
+    /// Skipped blocks, by reason.
     pub refused: BTreeMap<Refusal, Refused>,
-    /// Session, registry and thread blocks that could not be understood: byte offset and why.
+    /// Unreadable session, registry and thread blocks: byte offset and reason.
     pub unreadable: Vec<(u64, String)>,
-    /// Blocks of events in the stream.
+    /// Events blocks in the stream.
     pub blocks: u64,
     /// Events in the stream.
     pub events: u64,
-    /// Bytes of the stream.
+    /// Length of the stream.
     pub bytes: u64,
-    /// Lost in the program, as far as what was found tells.
+    /// Events lost in the program, as far as the image shows.
     pub lost: Loss,
-    /// Sessions of the stream.
+    /// Sessions in the stream.
     pub sessions: Vec<Session>,
-    /// By session and number: every thread that events were found of.
+    /// Every thread with recovered events, by session and number.
     pub threads: Vec<ThreadInFlight>,
-    /// Every lane whose account was found, with where its events went.
+    /// Every lane with an account.
     pub lanes: Vec<RecoveredLane>,
-    /// Sums of the accounts of lanes that are gone, whose threads had ended, by session as in `sessions`.
+    /// Sums of the accounts of lanes that are gone, because their threads had ended; by session as
+    /// in `sessions`.
     pub gone: Vec<LaneCounters>,
     pub(super) registries: Vec<KnownRegistry>,
 }
 
-/// Why a block was left out.
+/// The reason why a block was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -55,14 +56,14 @@ pub enum Refusal {
     Header,
     /// The payload's checksum differs.
     Payload,
-    /// The image ends before the block does.
+    /// The image ends inside the block.
     Cut,
-    /// A type that this version does not know, or that blocks of memory do not have.
+    /// The type is unknown to this version, or does not occur in memory.
     Type(u8),
-    /// The registry with this fingerprint is not in the image, so it is unknown which events of a block of
-    /// memory are whole.
+    /// The registry with this fingerprint is not in the image. So it is unknown which events of a
+    /// block of memory are whole.
     NoRegistry(u64),
-    /// No event that its header promises can be decoded.
+    /// No event of the block can be decoded.
     Undecodable,
     /// Another copy of the block began at another time.
     Contradicted,
@@ -70,32 +71,32 @@ pub enum Refusal {
     TooMany,
 }
 
-/// Blocks left out for one reason.
+/// Blocks skipped for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// How many.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Byte offset of the first.
+    /// Byte offset of the first block.
     pub first_at: u64,
 }
 
-/// What a thread was doing when the image was made.
+/// A thread's state when the image was made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ThreadInFlight {
     /// Index into [`Recovered::sessions`].
     pub session: usize,
-    /// The session's number for it.
+    /// The session's number for the thread.
     pub thread: u32,
-    /// Blocks that it was still writing.
+    /// Blocks that the thread was still writing to.
     pub open: Vec<OpenBlock>,
     pub(super) last: Option<LastEvent>,
-    /// Nanoseconds from its last event to the last one of its session.
+    /// Nanoseconds from its last event to the last event of its session.
     pub behind_ns: i64,
 }
 
-/// Where the events that one thread recorded in one kind went.
+/// Where the events of one lane went.
 ///
 /// `recorded` is the sum of `recovered`, `evicted`, `written`, `lost` and `missing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,23 +110,24 @@ pub struct RecoveredLane {
     pub registry: u64,
     /// The kind's bit number.
     pub kind: u8,
-    /// Events whose emitters had recorded them.
+    /// Recorded events.
     pub recorded: u64,
-    /// Events that are in the stream.
+    /// Events in the stream.
     pub recovered: u64,
-    /// Events that the flight recorder had evicted for later ones.
+    /// Events that the flight recorder evicted.
     pub evicted: u64,
-    /// Events that a sink had taken, and whose memory was given back. They are in that sink's stream.
+    /// Events that a sink took before their memory was freed. They are in that sink's stream.
     pub written: u64,
-    /// Events recorded for a sink that none had taken.
+    /// Events that were recorded for a sink, but none took them.
     pub lost: u64,
-    /// Events of which nothing is known: parts of the image are damaged or were left out.
+    /// Events about which nothing is known: parts of the image are damaged or skipped.
     pub missing: u64,
-    /// Losses before they could be recorded: no memory, or they interrupted an emission; and values that were cut.
+    /// Losses before recording: the pool was full, or the emission was reentrant; and truncated
+    /// values.
     pub not_recorded: Loss,
 }
 
-/// A block that was still being written.
+/// A block that its thread was still writing to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenBlock {
@@ -133,9 +135,9 @@ pub struct OpenBlock {
     pub registry: u64,
     /// The kind's bit number.
     pub kind: u8,
-    /// Events committed.
+    /// Committed events.
     pub events: u32,
-    /// Bytes of them.
+    /// Committed bytes.
     pub bytes: u32,
 }
 
@@ -150,7 +152,7 @@ pub(super) struct LastEvent {
 }
 
 impl Recovered {
-    /// The last event of a thread.
+    /// Returns the last event of a thread.
     pub fn last_event<'a>(&'a self, thread: &'a ThreadInFlight) -> Option<Event<'a>> {
         let last = thread.last.as_ref()?;
         let (session, registry) = (self.sessions.get(thread.session)?, self.registries.get(last.registry)?);
@@ -169,12 +171,12 @@ impl Recovered {
         })
     }
 
-    /// The registry of a fingerprint, if it was found or given.
+    /// Returns the registry with a fingerprint, if it is in the image or from the caller.
     pub fn registry(&self, fingerprint: u64) -> Option<&Registry> {
         self.registries.iter().find(|known| known.fingerprint == fingerprint).map(|known| &known.registry)
     }
 
-    /// True if a session or an event was found.
+    /// Returns true if the image has a session or an event.
     pub fn has_anything(&self) -> bool {
         self.events > 0 || self.sessions.iter().any(|session| session.declared)
     }

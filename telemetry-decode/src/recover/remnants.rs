@@ -1,45 +1,45 @@
-//! Headers without a block: what a program left on its stacks when it put headers together.
+//! Headers without a block, which a program left on its stacks when it assembled headers.
 //!
-//! Such copies are whole or partly overwritten, and a core dump of a healthy program has some. They must not
-//! look like damage. Two facts tell them apart: blocks of memory begin at pages, and blocks of streams stand
-//! next to each other.
+//! Such copies are whole or partly overwritten, and a core dump of a healthy program has some. They
+//! must not look like damage. Two facts identify them: real blocks of memory begin at pages, and
+//! real blocks of streams are adjacent to others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::{Copy, Found, refuse};
 use super::recovered::{Refusal, Refused};
 
-/// Pages begin at multiples of this, counted from where the image's first one begins.
+/// The page size. Pages are counted from the start of the image's first page.
 const PAGE: u64 = 4 << 10;
 
-/// What may be damage, until the whole image has been looked at.
+/// Possible damage, until the whole image is scanned.
 #[derive(Default)]
 pub(super) struct Suspects {
-    /// Where in their page the blocks of memory that have events begin.
+    /// Offsets in their page of the blocks of memory that have events.
     starts: BTreeSet<u64>,
-    /// Damaged headers of blocks of memory, by where in their page they begin.
+    /// Damaged headers of blocks of memory, by their offset in the page.
     memory: BTreeMap<u64, Refused>,
-    /// Blocks of streams that stand alone.
+    /// Blocks of streams that are not adjacent to others.
     alone: BTreeMap<Refusal, Refused>,
 }
 
 impl Suspects {
-    /// A block of memory with events in it is at this place.
+    /// Notes a block of memory with events at this offset.
     pub(super) fn note_block(&mut self, at: u64) {
         self.starts.insert(at % PAGE);
     }
 
-    /// A header of a block of memory whose checksum differs.
+    /// Adds a header of a block of memory with a wrong checksum.
     pub(super) fn add_memory(&mut self, at: u64) {
         self.memory.entry(at % PAGE).or_insert(Refused { blocks: 0, first_at: at }).blocks += 1;
     }
 
-    /// A block of a stream with no other block next to it.
+    /// Adds a block of a stream that is not adjacent to others.
     pub(super) fn add_alone(&mut self, why: Refusal, at: u64) {
         refuse(&mut self.alone, why, at);
     }
 
-    /// Has damaged blocks refused, and leaves out the copies of headers.
+    /// Counts damaged blocks as skipped, and ignores copies of headers.
     pub(super) fn settle(self, found: &mut Found) {
         let is_remnant = |at: u64| !self.starts.is_empty() && !self.starts.contains(&(at % PAGE));
         let is_kept = |copy: &Copy| !(copy.is_live && copy.len == 0 && is_remnant(copy.at));
@@ -49,7 +49,7 @@ impl Suspects {
         let memory = self.memory.iter().filter(|(at, _)| !is_remnant(**at));
         let mut damage: Vec<(Refusal, Refused)> =
             memory.map(|(_, refused)| (Refusal::Header, *refused)).collect();
-        // Without a program's memory there are no stacks.
+        // An image without a program's memory has no stacks.
         if found.live_blocks == 0 {
             damage.extend(self.alone);
         }

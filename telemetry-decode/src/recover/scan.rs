@@ -1,4 +1,4 @@
-//! Blocks in a memory image, found by their magic number.
+//! Finds blocks in a memory image by their magic number.
 
 use std::io;
 
@@ -15,13 +15,13 @@ use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
 use crate::sessions::session::Facts;
 
-/// Bytes read at once.
+/// Number of bytes of one read.
 const CHUNK: usize = 1 << 20;
 
-/// Pages that hold nothing are passed over whole.
+/// Empty pages are skipped as a whole.
 const PAGE: usize = 4 << 10;
 
-/// Looks through an image, and takes the sessions, registries and threads that it finds.
+/// Scans an image. Adds its sessions, registries and threads to the decoder.
 pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Found> {
     let mut scan = Scan {
         source,
@@ -31,7 +31,7 @@ pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Fou
         resume: 0,
         next: 0,
     };
-    // Room for a whole header behind each place of a chunk.
+    // Space for a whole header at each offset of a chunk.
     let mut buffer = vec![0; CHUNK + memory::HEADER_LEN];
     let mut start = 0;
     loop {
@@ -45,7 +45,7 @@ pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Fou
         let mut page = 0;
         while page < len.min(CHUNK) {
             let end = (page + PAGE).min(len).min(CHUNK);
-            // A magic number may reach into the next page.
+            // A magic number may continue in the next page.
             let reach = (end + MAGIC.len() - 1).min(len);
             if !is_zero(&bytes[page..end]) {
                 let mut from = page;
@@ -69,16 +69,16 @@ struct Scan<'a, 's> {
     source: &'a Source<'s>,
     found: Found,
     suspects: Suspects,
-    /// Bytes whose checksums failed.
+    /// Bytes of blocks with a wrong checksum.
     failed: u64,
-    /// The whole block found last ends here.
+    /// End of the latest whole block.
     resume: u64,
-    /// The block found last ends here, whole or damaged.
+    /// End of the latest block, whole or damaged.
     next: u64,
 }
 
 impl Scan<'_, '_> {
-    /// Looks at bytes that begin with the magic number.
+    /// Examines bytes that begin with the magic number.
     fn examine(&mut self, at: u64, head: &[u8], decoder: &mut Decoder) -> io::Result<()> {
         if at < self.resume {
             return Ok(());
@@ -96,16 +96,16 @@ impl Scan<'_, '_> {
             Err(telemetry_format::HeaderError::Checksum { .. }) if looks_like_header(head) => {
                 self.suspect_header(at, head)
             }
-            // The magic number stands in the program's own text too.
+            // The program's own text has the magic number too.
             Err(_) => Ok(()),
         }
     }
 
-    /// Refuses a header whose checksum differs, if a block is there.
+    /// Counts a header with a wrong checksum as skipped, if it has a block.
     fn suspect_header(&mut self, at: u64, head: &[u8]) -> io::Result<()> {
         let (payload_len, _) = state::unpack(word(head, state::OFFSET));
         if header_len(head) == memory::HEADER_LEN {
-            // One that was being opened has nothing to lose yet.
+            // A block that was just being opened has no events yet.
             if payload_len > 0 {
                 self.suspects.add_memory(at);
             }
@@ -115,7 +115,8 @@ impl Scan<'_, '_> {
         self.suspect(Refusal::Header, at, end)
     }
 
-    /// Refuses a block of a stream if it has neighbors, as those in streams have.
+    /// Counts a block of a stream as skipped, if it is adjacent to others, as blocks in streams
+    /// are.
     fn suspect(&mut self, why: Refusal, at: u64, end: u64) -> io::Result<()> {
         let mut behind = [0; MAGIC.len()];
         let is_in_stream = [0, self.resume, self.next].contains(&at)
@@ -148,13 +149,13 @@ impl Scan<'_, '_> {
         self.add(at, &header, true, end_ticks(head) != 0, decoder);
     }
 
-    /// Takes a block as streams have it, if its payload is as it was written.
+    /// Takes a block of a stream, if the checksum of its payload is right.
     fn take_whole(&mut self, at: u64, header: Header, decoder: &mut Decoder) -> io::Result<()> {
         let end = at + header.block_len();
         if end > self.source.len() {
             return self.suspect(Refusal::Cut, at, end);
         }
-        // As in streams: headers that promise much in the payloads of others must not cost time.
+        // As in streams: headers in the payloads of others must not cost time by promising much.
         let most = at.saturating_mul(MAX_FAILED_TIMES).saturating_add(MAX_FAILED_START);
         let start = at + u64::from(header.header_len);
         if self.failed > most || self.checksum(start, header.payload_len)? != header.payload_crc {
@@ -224,7 +225,8 @@ impl Scan<'_, '_> {
     }
 }
 
-/// The header of a block of memory, with what it has committed. Its checksum is that of a state word of 0.
+/// Returns the header of a block of memory, with its committed length. Its checksum is computed
+/// with a state word of 0.
 pub(super) fn live_header(bytes: &[u8]) -> Option<Header> {
     let bytes = bytes.get(..memory::HEADER_LEN)?;
     if usize::from(u16::from_le_bytes([bytes[10], bytes[11]])) != memory::HEADER_LEN {
@@ -239,7 +241,7 @@ pub(super) fn live_header(bytes: &[u8]) -> Option<Header> {
     Some(Header { payload_len, events, ..header })
 }
 
-/// Clock reading when a block of memory was sealed; 0 while it is open.
+/// Returns the clock reading when a block of memory was sealed; 0 while it is open.
 pub(super) fn end_ticks(head: &[u8]) -> u64 {
     word(head, memory::END_TICKS)
 }
@@ -248,7 +250,7 @@ fn word(head: &[u8], at: usize) -> u64 {
     head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-/// Takes what the header of a block of memory says of its thread, if no thread block says more.
+/// Takes the thread's facts from the header of a block of memory, if no thread block has more.
 fn note_thread(header: &Header, head: &[u8], decoder: &mut Decoder) {
     let session = decoder.known.session(header);
     let threads = &mut decoder.known.sessions[session].threads;
@@ -269,7 +271,7 @@ fn note_thread(header: &Header, head: &[u8], decoder: &mut Decoder) {
     }
 }
 
-/// True if the bytes behind a magic number are those of a header, but for its checksum.
+/// Returns true if the bytes after a magic number look like a header, apart from its checksum.
 fn looks_like_header(head: &[u8]) -> bool {
     let lens = [HEADER_LEN, memory::HEADER_LEN];
     lens.contains(&header_len(head)) && !matches!(BlockType::from_code(head[9]), BlockType::Unknown(_))
@@ -283,7 +285,7 @@ fn is_zero(page: &[u8]) -> bool {
     page.iter().fold(0, |all, byte| all | byte) == 0
 }
 
-/// What blocks and accounts begin with, and no other byte of it is the first one.
+/// The first bytes of blocks and accounts. The first byte does not occur again in any of them.
 const MAGICS: [[u8; 8]; 3] = [MAGIC, ACCOUNT_MAGIC, TOTALS_MAGIC];
 
 fn find_magic(bytes: &[u8]) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! What was found in an image, as a stream: sessions, registries, threads, then events.
+//! Writes the blocks of an image as a stream: sessions, registries, threads, then events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -16,17 +16,17 @@ use crate::lanes::coverage::Told;
 use crate::lanes::lane::LaneKey;
 use crate::write::block::write_block;
 
-/// Copies of one block.
+/// The copies of one block.
 struct Group {
     copies: Range<usize>,
-    /// It is among the last blocks of its lane.
+    /// The block is among the last of its lane.
     is_late: bool,
 }
 
-/// Indices of the registries that each session has lanes of.
+/// Indices of the registries of each session's lanes.
 type SessionRegistries = BTreeMap<u32, BTreeSet<usize>>;
 
-/// The last event of each thread, and its blocks that are open, by session and number.
+/// The open blocks and the last event of each thread, by session and number.
 type Threads = BTreeMap<(u32, u32), (Vec<OpenBlock>, Option<LastEvent>)>;
 
 pub(super) fn write(
@@ -92,7 +92,7 @@ pub(super) fn write(
     if let Some(before) = session {
         end_session(before, &decoder, &found, &ledger, &mut out)?;
     }
-    // Those without events.
+    // Sessions without events.
     for session in open_sessions {
         begin_session(session, &decoder, &registries, &mut out)?;
         end_session(session, &decoder, &found, &ledger, &mut out)?;
@@ -131,7 +131,7 @@ pub(super) fn write(
     })
 }
 
-/// The groups of copies in the order of writing: by session, labels first, then by time.
+/// Returns the groups of copies in the order of writing: by session, labels first, then by time.
 fn in_order(copies: &[Copy], decoder: &Decoder) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut start = 0;
@@ -139,7 +139,7 @@ fn in_order(copies: &[Copy], decoder: &Decoder) -> Vec<Group> {
         groups.push(Group { copies: start..start + same.len(), is_late: false });
         start += same.len();
     }
-    // The very last block of a lane may have nothing in it.
+    // The very last block of a lane may be empty.
     for index in 0..groups.len() {
         let lane = copies[groups[index].copies.start].lane;
         let then = groups.get(index + 2).map(|group| copies[group.copies.start].lane);
@@ -148,15 +148,16 @@ fn in_order(copies: &[Copy], decoder: &Decoder) -> Vec<Group> {
     groups.sort_by_cached_key(|group| {
         let first = &copies[group.copies.start];
         let key = &decoder.lanes[first.lane as usize].key;
-        // What is of no thread and gives names.
+        // Blocks of no thread that give names.
         let is_labels = key.thread == 0 && decoder.known.has_names(key.registry, key.kind);
         (key.session, !is_labels, first.base_ticks, first.lane, first.seq)
     });
     groups
 }
 
-/// Where another block begins inside of one of memory: one of memory anywhere, so that they share no bytes, or any
-/// other on a page, as the program's text may have whole blocks in it too.
+/// Returns the offset where another block begins inside a block of memory, because its memory was
+/// reused. This may be another block of memory at any offset, so that two blocks share no bytes. It
+/// may be a block of a stream at a page, because the program's text may have whole blocks too.
 fn taken_again(copy: &Copy, starts: &[(u64, bool)]) -> Option<u64> {
     const PAGE: u64 = 4096;
     if !copy.is_live {
@@ -169,7 +170,7 @@ fn taken_again(copy: &Copy, starts: &[(u64, bool)]) -> Option<u64> {
     taken.map(|(start, _)| *start)
 }
 
-/// The block that its thread was still writing, if no copy of it is sealed.
+/// Returns the block that a thread was still writing to, if no copy of it is sealed.
 fn open_block(copies: &[Copy], wholes: &[Whole], key: LaneKey) -> Option<OpenBlock> {
     let is_open = copies.iter().any(|copy| copy.is_live) && copies.iter().all(|copy| !copy.is_last);
     let whole = wholes.iter().find(|whole| whole.header.offset == 0).filter(|_| is_open)?;
@@ -177,7 +178,7 @@ fn open_block(copies: &[Copy], wholes: &[Whole], key: LaneKey) -> Option<OpenBlo
     (events > 0).then_some(OpenBlock { registry: key.registry, kind: key.kind, events, bytes })
 }
 
-/// Writes what is known of a session.
+/// Writes the facts of a session.
 fn begin_session(
     session: u32,
     decoder: &Decoder,
@@ -205,7 +206,7 @@ fn begin_session(
     Ok(())
 }
 
-/// Writes what accounts and a session's latest sync block say, which is its end if it had one.
+/// Writes the sums of accounts, and a session's latest sync block. This is its end, if it ended.
 fn end_session(
     session: u32,
     decoder: &Decoder,
@@ -223,7 +224,7 @@ fn end_session(
     }
 }
 
-/// A session's latest sync block, with the losses of no lane that its account has.
+/// Returns a session's latest sync block, with the losses in its account that belong to no lane.
 fn last_sync(session: u64, found: &Found, ledger: &Ledger) -> Option<Header> {
     let strays = ledger.strays(session);
     let sync = found.syncs.get(&session).cloned();
@@ -234,7 +235,7 @@ fn last_sync(session: u64, found: &Found, ledger: &Ledger) -> Option<Header> {
     Some(Header { header_len: HEADER_LEN as u16, lost, ..sync })
 }
 
-/// By thread, how long before the end of its session each ended.
+/// Returns for each thread how long before the end of its session it ended.
 fn in_flight(threads: Threads, decoder: &Decoder) -> Vec<ThreadInFlight> {
     let mut newest = BTreeMap::<u32, u64>::new();
     for (&(session, _), (_, last)) in &threads {
@@ -252,7 +253,7 @@ fn in_flight(threads: Threads, decoder: &Decoder) -> Vec<ThreadInFlight> {
     threads.collect()
 }
 
-/// Counts what is written.
+/// Counts the written bytes.
 struct Counted<'a> {
     out: &'a mut dyn Write,
     bytes: u64,

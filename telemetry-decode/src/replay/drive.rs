@@ -1,4 +1,4 @@
-//! Events of a relation, given by time to the program's own replayer.
+//! Passes the events of a registry, by time, to the program's own replayer.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,68 +9,68 @@ use crate::report::error::Error;
 use crate::typed::generated::Typed;
 use crate::typed::typed_events::Timed;
 
-/// How fast events follow each other.
+/// The speed of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Pace {
-    /// Without a pause.
+    /// Without pauses.
     #[default]
     Fast,
-    /// At the recorded times, faster by this factor: 1 is as fast as the program was. Numbers that are not
-    /// above 0 are taken for 1.
+    /// At the recorded times, divided by this factor: 1 is the program's own speed. Numbers that
+    /// are not above 0 count as 1.
     Recorded(f64),
 }
 
 /// Waits for the time of events.
 #[derive(Debug)]
 pub struct Timer {
-    /// None without pauses.
+    /// `None` without pauses.
     speed: Option<f64>,
-    /// When the first event was replayed, and when it was recorded.
+    /// The time when the first event was replayed, and its recorded time.
     start: Option<(Instant, i64)>,
 }
 
-/// Where and when an event was.
+/// The time and place of an event.
 pub type Place<'a> = Timed<'a, ()>;
 
 /// The result of replaying a stream.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Replayed {
-    /// Events that were replayed.
+    /// Replayed events.
     pub events: u64,
-    /// Events without a mark, and those that were passed over: of other registries, or of forms that the
-    /// program does not know.
+    /// Events without a mark, and skipped events: of other registries, or of forms that the program
+    /// does not know.
     pub others: u64,
-    /// What was read of the stream, and what was not.
+    /// The counts of read and unread events.
     pub completeness: Completeness,
 }
 
-/// Why a replay ended before its stream.
+/// The reason why a replay ended before its stream.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReplayError<E> {
     /// The stream cannot be read.
     Read(Error),
-    /// The replayer could not do as an event says.
+    /// The replayer failed at an event.
     Event {
         /// The event's name.
         event: &'static str,
-        /// Its number among the events of the stream that the program knows, from 1.
+        /// Its number among the events that the program knows, from 1.
         number: u64,
-        /// Where it begins, in bytes of the input.
+        /// The byte offset of its first byte in the input.
         offset: u64,
-        /// Nanoseconds since its session began.
+        /// Nanoseconds since the session's start.
         time_ns: i64,
         /// The session's number for its thread.
         thread: u32,
-        /// What the replayer says.
+        /// The error of the replayer.
         cause: E,
     },
 }
 
 impl Timer {
-    /// A timer that has not begun.
+    /// Creates a timer that has not started.
     pub fn new(pace: Pace) -> Timer {
         let speed = match pace {
             Pace::Fast => None,
@@ -80,7 +80,8 @@ impl Timer {
         Timer { speed, start: None }
     }
 
-    /// Waits until it is time for an event that was recorded at this wall-clock time. The first is at once.
+    /// Waits for the time of an event with this recorded wall-clock time. The first event comes at
+    /// once.
     pub fn wait(&mut self, wall_ns: i64) {
         let Some(speed) = self.speed else { return };
         let (start, first_ns) = *self.start.get_or_insert_with(|| (Instant::now(), wall_ns));
@@ -93,11 +94,11 @@ impl Timer {
     }
 }
 
-/// Gives the events of a stream by time to a function, which replays those that it has a use for and says
-/// what they are. What the macro's `Replay::replay` calls.
+/// Passes the events of a stream by time to a function. The function replays those with a mark, and
+/// returns their names. The macro's `Replay::replay` calls this.
 ///
 /// # Errors
-/// Those of the input, and the first of the function's.
+/// Those of the input, and the first error of the function.
 pub fn replay<D: Typed, E>(
     reader: Reader<'_>,
     pace: Pace,

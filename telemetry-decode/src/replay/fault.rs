@@ -1,17 +1,17 @@
-//! What a recording says that no allocator could have done.
+//! Faults of a recording: events that no allocator could have caused.
 
 use std::fmt;
 
 use crate::registry::event::Event;
 
-/// Which event it was.
+/// The place of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// Its number among those read, from 1.
+    /// Its number among the read events, from 1.
     pub number: u64,
-    /// Where it begins, in bytes of the input.
+    /// The byte offset of its first byte in the input.
     pub offset: u64,
-    /// Nanoseconds since its session began.
+    /// Nanoseconds since the session's start.
     pub time_ns: i64,
     /// Its session's id.
     pub session: u64,
@@ -23,52 +23,52 @@ pub struct Origin {
     pub code: u16,
 }
 
-/// An event that does not fit what came before it.
+/// An event that contradicts earlier events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
-    /// Which event.
+    /// The event.
     pub origin: Origin,
-    /// What is wrong with it.
+    /// The contradiction.
     pub cause: FaultCause,
 }
 
-/// What is wrong with an event.
+/// The contradiction of an event to earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultCause {
-    /// It gives up memory that no event has allocated, or that is given up already.
+    /// It frees or moves memory that no event has allocated, or that is already free.
     NotLive {
-        /// Where.
+        /// The address.
         pointer: u64,
     },
-    /// It allocates memory that is live, and stays so.
+    /// It allocates memory that is live, and stays live.
     Live {
-        /// Where.
+        /// The address.
         pointer: u64,
-        /// Number of the event that had allocated it.
+        /// Number of the event that allocated it.
         since: u64,
     },
-    /// It gives up memory that has another size.
+    /// It frees or moves memory that has another size.
     Size {
-        /// Where.
+        /// The address.
         pointer: u64,
-        /// What it says.
+        /// The size in the event.
         found: u64,
-        /// What was asked for.
+        /// The allocated size.
         expected: u64,
-        /// Number of the event that asked.
+        /// Number of the event that allocated it.
         since: u64,
     },
-    /// It asks for an alignment that is no power of two, and is not replayed.
+    /// Its alignment is not a power of two, so it is not replayed.
     Align {
-        /// What it says.
+        /// The alignment in the event.
         found: u64,
     },
 }
 
 impl Origin {
-    /// An event, which is that of a number.
+    /// Returns the place of an event with this number.
     pub fn of(number: u64, event: &Event<'_>) -> Origin {
         Origin {
             number,
@@ -83,7 +83,7 @@ impl Origin {
 }
 
 impl FaultCause {
-    /// True for what events that are lost or missing bring about.
+    /// Returns true if lost or missing events can be the reason.
     pub fn is_excused_by_loss(&self) -> bool {
         match self {
             FaultCause::NotLive { .. } | FaultCause::Live { .. } | FaultCause::Size { .. } => true,

@@ -1,12 +1,12 @@
-//! Which memory is live: from the recorded program's addresses to numbers of the replayer.
+//! The live memory: maps the recorded program's addresses to numbers for the replayer.
 
 use std::collections::HashMap;
 
 use super::fault::{Fault, FaultCause, Origin};
 use super::step::Step;
 
-/// What to do again. Memory goes by numbers from 0, of which those of freed memory are used again: a vector
-/// can have it.
+/// An operation to replay. Memory has numbers from 0, and those of freed memory are reused, so a
+/// vector can hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// Allocate.
@@ -23,7 +23,7 @@ pub enum Op {
         /// Number of the memory.
         slot: u32,
     },
-    /// Give another size; place and alignment are the allocator's affair.
+    /// Change the size. Address and alignment are up to the allocator.
     Realloc {
         /// Number of the memory.
         slot: u32,
@@ -32,50 +32,52 @@ pub enum Op {
     },
 }
 
-/// What was done so far.
+/// The counts of operations so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
     /// Allocations.
     pub allocs: u64,
-    /// Memory freed.
+    /// Frees.
     pub frees: u64,
     /// Reallocations.
     pub reallocs: u64,
-    /// Events of allocations that failed in the recorded program, and of freeing no memory: nothing to do.
+    /// Events of allocations that failed in the recorded program, and of freeing no memory. There
+    /// is nothing to replay.
     pub without_memory: u64,
-    /// Events whose memory another thread has given up before its event came, see [`Live`].
+    /// Events whose memory another thread freed before the event came, see [`Live`].
     pub overlaps: u64,
-    /// Bytes asked for by allocations and reallocations.
+    /// Bytes requested by allocations and reallocations.
     pub asked_bytes: u64,
     /// Bytes live now.
     pub live_bytes: u64,
     /// Pieces of memory live now.
     pub live_blocks: u64,
-    /// Most bytes live at once.
+    /// The most bytes live at once.
     pub peak_bytes: u64,
-    /// Most pieces of memory live at once.
+    /// The most pieces of memory live at once.
     pub peak_blocks: u64,
-    /// Events that do not fit what came before them, listed or not.
+    /// Events that contradict earlier events, listed or not.
     pub faults: u64,
-    /// Of these, those that give up memory that no event has allocated.
+    /// Of these, events that free or move memory that no event has allocated.
     pub not_live: u64,
-    /// Of these, those that no event that is lost or missing can be the reason of.
+    /// Of these, events that no lost or missing event can explain.
     pub inexcusable: u64,
 }
 
-/// The memory that is live.
+/// The live memory.
 ///
-/// Events are expected in the order of time, of programs whose threads share memory without a lock that both
-/// allocator and event are under: one event tells that memory is given up before it is, another that it is
-/// allocated after that. A reallocation can only be told behind it. Until then another thread may have been
-/// given the old place, and have told so. So an allocation where memory is live is in order if another thread
-/// gives that up later, an *overlap*; else it is a fault.
+/// Events are expected in time order. A program's threads may share memory without a lock around
+/// both the allocator and the event. Then an event of freeing may come before the free itself, and
+/// an event of allocating comes after the allocation. An event of reallocating can only come after
+/// it. Before that, another thread may get the old address, and its event may come first. So
+/// allocating live memory is correct if another thread frees it later, an *overlap*; otherwise it
+/// is a fault.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// By session and address: the latest allocation there.
+    /// The latest allocation, by session and address.
     blocks: HashMap<Key, Block>,
-    /// Those before it that are live, too, the oldest first.
+    /// Earlier allocations at the same address that are still live, the oldest first.
     displaced: HashMap<Key, Vec<Block>>,
     free_slots: Vec<u32>,
     slots: u32,
@@ -86,30 +88,30 @@ pub struct Live {
 /// Session and address.
 type Key = (u64, u64);
 
-/// Most faults that are listed; what is beyond is counted.
+/// The maximum number of listed faults; further ones are only counted.
 const MAX_LISTED: usize = 1000;
 
 #[derive(Debug)]
 struct Block {
     slot: u32,
     size: u64,
-    /// Number of the event that it is of.
+    /// Number of the event that allocated it.
     since: u64,
-    /// The event that has allocated at the same place since.
+    /// The event that allocated at the same address later.
     displaced_by: Option<Box<Origin>>,
 }
 
 impl Live {
-    /// Nothing is live.
+    /// Creates a state without live memory.
     pub fn new() -> Live {
         Live::default()
     }
 
-    /// The same with room for this number of pieces of memory, so that no tables grow.
+    /// Creates a state with capacity for this number of pieces of memory, so that no table grows.
     pub fn with_capacity(blocks: usize) -> Live {
         let mut live = Live { free_slots: vec![0; blocks], ..Live::default() };
         live.free_slots.clear();
-        // Touched, so that what is resident grows no more.
+        // Write to the memory, so that the resident memory does not grow later.
         live.blocks = (0..blocks as u64)
             .map(|n| ((n, n), Block { slot: 0, size: 0, since: 0, displaced_by: None }))
             .collect();
@@ -117,7 +119,7 @@ impl Live {
         live
     }
 
-    /// Takes the next event, and says what to do again; none if there is nothing to do.
+    /// Takes the next event, and returns the operation to replay, if there is one.
     #[inline]
     pub fn step(&mut self, step: Step, origin: &Origin) -> Option<Op> {
         let key = |pointer| (origin.session, pointer);
@@ -148,13 +150,13 @@ impl Live {
         }
     }
 
-    /// What was done so far.
+    /// Returns the counts so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Ends the recording, and gives what was wrong with it, in the order of events: the first thousand that
-    /// were found. What is live at the end is not wrong.
+    /// Ends the recording, and returns the faults that were found, at most a thousand, in the order of
+    /// events. Memory that is live at the end is not a fault.
     pub fn finish(mut self) -> (Vec<Fault>, Totals) {
         let displaced = std::mem::take(&mut self.displaced).into_iter();
         let displaced = displaced.flat_map(|(key, blocks)| blocks.into_iter().map(move |block| (key, block)));
@@ -202,7 +204,7 @@ impl Live {
         totals.peak_blocks = totals.peak_blocks.max(totals.live_blocks);
     }
 
-    /// The memory that an event gives up; `size` is what it says of it.
+    /// Removes the memory that an event frees or moves. `size` is the size in the event.
     fn take(&mut self, key: Key, size: Option<u64>, origin: &Origin) -> Option<Block> {
         let found = match self.displaced.is_empty() {
             true => self.blocks.remove(&key),
@@ -228,8 +230,8 @@ impl Live {
         Some(block)
     }
 
-    /// The same where there may be several at the address. The event's size tells which; or that another
-    /// thread has allocated there; else it is the latest.
+    /// Removes one of several pieces of memory at the address. Chooses by the event's size, then
+    /// one whose address another thread has allocated since, then the latest.
     fn take_one_of(&mut self, key: Key, size: Option<u64>, origin: &Origin) -> Option<Block> {
         let Some(older) = self.displaced.get_mut(&key) else { return self.blocks.remove(&key) };
         let latest = self.blocks.get(&key)?;
@@ -263,7 +265,7 @@ impl Live {
     }
 }
 
-/// The fault of the event that allocated where this is live, if there is one.
+/// Returns the fault of the event that allocated this memory while it was live, if there is one.
 fn double((_, pointer): Key, block: &Block) -> Option<Fault> {
     let origin = **block.displaced_by.as_ref()?;
     Some(Fault { origin, cause: FaultCause::Live { pointer, since: block.since } })

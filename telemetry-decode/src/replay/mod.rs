@@ -1,8 +1,9 @@
-//! Replaying: events that their registry marks with `replay` drive something again.
+//! Replay: events with the mark `replay` repeat the program's operations.
 //!
-//! A program implements the trait `Replay` that the macro made, and calls its `replay`. For allocators
-//! there are [`Step`], what an event asks for, and [`Live`], which maps recorded addresses to blocks.
-//! This may use `read`, `typed`, `registry` and `report`. It must never know one registry in particular.
+//! A program implements the trait `Replay` from the macro, and calls its `replay`. For allocators
+//! there are [`Step`], the operation of an event, and [`Live`], which maps recorded addresses to
+//! numbers. This may use `read`, `typed`, `registry` and `report`. It must never know one registry
+//! in particular.
 
 mod drive;
 mod fault;

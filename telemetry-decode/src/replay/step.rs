@@ -1,51 +1,53 @@
-//! What an event asks of an allocator.
+//! The operation of an event on an allocator.
 
 use telemetry_schema::{Replay, ReplayAction, ReplayRole};
 
 use crate::registry::event::Event;
 
-/// The alignment of memory whose event does not say it: that of C's `malloc` on most systems.
+/// The alignment if the event does not have one: that of C's `malloc` on most systems.
 pub const DEFAULT_ALIGN: u64 = 16;
 
-/// What an event asks of an allocator. Pointers are those of the recorded program; 0 is no memory.
+/// The operation of an event on an allocator. Pointers are those of the recorded program; 0 is no
+/// memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Memory was allocated.
     Alloc {
-        /// Where; 0 if the allocation failed.
+        /// The address; 0 if the allocation failed.
         pointer: u64,
         /// Bytes.
         size: u64,
-        /// What the pointer is a multiple of.
+        /// The alignment of the pointer.
         align: u64,
     },
     /// Memory was freed.
     Free {
-        /// Where it was.
+        /// The address.
         pointer: u64,
-        /// Bytes, where the event says it.
+        /// Its size, if the event has it.
         size: Option<u64>,
     },
-    /// Memory was given another size, and perhaps another place.
+    /// Memory got another size, and perhaps another address.
     Realloc {
-        /// Where it was; 0 if there was none.
+        /// The old address; 0 if there was none.
         old: u64,
-        /// Where it is; 0 if that failed.
+        /// The new address; 0 if the reallocation failed.
         pointer: u64,
         /// Bytes.
         size: u64,
-        /// What the pointer is a multiple of.
+        /// The alignment of the pointer.
         align: u64,
     },
 }
 
 impl Step {
-    /// What an event asks for; none without a mark, or with one for the program's own replayer only.
+    /// Returns the operation of an event. Returns `None` without a mark, or for a mark that only
+    /// the program's own replayer handles.
     pub fn of(event: &Event<'_>) -> Option<Step> {
         Step::marked(event, event.schema.replay.as_ref()?)
     }
 
-    /// The same by a mark that the event's own registry may not have.
+    /// Returns the operation by a mark that the event's own registry may not have.
     pub fn marked(event: &Event<'_>, replay: &Replay) -> Option<Step> {
         let number = |role| event.value(replay.param(role)?)?.as_u64();
         let align = || number(ReplayRole::Align).unwrap_or(DEFAULT_ALIGN);

@@ -6,7 +6,7 @@ use telemetry_format::{HEADER_LEN, Header, MAX_PAYLOAD};
 
 use super::error::{WriteError, refused};
 
-/// Writes a block, with the lengths and checksums that it has.
+/// Writes a block, and sets the lengths and checksums in its header.
 pub(crate) fn write_block(
     out: &mut (impl Write + ?Sized),
     header: Header,

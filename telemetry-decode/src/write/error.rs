@@ -1,15 +1,15 @@
-//! Why something was not written.
+//! Errors of the reference writer.
 
 use std::io;
 
-/// Why something was not written.
+/// The reason why a write failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {
     /// The output failed.
     Io(io::Error),
-    /// The call does not fit the registry or what was written before. The message says how; the stream
-    /// is as it was before the call.
+    /// The call does not fit the registry or earlier calls. The message gives the reason; the
+    /// stream is as it was before the call.
     Refused(String),
 }
 

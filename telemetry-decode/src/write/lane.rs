@@ -1,11 +1,11 @@
-//! The block that a lane of the writer is filling.
+//! The open block of a lane of the writer.
 
 use telemetry_format::{BlockType, Header, Loss, MAX_PAYLOAD, flags};
 
 use super::pack;
 use crate::lanes::coverage::Told;
 
-/// The block that a lane is filling, and what its header will say.
+/// The open block of a lane, and the fields of its next header.
 #[derive(Default)]
 pub(super) struct WriterLane {
     block: Option<Filling>,
@@ -13,10 +13,10 @@ pub(super) struct WriterLane {
     seq: u32,
     /// Events in the parts written so far.
     before: u64,
-    /// Of the last event.
+    /// Clock reading of the last event.
     time: u64,
     told: Told,
-    /// What the stream was told of it.
+    /// The latest sums in a written header.
     written: Told,
 }
 
@@ -24,32 +24,32 @@ struct Filling {
     payload: Vec<u8>,
     /// Payload bytes in the parts written so far.
     written: usize,
-    /// Events not yet written.
+    /// Events that are not written yet.
     events: u32,
     base_ticks: u64,
     slots: Vec<u64>,
 }
 
 impl WriterLane {
-    /// Clock reading of the last event.
+    /// Returns the clock reading of the last event.
     pub(super) fn time(&self) -> u64 {
         self.time
     }
 
     pub(super) fn lose(&mut self, lost: Loss) {
         self.told = self.told.sum(&Told { lost, excluded: 0 });
-        // Events that a sink did not take were recorded all the same.
+        // Events that a sink lost were recorded before.
         self.before = self.before.saturating_add(lost.sink);
     }
 
-    /// Counts events that were recorded and are not output.
+    /// Counts events that were recorded but not output.
     pub(super) fn exclude(&mut self, events: u64) {
         self.told = self.told.sum(&Told { lost: Loss::default(), excluded: events });
         self.before = self.before.saturating_add(events);
     }
 
-    /// Appends an event; false, and nothing is changed, if the block would be longer than `max`, or, where it has no other
-    /// event, longer than any may be.
+    /// Appends an event. Returns false, without a change, if the block would exceed `max`. A block
+    /// with only this event may exceed it, up to the limit for any block.
     pub(super) fn append(&mut self, event: &pack::Event<'_>, ticks: u64, slots: usize, max: usize) -> bool {
         let block = self.block.get_or_insert_with(|| Filling {
             payload: Vec::new(),
@@ -72,8 +72,8 @@ impl WriterLane {
         true
     }
 
-    /// What is to be written, if anything is: the events since the last part, or a loss. `last` closes
-    /// the block.
+    /// Returns the next part to write: the events or losses since the last part, if there are any.
+    /// `last` closes the block.
     pub(super) fn take_part(&mut self, last: bool) -> Option<(Header, Vec<u8>)> {
         let lossy = self.told != self.written;
         let mut header = Header {

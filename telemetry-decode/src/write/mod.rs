@@ -1,7 +1,6 @@
 //! The reference writer of streams.
 //!
-//! This may use `bytes`, `lanes`, `sessions` and `values`. It must never know
-//! how streams are read.
+//! This may use `bytes`, `lanes`, `sessions` and `values`. It must never know how streams are read.
 
 pub(crate) mod block;
 pub(crate) mod error;

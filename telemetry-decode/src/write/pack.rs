@@ -1,4 +1,4 @@
-//! Values to bytes, checked against the registry.
+//! Encodes values, after checking them against the registry.
 
 use telemetry_format::put;
 use telemetry_schema::{Count, Event as Schema, Param, Registry, Sort};
@@ -6,26 +6,26 @@ use telemetry_schema::{Count, Event as Schema, Param, Registry, Sort};
 use super::error::{WriteError, refused};
 use crate::values::value::Value;
 
-/// An event whose values were checked.
+/// An event whose values are checked.
 pub(super) struct Event<'a> {
     pub(super) registry: &'a Registry,
     pub(super) event: &'a Schema,
     pub(super) code: u16,
     pub(super) values: &'a [Value<'a>],
-    /// The slot of a parameter.
+    /// Returns the slot of a parameter.
     pub(super) slots: &'a dyn Fn(usize) -> Option<usize>,
 }
 
-/// How long strings and byte strings may be.
+/// The limit for strings and byte strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runs {
-    /// As long as the relation says.
+    /// The limit in the registry.
     Limited,
-    /// As long as a block has room for.
+    /// The limit of a block.
     Long,
 }
 
-/// Checks that the values are what the event's parameters ask for.
+/// Checks that the values match the event's parameters.
 pub(super) fn check(
     registry: &Registry,
     event: &Schema,
@@ -79,7 +79,7 @@ fn check_value(registry: &Registry, param: &Param, value: &Value, runs: Runs) ->
             return check_range(registry, param, (*n).into());
         }
         (Sort::Named(_), Value::Named(named)) => return check_range(registry, param, named.number()),
-        // Whatever the bytes are: what another system has written is not changed.
+        // Any bytes are valid, because strings of other systems are not changed.
         (Sort::String, Value::String(_)) | (Sort::Bytes, Value::Bytes(_)) if runs == Runs::Long => true,
         (Sort::String, Value::String(text)) => return check_len(text.0, param.max_len),
         (Sort::Bytes, Value::Bytes(bytes)) => return check_len(bytes, param.max_len),
@@ -106,7 +106,7 @@ fn check_len(bytes: &[u8], max: u32) -> Result<(), String> {
     }
 }
 
-/// What a value is, for a message.
+/// Describes a value for a message.
 fn describe(value: &Value) -> &'static str {
     match value {
         Value::Pointer(_) => "a pointer",
@@ -126,7 +126,7 @@ fn describe(value: &Value) -> &'static str {
 }
 
 impl Event<'_> {
-    /// Appends the event: code, ticks since the lane's last one, parameters.
+    /// Appends the event: code, ticks since the lane's last event, parameters.
     pub(super) fn pack(&self, since: u64, out: &mut Vec<u8>, slots: &mut [u64]) {
         put::unsigned(&mut *out, self.code.into());
         put::unsigned(&mut *out, since);
@@ -152,8 +152,8 @@ impl Event<'_> {
     }
 }
 
-/// Appends a value that was checked, as its sort is packed. A delta is rotated by this number of bits and
-/// counts from `last`, which then becomes the rotated value.
+/// Appends a checked value in the encoding of its type. A delta is rotated by this number of bits.
+/// It counts from `last`, which is then set to the rotated value.
 fn pack_value(value: &Value, repr: Sort, rotation: u32, last: &mut u64, out: &mut Vec<u8>) {
     match (*value, repr) {
         (Value::Pointer(n) | Value::Addr(n) | Value::Word(n), _) => {

@@ -1,4 +1,5 @@
-//! The reference writer of streams: every value checked against the registry, no unsafe, no hurry.
+//! The reference writer of streams. It checks every value against the registry, and prefers clarity
+//! to speed.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,7 +18,7 @@ use super::lane::WriterLane;
 use super::pack::{self, Runs};
 use crate::report::opaque::opaque;
 
-/// Payload bytes at which a block is closed.
+/// The payload length at which a block is closed.
 const BLOCK_SIZE: usize = 64 << 10;
 
 /// Writes a stream of any number of sessions. For tests and converters: a program that observes
@@ -71,19 +72,19 @@ pub struct Writer<W: Write> {
 
 opaque!([W: Write] Writer<W>, "Writer");
 
-/// What a writer compresses.
+/// The blocks that a writer compresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compress {
-    /// Nothing, as programs that observe themselves.
+    /// None, as in the runtime.
     Nothing,
-    /// What is said of sessions and threads, and registries: in a short stream, most of it.
+    /// Blocks of text: facts and registries. They are most of a short stream.
     Texts,
-    /// Events, too.
+    /// Blocks of text and events.
     All,
 }
 
-/// Whose events: the lane of a stream is this and the event's kind.
+/// The source of an event. A lane of the stream is this together with the event's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lane {
     /// Session id.
@@ -94,10 +95,10 @@ pub struct Lane {
     pub registry: u64,
 }
 
-/// A session that did not end yet.
+/// A session that has not ended.
 struct OpenSession {
     clock: Clock,
-    /// Events written.
+    /// Number of written events.
     given: u64,
     registries: BTreeMap<u64, OpenRegistry>,
 }
@@ -108,7 +109,7 @@ struct OpenRegistry {
 }
 
 impl<W: Write> Writer<W> {
-    /// A writer whose blocks are closed at 64 KiB.
+    /// Creates a writer that closes blocks at 64 KiB.
     pub fn new(out: W) -> Self {
         Writer {
             out,
@@ -120,28 +121,29 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Closes blocks before they are longer than this number of payload bytes. An event that is longer has a
-    /// block of its own.
+    /// Sets the payload length at which blocks are closed. A longer event has a block of its own.
     pub fn block_size(self, bytes: usize) -> Self {
         Writer { block_size: bytes.min(MAX_PAYLOAD as usize), ..self }
     }
 
-    /// Compresses payloads, each block alone, where that makes them shorter; by default none. Readers unpack them.
+    /// Compresses payloads, each block separately, if that makes them shorter. By default, nothing
+    /// is compressed. Readers decompress them.
     pub fn compress(self, what: Compress) -> Self {
         Writer { compress: what, ..self }
     }
 
-    /// Takes strings and byte strings that are longer than the relation allows, as other systems have them. By default
-    /// they are refused. Readers take them.
+    /// Accepts strings and byte strings that exceed their `max` in the registry, as other systems
+    /// have them. By default they are refused. Readers accept them.
     pub fn long_runs(self) -> Self {
         Writer { runs: Runs::Long, ..self }
     }
 
-    /// Opens a session: its facts (`clock` and `ticks_per_second` say how ticks become time; see
-    /// docs/format.md for the others) and its start, as a clock reading and in nanoseconds since 1970.
+    /// Opens a session, with its facts and its start. The start is a clock reading, with its time
+    /// in nanoseconds since 1970. The facts `clock` and `ticks_per_second` determine how ticks
+    /// convert to time; docs/format.md lists the others.
     ///
     /// # Errors
-    /// If the session is open already, or the output fails.
+    /// If the session is already open, or the output fails.
     pub fn session(&mut self, id: u64, facts: &Facts, ticks: u64, wall: u64) -> Result<(), WriteError> {
         if self.sessions.contains_key(&id) {
             return refused(format!("session {id} is open already"));
@@ -156,7 +158,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Adds a registry to a session, and gives the fingerprint that lanes name it by.
+    /// Adds a registry to a session, and returns its fingerprint, by which lanes refer to it.
     ///
     /// # Errors
     /// If the session is not open, or the output fails.
@@ -170,7 +172,7 @@ impl<W: Write> Writer<W> {
         Ok(fingerprint)
     }
 
-    /// Says what is known of a thread: its `name`, and the system's number for it, `tid`.
+    /// Writes the facts of a thread: its `name`, and the system's number for it, `tid`.
     ///
     /// # Errors
     /// If the session is not open, or the output fails.
@@ -183,9 +185,9 @@ impl<W: Write> Writer<W> {
     /// Appends an event.
     ///
     /// # Errors
-    /// If the lane's session or registry is not open, if the registry has no such event, if the clock
-    /// goes back behind the lane's last event, if the values are not what the event's parameters ask
-    /// for (the message names the parameter), or if the output fails.
+    /// If the lane's session or registry is not open, the registry has no such event, the clock
+    /// reading is before the lane's last event, a value does not match its parameter (the message
+    /// names it), or the output fails.
     pub fn event(&mut self, lane: Lane, code: u16, ticks: u64, values: &[Value]) -> Result<(), WriteError> {
         let OpenSession { clock, given, registries } = open_session(&mut self.sessions, lane.session)?;
         let OpenRegistry { registry, slots } = open_registry(registries, lane.registry)?;
@@ -221,7 +223,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Adds to what a lane has lost. Its next block says so.
+    /// Adds to the losses of a lane. Its next block states them.
     ///
     /// # Errors
     /// If the lane's session or registry is not open.
@@ -232,8 +234,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Counts events of a lane that were recorded while their kind was not output: they are not in the stream,
-    /// and not lost. The lane's next block says so.
+    /// Counts events of a lane that were recorded while their kind was not output. They are not in
+    /// the stream, and not lost. The lane's next block states their number.
     ///
     /// # Errors
     /// If the lane's session or registry is not open.
@@ -244,7 +246,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes what open blocks hold as parts; what follows continues from them.
+    /// Writes the events of open blocks as parts. Later events continue them.
     ///
     /// # Errors
     /// Those of the output.
@@ -253,8 +255,8 @@ impl<W: Write> Writer<W> {
         Ok(self.out.flush()?)
     }
 
-    /// Takes another clock for the moments that are written from now on: one that knows the rate better than
-    /// [`Writer::session`] was told.
+    /// Sets the clock for later blocks, if its rate is better than the one that [`Writer::session`]
+    /// had.
     ///
     /// # Errors
     /// If the session is not open.
@@ -263,8 +265,9 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Says that all events so far were before a clock reading, and when that was: readers then know of the end of the
-    /// session whether it is there, and take its rate from a later moment. Closes the session's blocks.
+    /// Closes the session's blocks, and writes a sync block at a clock reading. All events so far
+    /// were before it. From the sync block, readers know whether the end of the session is missing,
+    /// and they can take the clock's rate from a later time.
     ///
     /// # Errors
     /// If the session is not open, or the output fails.
@@ -272,7 +275,7 @@ impl<W: Write> Writer<W> {
         self.write_sync(session, ticks, 0)
     }
 
-    /// Ends a session in good order: closes its blocks, and says so.
+    /// Ends a session in good order: closes its blocks, and writes its end.
     ///
     /// # Errors
     /// If the session is not open, or the output fails.
@@ -292,7 +295,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Closes all blocks and gives the output back. Sessions that were not ended stay so.
+    /// Closes all blocks and returns the output. Sessions that were not ended stay without an end.
     ///
     /// # Errors
     /// Those of the output.
@@ -334,7 +337,7 @@ fn open_registry(
     registries.get(&fingerprint).ok_or_else(missing)
 }
 
-/// The header of a block of text, which is in one part.
+/// Creates the header of a block of text in one part.
 fn fact(block_type: BlockType, session: u64) -> Header {
     Header { flags: flags::LAST, ..Header::new(block_type, session) }
 }
@@ -350,7 +353,8 @@ fn of_lane(header: Header, lane: Lane, kind: u8, clock: &Clock) -> Header {
     Header { session, thread, registry, kind, base_wall, ..header }
 }
 
-/// As [`write_block`], compressed if that is wanted of such a block and makes it shorter.
+/// Writes a block as [`write_block`] does. Compresses it if the writer compresses such blocks and
+/// it becomes shorter.
 fn write_packed(
     out: &mut impl Write,
     compress: Compress,
