@@ -1,4 +1,4 @@
-//! What reading by time holds in memory, in a process of its own, whose allocations are counted.
+//! The memory of reading by time, in a separate process that counts allocations.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,12 +16,12 @@ static ALLOCATOR: Counting = Counting;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: the system's allocator, whose results are passed on.
+// SAFETY: all calls go to the system's allocator, and its results are returned unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller's promises are the system allocator's.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         unsafe { System.alloc(layout) }
     }
 
@@ -49,7 +49,7 @@ const RELATION: &str = r#"
 const LANES: u32 = 40;
 const EVENTS: u64 = 1_000;
 
-/// Lanes whose events come in turn, each with one compressed block of 2 MB.
+/// Makes lanes whose events alternate, each with one compressed block of 2 MB.
 fn stream() -> Vec<u8> {
     let registry = telemetry_schema::parse(RELATION).unwrap();
     let mut writer = Writer::new(Vec::new()).block_size(16 << 20).compress(Compress::All);
@@ -77,7 +77,7 @@ fn stream() -> Vec<u8> {
     panic!("no events in the stream");
 }
 
-/// Reads by time, and gives how much more memory was held for that at most.
+/// Reads by time. Returns the highest increase of allocated memory.
 fn peak(reader: Reader) -> usize {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -91,8 +91,8 @@ fn peak(reader: Reader) -> usize {
     PEAK.load(Ordering::Relaxed) - before
 }
 
-/// Compressed blocks of 80 MB in all, unpacked: a lane holds no more than 64 KiB or so of its own, and all lanes
-/// together the two blocks' worth in which one is checked.
+/// The blocks have 80 MB decompressed. Each lane holds about 64 KiB, and all lanes together two
+/// blocks for checking.
 #[test]
 fn compressed_blocks_are_not_held_whole() {
     let stream = stream();

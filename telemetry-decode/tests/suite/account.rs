@@ -1,4 +1,4 @@
-//! Completeness: per lane, what was read, lost and missing is what was emitted.
+//! Completeness: in each lane, read, lost and missing events add up to the emitted ones.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use telemetry_format::{BlockType, Loss};
 use crate::made::{Plan, Random, START, blocks, edit, header, make, relation};
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
 
-/// Events that the surviving headers tell of, by lane: recorded ones, losses, those excluded.
+/// Returns the counts in the remaining headers by lane: recorded, lost, excluded.
 fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
     let mut lanes = BTreeMap::<_, (u64, Loss, u64)>::new();
     for block in blocks(stream) {
@@ -55,14 +55,14 @@ fn check(stream: &[u8], way: Way, context: &str) -> Completeness {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    /// Blocks taken out, and losses everywhere.
+    /// Some blocks are removed, and there are losses everywhere.
     #[test]
     fn emitted_is_read_and_lost_and_missing(seed in any::<u64>(), lose in 0..9_u64, keep in 1..9_u64) {
         let made = make(&relation(), &Plan { seed, lose, threads: 3, events: 150, ..Plan::default() });
         for way in Way::ALL {
             let whole = check(&made.stream, way, "whole");
             assert_eq!(whole.missing(), 0);
-            // What the stream tells is what happened.
+            // The stream states what happened.
             let events = by_lane(&made.events);
             for lane in &whole.lanes {
                 let key = (lane.session, lane.thread, lane.registry, lane.kind);
@@ -81,13 +81,14 @@ proptest! {
         }
         for way in Way::ALL {
             let taken_out = check(&stream, way, "blocks taken out");
-            // The session's end says how many there were, also where the last blocks of a lane are gone.
+            // The session's end has the number of events, even if the last blocks of a lane are
+            // absent.
             prop_assert_eq!(taken_out.events + taken_out.missing(), made.events.len() as u64);
         }
     }
 }
 
-/// What a stream was never meant to have is neither lost nor missing, and is not mixed with what is.
+/// Excluded events are neither lost nor missing, and are not mixed with those that are.
 #[test]
 fn withheld_events_are_not_missing() {
     let mut writer = Writer::new(Vec::new());
@@ -106,7 +107,7 @@ fn withheld_events_are_not_missing() {
     assert_eq!((whole.events, whole.excluded(), &whole.lanes[0].gaps[..]), (4, 21, &[][..]));
     assert!(whole.to_string().ends_with("\n  excluded: 21 events of kinds that were not output"), "{whole}");
 
-    // Each part a block of its own, and the third of them gone.
+    // Each part is a separate block, and the third part is removed.
     let parts: Vec<_> =
         blocks(&stream).into_iter().filter(|block| header(&stream[block.clone()]).thread == 4).collect();
     for (seq, part) in parts.iter().enumerate() {
@@ -122,7 +123,8 @@ fn withheld_events_are_not_missing() {
     assert_eq!(lane.gaps, [expected]);
 }
 
-/// A sync block counts the events before it: the last blocks of a lane cannot go unnoticed, nor a lane.
+/// A sync block counts the events before it, so absent last blocks of a lane are found, and absent
+/// lanes.
 #[test]
 fn last_blocks_that_are_gone() {
     let (stream, lane) = three_blocks();
@@ -139,7 +141,7 @@ fn last_blocks_that_are_gone() {
             assert_eq!(completeness.missing(), untold, "{way:?}, {keep} kept");
             assert_eq!(completeness.events, 6 - untold, "{way:?}, {keep} kept");
         }
-        // A writer that does not count says nothing.
+        // A writer that does not count states nothing.
         let mut silent = cut.clone();
         let sync = blocks(&cut).pop().unwrap();
         edit(&mut silent[sync], |header| header.before = 0);
@@ -165,7 +167,7 @@ fn three_blocks() -> (Vec<u8>, Lane) {
     (writer.finish().unwrap(), lane)
 }
 
-/// A loss lies between the block before it and the end of the first that tells it.
+/// A loss is between the block before it and the end of the first block that states it.
 #[test]
 fn losses_and_gaps_are_placed_in_time() {
     let (stream, lane) = three_blocks();
@@ -175,7 +177,8 @@ fn losses_and_gaps_are_placed_in_time() {
     assert_eq!(completeness.lanes[0].gaps, [expected]);
     assert!(!completeness.is_complete());
 
-    // Without the middle block its two events are missing, and the third block goes on from nothing.
+    // Without the middle block, its two events are missing, and the third block does not continue
+    // it.
     let blocks = blocks(&stream);
     let of_lane: Vec<_> = blocks
         .iter()
@@ -189,7 +192,7 @@ fn losses_and_gaps_are_placed_in_time() {
     assert_eq!(completeness.undecodable_parts, 1);
 }
 
-/// A part that was taken again when it had grown is not read twice.
+/// A part is written again after it grew. Its events are read once.
 #[test]
 fn a_part_and_a_longer_copy_of_it() {
     let (stream, lane) = three_blocks();
@@ -199,7 +202,7 @@ fn a_part_and_a_longer_copy_of_it() {
         .filter(|block| header(&stream[(*block).clone()]).thread == lane.thread)
         .cloned()
         .collect();
-    // What the first two parts would be as one.
+    // The first two parts, joined to one.
     let (first, second) = (header(&stream[parts[0].clone()]), header(&stream[parts[1].clone()]));
     let payloads =
         [&stream[parts[0].start + 144..parts[0].end], &stream[parts[1].start + 144..parts[1].end]].concat();
@@ -216,7 +219,7 @@ fn a_part_and_a_longer_copy_of_it() {
     }
 }
 
-/// A registry from elsewhere does where the stream has none.
+/// A registry from the caller is used if the stream has none.
 #[test]
 fn a_registry_that_the_caller_adds() {
     let made = make(&relation(), &Plan::default());
@@ -232,7 +235,7 @@ fn a_registry_that_the_caller_adds() {
     assert!(completeness.is_complete());
 }
 
-/// What is known from headers alone is what is known from reading everything.
+/// Headers alone give the same counts as reading everything.
 #[test]
 fn the_index_tells_the_same() {
     for seed in 0..10 {

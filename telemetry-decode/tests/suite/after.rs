@@ -1,4 +1,4 @@
-//! Readers that go on where others stopped.
+//! Readers that continue others.
 
 use proptest::prelude::*;
 use telemetry_decode::{Completeness, Order, Position, Reader};
@@ -7,7 +7,7 @@ use telemetry_format::BlockType;
 use crate::made::{Plan, Random, blocks, header, make, relation};
 use crate::read::{Read, collect};
 
-/// Reads a stream after others. What was read of all lanes is then what the last readers of each say.
+/// Reads a stream after others. Replaces the positions of the lanes that it read.
 fn go_on(lanes: &mut Vec<Position>, stream: &[u8], order: Order) -> (Vec<Read>, Completeness) {
     let reader = || Reader::from_slice(stream).order(order).resume(lanes.clone()).events().unwrap();
     let mut events = reader();
@@ -28,10 +28,11 @@ fn sorted(mut events: Vec<Read>) -> Vec<Read> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    /// However a stream is dealt out to pieces, with copies: each event comes once, and in the end nothing is missing.
+    /// Pieces of a stream, in any division and with copies: each event comes once, and in the end
+    /// none is missing.
     #[test]
     fn pieces_are_read_as_the_whole(seed in any::<u64>(), pieces in 1..6_usize, lose in 0..9_u64, by_time: bool) {
-        // No parts: a block that is dealt out in parts may lose its beginning.
+        // Without parts: a divided block may lose its beginning.
         let plan = Plan { seed, lose, threads: 3, events: 150, flush: 0, sessions: 2, ..Plan::default() };
         let made = make(&relation(), &plan);
         let order = if by_time { Order::Time } else { Order::Stream };
@@ -61,7 +62,7 @@ proptest! {
         let read: u64 = lanes.iter().map(Position::events).sum();
         prop_assert_eq!(read, made.events.len() as u64);
 
-        // Nothing is left of the whole, and its account is that of a reader who saw it at once.
+        // The whole stream has nothing new, and its counts are those of one reader of everything.
         let (again, completeness) = go_on(&mut lanes, &made.stream, order);
         prop_assert_eq!(again, vec![]);
         prop_assert_eq!(completeness.missing(), 0);
@@ -71,7 +72,7 @@ proptest! {
             let absent = |gaps: &[telemetry_decode::completeness::LaneGap]| gaps.iter().map(|gap| gap.absent).sum::<u64>();
             prop_assert_eq!(absent(&lane.gaps), absent(&whole.gaps));
         }
-        // Two who read the same have read no more than one.
+        // Two readers of the same events have read no more than one of them.
         let (one, other) = (&lanes[0], &lanes[0].clone());
         prop_assert_eq!(one.join(other).events(), one.events());
     }

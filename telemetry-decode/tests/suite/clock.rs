@@ -1,11 +1,11 @@
-//! Ticks to nanoseconds.
+//! Conversion of ticks to nanoseconds.
 
 use proptest::prelude::*;
 use telemetry_decode::{Clock, Reader};
 
 use crate::made::{Plan, START, blocks, make, relation};
 
-/// The rates that real clocks have, and what their readings mean.
+/// The rates of real clocks, and the times of their readings.
 #[test]
 fn rates() {
     for (per_second, ticks, ns) in [
@@ -26,7 +26,7 @@ fn rates() {
     assert_eq!(Clock::nanoseconds(7, START).ns(u64::MAX / 4), (u64::MAX / 4 - 7) as i64);
 }
 
-/// Which pairs are believed.
+/// The pairs of readings that are used.
 #[test]
 fn refinement() {
     let second = 1_000_000_000;
@@ -62,7 +62,7 @@ fn refinement() {
 }
 
 proptest! {
-    /// Odd pairs and rates: no panic, and time never goes back.
+    /// Odd pairs and rates do not panic, and time never goes back.
     #[test]
     fn anything(start in any::<(u64, u64)>(), rate in any::<u64>(), pairs in any::<[(u64, u64); 4]>(), ticks in any::<[u64; 2]>()) {
         let mut clock = Clock::ticks(start.0, start.1, rate);
@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// The facts of a damaged session block are gone, its moment is not.
+/// A damaged session block loses its facts, but not its time.
 #[test]
 fn a_damaged_session_block_still_says_when_it_began() {
     let made = make(&relation(), &Plan::default());

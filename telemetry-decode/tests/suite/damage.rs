@@ -1,4 +1,4 @@
-//! Broken streams: damage costs the blocks it is in, and every byte is accounted for.
+//! Damaged streams: damage costs only the blocks that it is in, and every byte is counted.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,17 +27,17 @@ doc = "made"
 params = [{ name = "at", sort = "addr", doc = "at" }, { name = "name", sort = "string", doc = "name", max = 9 }]
 "#;
 
-/// A registry of few words.
+/// Returns a small registry.
 pub(crate) fn registry() -> Registry {
     telemetry_schema::parse(SMALL).unwrap()
 }
 
-/// A stream that is short enough to break in every place.
+/// Makes a stream that is short enough to damage it in every place.
 pub(crate) fn small(seed: u64) -> Made {
     make(&registry(), &Plan { seed, threads: 2, events: 14, block_size: 50, flush: 4, ..Plan::default() })
 }
 
-/// The events of those blocks that are whole, as far as they can be read.
+/// Returns the readable events of the whole blocks.
 fn expected(made: &Made, kept: &[Range<usize>], way: Way) -> Vec<Read> {
     let lanes = by_lane(&made.events);
     let headers: Vec<_> = kept.iter().map(|block| header(&made.stream[block.clone()])).collect();
@@ -60,7 +60,7 @@ fn expected(made: &Made, kept: &[Range<usize>], way: Way) -> Vec<Read> {
     events
 }
 
-/// Reads a broken stream whose whole blocks are known, by where they were before.
+/// Reads a damaged stream. `kept` has the former ranges of its whole blocks.
 fn check(made: &Made, broken: &[u8], kept: &[Range<usize>], ways: &[Way], context: &str) -> Completeness {
     let mut last = None;
     for &way in ways {
@@ -111,7 +111,7 @@ fn a_bit_flipped_in_every_byte() {
 fn cut_and_joined() {
     let (one, two) = (small(3), small(4));
     let (one_blocks, two_blocks) = (blocks(&one.stream), blocks(&two.stream));
-    // Both are of the same session: that of the second is another one here.
+    // Both streams have the same session id, so the second gets another one here.
     let mut other = two.stream.clone();
     for block in two_blocks {
         crate::made::edit(&mut other[block], |header| header.session = 99);
@@ -124,7 +124,7 @@ fn cut_and_joined() {
             let (second, first): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| event.session == 99);
             let context = format!("joined at {len}, {way:?}");
             assert_eq!(second.len(), two.events.len(), "{context}");
-            // The registry comes again with the second stream.
+            // The second stream repeats the registry.
             let mut expected = expected(&one, &kept, Way::PipeInStream);
             if way.looks_ahead() && expected.is_empty() {
                 expected = first.clone();
@@ -137,7 +137,7 @@ fn cut_and_joined() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
-    /// Stretches overwritten, put in or taken out: blocks that were not touched come back.
+    /// Ranges are overwritten, inserted or removed: all other blocks are read.
     #[test]
     fn broken_in_many_places(
         seed in 0..50_u64,
@@ -153,7 +153,7 @@ proptest! {
             let put: Vec<u8> = (0..put).map(|_| if random.below(3) == 0 { 0x89 } else { random.bits() as u8 }).collect();
             broken.splice(at..end, put);
         }
-        // No two blocks are alike.
+        // No two blocks are equal.
         let is_whole = |block: &Range<usize>| {
             let block = &made.stream[block.clone()];
             broken.windows(block.len()).any(|window| window == block)
@@ -175,7 +175,7 @@ fn no_stream_at_all() {
     }
 }
 
-/// What is said of each kind of damage.
+/// The message for each kind of damage.
 #[test]
 fn causes() {
     let made = small(5);

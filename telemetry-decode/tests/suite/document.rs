@@ -1,4 +1,5 @@
-//! The worked example of docs/format.md: made by the writer, drawn byte by byte, compared with the text.
+//! The worked example of docs/format.md. The writer makes it, this draws it byte by byte, and
+//! compares the text.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, RawStr, Value};
@@ -53,7 +54,7 @@ fn stream() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The bytes of a stream, each line with what it is.
+/// The bytes of a stream, each line with its meaning.
 struct Drawing<'a> {
     stream: &'a [u8],
     at: usize,
@@ -61,7 +62,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws the next few bytes.
+    /// Draws the next bytes.
     fn line(&mut self, len: usize, what: impl std::fmt::Display) {
         let bytes = &self.stream[self.at..self.at + len];
         let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -95,7 +96,7 @@ impl Drawing<'_> {
         self.line(8, "payload_crc, header_crc");
     }
 
-    /// Draws a payload that is text.
+    /// Draws a payload of text.
     fn text(&mut self, end: usize) {
         while self.at < end {
             let len = (end - self.at).min(8);
@@ -170,7 +171,7 @@ fn document() {
     );
 }
 
-/// And that is what it says.
+/// Reading the example gives its events.
 #[test]
 fn the_example_is_read() {
     for way in Way::ALL {

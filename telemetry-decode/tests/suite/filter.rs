@@ -1,5 +1,5 @@
-//! Filters: what comes is what a filter of the whole would leave, and blocks that cannot hold any of it
-//! are not read.
+//! Filters: the result is that of filtering all events, and blocks without selected events are not
+//! read.
 
 use proptest::prelude::*;
 use telemetry_decode::{Filter, Order, Reader, Selector};
@@ -8,7 +8,7 @@ use telemetry_format::BlockType;
 use crate::made::{Made, Plan, blocks, header, make, relation};
 use crate::read::{Read, Way, assert_same_lanes, read_filtered};
 
-/// The same question, asked of one event of a made stream.
+/// Applies the filter to one event of a made stream.
 fn wants(filter: &Filter, event: &Read) -> bool {
     let registry = relation();
     let described = registry.event(event.code).unwrap();
@@ -76,7 +76,7 @@ proptest! {
     }
 }
 
-/// Payloads of blocks that are not wanted can be anything: they are not looked at.
+/// The payloads of blocks that are not selected may have any bytes, because they are not read.
 #[test]
 fn blocks_that_are_not_wanted_are_not_read() {
     let made = make(&relation(), &Plan { events: 200, flush: 0, ..Plan::default() });
@@ -104,7 +104,8 @@ fn blocks_that_are_not_wanted_are_not_read() {
     }
 }
 
-/// Names that nothing has are told, so that a slip of the pen is not taken for silence.
+/// Names that match nothing are reported, so that a typing error does not look like an empty
+/// result.
 #[test]
 fn names_that_nothing_has() {
     let made = make(&relation(), &Plan::default());

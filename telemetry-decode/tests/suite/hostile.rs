@@ -1,5 +1,5 @@
-//! Streams that no honest writer makes: every reader gets through, in time and in memory, and says what
-//! was wrong.
+//! Streams that no correct writer makes: every reader finishes, in limited time and memory, and
+//! reports the errors.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn block(change: impl FnOnce(&mut Header), payload: &[u8]) -> Vec<u8> {
     [&header.encode(crc32c::crc32c)[..], payload].concat()
 }
 
-/// A stream with one events block of the test relation's kind `Space`, made by hand.
+/// Makes a stream with one events block of the test registry's kind `Space`.
 fn with_block(change: impl FnOnce(&mut Header), payload: &[u8]) -> Vec<u8> {
     let made = make(&relation(), &Plan { events: 0, ..Plan::default() });
     let registry = relation().fingerprint();
@@ -29,7 +29,7 @@ fn with_block(change: impl FnOnce(&mut Header), payload: &[u8]) -> Vec<u8> {
     [made.stream, block(ours, payload)].concat()
 }
 
-/// Reads in every way and gives the reason why an events block could not be decoded.
+/// Reads in every way, and returns the reason why an events block could not be decoded.
 fn reason(stream: &[u8]) -> (u64, u32, Reason) {
     let mut reasons = Vec::new();
     for way in Way::ALL {
@@ -79,7 +79,8 @@ fn reasons() {
     insta::assert_snapshot!(text);
 }
 
-/// A block whose payload is said to be compressed, with a given length when unpacked.
+/// Returns a change to the header of a block: its payload is compressed, with this decompressed
+/// length.
 fn deflated(unpacked_len: u32) -> impl Fn(&mut Header) {
     move |header| (header.codec, header.unpacked_len) = (codec::DEFLATE, unpacked_len)
 }
@@ -91,7 +92,7 @@ fn a_payload_that_is_compressed_by_hand_is_one() {
     assert_eq!((events.len(), completeness.undecodable_parts), (1, 0), "{completeness:?}");
 }
 
-/// An event `Numbers` with a byte for its bool.
+/// Encodes an event `Numbers` with this byte for its bool.
 fn numbers(boolean: u8) -> Vec<u8> {
     let mut payload = vec![5, 1, 0, 1, 1, 1, 0, 1, 1, 1];
     payload.extend([0; 12]);
@@ -120,7 +121,7 @@ fn unknown_block_types_are_counted() {
     }
 }
 
-/// A later writer's header is longer; what is new in it is passed over.
+/// Headers of a later version are longer. Their new fields are skipped.
 #[test]
 fn longer_headers() {
     let made = make(&relation(), &Plan::default());
@@ -139,7 +140,7 @@ fn longer_headers() {
     }
 }
 
-/// A header of a version, a length, a count, a clock that cannot be.
+/// Headers with an impossible version, length, count or clock.
 #[test]
 fn impossible_headers() {
     let made = make(&relation(), &Plan { lose: 5, ..Plan::default() });
@@ -181,7 +182,7 @@ fn impossible_headers() {
     }
 }
 
-/// A length of 4 GB with a good checksum: nothing is made room for.
+/// The header has a length of 4 GB and a correct checksum. No memory is allocated for it.
 #[test]
 fn a_length_of_four_gigabytes() {
     let made = make(&relation(), &Plan::default());
@@ -195,8 +196,8 @@ fn a_length_of_four_gigabytes() {
     }
 }
 
-/// Headers in the payloads of headers, all of them promising much, and behind them much that is no
-/// block: the work stays in proportion.
+/// Headers are nested in payloads, each with a long length, and many bytes that are not a block
+/// follow. The work stays in proportion to the input.
 #[test]
 fn nested_headers_take_no_time() {
     let check = |stream: &[u8], way: Way| {
@@ -216,7 +217,7 @@ fn nested_headers_take_no_time() {
     }
 }
 
-/// Blocks alone, without what they mean.
+/// Blocks without the blocks that they refer to.
 #[test]
 fn pieces() {
     let made = make(&relation(), &Plan::default());

@@ -1,4 +1,5 @@
-//! Labels: strings and names of addresses, from the runtime's own events. What other events name is in `names.rs`.
+//! Labels: strings, and names of addresses, from the runtime's own events. The file `names.rs`
+//! tests the names that other events give.
 
 use telemetry_decode::__private::Source;
 use telemetry_decode::writer::{Lane, Writer};
@@ -8,12 +9,13 @@ use telemetry_schema::Registry;
 
 use crate::made::{START, blocks, header, relation};
 
-/// The relation of the runtime's own events, as streams have it.
+/// Returns the registry of the runtime's own events, as in streams.
 pub(crate) fn runtime() -> Registry {
     telemetry_schema::parse_embedded(include_str!("../../../telemetry-runtime/telemetry.toml")).unwrap()
 }
 
-/// Names two addresses over and over, with a flush after some, and emits an event of the program after each.
+/// Names two addresses repeatedly, with a flush after some names, and emits an event of the program
+/// after each.
 fn named_over_and_over() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(90);
     writer.session(1, &Facts::default(), 0, START).unwrap();
@@ -32,11 +34,11 @@ fn named_over_and_over() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The latest name until then, in whichever way the stream is read, and whatever a filter leaves out.
+/// An address has its latest name so far, in every way of reading, and whatever a filter excludes.
 #[test]
 fn an_address_has_its_name_of_the_time() {
     let stream = named_over_and_over();
-    // As at the start of a file of a rotated stream, all labels are sent again; and out of order.
+    // Each file of a rotated stream begins with all labels again; they may also be out of order.
     let all = blocks(&stream);
     let labels = all.iter().filter(|block| {
         let header = header(&stream[(*block).clone()]);
@@ -75,7 +77,7 @@ fn an_address_has_its_name_of_the_time() {
     }
 }
 
-/// As generated code has it for an event with a label.
+/// The type for an event with a label, as generated.
 struct Named;
 
 impl Typed for Named {

@@ -1,4 +1,5 @@
-//! Logs of other systems, by a small one that is made up here: lines of text, each the event of a lane.
+//! Logs of other systems. The format is a small one defined here: each line of text is the event of
+//! a lane.
 
 use std::io::{Seek, Write};
 
@@ -6,7 +7,7 @@ use telemetry_decode::foreign::{Extent, Log, LogBytes, LogFile, LogLane, Page, S
 use telemetry_decode::{Clock, Completeness, Facts, Filter, Labels, Order, Reader, Session, Value};
 use telemetry_schema::{Registry, Sort, parse_embedded};
 
-/// Of `Step` and `Note`.
+/// The registry of `Step` and `Note`.
 const RELATION: &str = r#"
 [registry]
 name = "lines"
@@ -35,7 +36,7 @@ doc = "Something said"
 params = [{ name = "text", sort = "string", max = 99, doc = "what" }]
 "#;
 
-/// A line is `LANE TICKS SIZE FOOT…` or `LANE TICKS "TEXT`. Lines of one lane that follow each other are an
+/// A line is `LANE TICKS SIZE FOOT…` or `LANE TICKS "TEXT`. Consecutive lines of one lane are an
 /// extent; any other line is damage.
 struct Lines;
 
@@ -119,7 +120,8 @@ fn registry() -> Registry {
     parse_embedded(RELATION).unwrap_or_else(|invalid| panic!("{}", invalid.render("lines", RELATION)))
 }
 
-/// Reads from memory and from a file, which must give the same: the events as lines again, and the account.
+/// Reads from memory and from a file, which must give the same events, as lines, and the same
+/// counts.
 fn check(log: &str, order: Order, filter: Filter, expected: &str) -> Completeness {
     let slice = Reader::from_log(log.as_bytes(), Lines).order(order).filter(filter.clone());
     let (events, completeness) = shown(slice);

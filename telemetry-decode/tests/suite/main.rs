@@ -1,4 +1,4 @@
-//! Streams written by [`telemetry_decode::writer::Writer`] and read in every way, whole and broken.
+//! Streams from [`telemetry_decode::writer::Writer`], read in every way, whole and damaged.
 
 mod account;
 mod after;

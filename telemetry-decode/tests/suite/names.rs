@@ -1,4 +1,5 @@
-//! Names that the marks of relations give: of what, from when on, and in streams from before the marks.
+//! Names from the marks of registries: which values have them, from which time on, and in streams
+//! that are older than the marks.
 
 use telemetry_decode::names::{Namings, Said};
 use telemetry_decode::writer::{Lane, Writer};
@@ -8,10 +9,11 @@ use telemetry_schema::{Registry, parse, parse_embedded};
 use crate::labels::runtime;
 use crate::made::START;
 
-/// Every way in which a value can name another, and an event that shows what has a name.
+/// The registry has all ways in which a value can name another, and an event that shows values with
+/// names.
 const NAMES: &str = include_str!("../names.toml");
 
-/// A stretch of events: `Show` of pointer and address, and names told.
+/// Events to write: `Show` of pointer and address, and events that give names.
 #[derive(Clone, Copy)]
 enum Told {
     Show(u64, u64),
@@ -20,14 +22,14 @@ enum Told {
     Number(u64, &'static str),
     Numbered(u64, u64),
     CalledAddr(u64, &'static str),
-    /// An event of the runtime: a label of a string, and that of an address.
+    /// Events of the runtime: the string of a label, and the label of an address.
     Intern(u64, &'static str),
     LabelAddress(u64, u64),
 }
 
 use Told::*;
 
-/// A stream of these events, at the times 10, 20, and so on; each kind has a thread of its own.
+/// Makes a stream of these events, at the times 10, 20, and so on; each kind has its own thread.
 fn stream(registry: &Registry, told: &[Told]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(100);
     writer.session(1, &Facts::default(), 0, START).unwrap();
@@ -56,7 +58,7 @@ fn stream(registry: &Registry, told: &[Told]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// What the pointers and addresses of `Show` are called, as `pointer/addr` each.
+/// Returns the names of the pointers and addresses of `Show`, as `pointer/addr` each.
 fn shown(reader: Reader<'_>) -> String {
     let mut out = Vec::new();
     let mut events = reader.events().unwrap();
@@ -82,13 +84,13 @@ fn names() -> Registry {
     parse(NAMES).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", NAMES)))
 }
 
-/// The relation without what names addresses: then pointers and addresses are one.
+/// Returns the registry without names of addresses. Pointers and addresses then share their names.
 fn names_of_pointers() -> Registry {
     let text = NAMES.replace("sort = \"S\", names = \"base\"", "sort = \"S\"");
     parse(&text).unwrap()
 }
 
-/// What is shown of events, in whichever way they are read, and whatever a filter leaves out.
+/// Checks the shown names, in every way of reading, and whatever a filter excludes.
 fn check(registry: &Registry, told: &[Told], expected: &str) {
     let stream = stream(registry, told);
     let shown_only = Filter::default().events(["Show"]);
@@ -112,7 +114,7 @@ fn a_string_names_from_the_beginning_on_until_another_does() {
 fn what_is_called_as_something_else_is_that_from_the_beginning_on() {
     let told = [Show(9, 0), Alias(9, 7), Show(9, 0), Named(7, "class"), Alias(5, 9), Alias(9, 9), Show(5, 0)];
     check(&names_of_pointers(), &told[..4], "class/- class/-");
-    // Not farther than to the next one, nor round and round.
+    // Names are followed only one step, and never in a circle.
     check(&names_of_pointers(), &told, "class/- class/- -/-");
 }
 
@@ -141,12 +143,12 @@ fn a_relations_own_numbers_are_no_labels() {
 fn pointers_and_addresses_are_apart_where_a_relation_names_both() {
     let told = [Named(7, "pointer"), CalledAddr(7, "addr"), Named(8, "other"), Show(7, 7), Show(8, 8)];
     check(&names(), &told, "pointer/addr other/-");
-    // What another relation names is either; the last to be told counts.
+    // Names of another registry are in either role; the latest name counts.
     let told = [Intern(1, "label"), Named(7, "pointer"), Show(7, 7), LabelAddress(7, 1), Show(7, 7)];
     check(&names(), &told, "pointer/- label/label");
 }
 
-/// The text of a relation without its marks.
+/// Returns the text of a registry without its marks.
 fn without_marks(text: &str) -> Registry {
     let mut registry = parse_embedded(text).unwrap();
     registry.events.iter_mut().flat_map(|event| &mut event.params).for_each(|param| param.names = None);
@@ -158,7 +160,7 @@ fn an_older_stream_is_named_by_a_later_relation() {
     let told = [Named(7, "one"), Show(7, 0)];
     let older = NAMES.replace("minor = 4", "minor = 1");
     let later: fn(&str) -> Option<Registry> = |name| (name == "names").then(names);
-    // Its text, what names it, and what is shown.
+    // The text, the events that give names, and the shown names.
     let check = |text: &str, expected: &str| {
         let stream = stream(&without_marks(text), &told);
         assert_eq!(shown(Reader::from_slice(&stream)), "-/-", "no name is known");
@@ -172,7 +174,8 @@ fn an_older_stream_is_named_by_a_later_relation() {
     check(&NAMES.replace("\"names\"\nversion", "\"mine\"\nversion"), "-/-");
 }
 
-/// Versions of the runtime's own relation without marks are known; another relation in its place is not.
+/// Older versions of the runtime's own registry have no marks, and get them. Another registry with
+/// its name does not.
 #[test]
 fn older_runtimes_are_known() {
     let text = include_str!("../../../telemetry-runtime/telemetry.toml");
@@ -193,7 +196,7 @@ fn older_runtimes_are_known() {
     check("major = 1", "major = 2", None);
 }
 
-/// What is beyond the room for names is not kept; what is kept stays.
+/// Names beyond the limit are not kept, and those kept stay.
 #[test]
 fn names_are_bounded() {
     let registry = names();

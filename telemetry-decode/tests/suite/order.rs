@@ -1,4 +1,4 @@
-//! The order of events: by time over all lanes and sessions, and what makes equal times stable.
+//! The order of events: by time over all lanes and sessions, and stable for equal times.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Order, Reader, Value};
@@ -6,13 +6,13 @@ use telemetry_decode::{Facts, Order, Reader, Value};
 use crate::made::{Made, Plan, START, make, relation};
 use crate::read::{Read, Way, assert_same, read};
 
-/// Wall-clock time of an event of a made stream.
+/// Returns the wall-clock time of an event of a made stream.
 fn wall(event: &Read) -> u64 {
     let ticks = event.ticks - event.session * 1_000_000;
     START + event.session * 50 + if event.session.is_multiple_of(2) { ticks } else { ticks.div_ceil(2) }
 }
 
-/// What stable order means, spelled out.
+/// Returns the events in the expected stable order.
 fn expected(made: &Made) -> Vec<Read> {
     let mut events = made.events.clone();
     let inherits = |kind: u8| kind == 7;
@@ -46,7 +46,8 @@ fn shuffled_blocks_come_back_in_order() {
             assert_same(&events, &expected(&made), &format!("seed {seed}, {way:?}"));
             assert!(completeness.is_complete(), "{completeness}");
         }
-        // In the order of the stream, a part waits for the one that it continues: datagrams overtake each other.
+        // In stream order, a part waits for the one that it continues, because datagrams may arrive
+        // in the wrong order.
         for way in [Way::MemoryInStream, Way::FileInStream] {
             let (events, completeness) = read(way, &shuffled);
             assert_eq!(events.len(), expected(&made).len(), "seed {seed}, {way:?}");
@@ -55,8 +56,8 @@ fn shuffled_blocks_come_back_in_order() {
     }
 }
 
-/// Two streams, one behind the other, are one stream of two sessions; a stream behind itself is still
-/// one session, each event of it once.
+/// Two joined streams are one stream of two sessions. A stream joined with itself is still one
+/// session, with each event once.
 #[test]
 fn joined_streams() {
     let one = make(&relation(), &Plan { seed: 1, sessions: 2, ..Plan::default() });
@@ -75,7 +76,7 @@ fn joined_streams() {
     }
 }
 
-/// Times are nanoseconds since the session's start, whatever the clock.
+/// Times are nanoseconds since the session's start, for any clock.
 #[test]
 fn time_counts_from_the_start_of_the_session() {
     let made = make(&relation(), &Plan { sessions: 2, ..Plan::default() });
@@ -90,7 +91,7 @@ fn time_counts_from_the_start_of_the_session() {
     }
 }
 
-/// The farthest block says what the clock's rate really was.
+/// The farthest block shows the clock's actual rate.
 #[test]
 fn the_rate_is_refined_by_blocks() {
     let mut facts = Facts::default();
@@ -103,18 +104,19 @@ fn the_rate_is_refined_by_blocks() {
     writer.event(lane, 1, 1_000_000_000, &[]).unwrap();
     writer.end(1, 2_000_000_000).unwrap();
     let mut stream = writer.finish().unwrap();
-    // The wall clock of the last block is a tenth later than the estimate says.
+    // The wall clock of the last block is a tenth later than by the estimate.
     let blocks = crate::made::blocks(&stream);
     let last = blocks.last().unwrap().clone();
     crate::made::edit(&mut stream[last], |header| header.base_wall = START + 2_200_000_000);
     let mut events = Reader::from_slice(&stream).events().unwrap();
     assert_eq!(events.next().unwrap().unwrap().time_ns, 1_100_000_000);
-    // A pipe does not know yet.
+    // A reader of a pipe does not know it yet.
     let mut events = Reader::from_reader(&stream[..]).order(Order::Stream).events().unwrap();
     assert_eq!(events.next().unwrap().unwrap().time_ns, 1_000_000_000);
 }
 
-/// At the same time a thread's events of precise kinds come before those that inherit the reading.
+/// At equal times, a thread's events of precise kinds come before those of kinds that inherit the
+/// reading.
 #[test]
 fn precise_kinds_before_those_that_inherit() {
     let registry = relation();

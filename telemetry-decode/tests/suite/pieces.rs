@@ -1,5 +1,5 @@
-//! By time, a block that is one of many is held in pieces, from a file or compressed: events may reach over the end of
-//! one, may be longer than one, and may all be left out by a filter.
+//! In time order, blocks are read in windows if they are in a file or compressed. Events may cross
+//! the end of a window, may be longer than one, and may all be filtered.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ const RELATION: &str = r#"
       { name = "size", sort = "word", doc = "d" },
     ]"#;
 
-/// Three lanes with texts, of which one in 40 is up to so long.
+/// Three lanes with texts. One text in 40 has up to this length.
 struct Texts {
     events: u64,
     longest: u64,
@@ -45,7 +45,7 @@ impl Texts {
         let registry = writer.registry(1, &registry).unwrap();
         for ticks in 0..self.events {
             let len = if random.below(40) == 0 { random.below(self.longest + 1) } else { random.below(90) };
-            // Not the same byte again and again: a piece of packed bytes is to be less than a piece of events.
+            // Varied bytes: a window of compressed bytes must be shorter than a window of events.
             let text: String =
                 (0..len).map(|_| char::from(b'a' + (random.bits() & random.bits()) as u8 % 16)).collect();
             let values =
@@ -58,7 +58,7 @@ impl Texts {
     }
 }
 
-/// Reads texts by time, plain and compressed, in pieces or not, all and some of them.
+/// Reads texts by time, plain and compressed, from memory and files, with and without a filter.
 #[track_caller]
 fn check(texts: &Texts) {
     let [plain, compressed] = [Compress::Nothing, Compress::All].map(|compress| texts.stream(compress));
@@ -88,11 +88,11 @@ fn check(texts: &Texts) {
 #[test]
 fn blocks_are_read_in_pieces() {
     for (events, longest, block_size) in [
-        // Of a piece, of what is held whole where it is compressed, and of more.
+        // Shorter than a window; short enough to stay whole where compressed; longer.
         (1_000, 300, 8 << 10),
         (1_000, 16_384, 64 << 10),
         (1_500, 16_384, 90_000),
-        // Many pieces, and events of many pieces.
+        // Many windows, and events of many windows.
         (6_000, 300, 16 << 20),
         (1_000, 60_000, 16 << 20),
     ] {
@@ -100,8 +100,8 @@ fn blocks_are_read_in_pieces() {
     }
 }
 
-/// Lanes with a compressed block, which has a short event and then one of almost 16 MiB; the last event of a
-/// lane of its own is as long, and comes later.
+/// Makes lanes with a compressed block, which has a short event and then one of almost 16 MiB. The
+/// last event of a separate lane is as long, and comes later.
 fn long_events(lanes: u32) -> Vec<u8> {
     let registry = telemetry_schema::parse(RELATION).unwrap();
     let mut writer = Writer::new(Vec::new()).block_size(16 << 20).compress(Compress::All).long_runs();
@@ -131,7 +131,7 @@ fn long_events(lanes: u32) -> Vec<u8> {
     all
 }
 
-/// Reads long events, and gives how many, and what could not be decoded.
+/// Reads long events. Returns their number, and the parts that could not be decoded.
 fn read_long(reader: Reader, order: Order) -> (u64, Vec<Undecodable>) {
     let mut events = reader.order(order).events().unwrap();
     let mut count = 0;
@@ -146,7 +146,8 @@ fn read_long(reader: Reader, order: Order) -> (u64, Vec<Undecodable>) {
     (count, completeness.undecodable)
 }
 
-/// Events of many lanes that are almost as long as a block may be, side by side in time: all are read, one at a time.
+/// Events of many lanes at the same time, almost as long as a block may be. All are read, one at a
+/// time.
 #[test]
 fn long_events_of_many_lanes() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -162,7 +163,8 @@ fn long_events_of_many_lanes() {
     }
 }
 
-/// A file that becomes another one while its blocks are read: what was not read is told. What was unpacked stays.
+/// A file is replaced while its blocks are read. Unread events are reported, and decompressed ones
+/// are still read.
 #[test]
 fn a_file_that_changes() {
     let texts = Texts { events: 8_000, longest: 90, block_size: 16 << 20 };

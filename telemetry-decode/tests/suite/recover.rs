@@ -1,4 +1,4 @@
-//! Memory images, made by hand from the blocks of streams: what comes out is what was committed.
+//! Memory images, made from the blocks of streams: recovery gives exactly the committed events.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::read::{LaneKey, Read, Way, assert_same_lanes, by_lane, read};
 
 const PAGE: usize = 4096;
 
-/// A block as it stands in memory, with so much of it committed, in whole pages.
+/// Makes a block of memory in whole pages, with this part of it committed.
 fn live(block: &[u8], committed: (u32, u32), end_ticks: u64) -> Vec<u8> {
     let whole = header(block);
     let opened = Header {
@@ -41,7 +41,7 @@ fn live(block: &[u8], committed: (u32, u32), end_ticks: u64) -> Vec<u8> {
     bytes
 }
 
-/// The same, whole and sealed.
+/// Makes a block of memory that is complete and sealed.
 pub(crate) fn sealed(block: &[u8]) -> Vec<u8> {
     let header = header(block);
     live(block, (header.payload_len, header.events), header.end_ticks)
@@ -54,7 +54,7 @@ fn recover(image: &[u8]) -> (Vec<u8>, Recovered) {
     (stream, recovered)
 }
 
-/// Reads a recovered stream, which is whole whatever the image was.
+/// Reads a recovered stream, which is whole for any image.
 fn read_whole(stream: &[u8]) -> Vec<Read> {
     let (events, completeness) = read(Way::MemoryByTime, stream);
     assert_eq!((completeness.damaged_ranges, completeness.unreadable.len()), (0, 0), "{completeness}");
@@ -71,7 +71,7 @@ fn split(stream: &[u8]) -> (Vec<&[u8]>, Vec<&[u8]>) {
     blocks(stream).into_iter().map(|range| &stream[range]).partition(|block| is_events(block))
 }
 
-/// Something that is in memory beside blocks, the magic number among it.
+/// Makes other contents of memory, including the magic number.
 fn noise(random: &mut Random, len: usize) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..len).map(|_| random.bits() as u8).collect();
     if len > 40 {
@@ -81,7 +81,8 @@ fn noise(random: &mut Random, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// All blocks in memory, among pages of other things: the last one of each lane is still open.
+/// Makes an image of all blocks, between pages of other contents. The last block of each lane is
+/// still open.
 fn image(made: &Made) -> Vec<u8> {
     let mut random = Random(5);
     let (events, facts) = split(&made.stream);
@@ -137,8 +138,8 @@ fn everything_committed_comes_out() {
     }
 }
 
-/// Without session, registry and thread blocks: names are those of the blocks of memory, and the registry
-/// comes from elsewhere.
+/// Without session, registry and thread blocks: names come from the blocks of memory, and the
+/// registry from the caller.
 #[test]
 fn blocks_of_memory_alone() {
     let made = make(&relation(), &Plan { flush: 0, ..Plan::default() });
@@ -160,17 +161,17 @@ fn blocks_of_memory_alone() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-    /// Of a stream in parts and an image, each with some of what there was, comes what both have together.
+    /// A stream in parts and an image each have some events. Recovery gives all of them.
     #[test]
     fn copies_are_put_together(seed in any::<u64>(), keep in 1..9_u64) {
-        // The same bytes, once in parts and once not.
+        // The same bytes, in parts and as a whole.
         let plan = Plan { seed, threads: 2, events: 200, flush: 5, end: false, ..Plan::default() };
         let parts = make(&relation(), &plan);
         let wholes = make(&relation(), &Plan { flush: u64::MAX, ..plan });
         prop_assert_eq!(&parts.events, &wholes.events);
         let mut random = Random(seed);
         let mut image = Vec::new();
-        // By block: which stretches of its events there are.
+        // The available ranges of each block's events.
         let mut there = BTreeMap::<(LaneKey, u32), Vec<(u64, u64)>>::new();
         let mut borders = BTreeMap::<(LaneKey, u32), Vec<(u32, u32)>>::new();
         let key = |header: &Header| ((header.session, header.thread, header.registry, header.kind), header.seq);
@@ -219,7 +220,7 @@ proptest! {
         assert_same_lanes(&read_whole(&stream), &expected, "together");
     }
 
-    /// Bytes that no program left behind: no panic, and what comes out is a stream.
+    /// Bytes that no program wrote: no panic, and the result is a stream.
     #[test]
     fn any_image(seed in any::<u64>(), flips in 0..60_u64) {
         let made = make(&relation(), &Plan { events: 60, flush: 7, ..Plan::default() });
@@ -236,7 +237,7 @@ proptest! {
     }
 }
 
-/// A block that was given back, and of whose memory a part was taken again, by another thread.
+/// A block was freed, and another thread reused a part of its memory.
 #[test]
 fn memory_that_was_taken_again() {
     let plan = Plan { threads: 1, flush: 0, end: false, ..Plan::default() };
@@ -266,7 +267,7 @@ fn memory_that_was_taken_again() {
     assert_eq!(of_long, expected[head.before as usize..][..of_long.len()]);
 }
 
-/// A live block has no checksum: it is cut where its events make no sense any more.
+/// A block of memory has no checksum: it is truncated at the first event that cannot be decoded.
 #[test]
 fn a_live_block_is_cut_where_it_makes_no_sense() {
     let made = make(&relation(), &Plan { threads: 1, flush: 0, end: false, ..Plan::default() });
@@ -279,13 +280,13 @@ fn a_live_block_is_cut_where_it_makes_no_sense() {
     assert!(recovered.events > 0 && recovered.events < head.events.into(), "{}", recovered.events);
     assert_eq!(read_whole(&stream).len() as u64, recovered.events);
 
-    // Beside it, a part of a stream has what it has not.
+    // A part in a stream has the rest.
     let (stream, recovered) = recover(&[facts.concat(), broken, block.to_vec()].concat());
     assert_eq!((recovered.events, recovered.blocks), (head.events.into(), 1));
     assert_eq!(header(&stream[blocks(&stream)[facts.len()].clone()]).flags, flags::LAST);
 }
 
-/// What blocks are refused for, each counted, none of it in the way of the others.
+/// Blocks are skipped for every reason. Each is counted, and none affects the others.
 #[test]
 fn refusals() {
     let made = make(&relation(), &Plan { threads: 1, flush: 0, end: false, ..Plan::default() });
@@ -330,14 +331,14 @@ fn refusals() {
     assert_eq!(recovered.refused.keys().collect::<Vec<_>>(), [&Refusal::Cut]);
 }
 
-/// The header of a block of memory as it was when it was opened.
+/// Returns the header of a block of memory as it was when opened.
 fn telemetry_of(live: &[u8]) -> Header {
     let mut head = live[..144].to_vec();
     head[state::OFFSET..state::OFFSET + 8].fill(0);
     Header::decode(&head, crc32c::crc32c).unwrap()
 }
 
-/// A session that ended stays one that ended, and labels are there before what they name.
+/// A session that ended is still ended, and labels come before the events that use them.
 #[test]
 fn ends_and_labels() {
     let mut writer = Writer::new(Vec::new());
@@ -355,12 +356,13 @@ fn ends_and_labels() {
     let (events, completeness) = read(Way::PipeInStream, &again);
     assert!(completeness.is_complete(), "{completeness}");
     assert_eq!(events.iter().map(|event| event.ticks).collect::<Vec<_>>(), [6, 5]);
-    // What was recovered once is recovered as it is.
+    // Recovering the result gives the same bytes.
     assert_eq!(recover(&again).0, again);
     assert_eq!(recover(&[&again[..], &stream].concat()).0, again);
 }
 
-/// Headers that promise much and lie, everywhere, of all forms: the work stays in proportion.
+/// Headers of all forms, everywhere, state wrong lengths: the work stays in proportion to the
+/// input.
 #[test]
 fn lies_take_no_time() {
     let made = make(&relation(), &Plan { flush: 0, ..Plan::default() });
@@ -375,7 +377,7 @@ fn lies_take_no_time() {
         });
         headers.collect()
     };
-    // Valid as they are, one byte each, all of one block.
+    // The blocks are valid, have one byte each, and are all parts of one block.
     let parts: Vec<u8> = (0..20_000_u32)
         .flat_map(|number| {
             let mut part = block.to_vec();

@@ -1,4 +1,4 @@
-//! What is live, against a plain model: of programs that could have been, and of any steps at all.
+//! Live memory against a simple model, for correct programs and for arbitrary steps.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ fn origin(number: usize, thread: u32) -> Origin {
     Origin { number, offset: number * 10, time_ns: 0, session: 1, thread, registry: 0, code: 0 }
 }
 
-/// Steps of an allocator that gives the lowest address that is free.
+/// Returns the steps of a program whose allocator returns the lowest free address.
 fn program(choices: &[(u8, usize, u64)]) -> Vec<Step> {
     let mut live = BTreeMap::<u64, u64>::new();
     let mut steps = Vec::new();
@@ -37,7 +37,7 @@ fn program(choices: &[(u8, usize, u64)]) -> Vec<Step> {
     steps
 }
 
-/// Does what is said to numbers, and gives the bytes that each has at the end.
+/// Executes operations, and returns the size of each number at the end.
 fn execute(ops: &[Op]) -> Result<BTreeMap<u32, u64>, TestCaseError> {
     let mut memory = BTreeMap::new();
     for op in ops {
@@ -78,7 +78,7 @@ proptest! {
         prop_assert_eq!(totals.allocs + totals.frees + totals.reallocs, steps.len() as u64);
     }
 
-    /// Whatever stands in a stream: what is to be done can be done, and everything is accounted for.
+    /// For any stream, the operations can be executed, and every event is counted.
     #[test]
     fn anything_can_be_done_again(steps in prop::collection::vec((any_step(), 1..4_u32), 0..200)) {
         let mut live = Live::new();

@@ -1,4 +1,4 @@
-//! What the writer writes, every reader reads.
+//! Every reader reads what the writer wrote.
 
 use std::io::ErrorKind;
 
@@ -63,7 +63,7 @@ fn compression_makes_blocks_shorter_or_leaves_them() {
     assert!(compressed <= plain, "{compressed} bytes, {plain} without");
 }
 
-/// The segments of a rotated stream, cut anywhere.
+/// The segments of a rotated stream, split anywhere.
 #[test]
 fn several_files_are_one_stream() {
     let made = make(&relation(), &Plan { events: 200, ..Plan::default() });

@@ -1,4 +1,5 @@
-//! The seeds of the fuzzer: streams of the writer behind a byte that says how to read them, and memory images.
+//! The seeds of the fuzzer: memory images, and streams of the writer after a byte that selects the
+//! way of reading.
 
 use telemetry_format::BlockType;
 

@@ -1,4 +1,4 @@
-//! Values as people read them, and events as programs ask them.
+//! Values as shown to people, and the methods of events.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
@@ -79,7 +79,7 @@ fn what_an_event_is_asked() {
     });
 }
 
-/// A value is equal to one of the same variant and bits, and to no other.
+/// A value equals only values of the same variant and bits.
 #[test]
 fn equality() {
     let nan = f64::from_bits(0x7ff8_0000_0000_0001);

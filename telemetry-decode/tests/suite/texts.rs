@@ -1,11 +1,11 @@
-//! Blocks of text that are longer than a datagram: written in parts, read whole.
+//! Blocks of text that are longer than a datagram: written in parts, and read whole.
 
 use telemetry_format::{BlockType, flags};
 
 use crate::made::{Plan, blocks, edit, header, make, relation, shuffle};
 use crate::read::{Way, assert_same_lanes, read};
 
-/// The same stream with its blocks of text in parts of at most `max` bytes.
+/// Splits the blocks of text of a stream into parts of at most `max` bytes.
 fn in_parts(stream: &[u8], max: usize) -> Vec<u8> {
     let mut parts = Vec::new();
     for range in blocks(stream) {
@@ -46,14 +46,15 @@ fn parts_are_put_together() {
             assert_same_lanes(&events, &made.events, &format!("{max}, {way:?}"));
             assert!(completeness.is_complete(), "{max}, {way:?}: {completeness}");
         }
-        // Where everything is looked at first, their order does not matter.
+        // If the whole stream is scanned first, their order does not matter.
         let (events, completeness) = read(Way::FileByTime, &shuffle(&parts, 3));
         assert_same_lanes(&events, &made.events, &format!("{max}, shuffled"));
         assert!(completeness.is_complete(), "{max}, shuffled: {completeness}");
     }
 }
 
-/// A damaged part costs its copy of the text; the part may come from another copy, cut in another way.
+/// A damaged part costs its copy of the text. The part may come from another copy, which is split
+/// differently.
 #[test]
 fn a_missing_part_comes_from_another_copy() {
     let made = make(&relation(), &Plan::default());
@@ -80,7 +81,7 @@ fn a_missing_part_comes_from_another_copy() {
     }
 }
 
-/// A text that is cut where it makes sense all the same is not taken for the registry.
+/// The beginning of a registry's text may be a valid registry, but is not taken for it.
 #[test]
 fn a_beginning_is_no_registry() {
     let made = make(&relation(), &Plan::default());
@@ -106,7 +107,7 @@ fn a_beginning_is_no_registry() {
     }
 }
 
-/// Parts of many texts that never become whole take a bounded amount of memory, and no time.
+/// Parts of many incomplete texts take limited memory and time.
 #[test]
 fn texts_that_never_become_whole() {
     let made = make(&relation(), &Plan { events: 3, ..Plan::default() });

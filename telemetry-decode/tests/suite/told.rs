@@ -1,4 +1,4 @@
-//! Events that tell of another moment than that of their emission.
+//! Events with the mark `time`, whose parameter has another time than that of their emission.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Filter, Order, RawStr, Reader, Value};
@@ -35,7 +35,7 @@ doc = "All samples were told"
 params = []
 "#;
 
-/// Steps at 10, 20 and so on to 100, and at 200 samples of these moments.
+/// Makes steps at 10, 20 and so on to 100, and at 200 samples of these times.
 fn stream(moments: &[u64]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(100);
     writer.session(1, &Facts::default(), 0, START).unwrap();
@@ -52,7 +52,7 @@ fn stream(moments: &[u64]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The times of events, with what samples say.
+/// Returns the times of events, with the values of samples.
 fn times(reader: Reader<'_>) -> Vec<(i64, String)> {
     let mut events = reader.events().unwrap();
     let mut times = Vec::new();
@@ -76,7 +76,7 @@ fn events_come_at_the_moment_that_they_tell_of() {
     let samples: Vec<_> = found.iter().filter(|(_, what)| what.starts_with("sample")).cloned().collect();
     let expected = [(5, "sample 1"), (30, "sample 2"), (55, "sample 0"), (55, "sample 4"), (250, "sample 3")];
     assert_eq!(samples, expected.map(|(time, what)| (time, what.to_string())));
-    // A pipe is copied first; as they stand, events are those that were written.
+    // A pipe is copied first. In stream order, events come as they were written.
     assert_eq!(times(Reader::from_reader(&stream[..])), found);
     let as_written = times(Reader::from_slice(&stream).order(Order::Stream));
     assert_eq!(as_written.len(), 16);

@@ -1,4 +1,4 @@
-//! How often a typed reader decodes an event.
+//! The number of times that a typed reader decodes an event.
 
 use std::cell::Cell;
 
@@ -34,7 +34,7 @@ thread_local! {
     static READ: Cell<u64> = const { Cell::new(0) };
 }
 
-/// As the macro makes it, and counts.
+/// A decoder as the macro generates it, which also counts.
 struct Decoder;
 
 #[derive(Debug, PartialEq)]
@@ -87,7 +87,7 @@ fn an_event_is_decoded_once() {
         assert_eq!((given, events.skipped().not_utf8), (190, 10), "{order:?}");
         assert_eq!(READ.get(), 190, "those that are passed over are not decoded, {order:?}");
 
-        // `for_each` also goes on where `next` has begun.
+        // `for_each` also continues where `next` has begun.
         let mut events = Reader::from_slice(&stream).order(order).typed::<Decoder>().unwrap();
         READ.set(0);
         let first = events.next().unwrap().map(|at| at.event);

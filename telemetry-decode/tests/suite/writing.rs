@@ -1,4 +1,4 @@
-//! What the writer refuses, and that it then changes nothing.
+//! The calls that the writer refuses without any change.
 
 use telemetry_decode::writer::{Lane, WriteError, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
@@ -14,7 +14,7 @@ fn refused(result: Result<(), WriteError>) -> String {
     }
 }
 
-/// Longer than the relation allows, up to what a block holds; and a reader takes it.
+/// Strings longer than their `max`, up to the limit of a block, are read.
 #[test]
 fn long_strings_of_others() {
     let registry = relation();
@@ -118,7 +118,7 @@ fn refusals() {
     assert!(completeness.is_complete());
 }
 
-/// Facts of any shape come back, in their order.
+/// Facts of any type come back, in their order.
 #[test]
 fn facts() {
     let mut facts = Facts::default();
