@@ -82,7 +82,7 @@ pub mod writer {
 /// Events that give names to values, for the command. Not public API.
 #[doc(hidden)]
 pub mod names {
-    pub use crate::registry::namings::{Mark, Namings, Said};
+    pub use crate::registry::namings::{Mark, NameValue, Namings};
     pub use crate::sessions::labels::Numbers;
     pub use crate::sessions::marks::{RUNTIME_REGISTRY, Relations, runtime_registry, take_names};
 }

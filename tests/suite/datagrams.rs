@@ -133,13 +133,14 @@ fn some_are_lost() {
         let kept: Vec<_> = all.iter().filter(|_| random.below(8) > 0).cloned().collect();
         let index = Reader::from_slice(&kept.concat()).index().expect("a stream").completeness;
         check(&index);
-        let untold =
-            |completeness: &Completeness| completeness.untold.iter().map(|(_, events)| events).sum::<u64>();
+        let unaccounted = |completeness: &Completeness| {
+            completeness.unaccounted.iter().map(|(_, events)| events).sum::<u64>()
+        };
         let is_told = kept.last() == all.last();
         let arrived = arrived(&kept) as u64;
         assert_eq!(index.events, arrived, "seed {seed}");
         if is_told {
-            assert_eq!(index.missing(), total - arrived, "seed {seed}, {} untold", untold(&index));
+            assert_eq!(index.missing(), total - arrived, "seed {seed}, {} unaccounted", unaccounted(&index));
         }
         for order in [Order::Time, Order::Stream] {
             let (_, completeness) = read(&kept, order);

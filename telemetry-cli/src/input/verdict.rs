@@ -43,7 +43,7 @@ pub(crate) struct Verdict {
     /// Recorded while their kind was not output; neither lost nor missing.
     excluded: u64,
     losses: Vec<LaneLoss>,
-    untold: Vec<Untold>,
+    unaccounted: Vec<Unaccounted>,
     damaged_ranges: u64,
     damage: Vec<Wrong>,
     undecodable_parts: u64,
@@ -96,7 +96,7 @@ struct LaneLoss {
 
 /// Events that a session counts in blocks at the ends of lanes, which are not in the input.
 #[derive(Serialize)]
-struct Untold {
+struct Unaccounted {
     session: String,
     events: u64,
 }
@@ -129,7 +129,7 @@ impl Verdict {
             }
         }
         let unreadable = completeness.unreadable.iter();
-        let untold = completeness.untold.iter();
+        let unaccounted = completeness.unaccounted.iter();
         let unended = completeness.sessions.iter().filter(|(_, ended)| !ended);
         let with_loss =
             completeness.lanes.iter().filter(|lane| lane.missing > 0 || lane.lost != Default::default());
@@ -148,8 +148,8 @@ impl Verdict {
             missing: completeness.missing(),
             excluded: completeness.excluded(),
             losses: with_loss.map(|lane| LaneLoss::new(lane, sessions)).collect(),
-            untold: untold
-                .map(|(id, events)| Untold { session: format!("{id:016x}"), events: *events })
+            unaccounted: unaccounted
+                .map(|(id, events)| Unaccounted { session: format!("{id:016x}"), events: *events })
                 .collect(),
             damaged_ranges: completeness.damaged_ranges,
             damage: damage
@@ -264,13 +264,13 @@ impl Verdict {
         }
         let losses = self.losses.iter().map(LaneLoss::line);
         some(&mut lines, losses, self.losses.len() as u64, "lanes with losses");
-        let untold = self.untold.iter().map(|Untold { session, events }| {
+        let unaccounted = self.unaccounted.iter().map(|Unaccounted { session, events }| {
             format!(
                 "session {session}: {} missing at the ends of lanes; their last blocks were not found",
                 count(*events, "event")
             )
         });
-        some(&mut lines, untold, self.untold.len() as u64, "sessions with missing events");
+        some(&mut lines, unaccounted, self.unaccounted.len() as u64, "sessions with missing events");
         let unended = self
             .unended_sessions
             .iter()

@@ -1,7 +1,7 @@
 //! The completeness of a stream, from the state of the decoder.
 
 use super::decoder::Decoder;
-use super::known::Known;
+use super::state::StreamState;
 use crate::lanes::lane::{Lane, LaneKey};
 use crate::registry::filter::Selector;
 use crate::report::completeness::{Completeness, Gap};
@@ -11,8 +11,8 @@ impl Decoder {
     pub(crate) fn completeness(&self) -> Completeness {
         let report = &self.report;
         let lanes = self.lanes.iter().map(|lane| {
-            let session = &self.known.sessions[lane.key.session as usize];
-            let registry = self.known.registry(lane.key.registry).map(|index| &self.known.registries[index]);
+            let session = &self.state.sessions[lane.key.session as usize];
+            let registry = self.state.registry(lane.key.registry).map(|index| &self.state.registries[index]);
             let kind = registry
                 .and_then(|registry| registry.registry.kinds.iter().find(|kind| kind.bit == lane.key.kind));
             lane.report(session.id, kind.map(|kind| kind.name.as_str()), session.clock.start_ticks())
@@ -23,16 +23,16 @@ impl Decoder {
             blocks: report.blocks,
             events: report.events,
             lanes: lanes.collect(),
-            untold: self.untold(),
+            unaccounted: self.unaccounted(),
             damage: report.damage.clone(),
             damaged_ranges: report.damaged_ranges,
             undecodable: report.undecodable.clone(),
             undecodable_parts: report.undecodable_parts,
             unknown_blocks: report.unknown_blocks.clone(),
-            sessions: self.known.sessions.iter().map(|session| (session.id, session.ended)).collect(),
-            without_end_mark: self.known.sessions.iter().filter(|session| session.may_be_truncated()).count()
+            sessions: self.state.sessions.iter().map(|session| (session.id, session.ended)).collect(),
+            without_end_mark: self.state.sessions.iter().filter(|session| session.may_be_truncated()).count()
                 as u64,
-            unreadable: self.known.all_unreadable(),
+            unreadable: self.state.all_unreadable(),
             unmatched: self.unmatched(),
         }
     }
@@ -40,7 +40,7 @@ impl Decoder {
     /// Returns the gaps of all lanes that have events which are not returned, whatever the filter.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         let of_lane = |lane: &Lane| {
-            let session = &self.known.sessions[lane.key.session as usize];
+            let session = &self.state.sessions[lane.key.session as usize];
             let LaneKey { thread, registry, kind, .. } = lane.key;
             let gaps = lane.gaps(session.clock.start_ticks());
             let gap = |(from_ticks, until_ticks)| Gap {
@@ -58,21 +58,21 @@ impl Decoder {
 
     /// Returns for each session the number of events that its sync blocks count and no lane
     /// accounts for.
-    fn untold(&self) -> Vec<(u64, u64)> {
-        let sessions = self.known.sessions.iter();
+    fn unaccounted(&self) -> Vec<(u64, u64)> {
+        let sessions = self.state.sessions.iter();
         let mut told: Vec<u64> = sessions.map(|session| self.earlier.given(session.id)).collect();
         for lane in &self.lanes {
             let told = &mut told[lane.key.session as usize];
             *told = told.saturating_add(lane.given());
         }
-        let sessions = self.known.sessions.iter().zip(self.known.given.iter().zip(told));
-        let untold = sessions.map(|(session, (given, told))| (session.id, given.saturating_sub(told)));
-        untold.filter(|(_, events)| *events > 0).collect()
+        let sessions = self.state.sessions.iter().zip(self.state.given.iter().zip(told));
+        let unaccounted = sessions.map(|(session, (given, told))| (session.id, given.saturating_sub(told)));
+        unaccounted.filter(|(_, events)| *events > 0).collect()
     }
 
     /// Returns the names of the filter that match nothing in the stream.
     fn unmatched(&self) -> Vec<String> {
-        let Known { sessions, registries, .. } = &self.known;
+        let StreamState { sessions, registries, .. } = &self.state;
         let threads = || {
             let named = sessions.iter().flat_map(|session| &session.threads);
             let named = named.map(|(number, facts)| (*number, facts.text("name").unwrap_or_default()));

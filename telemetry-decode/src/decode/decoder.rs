@@ -7,10 +7,10 @@ use telemetry_format::{BlockType, Header, Loss, flags};
 
 use crate::bytes::blocks::Block;
 use crate::bytes::compression::unpack;
-use crate::decode::known::Known;
 use crate::decode::part::Part;
 use crate::decode::report::Report;
-use crate::lanes::lane::{Lane, LaneKey, Stretch};
+use crate::decode::state::StreamState;
+use crate::lanes::lane::{EventRange, Lane, LaneKey};
 use crate::lanes::position::Earlier;
 use crate::registry::filter::Filter;
 use crate::registry::known_registry::matches_any;
@@ -26,7 +26,7 @@ const MAX_SESSIONS: usize = 50_000;
 
 /// The state of a stream during reading, and the results so far.
 pub(crate) struct Decoder {
-    pub(crate) known: Known,
+    pub(crate) state: StreamState,
     pub(crate) filter: Filter,
     pub(crate) lanes: Vec<Lane>,
     lane_ids: HashMap<LaneKey, u32>,
@@ -62,9 +62,9 @@ impl Place {
 }
 
 impl Decoder {
-    pub(crate) fn new(known: Known, filter: Filter) -> Decoder {
+    pub(crate) fn new(state: StreamState, filter: Filter) -> Decoder {
         Decoder {
-            known,
+            state,
             filter,
             lanes: Vec::new(),
             lane_ids: HashMap::new(),
@@ -90,7 +90,7 @@ impl Decoder {
     }
 
     pub(crate) fn has_room(&mut self, header: &Header) -> bool {
-        if !self.known.knows_session(header.session) && self.known.sessions.len() >= MAX_SESSIONS {
+        if !self.state.knows_session(header.session) && self.state.sessions.len() >= MAX_SESSIONS {
             return false;
         }
         if header.block_type != BlockType::Events || self.lanes.len() < MAX_LANES {
@@ -102,7 +102,7 @@ impl Decoder {
 
     fn lane_key(&mut self, header: &Header) -> LaneKey {
         LaneKey {
-            session: self.known.session(header) as u32,
+            session: self.state.session(header) as u32,
             thread: header.thread,
             registry: header.registry,
             kind: header.kind,
@@ -120,19 +120,19 @@ impl Decoder {
         let (header, payload) = match unpack(header, payload) {
             Ok(unpacked) => unpacked,
             Err(reason) => {
-                self.known.not_unpacked(*at, header, &reason);
+                self.state.not_unpacked(*at, header, &reason);
                 self.report.bytes.read += len;
                 return;
             }
         };
         let (header, payload) = (&header, &payload);
         match header.block_type {
-            BlockType::Session => self.known.session_block(*at, header, payload),
-            BlockType::Registry => self.known.registry_block(*at, header, payload, &self.filter),
-            BlockType::Thread => self.known.thread_block(*at, header, payload),
+            BlockType::Session => self.state.session_block(*at, header, payload),
+            BlockType::Registry => self.state.registry_block(*at, header, payload, &self.filter),
+            BlockType::Thread => self.state.thread_block(*at, header, payload),
             BlockType::Events => {}
             BlockType::Sync => {
-                self.known.sync_block(header);
+                self.state.sync_block(header);
                 if header.lost != Loss::default() {
                     // Losses that belong to no specific lane.
                     let lane = self.lane(header);
@@ -152,18 +152,18 @@ impl Decoder {
         self.report.damage(damage);
         let Some(header) = header.filter(|header| self.has_room(header)) else { return };
         // The time of a session block is known, although its facts are not.
-        self.known.session(header);
+        self.state.session(header);
         if header.block_type == BlockType::Events {
             let lane = self.lane(header);
-            let stretch = Stretch::from(header);
+            let event_range = EventRange::from(header);
             self.lanes[lane as usize].note(header);
-            self.lanes[lane as usize].give_up(stretch.range(), &stretch);
+            self.lanes[lane as usize].mark_unreadable(event_range.range(), &event_range);
         }
     }
 
     /// Takes a damaged events block whose header was valid.
-    pub(crate) fn take_damaged_block(&mut self, damage: Damage, lane: u32, stretch: &Stretch) {
-        self.lanes[lane as usize].give_up(stretch.range(), stretch);
+    pub(crate) fn take_damaged_block(&mut self, damage: Damage, lane: u32, event_range: &EventRange) {
+        self.lanes[lane as usize].mark_unreadable(event_range.range(), event_range);
         self.report.damage(damage);
     }
 
@@ -179,20 +179,20 @@ impl Decoder {
     }
 
     /// Returns whether the filter selects events of a part. Single events may still be filtered.
-    pub(crate) fn want(&self, lane: u32, stretch: &Stretch, last: bool) -> Want {
+    pub(crate) fn want(&self, lane: u32, event_range: &EventRange, last: bool) -> Want {
         let LaneKey { session, thread, registry, kind } = self.lanes[lane as usize].key;
-        let session = &self.known.sessions[session as usize];
+        let session = &self.state.sessions[session as usize];
         let Filter { threads, sessions, registries, from_ns, until_ns, .. } = &self.filter;
         let wanted = matches_any(threads, thread.into(), session.thread_name(thread).unwrap_or_default())
             && matches_any(sessions, session.id, session.facts.text("program").unwrap_or_default())
-            && match self.known.registry(registry) {
-                Some(index) => self.known.registries[index].wanted.kind(kind),
+            && match self.state.registry(registry) {
+                Some(index) => self.state.registries[index].wanted.kind(kind),
                 None => matches_any(registries, registry, ""),
             };
-        if !wanted || until_ns.is_some_and(|until| session.clock.ns(stretch.base_ticks) >= until) {
+        if !wanted || until_ns.is_some_and(|until| session.clock.ns(event_range.base_ticks) >= until) {
             return Want::No;
         }
-        match from_ns.is_some_and(|from| session.clock.ns(stretch.end_ticks) < from) {
+        match from_ns.is_some_and(|from| session.clock.ns(event_range.end_ticks) < from) {
             true if last => Want::No,
             true => Want::Silently,
             false => Want::Yes,
@@ -200,24 +200,24 @@ impl Decoder {
     }
 
     /// Counts a block as filtered.
-    pub(crate) fn leave_out(&mut self, lane: u32, stretch: &Stretch, len: u64) {
+    pub(crate) fn leave_out(&mut self, lane: u32, event_range: &EventRange, len: u64) {
         self.report.blocks += 1;
         self.report.bytes.filtered += len;
-        self.lanes[lane as usize].leave_out(stretch);
+        self.lanes[lane as usize].leave_out(event_range);
     }
 
     /// Counts a block as read by its header alone.
-    pub(crate) fn count_whole(&mut self, lane: u32, stretch: &Stretch, len: u64) {
+    pub(crate) fn count_whole(&mut self, lane: u32, event_range: &EventRange, len: u64) {
         self.report.blocks += 1;
         let lane = &mut self.lanes[lane as usize];
-        match lane.news(stretch) {
+        match lane.news(event_range) {
             Some(news) => {
                 lane.read += news.end - news.start;
                 self.report.events += news.end - news.start;
-                lane.cover(news, stretch);
+                lane.cover(news, event_range);
                 self.report.bytes.read += len;
             }
-            None if stretch.events == 0 => self.report.bytes.read += len,
+            None if event_range.events == 0 => self.report.bytes.read += len,
             None => self.report.bytes.repeated += len,
         }
     }
@@ -228,9 +228,9 @@ impl Decoder {
         let id = self.lane(header);
         let lane = &mut self.lanes[id as usize];
         lane.note(header);
-        let (stretch, len) = (Stretch::from(header), place.range.end - place.range.start);
+        let (event_range, len) = (EventRange::from(header), place.range.end - place.range.start);
         if want == Want::No {
-            self.leave_out(id, &stretch, len);
+            self.leave_out(id, &event_range, len);
             return None;
         }
         self.report.blocks += 1;
@@ -239,7 +239,7 @@ impl Decoder {
             self.report.bytes.read += len;
             return None;
         }
-        let news = lane.news(&stretch);
+        let news = lane.news(&event_range);
         let repeats = header.events > 0 && news.is_none();
         let last = header.flags & flags::LAST != 0;
         if repeats && (last || lane.is_past(header)) {
@@ -265,7 +265,7 @@ impl Decoder {
         *if repeats { &mut bytes.repeated } else { &mut bytes.read } += len;
         let lane = &mut self.lanes[id as usize];
         if want == Want::Silently {
-            lane.leave_out(&stretch);
+            lane.leave_out(&event_range);
         }
         let part = Part::new(place.payload(header), header, id, lane.key.session, registry, time);
         Some(match news {
@@ -279,9 +279,9 @@ impl Decoder {
     /// Counts a part as unreadable.
     fn refuse(&mut self, lane: u32, place: Place, header: &Header, reason: Reason) {
         let lane = &mut self.lanes[lane as usize];
-        let stretch = Stretch::from(header);
+        let event_range = EventRange::from(header);
         lane.open = None;
-        lane.give_up(stretch.range(), &stretch);
+        lane.mark_unreadable(event_range.range(), &event_range);
         self.report.bytes.undecodable += place.range.end - place.range.start;
         let range = place.payload(header);
         self.report.undecodable(Undecodable { range, events: header.events, reason });
@@ -290,8 +290,8 @@ impl Decoder {
     /// Prepares the lane for a part. Returns the index of its registry, and the base of its first
     /// event's time.
     fn begin(&mut self, lane: u32, header: &Header) -> Result<(u32, u64), Reason> {
-        let registry = self.known.registry(header.registry).ok_or(Reason::NoRegistry(header.registry))?;
-        let kind = self.known.registries[registry].plan.kind(header.kind);
+        let registry = self.state.registry(header.registry).ok_or(Reason::NoRegistry(header.registry))?;
+        let kind = self.state.registries[registry].plan.kind(header.kind);
         let slots = kind.ok_or(Reason::NoKind(header.kind))?.slots as usize;
         let lane = &mut self.lanes[lane as usize];
         let time = if header.offset == 0 {

@@ -6,10 +6,10 @@
 pub(crate) mod account;
 pub(crate) mod batch;
 pub(crate) mod decoder;
-pub(crate) mod known;
 pub(crate) mod name_lane;
 pub(crate) mod part;
 pub(crate) mod read;
 pub(crate) mod reading;
 pub(crate) mod report;
+pub(crate) mod state;
 pub(crate) mod walk;

@@ -5,7 +5,7 @@ use telemetry_schema::{NameBy, Naming};
 
 use super::walk::{Walk, walk};
 use crate::registry::known_registry::KnownRegistry;
-use crate::registry::namings::Said;
+use crate::registry::namings::NameValue;
 use crate::sessions::labels::Labels;
 use crate::values::raw::Raw;
 
@@ -40,8 +40,8 @@ impl NameLane {
                 let Naming { of, by, name, .. } = mark.naming;
                 let (Some(of), Some(by)) = (raw.get(of), raw.get(by)) else { continue };
                 let said = match name {
-                    NameBy::Text => Said::Text(Raw::run(by, payload)),
-                    _ => Said::Bits(by.bits),
+                    NameBy::Text => NameValue::Text(Raw::run(by, payload)),
+                    _ => NameValue::Bits(by.bits),
                 };
                 mark.note(ticks, of.bits, said, labels, room);
             }

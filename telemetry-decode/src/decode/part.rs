@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use telemetry_format::{Cursor, Header};
 
-use crate::lanes::lane::Stretch;
+use crate::lanes::lane::EventRange;
 use crate::report::completeness::Reason;
 
 /// The state of a part of a block during reading.
@@ -44,7 +44,7 @@ impl Part {
         registry: u32,
         time: u64,
     ) -> Part {
-        let Range { start, end } = Stretch::from(header).range();
+        let Range { start, end } = EventRange::from(header).range();
         Part {
             header: header.clone(),
             lane,

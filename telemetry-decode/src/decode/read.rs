@@ -7,7 +7,7 @@ use super::batch::Batch;
 use super::decoder::Decoder;
 use super::part::{Part, Window};
 use super::reading::{Giving, Reading, Take};
-use crate::lanes::lane::{Open, Stretch};
+use crate::lanes::lane::{EventRange, PartEnd};
 use crate::registry::event::Event;
 use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::{Reason, Undecodable};
@@ -88,8 +88,8 @@ impl Decoder {
         taker: &mut impl Take<'p>,
     ) -> bool {
         let (payload, is_last) = (window.bytes, window.is_last);
-        let registry = &self.known.registries[part.registry as usize];
-        let session = &self.known.sessions[part.session as usize];
+        let registry = &self.state.registries[part.registry as usize];
+        let session = &self.state.sessions[part.session as usize];
         let lane = &mut self.lanes[part.lane as usize];
         let mut reading = Reading {
             payload,
@@ -138,14 +138,14 @@ impl Decoder {
 
     /// Returns the registry and the thread number of a part.
     pub(crate) fn origin(&self, part: &Part) -> (&KnownRegistry, u32) {
-        (&self.known.registries[part.registry as usize], part.header.thread)
+        (&self.state.registries[part.registry as usize], part.header.thread)
     }
 
     /// Returns the current event of a batch.
     #[inline(always)]
     pub(crate) fn event<'a>(&'a self, part: &Part, payload: &'a [u8], batch: &'a Batch) -> Option<Event<'a>> {
-        let session = self.known.sessions.get(part.session as usize)?;
-        let registry = self.known.registries.get(part.registry as usize)?;
+        let session = self.state.sessions.get(part.session as usize)?;
+        let registry = self.state.registries.get(part.registry as usize)?;
         let (head, raw) = batch.current()?;
         Some(Event {
             session,
@@ -163,7 +163,7 @@ impl Decoder {
     }
 
     /// Ends a part before its next event, because of an error.
-    pub(crate) fn give_up(&mut self, part: &mut Part, reason: Reason) {
+    pub(crate) fn abandon(&mut self, part: &mut Part, reason: Reason) {
         part.wrong = Some(reason);
         self.close(part);
     }
@@ -171,10 +171,10 @@ impl Decoder {
     /// Closes a part at its end or at an error. Returns the number of its returned events.
     fn close(&mut self, part: &Part) -> u64 {
         let Header { seq, offset, payload_len, flags, .. } = part.header;
-        let stretch = Stretch::from(&part.header);
+        let event_range = EventRange::from(&part.header);
         let lane = &mut self.lanes[part.lane as usize];
         let goes_on = flags & LAST == 0 && part.wrong.is_none();
-        let open = Open { seq, offset: offset.saturating_add(payload_len), time: part.time };
+        let open = PartEnd { seq, offset: offset.saturating_add(payload_len), time: part.time };
         lane.open = goes_on.then_some(open);
         if !goes_on {
             self.slots -= lane.slots.len();
@@ -184,12 +184,12 @@ impl Decoder {
         lane.filtered += part.filtered;
         let given = covered.end - covered.start - part.filtered;
         lane.read += given;
-        lane.cover(covered, &stretch);
+        lane.cover(covered, &event_range);
         let Some(reason) = part.wrong else { return given };
         let rest = part.next..part.end;
         let range = part.offset(part.pos as u32)..part.place.end;
         self.report.undecodable(Undecodable { range, events: (rest.end - rest.start) as u32, reason });
-        lane.give_up(rest, &stretch);
+        lane.mark_unreadable(rest, &event_range);
         given
     }
 }

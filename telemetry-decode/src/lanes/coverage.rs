@@ -106,7 +106,7 @@ impl Coverage {
     }
 
     /// Returns the time interval of each run.
-    pub(crate) fn stretches(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn intervals(&self) -> impl Iterator<Item = (u64, u64)> {
         self.runs.iter().map(|(_, run)| (run.base_ticks, run.end_ticks))
     }
 
@@ -118,7 +118,7 @@ impl Coverage {
 
 /// Sums that a header states about its lane. They only grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Told {
+pub(crate) struct HeaderSums {
     pub(crate) lost: Loss,
     pub(crate) excluded: u64,
 }
@@ -135,7 +135,7 @@ pub(crate) struct Losses {
 /// Blocks that state the same sums.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
-    told: Told,
+    sums: HeaderSums,
     /// No event of the first of these blocks is later.
     first_end: u64,
     /// No event of the last of these blocks is later.
@@ -151,23 +151,23 @@ pub(crate) struct Step {
     /// End of the first block that states it.
     pub(crate) until_ticks: u64,
     /// The difference of the sums.
-    pub(crate) told: Told,
+    pub(crate) change: HeaderSums,
 }
 
 impl Losses {
     /// Notes the sums of a block, the number of events before it, and the time of its last event.
-    pub(crate) fn note(&mut self, before: u64, end_ticks: u64, told: Told) {
-        let sum = told.lost.events().saturating_add(told.lost.truncated).saturating_add(told.excluded);
+    pub(crate) fn note(&mut self, before: u64, end_ticks: u64, sums: HeaderSums) {
+        let sum = sums.lost.events().saturating_add(sums.lost.truncated).saturating_add(sums.excluded);
         let key = (before, sum);
         if let Some(mark) = self.marks.up_to_mut(&key)
-            && mark.told.highest(&told) == mark.told
+            && mark.sums.highest(&sums) == mark.sums
         {
             mark.last_end = mark.last_end.max(end_ticks);
             return;
         }
-        let mut mark = Mark { told, first_end: end_ticks, last_end: end_ticks };
+        let mut mark = Mark { sums, first_end: end_ticks, last_end: end_ticks };
         if let Some((&next, same)) = self.marks.from(&key)
-            && same.told == told
+            && same.sums == sums
         {
             mark.last_end = mark.last_end.max(same.last_end);
             self.marks.remove(&next);
@@ -176,21 +176,21 @@ impl Losses {
     }
 
     /// Returns the latest sums.
-    pub(crate) fn total(&self) -> Told {
-        self.marks.iter().fold(Told::default(), |sum, (_, mark)| sum.highest(&mark.told))
+    pub(crate) fn total(&self) -> HeaderSums {
+        self.marks.iter().fold(HeaderSums::default(), |sum, (_, mark)| sum.highest(&mark.sums))
     }
 
     /// Returns all sums: the number of events before the block, the sums, and the ends of the first
     /// and the last block that state them.
-    pub(crate) fn told(&self) -> impl Iterator<Item = (u64, &Told, u64, u64)> {
-        self.marks.iter().map(|((before, _), mark)| (*before, &mark.told, mark.first_end, mark.last_end))
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, &HeaderSums, u64, u64)> {
+        self.marks.iter().map(|((before, _), mark)| (*before, &mark.sums, mark.first_end, mark.last_end))
     }
 
     /// Returns all increases, in the order of the lane.
     pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
-        let (mut sum, mut less) = (Told::default(), None::<&Mark>);
+        let (mut sum, mut less) = (HeaderSums::default(), None::<&Mark>);
         self.marks.iter().filter_map(move |((before, _), mark)| {
-            let told = mark.told.each(&sum, u64::saturating_sub);
+            let change = mark.sums.each(&sum, u64::saturating_sub);
             let until_ticks = mark.first_end;
             // Blocks may come in another order than they were written. Then the last block that
             // states less may be one that states the sums of the time when it was opened, and is
@@ -199,26 +199,26 @@ impl Losses {
                 true => less.last_end,
                 false => less.first_end.min(until_ticks),
             });
-            let step = Step { before: *before, from_ticks, until_ticks, told };
-            sum = sum.highest(&mark.told);
+            let step = Step { before: *before, from_ticks, until_ticks, change };
+            sum = sum.highest(&mark.sums);
             less = Some(mark);
-            (told != Told::default()).then_some(step)
+            (change != HeaderSums::default()).then_some(step)
         })
     }
 }
 
-impl Told {
-    pub(crate) fn sum(&self, other: &Told) -> Told {
+impl HeaderSums {
+    pub(crate) fn sum(&self, other: &HeaderSums) -> HeaderSums {
         self.each(other, u64::saturating_add)
     }
 
-    pub(crate) fn highest(&self, other: &Told) -> Told {
+    pub(crate) fn highest(&self, other: &HeaderSums) -> HeaderSums {
         self.each(other, u64::max)
     }
 
-    fn each(&self, other: &Told, f: fn(u64, u64) -> u64) -> Told {
+    fn each(&self, other: &HeaderSums, f: fn(u64, u64) -> u64) -> HeaderSums {
         let (a, b) = (&self.lost, &other.lost);
-        Told {
+        HeaderSums {
             lost: Loss {
                 pool: f(a.pool, b.pool),
                 reentrant: f(a.reentrant, b.reentrant),

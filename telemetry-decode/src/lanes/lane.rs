@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use telemetry_format::{Header, Loss};
 
-use crate::lanes::coverage::{Coverage, Losses, Step, Told};
+use crate::lanes::coverage::{Coverage, HeaderSums, Losses, Step};
 use crate::report::completeness::{LaneGap, LaneReport};
 
 /// The key of a lane.
@@ -23,7 +23,7 @@ pub(crate) struct LaneKey {
 pub(crate) struct Lane {
     pub(crate) key: LaneKey,
     /// The end of the latest part, if its block continues.
-    pub(crate) open: Option<Open>,
+    pub(crate) open: Option<PartEnd>,
     /// The delta slots of that block.
     pub(crate) slots: Vec<u64>,
     /// Returned events.
@@ -46,7 +46,7 @@ pub(crate) struct Lane {
 
 /// The end of a part whose block continues.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Open {
+pub(crate) struct PartEnd {
     pub(crate) seq: u32,
     pub(crate) offset: u32,
     pub(crate) time: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Open {
 
 /// The events of a part, by their number in the lane, with their times.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stretch {
+pub(crate) struct EventRange {
     pub(crate) before: u64,
     pub(crate) events: u32,
     /// The time when the block was opened.
@@ -64,14 +64,14 @@ pub(crate) struct Stretch {
     pub(crate) is_first: bool,
 }
 
-impl From<&Header> for Stretch {
+impl From<&Header> for EventRange {
     fn from(header: &Header) -> Self {
         let Header { before, events, base_ticks, end_ticks, offset, .. } = *header;
-        Stretch { before, events, base_ticks, end_ticks, is_first: offset == 0 }
+        EventRange { before, events, base_ticks, end_ticks, is_first: offset == 0 }
     }
 }
 
-impl Stretch {
+impl EventRange {
     pub(crate) fn range(&self) -> Range<u64> {
         self.before..self.before.saturating_add(self.events.into())
     }
@@ -105,29 +105,29 @@ impl Lane {
     /// Notes the statements of a header about the lane, whether or not its events are readable.
     pub(crate) fn note(&mut self, header: &Header) {
         self.note_losses(header.before, header);
-        let stretch = Stretch::from(header);
-        self.recorded = self.recorded.max((stretch.range().end, header.end_ticks));
-        if let Some(news) = self.noted.first_gap(stretch.range()) {
-            stretch.add_to(&mut self.noted, news);
+        let event_range = EventRange::from(header);
+        self.recorded = self.recorded.max((event_range.range().end, header.end_ticks));
+        if let Some(news) = self.noted.first_gap(event_range.range()) {
+            event_range.add_to(&mut self.noted, news);
         }
     }
 
     /// Notes the sums in a header as those before the lane's event of this number.
     pub(crate) fn note_losses(&mut self, before: u64, header: &Header) {
-        let told = Told { lost: header.lost, excluded: header.excluded };
-        self.losses.note(before, header.end_ticks, told);
+        let sums = HeaderSums { lost: header.lost, excluded: header.excluded };
+        self.losses.note(before, header.end_ticks, sums);
     }
 
     /// Returns the number of events that were given to the stream, as far as the lane's headers
     /// tell.
     pub(crate) fn given(&self) -> u64 {
-        let Told { lost, excluded } = self.losses.total();
+        let HeaderSums { lost, excluded } = self.losses.total();
         self.recorded.0.saturating_sub(excluded).saturating_sub(lost.sink)
     }
 
     /// Returns the first events of a part that were in no other part.
-    pub(crate) fn news(&self, stretch: &Stretch) -> Option<Range<u64>> {
-        self.covered.first_gap(stretch.range())
+    pub(crate) fn news(&self, event_range: &EventRange) -> Option<Range<u64>> {
+        self.covered.first_gap(event_range.range())
     }
 
     /// Returns true if the lane was read up to the end of this part, and can continue after it.
@@ -137,22 +137,22 @@ impl Lane {
     }
 
     /// Counts events as returned or filtered. They were in no other part.
-    pub(crate) fn cover(&mut self, events: Range<u64>, stretch: &Stretch) {
-        stretch.add_to(&mut self.covered, events);
+    pub(crate) fn cover(&mut self, events: Range<u64>, event_range: &EventRange) {
+        event_range.add_to(&mut self.covered, events);
     }
 
     /// Counts the events of a part as filtered.
-    pub(crate) fn leave_out(&mut self, stretch: &Stretch) {
-        if let Some(news) = self.news(stretch) {
+    pub(crate) fn leave_out(&mut self, event_range: &EventRange) {
+        if let Some(news) = self.news(event_range) {
             self.filtered += news.end - news.start;
-            self.cover(news, stretch);
+            self.cover(news, event_range);
         }
     }
 
     /// Counts events as unreadable.
-    pub(crate) fn give_up(&mut self, events: Range<u64>, stretch: &Stretch) {
+    pub(crate) fn mark_unreadable(&mut self, events: Range<u64>, event_range: &EventRange) {
         if let Some(news) = self.unread.first_gap(events) {
-            stretch.add_to(&mut self.unread, news);
+            event_range.add_to(&mut self.unread, news);
         }
     }
 
@@ -186,9 +186,9 @@ impl Lane {
         let not_there = self.noted.gaps().map(move |(_, before, behind)| {
             between(before.map_or(start_ticks, |run| run.end_ticks), behind.behind_ticks)
         });
-        let steps = self.losses.steps().filter(|step| step.told.lost.events() > 0);
+        let steps = self.losses.steps().filter(|step| step.change.lost.events() > 0);
         let lost = steps.map(move |step| (step.from_ticks.unwrap_or(start_ticks), step.until_ticks));
-        not_there.chain(lost).chain(self.unread.stretches())
+        not_there.chain(lost).chain(self.unread.intervals())
     }
 
     /// Returns the gaps with missing or lost events, ordered by time.
@@ -210,8 +210,8 @@ impl Lane {
             gaps.insert(end, gap);
         }
         self.take_excluded(&mut gaps);
-        for Step { before, from_ticks, until_ticks, told } in self.losses.steps() {
-            if told.lost == Loss::default() {
+        for Step { before, from_ticks, until_ticks, change } in self.losses.steps() {
+            if change.lost == Loss::default() {
                 continue;
             }
             let from_ticks = from_ticks.unwrap_or(start_ticks);
@@ -219,18 +219,18 @@ impl Lane {
             let at = gaps.entry(before).or_insert(gap);
             at.from_ticks = at.from_ticks.min(from_ticks);
             at.until_ticks = at.until_ticks.max(until_ticks);
-            at.lost = Told { lost: at.lost, excluded: 0 }.sum(&told).lost;
+            at.lost = HeaderSums { lost: at.lost, excluded: 0 }.sum(&change).lost;
         }
         gaps.into_values().filter(|gap| gap.absent > 0 || gap.lost != Loss::default()).collect()
     }
 
     /// Subtracts excluded events from their gaps.
     fn take_excluded(&self, gaps: &mut BTreeMap<u64, LaneGap>) {
-        for Step { before, told, .. } in self.losses.steps().filter(|step| step.told.excluded > 0) {
+        for Step { before, change, .. } in self.losses.steps().filter(|step| step.change.excluded > 0) {
             // The gap that has the event before this one, if that was not read.
             let Some((_, gap)) = gaps.range_mut(before..).next() else { continue };
             if self.covered.first_gap(before.saturating_sub(1)..before).is_some() {
-                gap.absent = gap.absent.saturating_sub(told.excluded);
+                gap.absent = gap.absent.saturating_sub(change.excluded);
             }
         }
     }

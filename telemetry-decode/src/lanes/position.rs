@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use telemetry_format::Loss;
 
-use crate::lanes::coverage::Told;
+use crate::lanes::coverage::HeaderSums;
 use crate::lanes::lane::{Lane, LaneKey};
 
 /// The events of one lane of one session that were read, by one reader or by several that continued
@@ -28,7 +28,7 @@ pub struct Position {
     runs: Vec<(Range<u64>, u64, u64)>,
     /// For each block or several that state the same sums: the number of events before it, its
     /// sums, and the ends of the first and the last of these blocks.
-    told: Vec<(u64, Counters, u64, u64)>,
+    sums: Vec<(u64, Counters, u64, u64)>,
     /// The number of recorded events, and the end of the block that states it.
     recorded: (u64, u64),
 }
@@ -50,7 +50,7 @@ impl Position {
     /// number them. A stream made from it numbers them in the order of the lane.
     pub fn of_log(session: u64, thread: u32, registry: u64, kind: u8, events: u64) -> Position {
         let (runs, recorded) = (vec![(0..events, 0, u64::MAX)], (events, u64::MAX));
-        Position { session, thread, registry, kind, runs, told: Vec::new(), recorded }
+        Position { session, thread, registry, kind, runs, sums: Vec::new(), recorded }
     }
 
     /// Returns the events that this reader or the other one read.
@@ -63,8 +63,8 @@ impl Position {
     }
 
     pub(crate) fn of(lane: &Lane, session: u64) -> Position {
-        let counters = |told: &Told| {
-            let Told { lost: Loss { pool, reentrant, sink, truncated }, excluded } = *told;
+        let counters = |sums: &HeaderSums| {
+            let HeaderSums { lost: Loss { pool, reentrant, sink, truncated }, excluded } = *sums;
             [pool, reentrant, sink, truncated, excluded]
         };
         Position {
@@ -73,10 +73,10 @@ impl Position {
             registry: lane.key.registry,
             kind: lane.key.kind,
             runs: lane.covered.runs().collect(),
-            told: lane
+            sums: lane
                 .losses
-                .told()
-                .map(|(before, told, first, last)| (before, counters(told), first, last))
+                .all()
+                .map(|(before, sums, first, last)| (before, counters(sums), first, last))
                 .collect(),
             recorded: lane.recorded,
         }
@@ -91,10 +91,10 @@ impl Position {
                 lane.noted.add(gap, *base_ticks, *end_ticks);
             }
         }
-        for &(before, [pool, reentrant, sink, truncated, excluded], first_end, last_end) in &self.told {
-            let told = Told { lost: Loss { pool, reentrant, sink, truncated }, excluded };
-            lane.losses.note(before, first_end, told);
-            lane.losses.note(before, last_end, told);
+        for &(before, [pool, reentrant, sink, truncated, excluded], first_end, last_end) in &self.sums {
+            let sums = HeaderSums { lost: Loss { pool, reentrant, sink, truncated }, excluded };
+            lane.losses.note(before, first_end, sums);
+            lane.losses.note(before, last_end, sums);
         }
         lane.earlier = lane.covered.len();
         lane.recorded = lane.recorded.max(self.recorded);
@@ -124,7 +124,7 @@ impl Earlier {
         let of_session = self.0.values().filter(|lane| lane.session == session);
         let given = of_session.map(|read| {
             let highest =
-                |index: usize| read.told.iter().map(|(_, counters, ..)| counters[index]).max().unwrap_or(0);
+                |index: usize| read.sums.iter().map(|(_, counters, ..)| counters[index]).max().unwrap_or(0);
             read.recorded.0.saturating_sub(highest(4)).saturating_sub(highest(2))
         });
         given.fold(0, u64::saturating_add)

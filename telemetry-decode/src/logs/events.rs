@@ -135,13 +135,13 @@ impl<'s> LogEvents<'s> {
         let Survey { sessions, registries, counts, lanes, extents, damage } = survey;
         let fingerprints: Vec<u64> = registries.iter().map(|registry| registry.fingerprint()).collect();
         for registry in registries {
-            decoder.known.add_registry(registry, &decoder.filter);
+            decoder.state.add_registry(registry, &decoder.filter);
         }
-        let known = |fingerprint: &u64| decoder.known.registry(*fingerprint).unwrap_or_default() as u32;
+        let known = |fingerprint: &u64| decoder.state.registry(*fingerprint).unwrap_or_default() as u32;
         let registries = fingerprints.iter().map(known).collect();
-        let first_session = decoder.known.sessions.len() as u32;
+        let first_session = decoder.state.sessions.len() as u32;
         for session in sessions {
-            decoder.known.add_session(session);
+            decoder.state.add_session(session);
         }
         let (first_lane, log_index) = (self.lanes.len() as u32, self.logs.len() as u32);
         for lane in lanes {
@@ -175,7 +175,7 @@ impl<'s> LogEvents<'s> {
             self.extents.push(Extent { lane, at: range.start + extent.at, ..extent });
         }
         decoder.report.bytes.read += rest;
-        if decoder.known.sessions.len() as u32 > first_session {
+        if decoder.state.sessions.len() as u32 > first_session {
             decoder.report.blocks += 1;
         }
         self.logs.push(Surveyed { log, start: range.start, registries, counts });
@@ -209,9 +209,9 @@ impl<'s> LogEvents<'s> {
         let page = queue.page.as_ref()?;
         let head = page.heads.get(queue.current)?;
         let log = &self.logs[queue.log as usize];
-        let session = decoder.known.sessions.get(queue.session as usize)?;
+        let session = decoder.state.sessions.get(queue.session as usize)?;
         let registry = log.registries.get(usize::from(head.registry))?;
-        let registry = decoder.known.registries.get(*registry as usize)?;
+        let registry = decoder.state.registries.get(*registry as usize)?;
         Some(Event {
             session,
             thread: queue.thread,
@@ -297,7 +297,7 @@ impl<'s> LogEvents<'s> {
                 (extent.first_ticks, extent.at)
             }
         };
-        let wall_ns = decoder.known.sessions[queue.session as usize].clock.wall_ns(ticks);
+        let wall_ns = decoder.state.sessions[queue.session as usize].clock.wall_ns(ticks);
         Some(Waiting { wall_ns, session: queue.session, ticks, at, lane })
     }
 
@@ -326,8 +326,8 @@ impl<'s> LogEvents<'s> {
         }
         let all = page.len() as u64;
         if decoder.filter != Filter::default() {
-            let session = &decoder.known.sessions[queue.session as usize];
-            let (filter, registries) = (&decoder.filter, &decoder.known.registries);
+            let session = &decoder.state.sessions[queue.session as usize];
+            let (filter, registries) = (&decoder.filter, &decoder.state.registries);
             page.heads.retain(|head| {
                 let registry = log.registries.get(usize::from(head.registry));
                 let registry = registry.and_then(|registry| registries.get(*registry as usize));
@@ -376,7 +376,7 @@ impl Queue {
 /// Returns true if the filter selects any event of a thread.
 fn wants_lane(decoder: &Decoder, session: u32, thread: u32) -> bool {
     let Filter { threads, sessions, .. } = &decoder.filter;
-    let session = &decoder.known.sessions[session as usize];
+    let session = &decoder.state.sessions[session as usize];
     matches_any(threads, thread.into(), session.thread_name(thread).unwrap_or_default())
         && matches_any(sessions, session.id, session.facts.text("program").unwrap_or_default())
 }

@@ -11,13 +11,13 @@ use crate::bytes::source::Source;
 use crate::decode::batch::Batch;
 use crate::decode::decoder::{Decoder, Place, Want};
 use crate::decode::part::Part;
-use crate::lanes::lane::Stretch;
+use crate::lanes::lane::EventRange;
 use crate::lanes::position::Position;
 use crate::logs::events::{LogEvents, LogInput};
 use crate::order::index::{Choice, IndexedBlock, put_lanes_in_order};
 use crate::order::load::Loader;
 use crate::order::merge::Merge;
-use crate::order::told::Told;
+use crate::order::retimed::Retimed;
 use crate::registry::event::Event;
 use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::{Completeness, Gap};
@@ -40,7 +40,7 @@ opaque!(Events<'_>, "Events");
 enum Ordered<'s> {
     Stream(InStream<'s>),
     Merged(Merge<'s>),
-    Told(Told<'s>),
+    Retimed(Retimed<'s>),
     Logs(LogEvents<'s>),
 }
 
@@ -66,8 +66,8 @@ impl<'s> Events<'s> {
     }
 
     /// Reads by time, where some events come at the time in their parameter with the mark `time`.
-    pub(crate) fn told(decoder: Decoder, told: Told<'s>) -> Self {
-        Events { decoder, order: Ordered::Told(told) }
+    pub(crate) fn retimed(decoder: Decoder, retimed: Retimed<'s>) -> Self {
+        Events { decoder, order: Ordered::Retimed(retimed) }
     }
 
     /// Reads logs of other systems.
@@ -88,7 +88,7 @@ impl<'s> Events<'s> {
         match order {
             Ordered::Stream(stream) => next_of(stream, decoder, InStream::advance, InStream::event),
             Ordered::Merged(merge) => next_of(merge, decoder, Merge::advance, Merge::event),
-            Ordered::Told(told) => next_of(told, decoder, Told::advance, Told::event),
+            Ordered::Retimed(retimed) => next_of(retimed, decoder, Retimed::advance, Retimed::event),
             Ordered::Logs(logs) => next_of(logs, decoder, LogEvents::advance, LogEvents::event),
         }
     }
@@ -99,7 +99,7 @@ impl<'s> Events<'s> {
         let found = match &mut self.order {
             Ordered::Stream(stream) => stream.advance(&mut self.decoder)?,
             Ordered::Merged(merge) => merge.advance(&mut self.decoder)?,
-            Ordered::Told(told) => told.advance(&mut self.decoder)?,
+            Ordered::Retimed(retimed) => retimed.advance(&mut self.decoder)?,
             Ordered::Logs(logs) => logs.advance(&mut self.decoder)?,
         };
         self.decoder.report.events += u64::from(found);
@@ -112,7 +112,7 @@ impl<'s> Events<'s> {
         match &self.order {
             Ordered::Stream(stream) => stream.event(&self.decoder),
             Ordered::Merged(merge) => merge.event(&self.decoder),
-            Ordered::Told(told) => told.event(&self.decoder),
+            Ordered::Retimed(retimed) => retimed.event(&self.decoder),
             Ordered::Logs(logs) => logs.event(&self.decoder),
         }
     }
@@ -171,13 +171,13 @@ impl<'s> Events<'s> {
     /// Returns the sessions so far. They are all known from the start, except for a pipe in stream
     /// order.
     pub fn sessions(&self) -> &[Session] {
-        &self.decoder.known.sessions
+        &self.decoder.state.sessions
     }
 
     /// Returns the position in each lane, including events of earlier readers, for a later reader
     /// ([`crate::Reader::resume`]).
     pub fn positions(&self) -> Vec<Position> {
-        let id = |session: u32| self.decoder.known.sessions[session as usize].id;
+        let id = |session: u32| self.decoder.state.sessions[session as usize].id;
         self.decoder.lanes.iter().map(|lane| Position::of(lane, id(lane.key.session))).collect()
     }
 
@@ -197,7 +197,7 @@ impl<'s> Events<'s> {
 
     /// Returns the registries from the caller, and those found so far.
     pub fn registries(&self) -> &[KnownRegistry] {
-        &self.decoder.known.registries
+        &self.decoder.state.registries
     }
 }
 
@@ -321,9 +321,9 @@ impl Feed<'_> {
                         }
                         let lane = decoder.lane(&block.header);
                         let last = block.header.flags & flags::LAST != 0;
-                        let want = decoder.want(lane, &Stretch::from(&block.header), last);
-                        if decoder.known.has_names(block.header.registry, block.header.kind) {
-                            decoder.known.names_block(lane, &block.header, block.payload);
+                        let want = decoder.want(lane, &EventRange::from(&block.header), last);
+                        if decoder.state.has_names(block.header.registry, block.header.kind) {
+                            decoder.state.names_block(lane, &block.header, block.payload);
                         }
                         *header_len = block.header.header_len.into();
                         let range = block.at..block.at + block.header.block_len();

@@ -7,7 +7,7 @@ use telemetry_format::{BlockType, Header, flags};
 use crate::bytes::blocks::{Blocks, Payloads, Piece};
 use crate::bytes::source::Source;
 use crate::decode::decoder::{Decoder, Want};
-use crate::lanes::lane::Stretch;
+use crate::lanes::lane::EventRange;
 use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::Completeness;
 use crate::sessions::session::Session;
@@ -72,7 +72,7 @@ impl Index {
     pub(crate) fn of(source: &Source<'_>, mut decoder: Decoder) -> io::Result<Index> {
         let blocks = scan(source, &mut decoder)?;
         for block in &blocks {
-            decoder.count_whole(block.lane, &block.stretch(), block.len.into());
+            decoder.count_whole(block.lane, &block.event_range(), block.len.into());
         }
         let completeness = decoder.completeness();
         let lanes = decoder.lanes.iter().map(|lane| IndexedLane {
@@ -83,8 +83,8 @@ impl Index {
         });
         Ok(Index {
             lanes: lanes.collect(),
-            sessions: decoder.known.sessions,
-            registries: decoder.known.registries,
+            sessions: decoder.state.sessions,
+            registries: decoder.state.registries,
             blocks,
             completeness,
         })
@@ -107,9 +107,9 @@ impl IndexedBlock {
         }
     }
 
-    pub(crate) fn stretch(&self) -> Stretch {
+    pub(crate) fn event_range(&self) -> EventRange {
         let IndexedBlock { before, events, base_ticks, end_ticks, offset, .. } = *self;
-        Stretch { before, events, base_ticks, end_ticks, is_first: offset == 0 }
+        EventRange { before, events, base_ticks, end_ticks, is_first: offset == 0 }
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Vec
         decoder.lanes[lane as usize].note(&header);
         found.push(IndexedBlock::new(at, lane, &header));
     }
-    decoder.known.settle();
+    decoder.state.settle();
     Ok(found)
 }
 
@@ -194,7 +194,7 @@ impl Choice {
                 want != Want::No && (next.lane, next.seq) == (block.lane, block.seq) && next.offset > 0
             });
             let last = block.flags & flags::LAST != 0 || !needed;
-            let want = decoder.want(block.lane, &block.stretch(), last);
+            let want = decoder.want(block.lane, &block.event_range(), last);
             wants[index as usize] = want;
             behind = Some((block, want));
         }

@@ -88,7 +88,7 @@ impl<'s> Loader<'s> {
             if self.is_packed && !is_whole {
                 self.spilled = spill.put(self.payload())?;
                 if self.spilled.is_none() {
-                    decoder.give_up(begun, Reason::NoRoom(self.len as u32));
+                    decoder.abandon(begun, Reason::NoRoom(self.len as u32));
                     part = Ok(None);
                 }
             }
@@ -177,7 +177,7 @@ impl<'s> Loader<'s> {
         decoder: &mut Decoder,
     ) -> io::Result<Option<Part>> {
         if want == Want::No {
-            decoder.leave_out(block.lane, &block.stretch(), block.len.into());
+            decoder.leave_out(block.lane, &block.event_range(), block.len.into());
             return Ok(None);
         }
         match self.load(source, block)? {
@@ -189,7 +189,7 @@ impl<'s> Loader<'s> {
             Err(cause) => {
                 let range = block.at..block.at + u64::from(block.len);
                 let damage = Damage { range, cause, events: block.events };
-                decoder.take_damaged_block(damage, block.lane, &block.stretch());
+                decoder.take_damaged_block(damage, block.lane, &block.event_range());
                 Ok(None)
             }
         }

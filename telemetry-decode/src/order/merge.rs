@@ -91,8 +91,8 @@ impl<'s> Merge<'s> {
         let lanes = decoder.lanes.iter().enumerate().map(|(number, lane)| {
             let start = order.partition_point(|index| lane_of(index) < number as u32);
             let end = order.partition_point(|index| lane_of(index) <= number as u32);
-            let registry = decoder.known.registry(lane.key.registry);
-            let kind = registry.and_then(|index| decoder.known.registries[index].plan.kind(lane.key.kind));
+            let registry = decoder.state.registry(lane.key.registry);
+            let kind = registry.and_then(|index| decoder.state.registries[index].plan.kind(lane.key.kind));
             let session = sessions[lane.key.session as usize];
             let inherits = kind.is_some_and(|kind| kind.inherits);
             let tie = u64::from(lane.key.thread) << 32 | u64::from(inherits) << 8 | u64::from(lane.key.kind);
@@ -175,7 +175,7 @@ impl<'s> Merge<'s> {
             if let Some(open) = &queue.open
                 && let Some(ticks) = ahead.or_else(|| open.batch.time())
             {
-                let clock = &decoder.known.sessions[open.part.session as usize].clock;
+                let clock = &decoder.state.sessions[open.part.session as usize].clock;
                 return Ok(Some(queue.waiting(lane, ticks, clock)));
             }
             self.close_block(lane);
@@ -248,7 +248,7 @@ impl<'s> Merge<'s> {
         let Range { start, end } = queue.blocks;
         let block = &self.blocks[*self.order.get(start as usize..end as usize)?.first()? as usize];
         let session = decoder.lanes[lane as usize].key.session;
-        let clock = &decoder.known.sessions[session as usize].clock;
+        let clock = &decoder.state.sessions[session as usize].clock;
         // A part begins no earlier than the one before it ended.
         Some(queue.waiting(lane, block.base_ticks.max(queue.time), clock))
     }
@@ -314,7 +314,7 @@ impl Queue<'_> {
 
 /// Ranks sessions by their start, independent of the order of their blocks.
 fn rank_sessions(decoder: &Decoder) -> Vec<u32> {
-    let sessions = &decoder.known.sessions;
+    let sessions = &decoder.state.sessions;
     let mut order: Vec<usize> = (0..sessions.len()).collect();
     order.sort_by_key(|index| (sessions[*index].clock.start_wall(), sessions[*index].id));
     let mut ranks = vec![0; sessions.len()];

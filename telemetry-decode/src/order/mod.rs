@@ -6,4 +6,4 @@ pub(crate) mod events;
 pub(crate) mod index;
 pub(crate) mod load;
 pub(crate) mod merge;
-pub(crate) mod told;
+pub(crate) mod retimed;

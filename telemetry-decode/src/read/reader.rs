@@ -11,7 +11,7 @@ use telemetry_schema::{Registry, parse_embedded};
 use crate::bytes::blocks::Blocks;
 use crate::bytes::source::{Files, Source};
 use crate::decode::decoder::Decoder;
-use crate::decode::known::Known;
+use crate::decode::state::StreamState;
 use crate::lanes::position::Position;
 use crate::logs::events::{LogInput, Placed};
 use crate::logs::log::{Log, LogFile};
@@ -19,7 +19,7 @@ use crate::order::events::Events;
 use crate::order::index::{Index, IndexedBlock, scan};
 use crate::order::load::Loader;
 use crate::order::merge::Merge;
-use crate::order::told::{self, Told};
+use crate::order::retimed::{self, Retimed};
 use crate::recover::image::recover;
 use crate::recover::recovered::Recovered;
 use crate::registry::filter::Filter;
@@ -201,10 +201,11 @@ impl<'s> Reader<'s> {
         Ok(match order {
             Order::Stream => Events::listed(decoder, source, blocks),
             Order::Time => {
-                let has_told = decoder.known.registries.iter().any(|known| told::has_some(&known.registry));
-                let first = match first.filter(|_| has_told) {
+                let has_marked =
+                    decoder.state.registries.iter().any(|known| retimed::has_marked(&known.registry));
+                let first = match first.filter(|_| has_marked) {
                     Some(registries) => {
-                        Some(merge_of_told(&source, &decoder, &wanted, registries, relations)?)
+                        Some(merge_of_marked(&source, &decoder, &wanted, registries, relations)?)
                     }
                     None => None,
                 };
@@ -212,8 +213,8 @@ impl<'s> Reader<'s> {
                 let Some((first, mut first_decoder)) = first else {
                     return Ok(Events::merged(decoder, merge));
                 };
-                match Told::new(merge, first, &mut first_decoder, &wanted)? {
-                    Ok(told) => Events::told(decoder, told),
+                match Retimed::new(merge, first, &mut first_decoder, &wanted)? {
+                    Ok(retimed) => Events::retimed(decoder, retimed),
                     Err(merge) => Events::merged(decoder, merge),
                 }
             }
@@ -274,15 +275,15 @@ impl<'s> Origin<'s> {
 
 /// Creates a merge of the selected events with the mark `time`. `main` knows the stream's
 /// registries.
-fn merge_of_told<'s>(
+fn merge_of_marked<'s>(
     source: &Source<'s>,
     main: &Decoder,
     wanted: &Filter,
     registries: Vec<Registry>,
     relations: Relations,
 ) -> io::Result<(Merge<'s>, Decoder)> {
-    let known = main.known.registries.iter().map(|known| &known.registry);
-    let mut decoder = decoder(true, told::filter(wanted, known), registries, relations);
+    let known = main.state.registries.iter().map(|known| &known.registry);
+    let mut decoder = decoder(true, retimed::filter(wanted, known), registries, relations);
     let blocks = scan(source, &mut decoder)?;
     let merge = Merge::new(source.clone(), blocks, &decoder);
     Ok((merge, decoder))
@@ -292,7 +293,7 @@ fn merge_of_told<'s>(
 fn read_names(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decoder) -> io::Result<()> {
     let has_names = |block: &&IndexedBlock| {
         let key = &decoder.lanes[block.lane as usize].key;
-        decoder.known.has_names(key.registry, key.kind)
+        decoder.state.has_names(key.registry, key.kind)
     };
     let mut of_names: Vec<_> = blocks.iter().filter(has_names).collect();
     of_names.sort_by_key(|block| (block.lane, block.seq, block.offset, block.at));
@@ -300,18 +301,18 @@ fn read_names(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decode
     for block in of_names {
         // Damage is reported when the events are read.
         if let Ok(header) = loader.load(source, block)? {
-            decoder.known.names_block(block.lane, &header, loader.payload());
+            decoder.state.names_block(block.lane, &header, loader.payload());
         }
     }
     Ok(())
 }
 
 fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>, relations: Relations) -> Decoder {
-    let mut known = Known::new(looks_ahead, relations);
+    let mut state = StreamState::new(looks_ahead, relations);
     for registry in registries {
-        known.add_registry(registry, &filter);
+        state.add_registry(registry, &filter);
     }
-    Decoder::new(known, filter)
+    Decoder::new(state, filter)
 }
 
 /// An open input.

@@ -34,7 +34,7 @@ struct Lane {
     ticks: u64,
     wall: u64,
     /// The losses stated in the stream so far.
-    told: Loss,
+    stated: Loss,
 }
 
 impl Accounts {
@@ -79,16 +79,16 @@ impl Ledger {
         if lane.found.last().is_none_or(|(end, _)| end <= range.start) {
             lane.missing = range.start - lane.events;
         }
-        let (given_up, lost) = lane.split(lane.missing);
+        let (freed, lost) = lane.split(lane.missing);
         while let Some(gap) = lane.found.first_gap(range.clone()) {
             lane.events += gap.end - gap.start;
             lane.found.add(gap, header.base_ticks, header.end_ticks);
         }
-        header.excluded = header.excluded.max(given_up);
+        header.excluded = header.excluded.max(freed);
         header.lost.sink = header.lost.sink.max(lost);
         (lane.seq, lane.ticks, lane.wall) =
             (header.seq.wrapping_add(1), header.end_ticks.max(header.base_ticks), header.base_wall);
-        lane.told = header.lost;
+        lane.stated = header.lost;
     }
 
     /// Returns the final headers of a session's lanes.
@@ -104,11 +104,11 @@ impl Ledger {
         let key = decoder.lanes.get(lane as usize)?.key;
         let lane = self.lanes.get(&lane)?;
         let recorded = lane.recorded();
-        let (given_up, lost) = lane.split(recorded - lane.events);
+        let (freed, lost) = lane.split(recorded - lane.events);
         let LaneCounters { pool, reentrant, truncated, .. } = lane.counters;
         let lost = Loss { pool, reentrant, sink: lost, truncated };
         let end = lane.found.last().map_or(0, |(end, _)| end);
-        (recorded > end || lost != lane.told).then(|| Header {
+        (recorded > end || lost != lane.stated).then(|| Header {
             registry: key.registry,
             kind: key.kind,
             thread: key.thread,
@@ -117,9 +117,9 @@ impl Ledger {
             base_wall: lane.wall,
             end_ticks: lane.ticks,
             before: recorded,
-            excluded: given_up,
+            excluded: freed,
             lost,
-            ..Header::new(BlockType::Events, decoder.known.sessions[key.session as usize].id)
+            ..Header::new(BlockType::Events, decoder.state.sessions[key.session as usize].id)
         })
     }
 
@@ -141,10 +141,10 @@ impl Ledger {
             let key = decoder.lanes.get(*index as usize)?.key;
             let (recorded, recovered) = (lane.recorded(), lane.events);
             let missing = recorded - recovered;
-            let (given_up, lost) = lane.split(missing);
+            let (freed, lost) = lane.split(missing);
             // A sink may have written to a stream that is part of the input. Then its events are
             // recovered.
-            let evicted = given_up.min(lane.counters.evicted);
+            let evicted = freed.min(lane.counters.evicted);
             Some(RecoveredLane {
                 session: key.session as usize,
                 thread: key.thread,
@@ -153,9 +153,9 @@ impl Ledger {
                 recorded,
                 recovered,
                 evicted,
-                written: given_up - evicted,
+                written: freed - evicted,
                 lost,
-                missing: missing - given_up - lost,
+                missing: missing - freed - lost,
                 not_recorded: Loss {
                     pool: lane.counters.pool,
                     reentrant: lane.counters.reentrant,
@@ -178,7 +178,7 @@ impl Lane {
     /// were lost. The account may have more: a block is counted before its memory is reused.
     fn split(&self, missing: u64) -> (u64, u64) {
         let LaneCounters { written, evicted, sink, .. } = self.counters;
-        let given_up = missing.min(written.saturating_add(evicted));
-        (given_up, (missing - given_up).min(sink))
+        let freed = missing.min(written.saturating_add(evicted));
+        (freed, (missing - freed).min(sink))
     }
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use telemetry_format::{Header, Loss, MAX_PAYLOAD, flags, memory};
 
-use super::found::Copy;
+use super::contents::Copy;
 use super::recovered::{LastEvent, Refusal};
 use super::scan::{end_ticks, live_header};
 use crate::bytes::compression::unpack;
@@ -27,7 +27,7 @@ pub(super) struct Whole {
 }
 
 /// A copy with its bytes.
-struct Stretch {
+struct LoadedCopy {
     header: Header,
     bytes: Vec<u8>,
     is_live: bool,
@@ -35,7 +35,7 @@ struct Stretch {
     at: u64,
 }
 
-impl Stretch {
+impl LoadedCopy {
     fn range(&self) -> Range<usize> {
         let start = self.header.offset as usize;
         start..start + self.bytes.len()
@@ -61,47 +61,47 @@ pub(super) fn join(
     mut refuse: impl FnMut(Refusal, u64),
 ) -> io::Result<Vec<Whole>> {
     copies.sort_by_key(|copy| (copy.is_live, Reverse(copy.len), copy.at));
-    let mut stretches = Vec::new();
+    let mut loaded = Vec::new();
     let mut bytes = 0;
     for copy in copies {
         bytes += u64::from(copy.len);
-        let loaded = match bytes <= MAX_BYTES {
+        let part = match bytes <= MAX_BYTES {
             true => load(source, decoder, copy, next_at(copy))?,
             false => Err(Refusal::TooMany),
         };
-        match loaded {
-            Ok(stretch) => stretches.push(stretch),
+        match part {
+            Ok(part) => loaded.push(part),
             Err(why) => refuse(why, copy.at),
         }
     }
     // Checked copies come before others, and longer ones before shorter.
-    stretches.sort_by_key(|stretch| (stretch.is_live, Reverse(stretch.bytes.len()), stretch.at));
-    if stretches.iter().any(|stretch| stretch.header.codec != 0) {
+    loaded.sort_by_key(|part| (part.is_live, Reverse(part.bytes.len()), part.at));
+    if loaded.iter().any(|part| part.header.codec != 0) {
         // Bytes of compressed parts are not ranges of the same bytes.
-        return Ok(stretches.into_iter().map(|stretch| alone(stretch, decoder, wants_last)).collect());
+        return Ok(loaded.into_iter().map(|part| alone(part, decoder, wants_last)).collect());
     }
-    if let Some(first) = stretches.first().map(|stretch| stretch.header.base_ticks) {
-        stretches.retain(|stretch| {
-            let fits = stretch.header.base_ticks == first;
+    if let Some(first) = loaded.first().map(|part| part.header.base_ticks) {
+        loaded.retain(|part| {
+            let fits = part.header.base_ticks == first;
             if !fits {
-                refuse(Refusal::Contradicted, stretch.at);
+                refuse(Refusal::Contradicted, part.at);
             }
             fits
         });
     }
     let mut wholes = Vec::new();
-    if let Some(anchor) = stretches.iter().position(|stretch| stretch.header.offset == 0) {
-        let anchor = stretches[anchor].header.clone();
-        stretches.sort_by_key(|stretch| stretch.header.offset);
-        let (whole, end) = from_start(&stretches, anchor, decoder, wants_last);
+    if let Some(anchor) = loaded.iter().position(|part| part.header.offset == 0) {
+        let anchor = loaded[anchor].header.clone();
+        loaded.sort_by_key(|part| part.header.offset);
+        let (whole, end) = from_start(&loaded, anchor, decoder, wants_last);
         wholes.push(whole);
-        stretches.retain(|stretch| stretch.range().end > end);
+        loaded.retain(|part| part.range().end > end);
     }
     // A part after a gap stays separate: another stream may fill the gap.
-    stretches.retain(|stretch| !stretch.is_live);
-    stretches.sort_by_key(|stretch| stretch.header.offset);
-    stretches.dedup_by_key(|stretch| stretch.range());
-    wholes.extend(stretches.into_iter().map(|stretch| alone(stretch, decoder, wants_last)));
+    loaded.retain(|part| !part.is_live);
+    loaded.sort_by_key(|part| part.header.offset);
+    loaded.dedup_by_key(|part| part.range());
+    wholes.extend(loaded.into_iter().map(|part| alone(part, decoder, wants_last)));
     Ok(wholes)
 }
 
@@ -111,7 +111,7 @@ fn load(
     decoder: &Decoder,
     copy: &Copy,
     next_at: Option<u64>,
-) -> io::Result<Result<Stretch, Refusal>> {
+) -> io::Result<Result<LoadedCopy, Refusal>> {
     let mut head = [0; memory::HEADER_LEN];
     let head_len = source.read_all_at(copy.at, &mut head)?;
     let head = &head[..head_len];
@@ -129,44 +129,44 @@ fn load(
     let mut bytes = vec![0; end.saturating_sub(start) as usize];
     let len = source.read_all_at(start, &mut bytes)?;
     bytes.truncate(len);
-    let mut stretch = Stretch { header, bytes, is_live: copy.is_live, is_last: copy.is_last, at: copy.at };
+    let mut part = LoadedCopy { header, bytes, is_live: copy.is_live, is_last: copy.is_last, at: copy.at };
     if !copy.is_live {
-        let is_right = crc32c::crc32c(&stretch.bytes) == stretch.header.payload_crc;
+        let is_right = crc32c::crc32c(&part.bytes) == part.header.payload_crc;
         if !is_right {
             return Ok(Err(Refusal::Payload));
         }
         // Copies are joined decompressed.
-        if let Ok((header, Cow::Owned(bytes))) = unpack(&stretch.header, &stretch.bytes) {
-            (stretch.header, stretch.bytes) = (header, bytes);
+        if let Ok((header, Cow::Owned(bytes))) = unpack(&part.header, &part.bytes) {
+            (part.header, part.bytes) = (header, bytes);
         }
-        return Ok(Ok(stretch));
+        return Ok(Ok(part));
     }
-    let promised = stretch.header.events;
+    let promised = part.header.events;
     if promised == 0 {
-        stretch.bytes.clear();
-        return Ok(Ok(stretch));
+        part.bytes.clear();
+        return Ok(Ok(part));
     }
-    let Some(index) = decoder.known.registry(stretch.header.registry) else {
-        return Ok(Err(Refusal::NoRegistry(stretch.header.registry)));
+    let Some(index) = decoder.state.registry(part.header.registry) else {
+        return Ok(Err(Refusal::NoRegistry(part.header.registry)));
     };
-    let (registry, kind) = (&decoder.known.registries[index], stretch.header.kind);
-    let mut at = Walk::from(&stretch.header);
-    let walked = walk(registry, kind, &stretch.bytes, promised, &mut at, |_, _, _, _| {});
+    let (registry, kind) = (&decoder.state.registries[index], part.header.kind);
+    let mut at = Walk::from(&part.header);
+    let walked = walk(registry, kind, &part.bytes, promised, &mut at, |_, _, _, _| {});
     if walked.events == 0 {
         return Ok(Err(Refusal::Undecodable));
     }
-    stretch.is_last &= walked.events == promised;
-    stretch.header.events = walked.events;
+    part.is_last &= walked.events == promised;
+    part.header.events = walked.events;
     // The header of an open block does not have its end.
-    stretch.header.end_ticks = if stretch.is_last { end_ticks(head).max(at.time) } else { at.time };
-    stretch.bytes.truncate(walked.len);
-    Ok(Ok(stretch))
+    part.header.end_ticks = if part.is_last { end_ticks(head).max(at.time) } else { at.time };
+    part.bytes.truncate(walked.len);
+    Ok(Ok(part))
 }
 
 /// Joins the copies from the start of the block on, ordered by offset, up to the first gap. Returns
 /// the block, with the header of its first part, and the offset of its end.
 fn from_start(
-    stretches: &[Stretch],
+    loaded: &[LoadedCopy],
     mut header: Header,
     decoder: &Decoder,
     wants_last: bool,
@@ -175,10 +175,10 @@ fn from_start(
     let (mut number, mut pieces) = (header.before, 0);
     (header.end_ticks, header.flags) = (header.base_ticks, header.flags & !flags::LAST);
     let mut is_checked = true;
-    let mut coming = stretches.iter().peekable();
+    let mut coming = loaded.iter().peekable();
     // Of the copies that begin here or before, those that reach farthest: a checked one, and an
     // unchecked one.
-    let mut farthest: [Option<&Stretch>; 2] = [None; 2];
+    let mut farthest: [Option<&LoadedCopy>; 2] = [None; 2];
     loop {
         let here = payload.len();
         while let Some(next) = coming.next_if(|next| next.range().start <= here) {
@@ -187,7 +187,7 @@ fn from_start(
                 *farthest = Some(next);
             }
         }
-        let goes_on = |stretch: &&Stretch| stretch.range().end > here;
+        let goes_on = |part: &&LoadedCopy| part.range().end > here;
         let Some(next) = farthest.into_iter().flatten().find(goes_on) else { break };
         payload.extend_from_slice(&next.bytes[here - next.range().start..]);
         number = next.end_number();
@@ -196,7 +196,7 @@ fn from_start(
         pieces += 1;
         is_checked &= !next.is_live;
     }
-    for Stretch { header: Header { lost, .. }, .. } in stretches {
+    for LoadedCopy { header: Header { lost, .. }, .. } in loaded {
         header.lost = Loss {
             pool: header.lost.pool.max(lost.pool),
             reentrant: header.lost.reentrant.max(lost.reentrant),
@@ -214,8 +214,8 @@ fn from_start(
 }
 
 /// Returns a part as it is.
-fn alone(stretch: Stretch, decoder: &Decoder, wants_last: bool) -> Whole {
-    let mut whole = Whole { header: stretch.header, payload: stretch.bytes, last: None };
+fn alone(part: LoadedCopy, decoder: &Decoder, wants_last: bool) -> Whole {
+    let mut whole = Whole { header: part.header, payload: part.bytes, last: None };
     if wants_last && whole.header.offset == 0 && whole.header.codec == 0 {
         look_at(&mut whole, decoder, false);
     }
@@ -225,10 +225,10 @@ fn alone(stretch: Stretch, decoder: &Decoder, wants_last: bool) -> Whole {
 /// Looks for the last event of a block. Truncates a block of several parts where they do not match.
 fn look_at(whole: &mut Whole, decoder: &Decoder, cuts: bool) {
     let Whole { header, payload, last } = whole;
-    let Some(index) = decoder.known.registry(header.registry) else { return };
+    let Some(index) = decoder.state.registry(header.registry) else { return };
     let (mut found, mut raw) = (None, Vec::new());
     let mut at = Walk::from(&*header);
-    let registry = &decoder.known.registries[index];
+    let registry = &decoder.state.registries[index];
     let walked =
         walk(registry, header.kind, payload, header.events, &mut at, |event, ticks, params, bytes| {
             raw.clear();

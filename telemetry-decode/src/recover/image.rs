@@ -18,6 +18,6 @@ pub(crate) fn recover(
     out: &mut dyn Write,
 ) -> io::Result<Recovered> {
     let found = scan::scan(source, &mut decoder)?;
-    decoder.known.settle();
+    decoder.state.settle();
     write::write(source, decoder, found, out)
 }

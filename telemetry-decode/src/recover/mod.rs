@@ -4,8 +4,8 @@
 //! did not check.
 
 pub(crate) mod accounts;
+pub(crate) mod contents;
 pub(crate) mod copies;
-pub(crate) mod found;
 pub(crate) mod image;
 pub(crate) mod recovered;
 pub(crate) mod remnants;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::{Copy, Found, refuse};
+use super::contents::{Contents, Copy, refuse};
 use super::recovered::{Refusal, Refused};
 
 /// The page size. Pages are counted from the start of the image's first page.
@@ -40,7 +40,7 @@ impl Suspects {
     }
 
     /// Counts damaged blocks as skipped, and ignores copies of headers.
-    pub(super) fn settle(self, found: &mut Found) {
+    pub(super) fn settle(self, found: &mut Contents) {
         let is_remnant = |at: u64| !self.starts.is_empty() && !self.starts.contains(&(at % PAGE));
         let is_kept = |copy: &Copy| !(copy.is_live && copy.len == 0 && is_remnant(copy.at));
         let before = found.copies.len();

@@ -7,7 +7,7 @@ use telemetry_format::{
     TOTALS_MAGIC, memory, state,
 };
 
-use super::found::{Copy, Found, refuse};
+use super::contents::{Contents, Copy, refuse};
 use super::recovered::{MAX_COPIES, Refusal};
 use super::remnants::Suspects;
 use crate::bytes::blocks::{Block, MAX_FAILED_START, MAX_FAILED_TIMES};
@@ -22,10 +22,10 @@ const CHUNK: usize = 1 << 20;
 const PAGE: usize = 4 << 10;
 
 /// Scans an image. Adds its sessions, registries and threads to the decoder.
-pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Found> {
+pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Contents> {
     let mut scan = Scan {
         source,
-        found: Found::default(),
+        found: Contents::default(),
         suspects: Suspects::default(),
         failed: 0,
         resume: 0,
@@ -67,7 +67,7 @@ pub(super) fn scan(source: &Source<'_>, decoder: &mut Decoder) -> io::Result<Fou
 
 struct Scan<'a, 's> {
     source: &'a Source<'s>,
-    found: Found,
+    found: Contents,
     suspects: Suspects,
     /// Bytes of blocks with a wrong checksum.
     failed: u64,
@@ -252,8 +252,8 @@ fn word(head: &[u8], at: usize) -> u64 {
 
 /// Takes the thread's facts from the header of a block of memory, if no thread block has more.
 fn note_thread(header: &Header, head: &[u8], decoder: &mut Decoder) {
-    let session = decoder.known.session(header);
-    let threads = &mut decoder.known.sessions[session].threads;
+    let session = decoder.state.session(header);
+    let threads = &mut decoder.state.sessions[session].threads;
     if header.thread == 0 || threads.contains_key(&header.thread) {
         return;
     }

@@ -7,12 +7,12 @@ use std::ops::Range;
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
 use super::accounts::Ledger;
+use super::contents::{Contents, Copy, refuse};
 use super::copies::{Whole, join};
-use super::found::{Copy, Found, refuse};
 use super::recovered::{LastEvent, OpenBlock, Recovered, ThreadInFlight};
 use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
-use crate::lanes::coverage::Told;
+use crate::lanes::coverage::HeaderSums;
 use crate::lanes::lane::LaneKey;
 use crate::write::block::write_block;
 
@@ -32,7 +32,7 @@ type Threads = BTreeMap<(u32, u32), (Vec<OpenBlock>, Option<LastEvent>)>;
 pub(super) fn write(
     source: &Source<'_>,
     mut decoder: Decoder,
-    mut found: Found,
+    mut found: Contents,
     out: &mut dyn Write,
 ) -> io::Result<Recovered> {
     let mut ledger = std::mem::take(&mut found.accounts).into_ledger(&mut decoder);
@@ -42,14 +42,14 @@ pub(super) fn write(
     let groups = in_order(copies, &decoder);
     let mut registries = SessionRegistries::new();
     for LaneKey { session, registry, .. } in decoder.lanes.iter().map(|lane| lane.key) {
-        registries.entry(session).or_default().extend(decoder.known.registry(registry));
+        registries.entry(session).or_default().extend(decoder.state.registry(registry));
     }
     let mut out = Counted { out, bytes: 0 };
     let (mut blocks, mut events) = (0, 0);
     let mut threads = Threads::new();
-    let mut told = BTreeMap::<u32, Told>::new();
+    let mut sums = BTreeMap::<u32, HeaderSums>::new();
     let mut session = None;
-    let mut open_sessions: BTreeSet<u32> = (0..decoder.known.sessions.len() as u32).collect();
+    let mut open_sessions: BTreeSet<u32> = (0..decoder.state.sessions.len() as u32).collect();
     for group in &groups {
         let copies = &found.copies[group.copies.clone()];
         let Some(first) = copies.first() else { continue };
@@ -76,11 +76,11 @@ pub(super) fn write(
             }
             header.header_len = HEADER_LEN as u16;
             ledger.take(lane, &mut header);
-            let of_lane = told.entry(lane).or_default();
-            *of_lane = of_lane.highest(&Told { lost: header.lost, excluded: header.excluded });
-            if decoder.known.has_names(header.registry, header.kind) {
+            let of_lane = sums.entry(lane).or_default();
+            *of_lane = of_lane.highest(&HeaderSums { lost: header.lost, excluded: header.excluded });
+            if decoder.state.has_names(header.registry, header.kind) {
                 header.payload_len = payload.len() as u32;
-                decoder.known.names_block(lane, &header, &payload);
+                decoder.state.names_block(lane, &header, &payload);
             }
             (blocks, events) = (blocks + 1, events + u64::from(header.events));
             write_block(&mut out, header, &payload)?;
@@ -99,20 +99,20 @@ pub(super) fn write(
     }
     out.flush()?;
     let threads = in_flight(threads, &decoder);
-    let unreadable = decoder.known.all_unreadable();
+    let unreadable = decoder.state.all_unreadable();
     for index in 0..decoder.lanes.len() as u32 {
         if let Some(end) = ledger.end(index, &decoder) {
-            let of_lane = told.entry(index).or_default();
-            *of_lane = of_lane.highest(&Told { lost: end.lost, excluded: end.excluded });
+            let of_lane = sums.entry(index).or_default();
+            *of_lane = of_lane.highest(&HeaderSums { lost: end.lost, excluded: end.excluded });
         }
     }
-    let ids = decoder.known.sessions.iter().map(|session| session.id);
+    let ids = decoder.state.sessions.iter().map(|session| session.id);
     let ids: BTreeSet<u64> = ids.chain(found.syncs.keys().copied()).collect();
     let of_no_lane = ids.into_iter().filter_map(|session| last_sync(session, &found, &ledger));
-    let of_no_lane = of_no_lane.map(|sync| Told { lost: sync.lost, excluded: 0 });
-    let told = told.into_values().chain(of_no_lane).fold(Told::default(), |sum, told| sum.sum(&told));
+    let of_no_lane = of_no_lane.map(|sync| HeaderSums { lost: sync.lost, excluded: 0 });
+    let sums = sums.into_values().chain(of_no_lane).fold(HeaderSums::default(), |all, sums| all.sum(&sums));
     let lanes = ledger.lanes(&decoder);
-    let gone = decoder.known.sessions.iter().map(|session| ledger.gone(session.id)).collect();
+    let gone = decoder.state.sessions.iter().map(|session| ledger.gone(session.id)).collect();
     Ok(Recovered {
         scanned: found.scanned,
         whole_blocks: found.whole_blocks,
@@ -122,12 +122,12 @@ pub(super) fn write(
         blocks,
         events,
         bytes: out.bytes,
-        lost: told.lost,
-        sessions: decoder.known.sessions,
+        lost: sums.lost,
+        sessions: decoder.state.sessions,
         threads,
         lanes,
         gone,
-        registries: decoder.known.registries,
+        registries: decoder.state.registries,
     })
 }
 
@@ -149,7 +149,7 @@ fn in_order(copies: &[Copy], decoder: &Decoder) -> Vec<Group> {
         let first = &copies[group.copies.start];
         let key = &decoder.lanes[first.lane as usize].key;
         // Blocks of no thread that give names.
-        let is_labels = key.thread == 0 && decoder.known.has_names(key.registry, key.kind);
+        let is_labels = key.thread == 0 && decoder.state.has_names(key.registry, key.kind);
         (key.session, !is_labels, first.base_ticks, first.lane, first.seq)
     });
     groups
@@ -185,7 +185,7 @@ fn begin_session(
     registries: &SessionRegistries,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let known = &decoder.known;
+    let known = &decoder.state;
     let Some(one) = known.sessions.get(session as usize) else { return Ok(()) };
     let header = |block_type| Header { flags: flags::LAST, ..Header::new(block_type, one.id) };
     if one.declared {
@@ -210,14 +210,14 @@ fn begin_session(
 fn end_session(
     session: u32,
     decoder: &Decoder,
-    found: &Found,
+    found: &Contents,
     ledger: &Ledger,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for header in ledger.ends(session, decoder) {
         write_block(out, header, &[])?;
     }
-    let Some(session) = decoder.known.sessions.get(session as usize) else { return Ok(()) };
+    let Some(session) = decoder.state.sessions.get(session as usize) else { return Ok(()) };
     match last_sync(session.id, found, ledger) {
         Some(sync) => Ok(write_block(out, sync, &[])?),
         None => Ok(()),
@@ -225,7 +225,7 @@ fn end_session(
 }
 
 /// Returns a session's latest sync block, with the losses in its account that belong to no lane.
-fn last_sync(session: u64, found: &Found, ledger: &Ledger) -> Option<Header> {
+fn last_sync(session: u64, found: &Contents, ledger: &Ledger) -> Option<Header> {
     let strays = ledger.strays(session);
     let sync = found.syncs.get(&session).cloned();
     let sync = sync.or_else(|| strays.map(|_| Header::new(BlockType::Sync, session)))?;
@@ -245,7 +245,7 @@ fn in_flight(threads: Threads, decoder: &Decoder) -> Vec<ThreadInFlight> {
     }
     let threads = threads.into_iter().filter(|(_, (open, last))| last.is_some() || !open.is_empty());
     let threads = threads.filter_map(|((session, thread), (open, last))| {
-        let clock = &decoder.known.sessions.get(session as usize)?.clock;
+        let clock = &decoder.state.sessions.get(session as usize)?.clock;
         let newest = newest.get(&session).copied().unwrap_or_default();
         let behind_ns = last.as_ref().map_or(0, |last| clock.ns(newest).saturating_sub(clock.ns(last.ticks)));
         Some(ThreadInFlight { session: session as usize, thread, open, last, behind_ns })

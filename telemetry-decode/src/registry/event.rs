@@ -101,7 +101,7 @@ impl<'a> Event<'a> {
     }
 
     /// Returns the clock reading in the event's parameter with the mark `time`, if it has one.
-    pub(crate) fn told_ticks(&self) -> Option<u64> {
+    pub(crate) fn marked_ticks(&self) -> Option<u64> {
         match self.value(self.schema.time?)? {
             Value::Unsigned(ticks) => Some(ticks),
             _ => None,

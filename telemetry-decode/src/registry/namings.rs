@@ -29,7 +29,7 @@ pub struct Mark {
 
 /// The value of a parameter that names another.
 #[derive(Debug, Clone, Copy)]
-pub enum Said<'t> {
+pub enum NameValue<'t> {
     /// A number, a pointer, or an address.
     Bits(u64),
     /// A string.
@@ -89,10 +89,10 @@ impl Mark {
 
     /// Stores the name that an event gives. `of` has the bits of the named value, and `by` has the
     /// name. A name that exceeds `room` is not stored.
-    pub fn note(&self, ticks: u64, of: u64, by: Said<'_>, labels: &mut Labels, room: &mut usize) {
+    pub fn note(&self, ticks: u64, of: u64, by: NameValue<'_>, labels: &mut Labels, room: &mut usize) {
         let named = match self.naming.named {
             Named::Label | Named::Number => {
-                if let Said::Text(text) = by {
+                if let NameValue::Text(text) = by {
                     labels.define(self.numbers, of, text, room);
                 }
                 return;
@@ -102,11 +102,11 @@ impl Mark {
             Named::Pointer | Named::Addr => Of::Either,
         };
         let given = match (by, self.naming.name) {
-            (Said::Text(text), _) => return labels.give_text(named, of, ticks, text, room),
-            (Said::Bits(number), NameBy::Label | NameBy::Number) => Given::Number(self.numbers, number),
-            (Said::Bits(pointer), NameBy::Pointer) => Given::Like(Of::Pointer, pointer),
-            (Said::Bits(address), NameBy::Addr) => Given::Like(Of::Addr, address),
-            (Said::Bits(_), NameBy::Text) => return,
+            (NameValue::Text(text), _) => return labels.give_text(named, of, ticks, text, room),
+            (NameValue::Bits(number), NameBy::Label | NameBy::Number) => Given::Number(self.numbers, number),
+            (NameValue::Bits(pointer), NameBy::Pointer) => Given::Like(Of::Pointer, pointer),
+            (NameValue::Bits(address), NameBy::Addr) => Given::Like(Of::Addr, address),
+            (NameValue::Bits(_), NameBy::Text) => return,
         };
         labels.give(named, of, ticks, given, room);
     }

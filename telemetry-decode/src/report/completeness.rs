@@ -26,7 +26,7 @@ pub struct Completeness {
     pub lanes: Vec<LaneReport>,
     /// Session ids, each with a number of events that its sync blocks count and no lane's blocks
     /// account for. The last blocks of lanes are missing then.
-    pub untold: Vec<(u64, u64)>,
+    pub unaccounted: Vec<(u64, u64)>,
     /// Byte ranges without a whole block.
     pub damage: Vec<Damage>,
     /// The number of those ranges, listed or not.
@@ -306,7 +306,7 @@ impl Completeness {
     /// lanes, and those that no lane accounts for.
     pub fn missing(&self) -> u64 {
         let of_lanes = self.lanes.iter().map(|lane| lane.missing);
-        of_lanes.chain(self.untold.iter().map(|(_, events)| *events)).fold(0, u64::saturating_add)
+        of_lanes.chain(self.unaccounted.iter().map(|(_, events)| *events)).fold(0, u64::saturating_add)
     }
 
     /// Returns the number of excluded events of all lanes.

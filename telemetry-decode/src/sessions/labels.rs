@@ -171,8 +171,8 @@ impl Labels {
 
     /// Returns the later of the names that a value has in its own role and in either role.
     fn given(&self, of: Of, value: u64, ticks: u64) -> Option<&Given> {
-        let own = told(&self.names[of as usize], value, ticks);
-        let either = told(&self.names[Of::Either as usize], value, ticks);
+        let own = name_at(&self.names[of as usize], value, ticks);
+        let either = name_at(&self.names[Of::Either as usize], value, ticks);
         match (own, either) {
             (Some((own_at, own)), Some((at, either))) => Some(if own_at < at { either } else { own }),
             (own, either) => own.or(either).map(|(_, given)| given),
@@ -182,7 +182,7 @@ impl Labels {
 
 /// Returns the name of a value at a clock reading, with the time of its event. The time is `None`
 /// if the event is later.
-fn told(names: &BTreeMap<(u64, u64), Given>, value: u64, ticks: u64) -> Option<(Option<u64>, &Given)> {
+fn name_at(names: &BTreeMap<(u64, u64), Given>, value: u64, ticks: u64) -> Option<(Option<u64>, &Given)> {
     if names.is_empty() {
         return None;
     }

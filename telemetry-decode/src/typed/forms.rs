@@ -16,7 +16,7 @@ use crate::values::raw::Raw;
 
 /// The result of comparing one event of the stream.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Known {
+pub(crate) enum FormMatch {
     /// The same form, with the event's index in the program's registry.
     Same(u32),
     /// The same event, but encoded differently. One of the two has further parameters that were
@@ -38,8 +38,8 @@ pub(crate) struct Forms {
     /// By the event's index in the program's registry.
     runs: Box<[Box<[Run]>]>,
     by_fingerprint: HashMap<u64, usize>,
-    known: Vec<Box<[Known]>>,
-    /// The latest fingerprint, and its index in `known`. Most events are of the same registry.
+    matches: Vec<Box<[FormMatch]>>,
+    /// The latest fingerprint, and its index in `matches`. Most events are of the same registry.
     latest: Option<(u64, usize)>,
     /// By registry and kind.
     direct: HashMap<(u64, u8), Box<[Direct]>>,
@@ -110,11 +110,11 @@ impl Direct {
 
     /// Makes the table of a kind of a registry. Events whose code has no entry are read
     /// generically.
-    fn table(registry: &KnownRegistry, kind: u8, known: &[Known]) -> Box<[Direct]> {
+    fn table(registry: &KnownRegistry, kind: u8, known: &[FormMatch]) -> Box<[Direct]> {
         let (mut table, dense) = (Vec::new(), dense_codes(&registry.registry));
         for (event, known) in registry.registry.events.iter().zip(known) {
             let (code, place) = (u64::from(event.code), usize::from(event.code));
-            if let (Known::Same(index), Some(plan)) = (known, registry.plan.event(code, kind))
+            if let (FormMatch::Same(index), Some(plan)) = (known, registry.plan.event(code, kind))
                 && place < dense
             {
                 table.resize(table.len().max(place + 1), Direct::NONE);
@@ -162,18 +162,18 @@ pub(crate) struct Account {
 impl Account {
     /// Counts a skipped event.
     #[cold]
-    pub(crate) fn pass_over(&mut self, known: Option<&Known>) {
+    pub(crate) fn pass_over(&mut self, known: Option<&FormMatch>) {
         let Skipped { foreign, unknown, other_form, not_utf8 } = &mut self.skipped;
         match known {
-            Some(Known::Same(_) | Known::Appended(_)) => *not_utf8 += 1,
-            Some(Known::Other(index)) => {
+            Some(FormMatch::Same(_) | FormMatch::Appended(_)) => *not_utf8 += 1,
+            Some(FormMatch::Other(index)) => {
                 *other_form += 1;
                 if let Some(other) = self.other_forms.get_mut(*index as usize) {
                     other.events += 1;
                 }
             }
-            Some(Known::Unknown) => *unknown += 1,
-            Some(Known::Foreign) | None => *foreign += 1,
+            Some(FormMatch::Unknown) => *unknown += 1,
+            Some(FormMatch::Foreign) | None => *foreign += 1,
         }
     }
 }
@@ -186,7 +186,7 @@ impl Forms {
             strict: false,
             runs,
             by_fingerprint: HashMap::new(),
-            known: Vec::new(),
+            matches: Vec::new(),
             latest: None,
             direct: HashMap::new(),
         }
@@ -202,9 +202,9 @@ impl Forms {
         registry: &KnownRegistry,
         kind: u8,
         account: &mut Account,
-    ) -> Result<(&[Known], &[Direct])> {
+    ) -> Result<(&[FormMatch], &[Direct])> {
         let known = self.index_of(registry, account)?;
-        let known = &self.known[known];
+        let known = &self.matches[known];
         let key = (registry.fingerprint, kind);
         if self.direct.len() >= MAX_TABLES && !self.direct.contains_key(&key) {
             self.direct.clear();
@@ -218,21 +218,21 @@ impl Forms {
     /// # Errors
     /// [`VersionMismatch`].
     #[inline]
-    pub(crate) fn of(&mut self, registry: &KnownRegistry, account: &mut Account) -> Result<&[Known]> {
+    pub(crate) fn of(&mut self, registry: &KnownRegistry, account: &mut Account) -> Result<&[FormMatch]> {
         let index = self.index_of(registry, account)?;
-        Ok(&self.known[index])
+        Ok(&self.matches[index])
     }
 
     /// Returns true if generated code can read an event. Looks at no more of its parameters and its
     /// payload than necessary.
     #[inline]
-    pub(crate) fn can_read(&self, known: Option<&Known>, raw: &[Raw], payload: &[u8]) -> bool {
+    pub(crate) fn can_read(&self, known: Option<&FormMatch>, raw: &[Raw], payload: &[u8]) -> bool {
         match known {
-            Some(Known::Same(index) | Known::Appended(index)) => {
+            Some(FormMatch::Same(index) | FormMatch::Appended(index)) => {
                 let runs = self.runs.get(*index as usize).map_or(&[][..], |runs| runs);
                 runs.iter().all(|run| run.is_sound(raw, payload))
             }
-            Some(Known::Other(_) | Known::Unknown | Known::Foreign) | None => false,
+            Some(FormMatch::Other(_) | FormMatch::Unknown | FormMatch::Foreign) | None => false,
         }
     }
 
@@ -250,8 +250,8 @@ impl Forms {
             Entry::Occupied(index) => *index.get(),
             Entry::Vacant(place) => {
                 let known = compare(&self.own, registry, self.strict, &mut account.other_forms)?;
-                self.known.push(known);
-                *place.insert(self.known.len() - 1)
+                self.matches.push(known);
+                *place.insert(self.matches.len() - 1)
             }
         };
         self.latest = Some((registry.fingerprint, index));
@@ -266,9 +266,9 @@ fn compare(
     registry: &KnownRegistry,
     strict: bool,
     noted: &mut Vec<FormMismatch>,
-) -> Result<Box<[Known]>, VersionMismatch> {
+) -> Result<Box<[FormMatch]>, VersionMismatch> {
     if registry.registry.name != own.name {
-        return Ok(registry.registry.events.iter().map(|_| Known::Foreign).collect());
+        return Ok(registry.registry.events.iter().map(|_| FormMatch::Foreign).collect());
     }
     let (stream, program) = (registry.registry.version, own.version);
     let refused = |events| VersionMismatch { registry: own.name.clone(), stream, program, events };
@@ -288,7 +288,7 @@ fn compare(
             refusing.push(other.clone());
         }
         others.push(other);
-        Known::Other((noted.len() + others.len() - 1) as u32)
+        FormMatch::Other((noted.len() + others.len() - 1) as u32)
     });
     let known = known.collect();
     if strict && !refusing.is_empty() {
@@ -300,10 +300,14 @@ fn compare(
 
 /// Compares an event of the same registry. Returns the program's event and the first difference, if
 /// the form differs.
-fn known<'o>(own: &'o Registry, registry: &Registry, theirs: &Event) -> Result<Known, (&'o Event, String)> {
+fn known<'o>(
+    own: &'o Registry,
+    registry: &Registry,
+    theirs: &Event,
+) -> Result<FormMatch, (&'o Event, String)> {
     let Some(index) = own.event_index(theirs.code) else {
         return match own.event_named(&theirs.name) {
-            None => Ok(Known::Unknown),
+            None => Ok(FormMatch::Unknown),
             Some(mine) => {
                 let (theirs, own) = (theirs.code, mine.code);
                 Err((mine, format!("its code is {theirs:#06x} in the stream, {own:#06x} in the program")))
@@ -319,8 +323,8 @@ fn known<'o>(own: &'o Registry, registry: &Registry, theirs: &Event) -> Result<K
             .map(|param| param.align)
             .eq(theirs.params.iter().map(|param| param.align)) =>
         {
-            Ok(Known::Same(index as u32))
+            Ok(FormMatch::Same(index as u32))
         }
-        None => Ok(Known::Appended(index as u32)),
+        None => Ok(FormMatch::Appended(index as u32)),
     }
 }

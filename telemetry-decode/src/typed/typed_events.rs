@@ -14,7 +14,7 @@ use crate::report::mismatch::FormMismatch;
 use crate::report::opaque::opaque;
 use crate::sessions::labels::AddressName;
 use crate::sessions::session::Session;
-use crate::typed::forms::{Account, Direct, Forms, Known, Skipped};
+use crate::typed::forms::{Account, Direct, FormMatch, Forms, Skipped};
 use crate::typed::generated::{Decoded, Packed, Typed};
 use crate::values::raw::Raw;
 
@@ -190,7 +190,7 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
 /// Takes the events of a part.
 struct Taker<'t, D, F> {
     f: &'t mut F,
-    forms: &'t [Known],
+    forms: &'t [FormMatch],
     direct: &'t [Direct],
     thread: u32,
     /// Offset of the part's payload in the input.
@@ -222,7 +222,7 @@ impl<'p, D: Typed, F: FnMut(Timed<'_, D::Event<'_>>)> Take<'p> for Taker<'_, D, 
         let mut packed = Packed { cursor: reading.cursor, slots, not_utf8: false };
         D::read(index, &mut packed, |packed, event| match stamp {
             Some(stamp) if !packed.not_utf8 => self.give(event, &stamp),
-            Some(_) => self.account.pass_over(Some(&Known::Same(index))),
+            Some(_) => self.account.pass_over(Some(&FormMatch::Same(index))),
             None => {}
         })?;
         reading.cursor = packed.cursor;
@@ -253,7 +253,7 @@ impl<D: Typed, F: FnMut(Timed<'_, D::Event<'_>>)> Taker<'_, D, F> {
             let known = self.forms.get(event.index as usize);
             let raw = raw.get(..event.params()).unwrap_or_default();
             let event = match known {
-                Some(Known::Same(index) | Known::Appended(index)) => {
+                Some(FormMatch::Same(index) | FormMatch::Appended(index)) => {
                     decoded::<D>(*index, raw, reading.payload)
                 }
                 _ => None,
@@ -269,10 +269,10 @@ impl<D: Typed, F: FnMut(Timed<'_, D::Event<'_>>)> Taker<'_, D, F> {
 }
 
 /// Converts a generic event to the program's struct.
-fn typed<'a, D: Typed>(event: &Event<'a>, known: Option<&Known>) -> Option<D::Event<'a>> {
+fn typed<'a, D: Typed>(event: &Event<'a>, known: Option<&FormMatch>) -> Option<D::Event<'a>> {
     match known? {
-        Known::Same(index) | Known::Appended(index) => decoded::<D>(*index, event.raw, event.payload),
-        Known::Other(_) | Known::Unknown | Known::Foreign => None,
+        FormMatch::Same(index) | FormMatch::Appended(index) => decoded::<D>(*index, event.raw, event.payload),
+        FormMatch::Other(_) | FormMatch::Unknown | FormMatch::Foreign => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use telemetry_format::{BlockType, Header, Loss, MAX_PAYLOAD, flags};
 
 use super::pack;
-use crate::lanes::coverage::Told;
+use crate::lanes::coverage::HeaderSums;
 
 /// The open block of a lane, and the fields of its next header.
 #[derive(Default)]
@@ -15,9 +15,9 @@ pub(super) struct WriterLane {
     before: u64,
     /// Clock reading of the last event.
     time: u64,
-    told: Told,
+    sums: HeaderSums,
     /// The latest sums in a written header.
-    written: Told,
+    written_sums: HeaderSums,
 }
 
 struct Filling {
@@ -37,14 +37,14 @@ impl WriterLane {
     }
 
     pub(super) fn lose(&mut self, lost: Loss) {
-        self.told = self.told.sum(&Told { lost, excluded: 0 });
+        self.sums = self.sums.sum(&HeaderSums { lost, excluded: 0 });
         // Events that a sink lost were recorded before.
         self.before = self.before.saturating_add(lost.sink);
     }
 
     /// Counts events that were recorded but not output.
     pub(super) fn exclude(&mut self, events: u64) {
-        self.told = self.told.sum(&Told { lost: Loss::default(), excluded: events });
+        self.sums = self.sums.sum(&HeaderSums { lost: Loss::default(), excluded: events });
         self.before = self.before.saturating_add(events);
     }
 
@@ -75,12 +75,12 @@ impl WriterLane {
     /// Returns the next part to write: the events or losses since the last part, if there are any.
     /// `last` closes the block.
     pub(super) fn take_part(&mut self, last: bool) -> Option<(Header, Vec<u8>)> {
-        let lossy = self.told != self.written;
+        let lossy = self.sums != self.written_sums;
         let mut header = Header {
             seq: self.seq,
             before: self.before,
-            lost: self.told.lost,
-            excluded: self.told.excluded,
+            lost: self.sums.lost,
+            excluded: self.sums.excluded,
             base_ticks: self.time,
             end_ticks: self.time,
             flags: if last { flags::LAST } else { 0 },
@@ -101,7 +101,7 @@ impl WriterLane {
         if header.events == 0 && !lossy {
             return None;
         }
-        self.written = self.told;
+        self.written_sums = self.sums;
         Some((header, payload))
     }
 }

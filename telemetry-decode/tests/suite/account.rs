@@ -12,7 +12,7 @@ use crate::made::{Plan, Random, START, blocks, edit, header, make, relation};
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
 
 /// Returns the counts in the remaining headers by lane: recorded, lost, excluded.
-fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
+fn stated(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
     let mut lanes = BTreeMap::<_, (u64, Loss, u64)>::new();
     for block in blocks(stream) {
         let header = header(&stream[block]);
@@ -31,14 +31,14 @@ fn told(stream: &[u8]) -> BTreeMap<LaneKey, (u64, Loss, u64)> {
 }
 
 fn check(stream: &[u8], way: Way, context: &str) -> Completeness {
-    let told = told(stream);
+    let stated = stated(stream);
     let (events, completeness) = read(way, stream);
     let read = by_lane(&events);
     for lane in &completeness.lanes {
         let key = (lane.session, lane.thread, lane.registry, lane.kind);
         let context = format!("{context}, {way:?}: {lane:#?}");
         assert_eq!(lane.read, read.get(&key).map_or(0, |events| events.len() as u64), "{context}");
-        let (recorded, lost, excluded) = told[&key];
+        let (recorded, lost, excluded) = stated[&key];
         assert_eq!((lane.lost, lane.excluded), (lost, excluded), "{context}");
         let emitted = recorded + lost.pool + lost.reentrant;
         let known = lane.read + lane.filtered + lane.missing + lane.excluded + lane.lost.events();
@@ -49,7 +49,7 @@ fn check(stream: &[u8], way: Way, context: &str) -> Completeness {
         assert_eq!(sum(|gap| gap.lost.events()), lost.events(), "{context}");
         assert!(lane.gaps.iter().all(|gap| gap.from_ticks <= gap.until_ticks), "{context}");
     }
-    assert_eq!(completeness.lanes.len(), told.len(), "{context}");
+    assert_eq!(completeness.lanes.len(), stated.len(), "{context}");
     completeness
 }
 
@@ -67,8 +67,8 @@ proptest! {
             for lane in &whole.lanes {
                 let key = (lane.session, lane.thread, lane.registry, lane.kind);
                 assert_eq!(lane.read, events.get(&key).map_or(0, |events| events.len() as u64));
-                let told = made.lost.get(&key).copied().unwrap_or_default();
-                assert_eq!((lane.lost, lane.excluded), told);
+                let stated = made.lost.get(&key).copied().unwrap_or_default();
+                assert_eq!((lane.lost, lane.excluded), stated);
             }
         }
         let mut random = Random(seed);
@@ -131,21 +131,21 @@ fn last_blocks_that_are_gone() {
     let all = blocks(&stream);
     let of_lane = |block: &std::ops::Range<usize>| header(&stream[block.clone()]).thread == lane.thread;
     let parts: Vec<_> = all.iter().filter(|block| of_lane(block)).cloned().collect();
-    for (keep, untold) in [(3, 0), (2, 2), (1, 4), (0, 6)] {
+    for (keep, unaccounted) in [(3, 0), (2, 2), (1, 4), (0, 6)] {
         let rest = all.iter().filter(|block| parts.iter().skip(keep).all(|part| part != *block));
         let cut: Vec<u8> = rest.flat_map(|block| stream[block.clone()].to_vec()).collect();
         for way in Way::ALL {
             let completeness = check(&cut, way, "cut");
-            let expected = if untold == 0 { vec![] } else { vec![(1, untold)] };
-            assert_eq!(completeness.untold, expected, "{way:?}, {keep} kept");
-            assert_eq!(completeness.missing(), untold, "{way:?}, {keep} kept");
-            assert_eq!(completeness.events, 6 - untold, "{way:?}, {keep} kept");
+            let expected = if unaccounted == 0 { vec![] } else { vec![(1, unaccounted)] };
+            assert_eq!(completeness.unaccounted, expected, "{way:?}, {keep} kept");
+            assert_eq!(completeness.missing(), unaccounted, "{way:?}, {keep} kept");
+            assert_eq!(completeness.events, 6 - unaccounted, "{way:?}, {keep} kept");
         }
         // A writer that does not count states nothing.
         let mut silent = cut.clone();
         let sync = blocks(&cut).pop().unwrap();
         edit(&mut silent[sync], |header| header.before = 0);
-        assert_eq!(check(&silent, Way::MemoryByTime, "not said").untold, []);
+        assert_eq!(check(&silent, Way::MemoryByTime, "not said").unaccounted, []);
     }
 }
 

@@ -58,7 +58,7 @@ proptest! {
             last = completeness;
         }
         prop_assert_eq!(sorted(events), sorted(made.events.clone()));
-        prop_assert_eq!(last.untold, vec![]);
+        prop_assert_eq!(last.unaccounted, vec![]);
         let read: u64 = lanes.iter().map(Position::events).sum();
         prop_assert_eq!(read, made.events.len() as u64);
 

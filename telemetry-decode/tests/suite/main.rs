@@ -14,12 +14,12 @@ mod order;
 mod pieces;
 mod recover;
 mod replay;
+mod retimed;
 mod round_trip;
 mod seeds;
 mod send;
 mod shown;
 mod texts;
-mod told;
 mod typed;
 mod writing;
 

@@ -1,7 +1,7 @@
 //! Names from the marks of registries: which values have them, from which time on, and in streams
 //! that are older than the marks.
 
-use telemetry_decode::names::{Namings, Said};
+use telemetry_decode::names::{NameValue, Namings};
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{AddressName, Event, Facts, Filter, Labels, Order, RawStr, Reader, Value};
 use telemetry_schema::{Registry, parse, parse_embedded};
@@ -15,7 +15,7 @@ const NAMES: &str = include_str!("../names.toml");
 
 /// Events to write: `Show` of pointer and address, and events that give names.
 #[derive(Clone, Copy)]
-enum Told {
+enum Emitted {
     Show(u64, u64),
     Named(u64, &'static str),
     Alias(u64, u64),
@@ -27,18 +27,18 @@ enum Told {
     LabelAddress(u64, u64),
 }
 
-use Told::*;
+use Emitted::*;
 
 /// Makes a stream of these events, at the times 10, 20, and so on; each kind has its own thread.
-fn stream(registry: &Registry, told: &[Told]) -> Vec<u8> {
+fn stream(registry: &Registry, emitted: &[Emitted]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(100);
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let names = writer.registry(1, registry).unwrap();
     let labels = writer.registry(1, &runtime()).unwrap();
     let text = |text: &'static str| Value::String(RawStr::from(text));
     let flags = [Value::Unsigned(1), Value::Unsigned(2)];
-    for (index, told) in told.iter().enumerate() {
-        let (code, values) = match *told {
+    for (index, emitted) in emitted.iter().enumerate() {
+        let (code, values) = match *emitted {
             Show(pointer, addr) => (1, vec![Value::Pointer(pointer), Value::Addr(addr)]),
             Named(thing, name) => {
                 (2, vec![Value::Array((&flags[..]).into()), Value::Pointer(thing), text(name)])
@@ -50,7 +50,7 @@ fn stream(registry: &Registry, told: &[Told]) -> Vec<u8> {
             Intern(label, name) => (2, vec![Value::Label(label), text(name)]),
             LabelAddress(address, label) => (3, vec![Value::Addr(address), Value::Label(label)]),
         };
-        let is_label = matches!(told, Intern(..) | LabelAddress(..));
+        let is_label = matches!(emitted, Intern(..) | LabelAddress(..));
         let (thread, registry) = if is_label { (0, labels) } else { (1 + u32::from(code != 1), names) };
         writer.event(Lane { session: 1, thread, registry }, code, index as u64 * 10 + 10, &values).unwrap();
     }
@@ -91,8 +91,8 @@ fn names_of_pointers() -> Registry {
 }
 
 /// Checks the shown names, in every way of reading, and whatever a filter excludes.
-fn check(registry: &Registry, told: &[Told], expected: &str) {
-    let stream = stream(registry, told);
+fn check(registry: &Registry, emitted: &[Emitted], expected: &str) {
+    let stream = stream(registry, emitted);
     let shown_only = Filter::default().events(["Show"]);
     for order in [Order::Time, Order::Stream] {
         for filter in [Filter::default(), shown_only.clone()] {
@@ -106,21 +106,22 @@ fn check(registry: &Registry, told: &[Told], expected: &str) {
 
 #[test]
 fn a_string_names_from_the_beginning_on_until_another_does() {
-    let told = [Show(7, 7), Named(7, "one"), Show(7, 7), Named(7, "two"), Show(7, 8), Named(7, "")];
-    check(&names_of_pointers(), &told, "one/one one/one two/-");
+    let emitted = [Show(7, 7), Named(7, "one"), Show(7, 7), Named(7, "two"), Show(7, 8), Named(7, "")];
+    check(&names_of_pointers(), &emitted, "one/one one/one two/-");
 }
 
 #[test]
 fn what_is_called_as_something_else_is_that_from_the_beginning_on() {
-    let told = [Show(9, 0), Alias(9, 7), Show(9, 0), Named(7, "class"), Alias(5, 9), Alias(9, 9), Show(5, 0)];
-    check(&names_of_pointers(), &told[..4], "class/- class/-");
+    let emitted =
+        [Show(9, 0), Alias(9, 7), Show(9, 0), Named(7, "class"), Alias(5, 9), Alias(9, 9), Show(5, 0)];
+    check(&names_of_pointers(), &emitted[..4], "class/- class/-");
     // Names are followed only one step, and never in a circle.
-    check(&names_of_pointers(), &told, "class/- class/- -/-");
+    check(&names_of_pointers(), &emitted, "class/- class/- -/-");
 }
 
 #[test]
 fn a_number_names_from_its_event_on() {
-    let told = [
+    let emitted = [
         Show(7, 7),
         Numbered(3, 7),
         Show(7, 7),
@@ -129,23 +130,23 @@ fn a_number_names_from_its_event_on() {
         Numbered(4, 7),
         Show(7, 7),
     ];
-    check(&names_of_pointers(), &told, "-/- three/three four/four");
-    check(&names_of_pointers(), &told[..3], "-/- #3/#3");
+    check(&names_of_pointers(), &emitted, "-/- three/three four/four");
+    check(&names_of_pointers(), &emitted[..3], "-/- #3/#3");
 }
 
 #[test]
 fn a_relations_own_numbers_are_no_labels() {
-    let told = [Intern(1, "label"), Number(1, "own"), LabelAddress(7, 1), Numbered(1, 8), Show(7, 8)];
-    check(&names_of_pointers(), &told, "label/own");
+    let emitted = [Intern(1, "label"), Number(1, "own"), LabelAddress(7, 1), Numbered(1, 8), Show(7, 8)];
+    check(&names_of_pointers(), &emitted, "label/own");
 }
 
 #[test]
 fn pointers_and_addresses_are_apart_where_a_relation_names_both() {
-    let told = [Named(7, "pointer"), CalledAddr(7, "addr"), Named(8, "other"), Show(7, 7), Show(8, 8)];
-    check(&names(), &told, "pointer/addr other/-");
+    let emitted = [Named(7, "pointer"), CalledAddr(7, "addr"), Named(8, "other"), Show(7, 7), Show(8, 8)];
+    check(&names(), &emitted, "pointer/addr other/-");
     // Names of another registry are in either role; the latest name counts.
-    let told = [Intern(1, "label"), Named(7, "pointer"), Show(7, 7), LabelAddress(7, 1), Show(7, 7)];
-    check(&names(), &told, "pointer/- label/label");
+    let emitted = [Intern(1, "label"), Named(7, "pointer"), Show(7, 7), LabelAddress(7, 1), Show(7, 7)];
+    check(&names(), &emitted, "pointer/- label/label");
 }
 
 /// Returns the text of a registry without its marks.
@@ -157,12 +158,12 @@ fn without_marks(text: &str) -> Registry {
 
 #[test]
 fn an_older_stream_is_named_by_a_later_relation() {
-    let told = [Named(7, "one"), Show(7, 0)];
+    let emitted = [Named(7, "one"), Show(7, 0)];
     let older = NAMES.replace("minor = 4", "minor = 1");
     let later: fn(&str) -> Option<Registry> = |name| (name == "names").then(names);
     // The text, the events that give names, and the shown names.
     let check = |text: &str, expected: &str| {
-        let stream = stream(&without_marks(text), &told);
+        let stream = stream(&without_marks(text), &emitted);
         assert_eq!(shown(Reader::from_slice(&stream)), "-/-", "no name is known");
         assert_eq!(shown(Reader::from_slice(&stream).relations(later)), expected);
         assert_eq!(shown(Reader::from_slice(&stream).registry(names())), expected);
@@ -205,9 +206,9 @@ fn names_are_bounded() {
     let (called, number, numbered) = (mark(2), mark(4), mark(5));
     let (mut labels, mut room) = (Labels::default(), 1_000);
     let note_three = |labels: &mut Labels, room: &mut usize| {
-        number.note(0, 1, Said::Text(b"one"), labels, room);
-        numbered.note(10, 7, Said::Bits(1), labels, room);
-        called.note(10, 8, Said::Text(b"eight"), labels, room);
+        number.note(0, 1, NameValue::Text(b"one"), labels, room);
+        numbered.note(10, 7, NameValue::Bits(1), labels, room);
+        called.note(10, 8, NameValue::Text(b"eight"), labels, room);
     };
     note_three(&mut labels, &mut room);
     let left = room;
@@ -216,14 +217,14 @@ fn names_are_bounded() {
     }
     assert_eq!(room, left, "what is known takes no room");
     for n in 20..1_000 {
-        number.note(0, n, Said::Text(&[b'x'; 40]), &mut labels, &mut room);
-        numbered.note(n, n, Said::Bits(n), &mut labels, &mut room);
-        called.note(n, n, Said::Text(n.to_string().as_bytes()), &mut labels, &mut room);
+        number.note(0, n, NameValue::Text(&[b'x'; 40]), &mut labels, &mut room);
+        numbered.note(n, n, NameValue::Bits(n), &mut labels, &mut room);
+        called.note(n, n, NameValue::Text(n.to_string().as_bytes()), &mut labels, &mut room);
     }
     assert!(labels.strings() + labels.names() < 1_000 / 64);
     let names = [7, 8].map(|pointer| labels.name_of_pointer(pointer, 10));
     assert_eq!(names, [Some(AddressName::Text("one")), Some(AddressName::Text("eight"))]);
     let mut plenty = usize::MAX;
-    called.note(0, 5_000, Said::Text(b"\xff\xfe"), &mut labels, &mut plenty);
+    called.note(0, 5_000, NameValue::Text(b"\xff\xfe"), &mut labels, &mut plenty);
     assert_eq!(labels.name_of_pointer(5_000, 0), Some(AddressName::Text("\u{fffd}\u{fffd}")));
 }

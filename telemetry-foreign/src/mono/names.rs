@@ -1,7 +1,7 @@
 //! Names of addresses from anywhere in the log, in the events that the registry marks.
 
 use telemetry_decode::Labels;
-use telemetry_decode::names::{Namings, Said};
+use telemetry_decode::names::{NameValue, Namings};
 use telemetry_schema::NameBy;
 
 use super::decode::Item;
@@ -27,8 +27,8 @@ impl Names {
     pub(super) fn take(&mut self, namings: &Namings, item: &Item<'_>) {
         for mark in namings.of_event(item.event as usize) {
             let said = match mark.naming.name {
-                NameBy::Text => Said::Text(item.text(mark.naming.by)),
-                _ => Said::Bits(item.value(mark.naming.by)),
+                NameBy::Text => NameValue::Text(item.text(mark.naming.by)),
+                _ => NameValue::Bits(item.value(mark.naming.by)),
             };
             mark.note(item.ticks, item.value(mark.naming.of), said, &mut self.labels, &mut self.room);
         }

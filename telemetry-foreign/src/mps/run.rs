@@ -1,6 +1,6 @@
 //! Facts of a log about one run of a program, collected while the log is scanned.
 
-use telemetry_decode::names::{Mark, Numbers, Said};
+use telemetry_decode::names::{Mark, NameValue, Numbers};
 use telemetry_decode::{Clock, Facts, Labels, Session};
 use telemetry_schema::NameBy;
 
@@ -112,8 +112,8 @@ impl Run {
             Role::Label(mark) => {
                 let of = number(mark.naming.of);
                 let said = match mark.naming.name {
-                    NameBy::Text => Said::Text(form.string(bytes)),
-                    _ => Said::Bits(number(mark.naming.by)),
+                    NameBy::Text => NameValue::Text(form.string(bytes)),
+                    _ => NameValue::Bits(number(mark.naming.by)),
                 };
                 if is_of_version(&mark, of) {
                     self.named_by = Some(mark.numbers);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use telemetry_decode::names::Said;
+use telemetry_decode::names::NameValue;
 use telemetry_decode::{Clock, Facts, Labels, Session};
 use telemetry_schema::NameBy;
 
@@ -83,8 +83,8 @@ impl Walk<'_> {
         let labels = &mut self.survey.sessions[self.session].labels;
         for (mark, said) in marks.iter().zip(said.chunks_exact(2)) {
             let by = match mark.naming.name {
-                NameBy::Text => Said::Text(said[1].1),
-                _ => Said::Bits(said[1].0),
+                NameBy::Text => NameValue::Text(said[1].1),
+                _ => NameValue::Bits(said[1].0),
             };
             mark.note(frame.time, said[0].0, by, labels, &mut self.label_room);
         }

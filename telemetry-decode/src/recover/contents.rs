@@ -9,7 +9,7 @@ use super::recovered::{Refusal, Refused};
 
 /// The results of scanning a memory image, apart from sessions and registries.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Contents {
     pub(super) scanned: u64,
     pub(super) whole_blocks: u64,
     pub(super) live_blocks: u64,

@@ -18,7 +18,7 @@ use crate::sessions::session::{Facts, Session};
 use crate::sessions::texts::{self, Text, Texts};
 
 /// The sessions and registries of a stream, as far as it was read.
-pub(crate) struct Known {
+pub(crate) struct StreamState {
     pub(crate) sessions: Vec<Session>,
     pub(crate) registries: Vec<KnownRegistry>,
     /// Unreadable blocks: byte offset and reason.
@@ -64,9 +64,9 @@ struct Moments {
     farthest: (u64, u64),
 }
 
-impl Known {
-    pub(crate) fn new(looks_ahead: bool, relations: Relations) -> Known {
-        Known {
+impl StreamState {
+    pub(crate) fn new(looks_ahead: bool, relations: Relations) -> StreamState {
+        StreamState {
             sessions: Vec::new(),
             registries: Vec::new(),
             unreadable: Vec::new(),
@@ -227,7 +227,7 @@ impl Known {
         self.registry(registry).is_some_and(|index| self.registries[index].namings.has_kind(kind))
     }
 
-    /// Takes the names of a part of a lane that [`Known::has_names`].
+    /// Takes the names of a part of a lane that [`StreamState::has_names`].
     pub(crate) fn names_block(&mut self, lane: u32, header: &Header, payload: &[u8]) {
         let session = self.session(header);
         let Some(registry) = self.registry(header.registry) else { return };

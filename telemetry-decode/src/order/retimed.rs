@@ -18,7 +18,7 @@ use crate::values::raw::Raw;
 const ROOM: usize = 32 << 20;
 
 /// An event in memory, at the time in its parameter.
-struct Held {
+struct Marked {
     wall_ns: i64,
     ticks: u64,
     session: usize,
@@ -32,19 +32,19 @@ struct Held {
 }
 
 /// The events of a merge, together with those kept in memory.
-pub(crate) struct Told<'s> {
+pub(crate) struct Retimed<'s> {
     merge: Merge<'s>,
     /// By time, the next one last.
-    held: Vec<Held>,
+    held: Vec<Marked>,
     /// The current event, if it is one of these.
-    current: Option<Held>,
+    current: Option<Marked>,
     /// The merge is at an event that was not returned yet.
     waits: bool,
     is_at_end: bool,
 }
 
 /// Returns true if a registry has events with the mark `time`.
-pub(crate) fn has_some(registry: &Registry) -> bool {
+pub(crate) fn has_marked(registry: &Registry) -> bool {
     registry.events.iter().any(|event| event.time.is_some())
 }
 
@@ -54,10 +54,10 @@ pub(crate) fn filter<'r>(wanted: &Filter, registries: impl Iterator<Item = &'r R
     let mut filter = Filter { from_ns: None, until_ns: None, ..wanted.clone() };
     if filter.kinds.is_empty() && filter.events.is_empty() {
         for registry in registries {
-            let told = registry.events.iter().filter(|event| event.time.is_some());
+            let marked = registry.events.iter().filter(|event| event.time.is_some());
             filter
                 .events
-                .extend(told.map(|event| Selector::Text(format!("{}:{}", registry.name, event.name))));
+                .extend(marked.map(|event| Selector::Text(format!("{}:{}", registry.name, event.name))));
         }
     }
     filter
@@ -65,11 +65,11 @@ pub(crate) fn filter<'r>(wanted: &Filter, registries: impl Iterator<Item = &'r R
 
 /// Reads the events of a merge with the filter of [`filter`]. Returns none if they exceed the
 /// memory limit.
-fn hold(mut merge: Merge<'_>, decoder: &mut Decoder, wanted: &Filter) -> io::Result<Vec<Held>> {
+fn hold(mut merge: Merge<'_>, decoder: &mut Decoder, wanted: &Filter) -> io::Result<Vec<Marked>> {
     let (mut held, mut room) = (Vec::new(), ROOM);
     while merge.advance(decoder)? {
         let Some(event) = merge.event(decoder) else { break };
-        let Some(one) = Held::of(&event, decoder) else { continue };
+        let Some(one) = Marked::of(&event, decoder) else { continue };
         let Some(left) = room.checked_sub(one.len()) else { return Ok(Vec::new()) };
         room = left;
         if wanted.wants_time(event.session.clock.ns(one.ticks)) {
@@ -82,15 +82,15 @@ fn hold(mut merge: Merge<'_>, decoder: &mut Decoder, wanted: &Filter) -> io::Res
     Ok(held)
 }
 
-impl Held {
-    fn of(event: &Event<'_>, decoder: &Decoder) -> Option<Held> {
-        let ticks = event.told_ticks()?;
+impl Marked {
+    fn of(event: &Event<'_>, decoder: &Decoder) -> Option<Marked> {
+        let ticks = event.marked_ticks()?;
         let same = |one: &crate::sessions::session::Session| one.id == event.session.id;
-        let mut held = Held {
+        let mut held = Marked {
             wall_ns: event.session.clock.wall_ns(ticks),
             ticks,
-            session: decoder.known.sessions.iter().position(same)?,
-            registry: decoder.known.registry(event.known.fingerprint)?,
+            session: decoder.state.sessions.iter().position(same)?,
+            registry: decoder.state.registry(event.known.fingerprint)?,
             thread: event.thread,
             index: event.index,
             packed_len: event.packed_len,
@@ -107,12 +107,12 @@ impl Held {
     }
 
     fn len(&self) -> usize {
-        size_of::<Held>() + self.payload.len() + size_of_val(&self.raw[..])
+        size_of::<Marked>() + self.payload.len() + size_of_val(&self.raw[..])
     }
 
     fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
-        let session = decoder.known.sessions.get(self.session)?;
-        let registry = decoder.known.registries.get(self.registry)?;
+        let session = decoder.state.sessions.get(self.session)?;
+        let registry = decoder.state.registries.get(self.registry)?;
         Some(Event {
             session,
             thread: self.thread,
@@ -129,7 +129,7 @@ impl Held {
     }
 }
 
-impl<'s> Told<'s> {
+impl<'s> Retimed<'s> {
     /// Combines `merge` with the events with the mark `time` from `first`. Returns `merge` alone if
     /// there are none.
     pub(crate) fn new(
@@ -137,12 +137,12 @@ impl<'s> Told<'s> {
         first: Merge<'_>,
         first_decoder: &mut Decoder,
         wanted: &Filter,
-    ) -> io::Result<Result<Told<'s>, Merge<'s>>> {
+    ) -> io::Result<Result<Retimed<'s>, Merge<'s>>> {
         let held = hold(first, first_decoder, wanted)?;
         if held.is_empty() {
             return Ok(Err(merge));
         }
-        Ok(Ok(Told { merge, held, current: None, waits: false, is_at_end: false }))
+        Ok(Ok(Retimed { merge, held, current: None, waits: false, is_at_end: false }))
     }
 
     /// Moves to the next event. Returns false at the end.
@@ -153,7 +153,7 @@ impl<'s> Told<'s> {
                 false => self.is_at_end = true,
                 // Events in memory are returned at their own time.
                 true => {
-                    self.waits = self.merge.event(decoder).is_some_and(|event| event.told_ticks().is_none())
+                    self.waits = self.merge.event(decoder).is_some_and(|event| event.marked_ticks().is_none())
                 }
             }
         }
