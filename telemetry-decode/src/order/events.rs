@@ -44,6 +44,18 @@ enum Ordered<'s> {
     Logs(LogEvents<'s>),
 }
 
+/// Moves `$order` to its next event, and returns the event. A macro, because a generic function calls
+/// the two methods through function items, which the compiler does not inline reliably.
+macro_rules! next_of {
+    ($order:expr, $decoder:expr) => {{
+        if !$order.advance($decoder)? {
+            return Ok(None);
+        }
+        $decoder.report.events += 1;
+        Ok($order.event($decoder))
+    }};
+}
+
 impl<'s> Events<'s> {
     /// Reads any source in one pass.
     pub(crate) fn once(decoder: Decoder, blocks: Blocks<'s>) -> Self {
@@ -86,10 +98,10 @@ impl<'s> Events<'s> {
         let Events { decoder, order } = self;
         // Decides the order once, not for each step.
         match order {
-            Ordered::Stream(stream) => next_of(stream, decoder, InStream::advance, InStream::event),
-            Ordered::Merged(merge) => next_of(merge, decoder, Merge::advance, Merge::event),
-            Ordered::Retimed(retimed) => next_of(retimed, decoder, Retimed::advance, Retimed::event),
-            Ordered::Logs(logs) => next_of(logs, decoder, LogEvents::advance, LogEvents::event),
+            Ordered::Stream(stream) => next_of!(stream, decoder),
+            Ordered::Merged(merge) => next_of!(merge, decoder),
+            Ordered::Retimed(retimed) => next_of!(retimed, decoder),
+            Ordered::Logs(logs) => next_of!(logs, decoder),
         }
     }
 
@@ -199,21 +211,6 @@ impl<'s> Events<'s> {
     pub fn registries(&self) -> &[KnownRegistry] {
         &self.decoder.state.registries
     }
-}
-
-/// Moves an order to its next event, and returns the event.
-#[inline(always)]
-fn next_of<'a, O>(
-    order: &'a mut O,
-    decoder: &'a mut Decoder,
-    advance: impl FnOnce(&mut O, &mut Decoder) -> io::Result<bool>,
-    event: impl FnOnce(&'a O, &'a Decoder) -> Option<Event<'a>>,
-) -> Result<Option<Event<'a>>> {
-    if !advance(order, decoder)? {
-        return Ok(None);
-    }
-    decoder.report.events += 1;
-    Ok(event(order, decoder))
 }
 
 /// The number of events of one type in a log.
