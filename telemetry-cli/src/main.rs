@@ -11,7 +11,7 @@ mod git;
 mod input;
 #[cfg(unix)]
 mod process;
-mod relation;
+mod registry;
 mod spans;
 mod sql;
 mod term;

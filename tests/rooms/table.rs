@@ -64,7 +64,7 @@ const CLI: &[Room] = &[
     ("process", &["text", "term"]),
     ("input", &["text", "term"]),
     ("git", &["term"]),
-    ("relation", &["text", "term", "git"]),
+    ("registry", &["text", "term", "git"]),
     ("sql", &["text", "term", "input"]),
     ("witness", &["text", "term"]),
     ("spans", &["text", "figures", "term", "input"]),

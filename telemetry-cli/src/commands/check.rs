@@ -12,8 +12,8 @@ use telemetry_schema::LoadCause;
 
 use self::found::{Compared, Found};
 use self::report::{CheckReport, FileReport};
-use crate::relation::args::RelationArgs;
-use crate::relation::released::{Released, incomparable};
+use crate::registry::args::RegistryArgs;
+use crate::registry::released::{Released, incomparable};
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::output::{Output, OutputArgs, append_json, keep_read};
 use crate::text::count;
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     github: bool,
 
     #[command(flatten)]
-    relation: RelationArgs,
+    registry: RegistryArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -84,7 +84,7 @@ impl Run for Args {
             let mut found = self.look_at(path);
             let mut fixes = Vec::new();
             if self.fix {
-                fixes = fix::fix(&self.relation, path, &mut found)?;
+                fixes = fix::fix(&self.registry, path, &mut found)?;
             }
             let witnesses = self.witnesses(&found)?;
             let report = FileReport::new(path, &found, fixes, witnesses);
@@ -105,8 +105,8 @@ impl Run for Args {
 
 impl Args {
     fn look_at(&self, path: &Path) -> Found {
-        let relation = match self.relation.load(path) {
-            Ok(relation) => relation,
+        let current = match self.registry.load(path) {
+            Ok(current) => current,
             Err(error) => match error.cause {
                 LoadCause::Io(_) => return Found::Unreadable(error),
                 _ => return Found::Mistakes(error),
@@ -115,14 +115,14 @@ impl Args {
         let released = match &self.against {
             Some(against) => Released::named(against, path).map(Some),
             None if path.as_os_str() == "-" => Ok(None),
-            None => Released::beside(path, &relation),
+            None => Released::beside(path, &current),
         };
         match released {
-            Err(failure) => Found::Incomparable(relation, failure),
-            Ok(None) => Found::Unreleased(relation),
+            Err(failure) => Found::Incomparable(current, failure),
+            Ok(None) => Found::Unreleased(current),
             Ok(Some(released)) => {
-                let judgement = released.judge(&relation);
-                Found::Compared(Box::new(Compared { relation, released, judgement }))
+                let judgement = released.judge(&current);
+                Found::Compared(Box::new(Compared { current, released, judgement }))
             }
         }
     }
@@ -130,10 +130,10 @@ impl Args {
     /// Writes the witnesses of the median changes, if requested.
     fn witnesses(&self, found: &Found) -> Result<Vec<Witness>, Failure> {
         let (Some(to), Found::Compared(compared)) = (&self.witness, found) else { return Ok(Vec::new()) };
-        let Compared { relation, released, judgement } = &**compared;
+        let Compared { current, released, judgement } = &**compared;
         match incomparable(judgement) {
             Some(_) => Ok(Vec::new()),
-            None => witness::write(to, &released.lock, &relation.registry, judgement),
+            None => witness::write(to, &released.lock, &current.registry, judgement),
         }
     }
 

@@ -59,7 +59,7 @@ impl Run for Args {
             ));
         }
         let progress = Progress::of_bytes(opened.inputs.len());
-        // Of a short log most of its stream would be the relation.
+        // Of a short log most of its stream would be the registry.
         let compress = if self.compress { Compress::All } else { Compress::Texts };
         let written = match self.to.other() {
             Some(format) => output.write_with(|out| format.write(&mut opened.events, out)),

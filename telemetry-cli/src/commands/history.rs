@@ -99,7 +99,7 @@ fn take(past: &mut Past, index: usize, revision: &Revision, content: Content) ->
     }
 }
 
-/// False if the lock that stood beside the relation just before a code was used again did not have the code.
+/// False if the lock that stood beside the registry just before a code was used again did not have the code.
 fn was_released(file: &GitFile, revision: &Revision, reuse: &Reuse) -> Result<bool, Failure> {
     let lock = file.sibling_before(revision, "lock")?.and_then(|text| Lock::parse(&text).ok());
     Ok(lock.is_none_or(|lock| lock.registry != reuse.registry || lock.event(reuse.code).is_some()))

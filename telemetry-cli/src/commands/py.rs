@@ -1,4 +1,4 @@
-//! `telemetry py`: a Python module for a relation.
+//! `telemetry py`: a Python module for a registry.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -71,8 +71,8 @@ impl Args {
             Input::Pipe(pipe) => pipe,
         };
         let registry = match load_from(input, &self.input) {
-            Ok(relation) => relation.registry,
-            Err(error) => return Err(self.no_relation(&error, Format::recognize(&first))),
+            Ok(file) => file.registry,
+            Err(error) => return Err(self.no_registry(&error, Format::recognize(&first))),
         };
         let asked = self.registry_name.as_deref().map(Selector::from);
         match asked.filter(|name| !name.is(registry.fingerprint(), &registry.name)) {
@@ -114,7 +114,7 @@ impl Args {
         }
     }
 
-    fn no_relation(&self, error: &LoadError, log: Option<Format>) -> Failure {
+    fn no_registry(&self, error: &LoadError, log: Option<Format>) -> Failure {
         let name = display(&self.input);
         match (&error.cause, log) {
             (LoadCause::NotUtf8 { .. }, Some(format)) => Failure::new(format!(

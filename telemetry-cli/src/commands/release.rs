@@ -1,4 +1,4 @@
-//! `telemetry release`: the lock that the next changes of a relation are held against.
+//! `telemetry release`: the lock that the next changes of a registry are held against.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use telemetry_schema::version::{Lock, without_allows};
 use telemetry_schema::{LoadCause, lock_path};
 
 use crate::git::GitFile;
-use crate::relation::args::{RelationArgs, summary};
-use crate::relation::change::{ChangeReport, lines};
-use crate::relation::released::{Released, incomparable, without_word};
+use crate::registry::args::{RegistryArgs, summary};
+use crate::registry::change::{ChangeReport, lines};
+use crate::registry::released::{Released, incomparable, without_word};
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::output::Output;
 use crate::text::count;
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     dry_run: bool,
 
     #[command(flatten)]
-    relation: RelationArgs,
+    registry: RegistryArgs,
 }
 
 /// Why a registry is not released.
@@ -85,7 +85,7 @@ impl Run for Args {
 impl Args {
     /// Releases a registry, and returns the message.
     fn release(&self, path: &Path) -> Result<String, Refusal> {
-        let relation = self.relation.load(path).map_err(|error| match error.cause {
+        let current = self.registry.load(path).map_err(|error| match error.cause {
             LoadCause::Io(_) => Refusal::Failed(Failure::new(without_word(&error))),
             _ => Refusal::Problems(error.to_string()),
         })?;
@@ -93,13 +93,13 @@ impl Args {
         let shown = place.display();
         let Some(released) = Released::lock(&place)? else {
             not_deleted(&place)?;
-            self.write(&place, &Lock::of(&relation.registry, None).to_text())?;
+            self.write(&place, &Lock::of(&current.registry, None).to_text())?;
             let done = self.done();
-            return Ok(format!("{shown}: {}, {done} for the first time\n", summary(&relation.registry)));
+            return Ok(format!("{shown}: {}, {done} for the first time\n", summary(&current.registry)));
         };
-        let judgement = released.judge(&relation);
+        let judgement = released.judge(&current);
         let named = path.display().to_string();
-        let report = released.report(&judgement, &named, &relation);
+        let report = released.report(&judgement, &named, &current);
         if let Some(judged) = incomparable(&judgement) {
             return Err(Failure::new(report.change(judged)).into());
         }
@@ -107,19 +107,19 @@ impl Args {
             return Err(Refusal::Problems(report.render()));
         }
         let version = judgement.version;
-        let text = Lock::of(&relation.registry, Some(&released.lock)).to_text();
+        let text = Lock::of(&current.registry, Some(&released.lock)).to_text();
         if released.has_text(&text) {
-            return Ok(format!("{shown}: {} {version} is released already\n", relation.registry.name));
+            return Ok(format!("{shown}: {} {version} is released already\n", current.registry.name));
         }
         self.write(&place, &text)?;
         let mut taken_out = String::new();
-        if !relation.allows.is_empty() {
-            self.write(path, &without_allows(&relation))?;
+        if !current.allows.is_empty() {
+            self.write(path, &without_allows(&current))?;
             taken_out =
                 format!("{named}: what was allowed is released, and its `[[allow]]`s are taken out\n");
         }
         let changes = count(judgement.changes.len() as u64, "change");
-        let (name, since) = (&relation.registry.name, judgement.released);
+        let (name, since) = (&current.registry.name, judgement.released);
         let mut said = format!("{shown}: {name} {version} {}, {changes} since {since}\n", self.done());
         let reports = judgement.changes.iter();
         let reports: Vec<_> =

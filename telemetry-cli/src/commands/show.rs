@@ -57,7 +57,7 @@ impl Run for Args {
     }
 }
 
-/// The relations of a stream that has nothing of GHC's, by name.
+/// The registries of a stream that has nothing of GHC's, by name.
 fn registries(opened: &Opened) -> String {
     let mut names: Vec<_> =
         programs_registries(opened.registries()).map(|known| known.registry.name.as_str()).collect();

@@ -2,12 +2,12 @@
 
 use telemetry_schema::{Registry, Version};
 
-/// How far above the relation's own number a median or minor is tried, and how many of each.
+/// How far above the registry's own number a median or minor is tried, and how many of each.
 const NEWER: u32 = 8;
 const MEDIANS: usize = 16;
 const MINORS: usize = 128;
 
-/// The version in which a relation had a fingerprint, as far as the relation itself can tell: versions are
+/// The version in which a registry had a fingerprint, as far as the registry itself can tell: versions are
 /// tried, each without the parameters that were appended later. Of events that were added since it says
 /// nothing.
 pub(crate) fn version_with(registry: &Registry, fingerprint: u64) -> Option<Version> {
@@ -20,7 +20,7 @@ pub(crate) fn version_with(registry: &Registry, fingerprint: u64) -> Option<Vers
     versions.find(|version| at(registry, *version).fingerprint() == fingerprint)
 }
 
-/// The relation as it was in a version, but for its events.
+/// The registry as it was in a version, but for its events.
 fn at(registry: &Registry, version: Version) -> Registry {
     let mut older = Registry { version, ..registry.clone() };
     for event in &mut older.events {

@@ -117,11 +117,11 @@ impl RegistryArgs {
         let mut registries = Vec::new();
         for path in &self.registry {
             let mut registry = match telemetry_schema::load(path) {
-                Ok(relation) => relation.registry,
+                Ok(file) => file.registry,
                 Err(error) => own(&error)
                     .ok_or_else(|| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?,
             };
-            // It may be of before its relation had marks.
+            // It may be of before its registry had marks.
             take_names(&mut registry, telemetry_foreign::relation);
             registries.push(Given { path: path.clone(), registry });
         }

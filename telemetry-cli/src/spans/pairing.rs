@@ -30,7 +30,7 @@ pub(crate) struct Pairing {
     pub(crate) emissions: Emissions,
 }
 
-/// A span of a relation, or a message that is a pair.
+/// A span of a registry, or a message that is a pair.
 pub(crate) struct Def {
     pub(crate) registry: String,
     pub(crate) fingerprint: u64,
@@ -355,7 +355,7 @@ impl Key {
         match (value.as_i128(), value.as_bytes()) {
             (Some(number), _) => Key::Number(number as u64),
             (None, Some(bytes)) => Key::Text(bytes.into()),
-            // A relation has no other keys.
+            // A registry has no other keys.
             (None, None) => Key::None,
         }
     }

@@ -177,7 +177,7 @@ impl<'a> Names<'a> {
         }
         let duration = end.since(begin);
         let is_certain = gaps.are_not_in(def, which, begin, end);
-        // Names of relations need no quotes.
+        // Names of registries need no quotes.
         let message = def.message.as_deref().unwrap_or_default();
         let fields =
             format!(",{},{},{duration},{self_ns},{},{is_certain},{message}\n", begin.ns, end.ns, end.thread);

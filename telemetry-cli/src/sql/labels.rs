@@ -1,4 +1,4 @@
-//! Events that are labels in one pair of tables, as the MPS has them; which they are, the marks of relations say.
+//! Events that are labels in one pair of tables, as the MPS has them; which they are, the marks of registries say.
 
 use telemetry_schema::{Event, NameBy, Named, Naming, Registry};
 
@@ -21,7 +21,7 @@ impl Role {
     }
 }
 
-/// What an event is for labels, and its mark, if that is all that it is. Numbers that are a relation's own are in
+/// What an event is for labels, and its mark, if that is all that it is. Numbers that are a registry's own are in
 /// these tables if its events are called so, as the MPS's are.
 pub(super) fn role(registry: &Registry, event: &Event) -> Option<(Role, Naming)> {
     let mut namings = event.namings();

@@ -11,14 +11,14 @@ use super::schema::{Known, Schema};
 use super::tables::quoted;
 
 /// A name is the string, the label `stringId`, or that of the address `alias`. `sort` is that of what has it, where
-/// the relation tells pointers and addresses apart.
+/// the registry tells pointers and addresses apart.
 const TABLE: &str = r#"
 CREATE TABLE name (session INTEGER, address INTEGER, sort TEXT, string TEXT, "stringId" INTEGER, alias INTEGER,
     time INTEGER, time_ns INTEGER, log_serial INTEGER);
 CREATE INDEX name_address ON name (session, address, time);
 "#;
 
-/// True if a relation has names that are not in the tables of labels.
+/// True if a registry has names that are not in the tables of labels.
 pub(super) fn has_some(schema: &Schema) -> bool {
     schema.registries.iter().any(|known| marks(known).next().is_some())
 }
@@ -120,7 +120,7 @@ fn insert(schema: &Schema, known: &Known, event: usize, naming: &Naming) -> Stri
     )
 }
 
-/// The string of a number of the relation's own, as an expression; none if those are in the table of labels. `space` says
+/// The string of a number of the registry's own, as an expression; none if those are in the table of labels. `space` says
 /// whose number `value` is, which is an expression with the event's row `E`.
 pub(super) fn own_string(schema: &Schema, known: &Known, space: &str, value: &str) -> Option<String> {
     let mut events = known.registry.events.iter().enumerate();

@@ -29,7 +29,7 @@ pub(super) struct Known {
 }
 
 /// The number of the runtime's own registry, so that the first one of a program has 0: its codes and kinds are then
-/// what they are in the relation.
+/// what they are in the registry.
 const RUNTIMES_NUMBER: i64 = 1;
 
 impl Known {

@@ -81,7 +81,7 @@ impl Head {
             ("event", &event.schema.name),
         ];
         for (key, name) in names {
-            // Names of relations need no escapes.
+            // Names of registries need no escapes.
             head.extend_from_slice(format!(",\"{key}\":\"{name}\"").as_bytes());
         }
         if let Some((name, part)) = message::of(event) {

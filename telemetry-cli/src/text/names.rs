@@ -47,7 +47,7 @@ pub(crate) enum Flag<'a> {
     Bits(u64),
 }
 
-/// The flags that are set, in the relation's order, and last the bits without a name.
+/// The flags that are set, in the registry's order, and last the bits without a name.
 pub(crate) fn each_flag<'a>(bits: u64, ty: &'a Type, mut visit: impl FnMut(Flag<'a>)) {
     let mut rest = bits;
     for value in &ty.values {

@@ -1,4 +1,4 @@
-//! What parameters are called where the text is that of an MPS program: as the relation calls them, but those of the MPS's
+//! What parameters are called where the text is that of an MPS program: as the registry calls them, but those of the MPS's
 //! own events as the MPS does.
 
 use std::borrow::Cow;

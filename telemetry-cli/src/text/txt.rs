@@ -56,7 +56,7 @@ pub(super) fn labeled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, l
     out.push(b']');
 }
 
-/// The line of an event of a code that no relation has, as `mpseventtxt` writes it.
+/// The line of an event of a code that no registry has, as `mpseventtxt` writes it.
 pub(super) fn unknown(out: &mut Vec<u8>, ticks: u64, code: u16) {
     head(out, ticks, code, None, "[Unknown]");
     out.extend_from_slice(b"Unknown event.\n");

@@ -1,4 +1,4 @@
-//! What a decoder of the old relation would read in a stream of the new one, if it did not look.
+//! What a decoder of the old registry would read in a stream of the new one, if it did not look.
 
 use serde::Serialize;
 use telemetry_decode::blocks::{Block, Blocks, Piece};
@@ -20,7 +20,7 @@ const NOTHING: &str = "nothing";
 /// An event that would be misread.
 #[derive(Serialize, PartialEq, Eq)]
 pub(crate) struct Misreading {
-    /// By the new relation.
+    /// By the new registry.
     pub(crate) wrote: String,
     /// By the old one.
     pub(crate) would_read: String,
@@ -37,10 +37,10 @@ enum Read {
     Failed(String),
 }
 
-/// Events of a code that the old relation would misread, a few of them.
+/// Events of a code that the old registry would misread, a few of them.
 ///
 /// # Errors
-/// None that a sound relation can lead to.
+/// None that a sound registry can lead to.
 pub(super) fn of(
     change: &Change,
     old: &Registry,
@@ -85,7 +85,7 @@ fn misreading(change: &Change, wrote: Read, would_read: Read) -> Option<Misreadi
     }
 }
 
-/// The events of a stream, each in a block of its own, read by a relation that may be another than the stream's.
+/// The events of a stream, each in a block of its own, read by a registry that may be another than the stream's.
 fn read(stream: &[u8], registry: &Registry) -> Result<Vec<Read>, Failure> {
     let mut before = Vec::new();
     let mut read = Vec::new();
@@ -106,7 +106,7 @@ fn read(stream: &[u8], registry: &Registry) -> Result<Vec<Read>, Failure> {
     Ok(read)
 }
 
-/// Appends a block that says that it is of this relation.
+/// Appends a block that says that it is of this registry.
 fn append(stream: &mut Vec<u8>, header: Header, payload: &[u8], registry: &Registry) {
     let fingerprint = if header.registry == 0 { 0 } else { registry.fingerprint() };
     let len = payload.len() as u32;

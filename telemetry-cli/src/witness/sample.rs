@@ -10,7 +10,7 @@ use crate::term::ended::Failure;
 /// Session and thread of the stream.
 const SESSION: u64 = 1;
 
-/// 2023-11-14, so that the same relations make the same bytes.
+/// 2023-11-14, so that the same registries make the same bytes.
 const WALL_NS: u64 = 1_700_000_000_000_000_000;
 
 /// Most events of each code.
@@ -36,7 +36,7 @@ pub(super) fn event(change: &Change, registry: &Registry) -> Option<u16> {
 /// enough that every value of an enum occurs.
 ///
 /// # Errors
-/// None that a sound relation can lead to.
+/// None that a sound registry can lead to.
 pub(super) fn stream(registry: &Registry, codes: &[u16]) -> Result<Vec<u8>, Failure> {
     written(registry, codes).map_err(|error| Failure::new(format!("no witness: {error}")))
 }

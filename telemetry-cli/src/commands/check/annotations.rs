@@ -20,7 +20,7 @@ pub(super) fn append(out: &mut Vec<u8>, path: &Path, found: &Found, report: &Fil
         error(&file, None, "telemetry check", why);
     }
     for Mistake { line, column, message, help } in &report.mistakes {
-        error(&file, Some((*line, *column)), "relation", &with_help(message, help.as_deref()));
+        error(&file, Some((*line, *column)), "registry", &with_help(message, help.as_deref()));
     }
     let (Found::Compared(compared), Some(comparison)) = (found, &report.comparison) else { return };
     let Compared { released, judgement, .. } = &**compared;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use telemetry_schema::version::fixed;
 
 use super::found::{Compared, Found};
-use crate::relation::args::RelationArgs;
+use crate::registry::args::RegistryArgs;
 use crate::term::ended::Failure;
 use crate::term::message::warning;
 use crate::term::output::Output;
@@ -33,7 +33,7 @@ impl Fix {
 ///
 /// # Errors
 /// If the file cannot be written; it is as it was then.
-pub(super) fn fix(args: &RelationArgs, path: &Path, found: &mut Found) -> Result<Vec<Fix>, Failure> {
+pub(super) fn fix(args: &RegistryArgs, path: &Path, found: &mut Found) -> Result<Vec<Fix>, Failure> {
     let Found::Compared(compared) = found else { return Ok(Vec::new()) };
     if compared.judgement.is_met() {
         return Ok(Vec::new());
@@ -44,19 +44,19 @@ pub(super) fn fix(args: &RelationArgs, path: &Path, found: &mut Found) -> Result
         return Ok(Vec::new());
     };
     let mut output = Output::to(path)?;
-    output.buffer().extend_from_slice(new.relation.text.as_bytes());
+    output.buffer().extend_from_slice(new.current.text.as_bytes());
     output.finish()?;
-    let fixes = difference(&compared.relation.text, &new.relation.text);
+    let fixes = difference(&compared.current.text, &new.current.text);
     **compared = new;
     Ok(fixes)
 }
 
-/// The relation as it should be, if its version and `since`s are all that is wrong.
-fn right(args: &RelationArgs, compared: &Compared) -> Option<Compared> {
-    let Compared { relation, released, judgement } = compared;
-    let relation = args.parse(&fixed(relation, judgement)?)?;
-    let judgement = released.judge(&relation);
-    judgement.is_met().then(|| Compared { relation, released: released.clone(), judgement })
+/// The registry as it should be, if its version and `since`s are all that is wrong.
+fn right(args: &RegistryArgs, compared: &Compared) -> Option<Compared> {
+    let Compared { current, released, judgement } = compared;
+    let current = args.parse(&fixed(current, judgement)?)?;
+    let judgement = released.judge(&current);
+    judgement.is_met().then(|| Compared { current, released: released.clone(), judgement })
 }
 
 /// The lines that differ between a text and one in which some lines were changed and some added.

@@ -5,7 +5,7 @@ use std::path::Path;
 use telemetry_schema::version::Judgement;
 use telemetry_schema::{LoadError, RegistryFile};
 
-use crate::relation::released::{Released, incomparable};
+use crate::registry::released::{Released, incomparable};
 use crate::term::ended::Failure;
 
 /// What was found out about a file.
@@ -21,9 +21,9 @@ pub(super) enum Found {
     Compared(Box<Compared>),
 }
 
-/// A relation, and what changed since.
+/// A registry, and what changed since.
 pub(super) struct Compared {
-    pub(super) relation: RegistryFile,
+    pub(super) current: RegistryFile,
     pub(super) released: Released,
     pub(super) judgement: Judgement,
 }
@@ -47,7 +47,7 @@ impl Compared {
     /// The unmet demands as text, or only the reason if nothing can be compared.
     pub(super) fn problems(&self, path: &Path) -> String {
         let shown = path.display().to_string();
-        let report = self.released.report(&self.judgement, &shown, &self.relation);
+        let report = self.released.report(&self.judgement, &shown, &self.current);
         match incomparable(&self.judgement) {
             Some(judged) => format!("error: {}", report.change(judged)),
             None => report.render(),

@@ -9,8 +9,8 @@ use telemetry_schema::{Diagnostic, LoadCause};
 
 use super::fix::Fix;
 use super::found::{Compared, Found};
-use crate::relation::args::summary;
-use crate::relation::change::{ChangeReport, lines};
+use crate::registry::args::summary;
+use crate::registry::change::{ChangeReport, lines};
 use crate::term::ended::Failure;
 use crate::text::count;
 use crate::witness::Witness;
@@ -84,7 +84,7 @@ pub(super) struct JudgedReport {
     pub(super) met: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed: Option<String>,
-    /// Where it is in the relation, or, of what is gone, in what the relation was compared with.
+    /// Where it is in the registry, or, of what is gone, in what the registry was compared with.
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) gone: bool,
@@ -104,12 +104,12 @@ impl CheckReport {
 impl FileReport {
     pub(super) fn new(path: &Path, found: &Found, fixes: Vec<Fix>, witnesses: Vec<Witness>) -> FileReport {
         let file = path.display().to_string();
-        let relation = match found {
+        let current = match found {
             Found::Mistakes(_) | Found::Unreadable(_) => None,
-            Found::Unreleased(relation) | Found::Incomparable(relation, _) => Some(relation),
-            Found::Compared(compared) => Some(&compared.relation),
+            Found::Unreleased(current) | Found::Incomparable(current, _) => Some(current),
+            Found::Compared(compared) => Some(&compared.current),
         };
-        let registry = relation.map(|relation| &relation.registry);
+        let registry = current.map(|current| &current.registry);
         let (mistakes, why) = mistakes(found);
         FileReport {
             verdict: found.verdict(),
@@ -187,8 +187,8 @@ fn mistakes(found: &Found) -> (Vec<Mistake>, Option<String>) {
 
 impl Comparison {
     fn new(compared: &Compared, file: &str) -> Comparison {
-        let Compared { relation, released, judgement } = compared;
-        let report = released.report(judgement, file, relation);
+        let Compared { current, released, judgement } = compared;
+        let report = released.report(judgement, file, current);
         let changes = judgement.changes.iter().map(|judged| {
             let ((line, column), gone) = report.position(&judged.change);
             JudgedReport {
@@ -205,7 +205,7 @@ impl Comparison {
         let idle = judgement.idle.iter().map(|allow| {
             let message = report.idle(allow).lines().next().unwrap_or_default().to_string();
             let place = Diagnostic { span: allow.span.clone(), message, label: None, help: None };
-            let (line, column) = place.position(&relation.text);
+            let (line, column) = place.position(&current.text);
             Mistake { line, column, message: place.message, help: None }
         });
         Comparison {

@@ -6,9 +6,9 @@ use serde::Serialize;
 use telemetry_schema::Registry;
 use telemetry_schema::version::{Change, Lock, Rule, Thing, compare};
 
-use crate::relation::change::ChangeReport;
+use crate::registry::change::ChangeReport;
 
-/// What came of a relation, up to a revision.
+/// What came of a registry, up to a revision.
 #[derive(Default)]
 pub(super) struct Past {
     /// All events that ever were.
@@ -40,7 +40,7 @@ pub(super) struct EventPast {
 pub(super) struct Step {
     /// Index of the revision.
     pub(super) revision: usize,
-    /// Version of the relation since.
+    /// Version of the registry since.
     pub(super) version: String,
     pub(super) what: What,
     #[serde(skip_serializing_if = "Vec::is_empty")]

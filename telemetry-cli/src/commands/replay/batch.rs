@@ -35,7 +35,7 @@ impl<'i> Batch<'i> {
         Batch { steps: Vec::with_capacity(STEPS), inputs, given: HashMap::new(), number: 0 }
     }
 
-    /// The mark of an event. A stream may be older than the marks of its relation.
+    /// The mark of an event. A stream may be older than the marks of its registry.
     fn mark<'a>(&mut self, event: &Event<'a>) -> Option<&'a Replay>
     where
         'i: 'a,

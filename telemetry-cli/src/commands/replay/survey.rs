@@ -22,7 +22,7 @@ pub(super) struct Survey {
     pub(super) custom: u64,
     /// Events without a mark.
     pub(super) unmarked: u64,
-    /// False if the relation marks none.
+    /// False if the registry marks none.
     pub(super) is_marked: bool,
     /// False if events may be missing that others rest on.
     pub(super) is_whole: bool,

@@ -23,13 +23,13 @@ pub(crate) struct Released {
 }
 
 impl Released {
-    /// The lock beside a relation; none if the relation was never released.
+    /// The lock beside a registry; none if the registry was never released.
     ///
     /// # Errors
     /// If the lock cannot be read, or is missing where the version says that there was a release.
-    pub(crate) fn beside(path: &Path, relation: &RegistryFile) -> Result<Option<Released>, Failure> {
+    pub(crate) fn beside(path: &Path, current: &RegistryFile) -> Result<Option<Released>, Failure> {
         let place = lock_path(path);
-        let version = relation.registry.version;
+        let version = current.registry.version;
         let released = Released::lock(&place)?;
         if released.is_none() && version > (Version { major: 1, median: 0, minor: 0 }) {
             return Err(Failure::new(format!(
@@ -84,8 +84,8 @@ impl Released {
     }
 
     /// What changed since, and whether the version is right for it.
-    pub(crate) fn judge(&self, relation: &RegistryFile) -> Judgement {
-        let mut judgement = judge(&self.lock, &relation.registry, &relation.allows);
+    pub(crate) fn judge(&self, current: &RegistryFile) -> Judgement {
+        let mut judgement = judge(&self.lock, &current.registry, &current.allows);
         if !self.is_last {
             // They are about the last release. Between others there need not be what they allow.
             judgement.idle.clear();
@@ -98,13 +98,13 @@ impl Released {
         &'a self,
         judgement: &'a Judgement,
         shown: &'a str,
-        relation: &'a RegistryFile,
+        current: &'a RegistryFile,
     ) -> Report<'a> {
         let old = match self.is_lock {
             true => Side::lock(&self.name, &self.lock, &self.text),
             false => Side::relation(&self.name, &self.text),
         };
-        Report::new(judgement, old, Side::relation(shown, &relation.text))
+        Report::new(judgement, old, Side::relation(shown, &current.text))
     }
 
     /// True if the text of a lock is what was read.
@@ -113,7 +113,7 @@ impl Released {
     }
 }
 
-/// The change that says that two relations cannot be compared: one is another registry's, or the older one
+/// The change that says that two registries cannot be compared: one is another registry's, or the older one
 /// has the higher version.
 pub(crate) fn incomparable(judgement: &Judgement) -> Option<&Judged> {
     let is_why =

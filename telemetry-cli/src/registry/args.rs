@@ -7,20 +7,20 @@ use telemetry_schema::{LoadCause, LoadError, Registry, RegistryFile, load, parse
 use crate::text::count;
 
 #[derive(clap::Args)]
-pub(crate) struct RelationArgs {
-    /// Accept names that are reserved: the relation is the framework's own
+pub(crate) struct RegistryArgs {
+    /// Accept names that are reserved: the registry is the framework's own
     #[arg(long, hide = true)]
     own: bool,
 }
 
-impl RelationArgs {
-    /// Reads and checks a relation.
+impl RegistryArgs {
+    /// Reads and checks a registry.
     ///
     /// # Errors
     /// What keeps it from being read, or everything that is wrong with it.
     pub(crate) fn load(&self, path: &Path) -> Result<RegistryFile, LoadError> {
         let error = match load(on_disk(path)) {
-            Ok(relation) => return Ok(relation),
+            Ok(file) => return Ok(file),
             Err(error) => error,
         };
         match &error.cause {
@@ -29,7 +29,7 @@ impl RelationArgs {
         }
     }
 
-    /// Reads and checks the text of a relation, if nothing is wrong with it.
+    /// Reads and checks the text of a registry, if nothing is wrong with it.
     pub(crate) fn parse(&self, text: &str) -> Option<RegistryFile> {
         RegistryFile::parse(text).ok().or_else(|| self.of_own(text))
     }

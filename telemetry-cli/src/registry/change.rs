@@ -44,7 +44,7 @@ struct ThingReport {
     of_message: Option<String>,
 }
 
-/// Most lines of a rule that demands nothing, which may be of every parameter of a relation; the rest are counted.
+/// Most lines of a rule that demands nothing, which may be of every parameter of a registry; the rest are counted.
 const MAX_LINES: usize = 5;
 
 /// Changes as a list, each with why it is allowed.
