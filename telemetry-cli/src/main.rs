@@ -1,6 +1,7 @@
 //! The `telemetry` command.
 //!
-//! Each command is a file in `commands`. All commands share inputs, filters, output, verdict and exit codes.
+//! Each command is a file in `commands`. All commands share inputs, filters, output, verdict and
+//! exit codes.
 
 // Some helpers are for `telemetry sql` alone.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]

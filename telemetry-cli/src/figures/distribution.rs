@@ -1,49 +1,50 @@
-//! How numbers are distributed, in little memory: percentiles that are exact for whole numbers below 256 and where the
-//! numbers are all the same, and else within 0.8 %.
+//! The distribution of numbers, in little memory. Percentiles are exact for whole numbers below 256
+//! and for numbers that are all the same, and otherwise within 0.8 %.
 //!
-//! A histogram whose buckets are given by the upper bits of the number as a float: 128 for each power of two. So it
-//! takes any float and needs no logarithms, and only the powers of two that occur take memory, 2 KiB each.
+//! The upper bits of a number as a float select its bucket in a histogram: 128 buckets for each
+//! power of two. So any float fits, and no logarithms are needed. Only the powers of two that occur
+//! take memory, 2 KiB each.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// Bits of a float that are below its bucket: 7 of the mantissa's 52 are not.
+/// Bits of a float below those that select the bucket, which are 7 of the mantissa's 52.
 const BELOW: u32 = 45;
-/// Buckets for each power of two.
+/// Buckets per power of two.
 const EACH: usize = 128;
 
-/// Numbers that were added.
+/// The numbers that were added.
 #[derive(Default)]
 pub(crate) struct Distribution {
     count: u64,
-    /// NaNs.
+    /// Number of NaNs.
     nans: u64,
     sum: f64,
     /// Smallest and largest.
     ends: Option<(Exact, Exact)>,
-    /// Some were floats.
+    /// Some numbers were floats.
     floats: bool,
     /// By sign and exponent, in the order of the numbers.
     powers: BTreeMap<u16, Box<[Bucket; EACH]>>,
 }
 
-/// Numbers that are nearly the same.
+/// Numbers that are nearly equal.
 #[derive(Clone, Copy, Default)]
 struct Bucket {
     count: u64,
     sum: f64,
 }
 
-/// A number that was added, as it was.
+/// A number, as it was added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Exact {
     Whole(i128),
     Float(f64),
 }
 
-/// A distribution as JSON: numbers, null without a value, and `"Infinity"` and `"-Infinity"`.
+/// A distribution as JSON. A missing value is null; infinities are `"Infinity"` and `"-Infinity"`.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Summary {
     pub(crate) count: u64,
@@ -54,7 +55,7 @@ pub(crate) struct Summary {
     pub(crate) p99: Json,
     pub(crate) p999: Json,
     pub(crate) max: Json,
-    /// NaNs, which count for nothing else.
+    /// NaNs, which no other member counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) nans: u64,
 }
@@ -102,7 +103,7 @@ impl Distribution {
         bucket.sum += number;
     }
 
-    /// The least number that this share of all is not above.
+    /// Returns the least number such that this share of all numbers is not above it.
     pub(crate) fn quantile(&self, share: f64) -> Option<Exact> {
         let (min, max) = self.ends?;
         let rank = ((share * self.count as f64).ceil() as u64).saturating_sub(1);
@@ -118,7 +119,7 @@ impl Distribution {
             before += bucket.count;
             before > rank
         })?;
-        // Their mean, which is each of them if they are the same.
+        // This is the mean of the bucket: its number, if all its numbers are the same.
         let mean = bucket.sum / bucket.count as f64;
         let exact = if self.floats { Exact::Float(mean) } else { Exact::Whole(mean.round() as i128) };
         Some(exact.clamp(min, max))
@@ -181,9 +182,9 @@ impl Exact {
     }
 }
 
-/// The bits of a float, in the order of the numbers.
+/// Returns the bits of a float as a number of the same order.
 fn ordered(number: f64) -> u64 {
-    // Both zeros are one.
+    // Both zeros are the same number.
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
@@ -219,7 +220,8 @@ mod tests {
 
         #[test]
         fn quantiles_of_floats(numbers in prop::collection::vec(any::<f64>().prop_filter("a number", |x| !x.is_nan()), 1..200)) {
-            // Buckets of numbers next to zero are wider, and sums of the largest are infinite.
+            // Buckets of numbers next to zero are wider, and sums of the largest numbers are
+            // infinite.
             let is_usual = |x: &f64| !x.is_subnormal() && (x.is_infinite() || x.abs() < 1e300);
             let numbers: Vec<f64> = numbers.into_iter().map(|x| if is_usual(&x) { x } else { 0.0 }).collect();
             check(&numbers, Distribution::add_float);

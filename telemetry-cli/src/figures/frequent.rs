@@ -1,20 +1,21 @@
-//! The most frequent values among many, in little memory.
+//! The most frequent of many values, in little memory.
 //!
-//! All are counted exactly as long as there are few. Beyond that counts are too low by no more than a known number,
-//! which is at most a thousandth of all (the algorithm of Misra and Gries): what is more frequent cannot be missed.
+//! While there are few different values, all counts are exact. With more, a count may be too low,
+//! by at most a known error: a thousandth of all values or less (the algorithm of Misra and Gries).
+//! So no value that is more frequent can be missed.
 
 use std::hash::Hash;
 
 use hashbrown::HashMap;
 
-/// Values that are counted at once.
+/// Different values that are counted at a time.
 const MOST: usize = 1000;
 
 /// Counts of values.
 pub(crate) struct Frequent<K> {
     counts: HashMap<K, u64>,
     total: u64,
-    /// What every count may be too low by.
+    /// Each count may be too low by this.
     error: u64,
 }
 
@@ -25,7 +26,7 @@ impl<K> Default for Frequent<K> {
 }
 
 impl<K: Hash + Eq + Ord> Frequent<K> {
-    /// Counts a value, which is made if it is new.
+    /// Counts a value, and makes its owned form if the value is new.
     #[inline]
     pub(crate) fn add<Q>(&mut self, value: &Q)
     where
@@ -42,7 +43,7 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
         }
     }
 
-    /// Takes one away of every count, in exchange for the new value.
+    /// Subtracts one from each count, to make room for the new value.
     #[cold]
     fn make_room(&mut self) {
         self.error += 1;
@@ -52,17 +53,17 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
         });
     }
 
-    /// How many were counted.
+    /// Returns the number of values that were counted.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// What every count may be too low by. 0: all are exact.
+    /// Returns the amount by which a count may be too low. 0 means that all counts are exact.
     pub(crate) fn error(&self) -> u64 {
         self.error
     }
 
-    /// The most frequent values and their counts.
+    /// Returns the most frequent values and their counts.
     pub(crate) fn top(&self, number: usize) -> Vec<(&K, u64)> {
         let mut all: Vec<_> = self.counts.iter().map(|(value, count)| (value, *count)).collect();
         all.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
@@ -75,7 +76,7 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
 mod tests {
     use super::*;
 
-    /// A number, counted by itself.
+    /// A number that is counted by itself.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     struct Number(u64);
 

@@ -1,19 +1,19 @@
-//! How many events there were when, in little memory, whatever the time they take.
+//! Numbers of events over time, in memory that does not grow with the time.
 
 use serde_json::value::RawValue;
 
-/// Most stretches that are counted apart.
+/// The maximum of intervals that are counted.
 const MOST: i64 = 512;
 
 /// Characters of a sparkline.
 const COLUMNS: usize = 60;
 
-/// Counts of equal stretches of time, which become twice as long when there would be too many.
+/// Counts of events in equal intervals. If there would be too many intervals, their length doubles.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rate {
-    /// A stretch is 2 to the power of this nanoseconds long.
+    /// An interval takes 2 to the power of this nanoseconds.
     shift: u32,
-    /// Number of the first stretch that is counted, from the start of time.
+    /// Number of the first counted interval, from time 0.
     first: i64,
     counts: Vec<u64>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Rate {
 #[derive(Debug)]
 pub(crate) struct Counts {
     pub(crate) from_ns: i64,
-    /// Length of each stretch.
+    /// Length of each interval.
     pub(crate) width_ns: u64,
     pub(crate) counts: Vec<u64>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Counts {
 #[derive(Debug)]
 pub(crate) struct Sparkline {
     pub(crate) line: String,
-    /// The count of the highest.
+    /// The highest count.
     pub(crate) highest: u64,
 }
 
@@ -48,7 +48,7 @@ impl Rate {
 
     #[cold]
     fn add_beyond(&mut self, ns: i64) {
-        // The end of a stretch is a number, too.
+        // The end of an interval must be a number too.
         let ns = ns.min(i64::MAX - 1);
         if self.counts.is_empty() {
             (self.first, self.counts) = (ns >> self.shift, vec![0]);
@@ -68,7 +68,7 @@ impl Rate {
         }
     }
 
-    /// Counts two stretches as one.
+    /// Merges each two neighboring intervals.
     fn widen(&mut self) {
         let start = self.first & 1;
         let mut counts = vec![0; (self.counts.len() + start as usize).div_ceil(2)];
@@ -78,7 +78,7 @@ impl Rate {
         (self.shift, self.first, self.counts) = (self.shift + 1, self.first >> 1, counts);
     }
 
-    /// These counts over the time of another rate, for comparison.
+    /// Returns these counts over the time of another rate, for comparison.
     pub(crate) fn over(&self, other: &Rate) -> Counts {
         if self.counts.is_empty() {
             let counts = vec![0; other.counts.len()];
@@ -97,7 +97,7 @@ impl Rate {
 }
 
 impl Rate {
-    /// The sum of some, over the time of another.
+    /// Adds some rates over the time of another.
     pub(crate) fn sum<'r>(rates: impl Iterator<Item = &'r Rate>, other: &Rate) -> Counts {
         let mut sum = Rate::default().over(other);
         for rate in rates {
@@ -109,14 +109,14 @@ impl Rate {
 }
 
 impl Counts {
-    /// As many stretches as a sparkline has room for.
+    /// Returns as many intervals as a sparkline has columns.
     pub(crate) fn columns(&self) -> Counts {
         let each = self.counts.len().div_ceil(COLUMNS).max(1);
         let counts = self.counts.chunks(each).map(|counts| counts.iter().sum()).collect();
         Counts { from_ns: self.from_ns, width_ns: self.width_ns.saturating_mul(each as u64), counts }
     }
 
-    /// A character for each stretch.
+    /// Formats each interval as a character.
     pub(crate) fn sparkline(&self) -> Sparkline {
         const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let highest = self.counts.iter().copied().max().unwrap_or(0);
@@ -127,7 +127,7 @@ impl Counts {
         Sparkline { line: self.counts.iter().map(level).collect(), highest }
     }
 
-    /// The counts as JSON.
+    /// Formats the counts as JSON.
     pub(crate) fn on_one_line(&self) -> Box<RawValue> {
         // Numbers serialize.
         serde_json::value::to_raw_value(&self.counts).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! What processes answer. Keys that this version does not know are left out; those that a process does not
-//! know are zero or empty.
+//! The answers of processes. Keys that this version does not know are ignored, and keys that a
+//! process does not know are zero or empty.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Masks {
     pub(crate) unknown: Unknown,
 }
 
-/// Words of a request that match nothing, and then the names that there are.
+/// Words of a request that match nothing, and the names that exist.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct Unknown {
@@ -28,7 +28,7 @@ pub(crate) struct Unknown {
 }
 
 impl Unknown {
-    /// A message for each word.
+    /// Returns a message for each word.
     pub(crate) fn messages(&self) -> impl Iterator<Item = String> {
         self.unknown.iter().map(|word| {
             let shown = escaped_text(word);
@@ -45,7 +45,8 @@ impl Unknown {
     }
 }
 
-/// The name that a word of control is most like, if it is like one. A word may begin with its registry's name.
+/// Finds the name that is most similar to a word of control, if one is similar. A word may begin
+/// with its registry's name.
 pub(crate) fn nearest_name<'n>(word: &str, names: &'n [String]) -> Option<&'n str> {
     let bare = word.split_once(':').map_or(word, |(_, rest)| rest);
     telemetry_schema::nearest(bare, names.iter().map(String::as_str))
@@ -57,7 +58,7 @@ pub(crate) fn nearest_name<'n>(word: &str, names: &'n [String]) -> Option<&'n st
 pub(crate) struct Counters {
     pub(crate) emitted: u64,
     pub(crate) written: u64,
-    /// In memory.
+    /// Still in memory.
     pub(crate) retained: u64,
     /// Overwritten by later events in the flight recorder.
     pub(crate) evicted: u64,
@@ -68,7 +69,7 @@ pub(crate) struct Counters {
     pub(crate) truncated: u64,
 }
 
-/// What the memory of a process's pool is used for, in bytes.
+/// The uses of a pool's memory, in bytes.
 #[derive(Deserialize, Serialize, Default, Clone, Copy)]
 #[serde(default)]
 pub(crate) struct Pool {
@@ -78,11 +79,11 @@ pub(crate) struct Pool {
     pub(crate) open: u64,
     /// Sealed blocks that sinks have not taken yet.
     pub(crate) waiting: u64,
-    /// Sealed blocks that the flight recorder keeps.
+    /// Sealed blocks that the flight recorder retains.
     pub(crate) retained: u64,
-    /// Lanes that there are, one for each thread and kind.
+    /// Existing lanes, one for each thread and kind.
     pub(crate) lanes: u64,
-    /// Labels, which are beside the pool.
+    /// Labels, which are outside of the pool.
     pub(crate) labels: u64,
 }
 
@@ -93,7 +94,7 @@ pub(crate) struct KindCounters {
     pub(crate) name: String,
     #[serde(flatten)]
     pub(crate) counters: Counters,
-    /// Bytes of the pool that the flight recorder keeps of it.
+    /// Bytes of the pool that the flight recorder retains of it.
     #[serde(default)]
     pub(crate) retained: u64,
 }
@@ -102,10 +103,10 @@ pub(crate) struct KindCounters {
 #[derive(Deserialize, Serialize)]
 pub(crate) struct SinkCounters {
     pub(crate) name: String,
-    /// What went wrong first, if anything did.
+    /// The first error, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<String>,
-    /// The same for programs: a code, and the system's number of the error.
+    /// The same for programs: a code, and the system's error number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) notice: Option<String>,
     #[serde(flatten)]
@@ -126,12 +127,12 @@ pub(crate) struct State {
     pub(crate) sinks: Vec<SinkCounters>,
 }
 
-/// What a process is.
+/// The description of a process.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Info {
     #[serde(default)]
     pub(crate) pid: u32,
-    /// Of the runtime in the process, from 1.
+    /// Number of the runtime in the process, from 1.
     #[serde(default)]
     pub(crate) copy: u32,
     #[serde(default)]
@@ -147,7 +148,7 @@ pub(crate) struct Info {
     /// Its ring file, or nothing.
     #[serde(default, skip_serializing)]
     pub(crate) ring: String,
-    /// Which events are compiled in: `cool`, `hot`, `rash`.
+    /// The variety of the build: `cool`, `hot` or `rash`.
     #[serde(default, skip_serializing)]
     pub(crate) variety: String,
     /// The version of the runtime.
@@ -174,25 +175,25 @@ pub(crate) struct RegistryInfo {
 }
 
 impl Counters {
-    /// Lost events, by cause.
+    /// Returns the lost events, by cause.
     pub(crate) fn loss(&self) -> Loss {
         let Counters { lost_pool: pool, lost_reentrant: reentrant, lost_sink: sink, truncated, .. } = *self;
         Loss { pool, reentrant, sink, truncated }
     }
 
-    /// Events lost by any cause.
+    /// Returns the events lost by any cause.
     pub(crate) fn lost(&self) -> u64 {
         self.loss().causes().fold(0, |sum, (_, events)| sum.saturating_add(events))
     }
 }
 
 impl Info {
-    /// How the command calls the process.
+    /// Returns the name by which the command calls the process.
     pub(crate) fn called(&self) -> Pid {
         Pid { number: self.pid, copy: self.copy }
     }
 
-    /// Events a second since the start.
+    /// Returns the events per second since the start.
     pub(crate) fn per_second(&self) -> f64 {
         let seconds = self.now_ns.saturating_sub(self.started_ns) as f64 / 1e9;
         if seconds > 0.0 { self.counters.emitted as f64 / seconds } else { 0.0 }

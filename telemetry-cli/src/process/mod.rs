@@ -1,6 +1,7 @@
-//! Running processes: where their sockets and ring files are, and what they answer.
+//! Running processes: the places of their sockets and ring files, and their answers.
 //!
-//! It may use `text` and `term`. It never sends a request to a socket before it has checked who owns it.
+//! It may use `text` and `term`. It never sends a request to a socket before it has checked the
+//! socket's owner.
 
 mod answer;
 mod pid;

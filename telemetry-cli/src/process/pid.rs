@@ -1,5 +1,5 @@
-//! How processes are called: by their number, and where a shared library has a runtime of its own, `4711-2`
-//! for the second copy in process 4711.
+//! The names of processes: the number, or `4711-2` for the second runtime in process 4711, which a
+//! shared library has brought.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -25,7 +25,7 @@ impl Display for Pid {
 impl FromStr for Pid {
     type Err = String;
 
-    /// Accepts the displayed form only, without signs and leading zeros.
+    /// Accepts only the displayed form, without signs and leading zeros.
     fn from_str(text: &str) -> Result<Pid, String> {
         let (number, copy) = text.split_once('-').unwrap_or((text, "1"));
         let pid = number.parse().ok().zip(copy.parse().ok()).map(|(number, copy)| Pid { number, copy });

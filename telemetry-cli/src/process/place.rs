@@ -1,4 +1,4 @@
-//! The directories of sockets, and that a socket is what it should be before anything is said to it.
+//! The directories of sockets, and the checks before a request is sent to a socket.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -15,7 +15,7 @@ pub(crate) struct Place {
     owner: u32,
 }
 
-/// A process with a socket that may be its own: [`Process::ask`] finds out.
+/// A process with a socket that may be its own; [`Process::ask`] checks that.
 pub(crate) struct Process {
     pub(crate) pid: Pid,
     pub(super) path: PathBuf,
@@ -30,15 +30,15 @@ pub(crate) struct Found {
 }
 
 impl Place {
-    /// The directory that `TELEMETRY_SOCKET` names, or that of the user, or for root those of all users.
-    /// Those that are not there are left out.
+    /// Returns the directory that `TELEMETRY_SOCKET` names, or that of the user, or for root those
+    /// of all users. Missing directories are left out.
     pub(crate) fn all() -> Result<Vec<Place>, Failure> {
         let user = native::user();
         let named = std::env::var_os("TELEMETRY_SOCKET").filter(|set| set.as_encoded_bytes().contains(&b'/'));
         let mut places = Vec::new();
         if let Some(dir) = named {
             let dir = PathBuf::from(dir);
-            // Root may look at what anybody has.
+            // Root may look at the processes of all users.
             let owner = if user == 0 { owner_of(&dir) } else { Some(user) };
             places.extend(Place::at(dir, owner.unwrap_or(user))?);
         } else if user != 0 {
@@ -48,7 +48,7 @@ impl Place {
                 let path = entry.path();
                 let number = path.to_str().and_then(|path| path.strip_prefix(BASE)).and_then(number);
                 if let Some(owner) = number {
-                    // What another user has put there is that user's problem, and no reason to stop.
+                    // Another user's directory is that user's concern, and no reason to stop.
                     match Place::at(path, owner) {
                         Err(failure) if owner == 0 => return Err(failure),
                         place => places.extend(place.ok().flatten()),
@@ -59,8 +59,8 @@ impl Place {
         Ok(places)
     }
 
-    /// A directory, if it is there. It must be its owner's alone: another user who can change it can put a socket of
-    /// their own in the place of any other.
+    /// Opens a directory if it exists. Only its owner may write to it: another user who can write
+    /// there could replace a socket.
     pub(crate) fn at(dir: PathBuf, owner: u32) -> Result<Option<Place>, Failure> {
         let refused = |why: String| Failure::new(format!("cannot trust `{}`: {why}", dir.display()));
         let metadata = match dir.symlink_metadata() {
@@ -102,7 +102,7 @@ impl Place {
         }
         found.processes.sort_by_key(|process| process.pid);
         found.rings.sort_by_key(|ring| ring.pid);
-        // Links of earlier processes of the same number may lead to the same.
+        // Links of earlier processes with the same number may lead to the same file.
         let mut rings: Vec<DeadRing> = Vec::new();
         for ring in found.rings.drain(..) {
             if !rings.iter().any(|known| known.is(&ring)) {
@@ -113,7 +113,7 @@ impl Place {
         found
     }
 
-    /// The ring files of a process, if the process is dead.
+    /// Returns the ring files of a process, if the process is dead.
     fn dead_rings(&self, pid: Pid) -> Vec<DeadRing> {
         dead_rings(&self.dir, self.owner, pid)
     }
@@ -130,11 +130,11 @@ impl Place {
     }
 }
 
-/// Directories of sockets begin so, and end with the number of their user.
+/// Directories of sockets begin like this, and end with the number of their user.
 const BASE: &str = "/tmp/telemetry-";
 
 impl Process {
-    /// The process of a number.
+    /// Finds the process of a number.
     pub(crate) fn find(pid: Pid) -> Result<Process, Failure> {
         let places = Place::all()?;
         for place in &places {
@@ -146,14 +146,14 @@ impl Process {
         Err(absent(pid, &places))
     }
 
-    /// Removes the socket that a process has left, if it is in a directory of ours.
+    /// Removes the socket that a dead process left, if it is in our directory.
     pub(crate) fn remove_stale(&self) {
         if self.owner == native::user() {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 
-    /// Why the path is not to be connected to.
+    /// Returns the reason not to connect to the path, if there is one.
     pub(super) fn distrust(&self) -> io::Result<Option<String>> {
         let metadata = self.path.symlink_metadata()?;
         Ok(if !metadata.file_type().is_socket() {
@@ -166,7 +166,7 @@ impl Process {
     }
 }
 
-/// Says why a process has no socket that listens.
+/// Explains why a process has no listening socket.
 pub(super) fn absent(pid: Pid, places: &[Place]) -> Failure {
     let left = places.iter().flat_map(|place| place.dead_rings(pid)).next();
     Failure::new(match (native::exists(pid.number), left) {
@@ -191,10 +191,10 @@ pub(super) fn absent(pid: Pid, places: &[Place]) -> Failure {
     })
 }
 
-/// Why a process does not answer, if the system knows.
+/// Returns true if the system says that the process is stopped, so that it cannot answer.
 pub(super) fn is_stopped(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before it, in parentheses, may have anything in it.
+    // The name before it, in parentheses, may contain anything.
     stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['T', 't']))
 }
 
@@ -202,7 +202,7 @@ fn owner_of(path: &Path) -> Option<u32> {
     path.symlink_metadata().ok().map(|metadata| metadata.uid())
 }
 
-/// A word of the command line. An option among words would be taken for one.
+/// Checks a word of the command line. An option among words would be taken for a word.
 pub(crate) fn word(text: &str) -> Result<String, String> {
     if text.starts_with("--") {
         return Err("expected a word; help: options stand before all words".into());

@@ -1,5 +1,6 @@
-//! Ring files that dead processes left. A link in the directory of sockets says where a process had its ring; whose
-//! the file is that is there now, the file says itself, since another process may have the same path by now.
+//! Ring files of dead processes. A link in the directory of sockets says where a process had its
+//! ring. The file that is there now names its own owner, since another process may have taken the
+//! path.
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError, read_link};
 use std::io;
@@ -27,7 +28,7 @@ pub(crate) struct DeadRing {
     file: FileId,
 }
 
-/// Device and number of a file.
+/// Device and inode number of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 
@@ -46,8 +47,8 @@ enum Found {
     Dead(RingHead, FileId),
 }
 
-/// The rings that the link of a process leads to, if it is dead: the file itself, and the one that was moved aside
-/// when the next process had the same path. A link that leads to none is removed.
+/// Finds the rings of a dead process through its link: the file itself, and the file that was moved
+/// aside when the next process took the path. Removes a link that leads to no ring.
 pub(super) fn dead_rings(dir: &Path, owner: u32, pid: Pid) -> Vec<DeadRing> {
     let link = dir.join(format!("{pid}.ring"));
     let Ok(ring) = read_link(&link).map(|ring| dir.join(ring)) else { return Vec::new() };
@@ -71,13 +72,13 @@ pub(super) fn dead_rings(dir: &Path, owner: u32, pid: Pid) -> Vec<DeadRing> {
     dead
 }
 
-/// What a file is to a process.
+/// Compares a file with a process.
 fn look(path: &Path, owner: u32, pid: u32) -> io::Result<Found> {
     let metadata = path.symlink_metadata()?;
     if !metadata.is_file() {
         return Ok(Found::Nothing);
     }
-    // A link in a directory of others may point anywhere.
+    // In another user's directory, a link may point anywhere.
     if metadata.uid() != owner {
         return Ok(Found::Kept);
     }
@@ -91,19 +92,19 @@ fn look(path: &Path, owner: u32, pid: u32) -> io::Result<Found> {
     })
 }
 
-/// Opens a file. Does not wait for a peer if it is a pipe.
+/// Opens a file. If it is a pipe, does not wait for a peer.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
-/// The owner of a ring file.
+/// Reads the owner of a ring file.
 fn head(file: &File) -> io::Result<Option<RingHead>> {
     let mut head = [0; RingHead::LEN];
     let read = file.read_at(&mut head, 0)?;
     Ok(RingHead::decode(&head[..read], crc32c::crc32c))
 }
 
-/// Takes a file from all others, unless a running process has it.
+/// Locks a file, unless a running process has it.
 fn take(file: &File) -> io::Result<bool> {
     let since = Instant::now();
     loop {
@@ -117,26 +118,26 @@ fn take(file: &File) -> io::Result<bool> {
 }
 
 impl DeadRing {
-    /// True if both are the same file.
+    /// Returns true if both are the same file.
     pub(super) fn is(&self, other: &DeadRing) -> bool {
         self.file == other.file
     }
 
-    /// Removes the ring, and what points to it. Only in a directory of ours: what is in those of others may
-    /// point anywhere.
+    /// Removes the ring and its link, but only in our own directory. Links in directories of others
+    /// may point anywhere.
     pub(crate) fn remove(&self) -> Result<(), Failure> {
         let failed = |why: String| Failure::new(format!("cannot remove `{}`: {why}", self.ring.display()));
         if self.owner != native::user() {
             return Err(failed(format!("it is for user {} to remove", self.owner)));
         }
         self.unlink().map_err(|error| failed(error.to_string()))?;
-        // The link goes when it leads nowhere.
+        // This removes a link that leads nowhere.
         dead_rings(&self.dir, self.owner, self.pid);
         Ok(())
     }
 
-    /// A process may begin with the path at any moment. It does not while we have the lock, and what it has then is
-    /// not what we have seen.
+    /// Removes the file. A process may take the path at any moment, but not while we have the lock.
+    /// A file that it made before is not the one that we checked.
     fn unlink(&self) -> io::Result<()> {
         let file = open(&self.ring)?;
         let is_ours = take(&file)?
@@ -151,14 +152,15 @@ impl DeadRing {
     }
 }
 
-/// True if a process has mapped the file, or that is not known: its number may belong to another by now. One that has
-/// closed all its files still has its memory, but on some systems no lock.
+/// Returns true if a process has mapped the file, or if that is not known, as its number may belong
+/// to another process by now. A process that has closed all its files still has its mapping, but on
+/// some systems no lock.
 fn is_mapped(pid: u32, FileId(_, number): FileId) -> bool {
     if native::exists(pid).is_err_and(|error| error.kind() != io::ErrorKind::PermissionDenied) {
         return false;
     }
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
-    // Addresses, rights, offset, device, file.
+    // The fields are addresses, permissions, offset, device, inode.
     let maps_it = |line: &str| line.split_ascii_whitespace().nth(4) == Some(&number.to_string());
     maps.map_or(true, |maps| maps.lines().any(maps_it))
 }

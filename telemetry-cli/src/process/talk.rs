@@ -14,13 +14,14 @@ use crate::term::ended::Failure;
 use crate::term::native::{self, Peer};
 use crate::text::escaped_text;
 
-/// Most bytes of a request, the line feed included.
+/// The maximum of bytes in a request, with the line feed.
 const MOST_ASKED: usize = 8192;
-/// Most bytes of an answer that is text.
+/// The maximum of bytes in an answer that is text.
 const MOST_ANSWERED: usize = 16 << 20;
-/// How long an answer may take. The process serves one client after the other, each for up to two seconds.
+/// How long an answer may take. The process serves one client at a time, each for up to two
+/// seconds.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long one may take for which the process must finish other work.
+/// How long an answer may take if the process must finish other work first.
 const LONG_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why there is no answer.
@@ -36,17 +37,17 @@ impl From<NotTalking> for Failure {
     }
 }
 
-/// A connection behind the first line of the answer.
+/// A connection after the first line of the answer.
 pub(crate) struct Connection {
     pub(crate) stream: UnixStream,
-    /// Bytes to come, where the process says so.
+    /// Bytes to come, if the process says so.
     pub(crate) len: Option<u64>,
     deadline: Instant,
     pid: Pid,
 }
 
 impl Process {
-    /// The answer to a request.
+    /// Returns the answer to a request.
     pub(crate) fn ask<T: DeserializeOwned>(&self, request: &str) -> Result<T, NotTalking> {
         let text = self.open(request)?.text().map_err(NotTalking::Silent)?;
         toml::from_str(&text).map_err(|error| {
@@ -54,15 +55,15 @@ impl Process {
         })
     }
 
-    /// What the process is.
+    /// Returns the description of the process.
     pub(crate) fn info(&self) -> Result<Info, NotTalking> {
-        // In a container, the process may have another number for itself.
+        // In a container, the process may know itself by another number.
         self.ask("info").map(|info| Info { pid: self.pid.number, copy: self.pid.copy, ..info })
     }
 
     /// Sends a request, and reads the first line of the answer.
     pub(crate) fn open(&self, request: &str) -> Result<Connection, NotTalking> {
-        // In words a line feed separates as a space does.
+        // A line feed in a word separates like a space.
         let request = request.replace(['\n', '\r'], " ") + "\n";
         if request.len() > MOST_ASKED {
             let why = format!("cannot be sent {} bytes, at most {MOST_ASKED}", request.len());
@@ -84,7 +85,7 @@ impl Process {
         Ok(connection)
     }
 
-    /// Connects to the process, and to no other.
+    /// Connects to this process, and to no other.
     fn connect(&self) -> Result<UnixStream, NotTalking> {
         let refused = |why: String| {
             NotTalking::Silent(Failure::new(format!("cannot trust `{}`: {why}", self.path.display())))
@@ -95,7 +96,7 @@ impl Process {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.stale()),
             Err(error) => return Err(refused(error.to_string())),
         }
-        // Its socket would take the request, and nothing would come back.
+        // Its socket would accept the request, but no answer would come.
         if is_stopped(self.pid.number) {
             return Err(self.silent(&ErrorKind::TimedOut.into()));
         }
@@ -130,7 +131,7 @@ impl Process {
 }
 
 impl Connection {
-    /// The rest of an answer that is text.
+    /// Reads the rest of an answer that is text.
     fn text(mut self) -> Result<String, Failure> {
         let mut text = Vec::new();
         let mut piece = vec![0; 64 << 10];
@@ -145,7 +146,7 @@ impl Connection {
         }
     }
 
-    /// The first line, byte by byte: what follows may be a stream.
+    /// Reads the first line byte by byte, since a stream may follow.
     fn line(&mut self) -> io::Result<String> {
         let (mut line, mut byte) = (Vec::new(), [0]);
         while line.len() <= MOST_ASKED + 1024 && self.read(&mut byte)? == 1 && byte != *b"\n" {
@@ -164,14 +165,14 @@ impl Connection {
             self.stream.set_read_timeout(Some(rest))?;
             match self.stream.read(to) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // It closed before it read all of the request, and said why.
+                // It closed before it had read the whole request, and said why.
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(0),
                 result => return result,
             }
         }
     }
 
-    /// Lets each piece of what follows take so long, or without a limit.
+    /// Sets the time limit for each following piece. Live streams have none.
     pub(crate) fn pieces(self, is_live: bool) -> Result<UnixStream, Failure> {
         let patience = if is_live { None } else { Some(LONG_PATIENCE) };
         self.stream.set_read_timeout(patience).map_err(|error| silent(self.pid, &error))?;
@@ -179,14 +180,15 @@ impl Connection {
     }
 }
 
-/// Connecting waits where many others do; the thread that still waits when the time is up ends with the command.
+/// Connects. This waits if many other clients do. If the time is over, the waiting thread ends with
+/// the command.
 fn connect_within(path: std::path::PathBuf, patience: Duration) -> io::Result<UnixStream> {
     let (sender, receiver) = mpsc::channel();
     std::thread::Builder::new().spawn(move || sender.send(UnixStream::connect(path)))?;
     receiver.recv_timeout(patience).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
 }
 
-/// A message for a process that cannot be talked to.
+/// Explains that a process cannot be reached.
 pub(crate) fn silent(pid: Pid, error: &io::Error) -> Failure {
     Failure::new(match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut if is_stopped(pid.number) => {

@@ -1,4 +1,4 @@
-//! The bar or step that is shown on standard error.
+//! The bar or step that standard error shows.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,13 +6,13 @@ use indicatif::ProgressBar;
 
 use super::line;
 
-/// The bar that is shown, which an interrupt erases, and above which messages go.
+/// The bar that is shown. An interrupt erases it, and messages appear above it.
 static SHOWN: Mutex<Shown> = Mutex::new(Shown::Nothing);
 
 enum Shown {
     Nothing,
     Bar(ProgressBar),
-    /// Nothing, since the process ends.
+    /// No bar, since the process ends.
     Over,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct ColorArgs {
 }
 
 impl ColorArgs {
-    /// True if text for this output is colored.
+    /// Returns true if text for this output is colored.
     pub(crate) fn is_on(&self, output: &OutputArgs) -> bool {
         match self.color {
             ColorChoice::Always => true,

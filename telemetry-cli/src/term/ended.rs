@@ -46,7 +46,7 @@ impl Context {
         self.has_problems |= found;
     }
 
-    /// True if the command reported a problem.
+    /// Returns true if the command reported a problem.
     pub(crate) fn has_problems(&self) -> bool {
         self.has_problems
     }

@@ -17,7 +17,7 @@ An interrupted command removes partial output and exits by the signal.
 
 Each command that reads streams ends with a verdict on their completeness on standard error.";
 
-/// The exit code of a command. Reports why it failed.
+/// Returns the exit code of a command. Reports why it failed.
 pub(crate) fn code(ended: Ended, context: &Context) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::from(u8::from(context.has_problems())),

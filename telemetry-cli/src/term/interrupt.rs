@@ -1,30 +1,33 @@
-//! What an interrupt does (Ctrl-C, a request to terminate, a closed terminal): one handler for the process.
+//! The effect of an interrupt (Ctrl-C, a request to terminate, a closed terminal). The process has
+//! one handler.
 
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use super::bar;
 use super::message::warning;
 
-/// How the command ends in good order, if it can.
+/// Ends the command in good order, if the command supports that.
 static STOP: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
-/// An interrupt stops the command this way: it ends with what it has. A second one ends it at once.
+/// Makes an interrupt stop the command this way: the command ends with the results so far. A second
+/// interrupt ends it at once.
 pub(crate) fn stops(stop: impl FnOnce() + Send + 'static) {
     *STOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
     handle();
 }
 
-/// What removes the files that are not whole.
+/// Removes the unfinished files.
 static CLEAN_UP: OnceLock<fn()> = OnceLock::new();
 
-/// An interrupt has this remove the files that are not whole, and ends the process, unless the command can be stopped.
+/// Makes an interrupt remove the unfinished files and end the process, unless the command can be
+/// stopped.
 pub(super) fn cleans_up(clean_up: fn()) {
-    // There is but one that calls this.
+    // There is only one caller.
     let _ = CLEAN_UP.set(clean_up);
     handle();
 }
 
-/// An interrupt takes the bar away, and ends the process, unless the command can be stopped.
+/// Makes an interrupt erase the bar and end the process, unless the command can be stopped.
 pub(super) fn takes_bar_away() {
     handle();
 }
@@ -46,8 +49,8 @@ fn interrupted() {
     }
 }
 
-/// Ends the process by the signal, so that its parent sees an interrupt: a shell, for instance,
-/// which leaves its loop then.
+/// Ends the process by the signal, so that its parent sees an interrupt. A shell, for example, then
+/// leaves its loop.
 pub(crate) fn end() -> ! {
     bar::end();
     if let Some(clean_up) = CLEAN_UP.get() {
@@ -66,11 +69,11 @@ mod system {
 
     use super::super::native;
 
-    /// The signal that came last.
+    /// The last signal.
     static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
 
     pub(super) fn on_interrupt(act: fn()) -> io::Result<()> {
-        // What `nohup` runs goes on when its terminal is closed.
+        // A program that `nohup` started continues when its terminal is closed.
         let hangup = (!native::ignores(SIGHUP)).then_some(SIGHUP);
         let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))?;
         let wait = move || {

@@ -8,10 +8,11 @@ use indicatif::{ProgressDrawTarget, TermLike};
 /// The maximum of redraws per second.
 const OFTEN: u8 = 20;
 
-/// Standard error, for a bar behind which the cursor stays.
+/// Returns standard error as a target of bars, where the cursor stays behind the bar.
 ///
-/// What is drawn comes with blanks to the right edge, so that whatever else is written goes to the next line. But `^C`,
-/// which the terminal writes for the key, would go there too, and the bar would be left above it.
+/// Bars are drawn with blanks to the right edge, so that other output goes to the next line. But
+/// then the `^C` that the terminal writes for the key would go there too, and the bar would remain
+/// above it.
 pub(super) fn stderr() -> ProgressDrawTarget {
     ProgressDrawTarget::term_like_with_hz(Box::new(Line(Term::buffered_stderr())), OFTEN)
 }
@@ -49,7 +50,7 @@ impl TermLike for Line {
     }
 
     fn write_str(&self, text: &str) -> io::Result<()> {
-        // The blanks come alone.
+        // The blanks are written in a call of their own.
         if text.bytes().all(|byte| byte == b' ') { Ok(()) } else { self.0.write_str(text) }
     }
 

@@ -6,25 +6,26 @@ use std::sync::OnceLock;
 
 use super::bar;
 
-/// The name of the MPS's program that the command was called by.
+/// The name of the MPS program by which the command was called.
 static PROGRAM: OnceLock<&str> = OnceLock::new();
 
-/// Starts all messages with the name of another program. Such a program prints no verdict on complete input.
+/// Starts all messages with the name of another program. Such a program prints no verdict on
+/// complete input.
 pub(crate) fn set_program(program: &'static str) {
     let _ = PROGRAM.set(program);
 }
 
-/// True if the command prints a verdict even on complete input.
+/// Returns true if the command prints a verdict even on complete input.
 pub(crate) fn has_verdicts() -> bool {
     PROGRAM.get().is_none()
 }
 
-/// Reports what makes the exit code 1 or 2.
+/// Reports an error, which makes the exit code 1 or 2.
 pub(super) fn error(message: impl Display) {
     write("error: ", message);
 }
 
-/// Reports what may surprise the user, and does not change the exit code.
+/// Reports something that may surprise the user. It does not change the exit code.
 pub(crate) fn warning(message: impl Display) {
     write("warning: ", message);
 }
@@ -34,7 +35,7 @@ pub(crate) fn note(message: impl Display) {
     write("", message);
 }
 
-/// If standard error is closed or full, there is no other place for the message.
+/// Writes a message. If standard error is closed or full, there is no other place for it.
 fn write(level: &str, message: impl Display) {
     bar::aside(|| {
         let _ = match PROGRAM.get() {

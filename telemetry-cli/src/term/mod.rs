@@ -1,7 +1,7 @@
-//! How a command deals with its terminal: messages, progress, interrupts, output, exit codes.
+//! The terminal of a command: messages, progress, interrupts, output, exit codes.
 //!
-//! It may use `text`. It never reads an input, and only `exit` chooses an exit code. An output file appears
-//! when it is whole; an interrupt leaves no temporary file.
+//! It may use `text`. It never reads an input, and only `exit` chooses an exit code. An output file
+//! appears when it is complete; an interrupt leaves no temporary file.
 
 mod bar;
 pub(crate) mod color;

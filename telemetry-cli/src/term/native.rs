@@ -6,22 +6,23 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-/// Who is at the other end of a connection.
+/// The process at the other end of a connection.
 pub(crate) struct Peer {
     pub(crate) user: u32,
-    /// Not known on all systems.
+    /// Not every system reports it.
     pub(crate) pid: Option<u32>,
 }
 
-/// The user that this command acts as.
+/// Returns the effective user of this command.
 pub(crate) fn user() -> u32 {
     // SAFETY: takes nothing and cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// Makes a Unix socket that only this user may connect to, from its first moment on.
+/// Makes a Unix socket to which only this user may ever connect.
 pub(crate) fn bind_own(path: &Path) -> io::Result<UnixListener> {
-    // SAFETY: takes a number and cannot fail. Files that other threads make meanwhile are our own user's alone.
+    // SAFETY: takes a number and cannot fail. Files that other threads make meanwhile are for our
+    // own user alone.
     let before = unsafe { libc::umask(0o177) };
     let bound = UnixListener::bind(path);
     // SAFETY: as above.
@@ -29,7 +30,7 @@ pub(crate) fn bind_own(path: &Path) -> io::Result<UnixListener> {
     bound
 }
 
-/// Fails if the process does not exist, or belongs to another user.
+/// Fails if the process does not exist or belongs to another user.
 pub(crate) fn exists(pid: u32) -> io::Result<()> {
     let not_found = || io::Error::from_raw_os_error(libc::ESRCH);
     // Zero and negative numbers mean groups of processes.
@@ -38,33 +39,34 @@ pub(crate) fn exists(pid: u32) -> io::Result<()> {
     if unsafe { libc::kill(pid, 0) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Asks a child of ours to end.
+/// Asks a child process to end.
 pub(crate) fn terminate(child: u32) {
     if let Ok(pid) = i32::try_from(child) {
-        // SAFETY: a signal to a child that was not waited for, so that its number is its own.
+        // SAFETY: sends a signal to a child that was not waited for, so the number is still its
+        // own.
         unsafe { libc::kill(pid, libc::SIGTERM) };
     }
 }
 
-/// True if this process ignores a signal, as its parent set it up.
+/// Returns true if this process ignores a signal, as its parent arranged.
 pub(crate) fn ignores(signal: i32) -> bool {
-    // SAFETY: zeros are an action, which is written over, and nothing is set.
+    // SAFETY: a zeroed action is valid, the call overwrites it, and nothing is set.
     unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
         libc::sigaction(signal, core::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 }
 
-/// Ends this process by a signal that ends processes; returns if the system does not let it.
+/// Ends this process by a signal that ends processes. Returns if the system does not allow it.
 pub(crate) fn die_of(signal: i32) {
-    // SAFETY: from here on the signal does what it does by default, and nothing of ours is called.
+    // SAFETY: the signal has its default action from here on, so no code of ours is called.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
     }
 }
 
-/// Who made the socket listen that a stream is connected to.
+/// Returns the process that made the listening socket of a stream.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
@@ -72,11 +74,11 @@ pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
     Ok(Peer { user: credentials.uid, pid: u32::try_from(credentials.pid).ok() })
 }
 
-/// Who made the socket listen that a stream is connected to.
+/// Returns the process that made the listening socket of a stream.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let (mut user, mut group) = (0, 0);
-    // SAFETY: the pointers are to values of our own.
+    // SAFETY: the pointers are to our own values.
     if unsafe { libc::getpeereid(stream.as_raw_fd(), &mut user, &mut group) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -94,8 +96,8 @@ pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn option<T: Copy>(stream: &UnixStream, level: i32, name: i32, value: &mut T) -> io::Result<()> {
     let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the pointers are to a value of the caller and to its length, and the options that are asked for
-    // have plain numbers as their values.
+    // SAFETY: the pointers are to a value of the caller and to its length, and the values of these
+    // options are plain numbers.
     let failed = unsafe {
         libc::getsockopt(stream.as_raw_fd(), level, name, core::ptr::from_mut(value).cast(), &mut len)
     };

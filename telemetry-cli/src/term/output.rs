@@ -1,4 +1,5 @@
-//! The output of a command: a buffer, and standard output or a file that appears when it is whole.
+//! The output of a command: a buffer, and standard output or a file that appears when it is
+//! complete.
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
@@ -13,7 +14,7 @@ use crate::term::interrupt;
 use crate::text::path::display;
 use crate::text::sniff::known_by;
 
-/// Bytes at which the buffer is written.
+/// The buffer is written when it has this many bytes.
 const FULL: usize = 64 << 10;
 
 #[derive(clap::Args, Clone, Default)]
@@ -41,23 +42,23 @@ enum Target {
 struct Temporary(PathBuf);
 
 impl OutputArgs {
-    /// True if the command line names an output file.
+    /// Returns true if the command line names an output file.
     pub(crate) fn is_named(&self) -> bool {
         self.output.is_some()
     }
 
-    /// The output file.
+    /// Returns the output file.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.output.as_deref()
     }
 
-    /// True if that is standard output, by `-` or since no file is named.
+    /// Returns true if the output is standard output, by `-` or because no file is named.
     pub(crate) fn is_stdout(&self) -> bool {
         self.path().is_none_or(|path| path.as_os_str() == "-")
     }
 
-    /// An output that is not a stream. It replaces no stream, log of another system, or file in `read`: a mistyped
-    /// command line must not destroy a trace.
+    /// Opens an output that is not a stream. It replaces no stream, no log of another system, and
+    /// no file in `read`: a mistyped command line must not destroy a trace.
     pub(crate) fn open(&self, read: &[PathBuf]) -> Result<Output, Failure> {
         match self.path().and_then(|path| Some((path, trace(path)?))) {
             Some((path, what)) => {
@@ -67,7 +68,7 @@ impl OutputArgs {
         }
     }
 
-    /// The output of a stream, which replaces no file in `read`.
+    /// Opens the output of a stream, which replaces no file in `read`.
     pub(crate) fn open_stream(&self, read: &[PathBuf]) -> Result<Output, Failure> {
         match &self.output {
             Some(path) if !self.is_stdout() => Output::beside(path, read),
@@ -77,24 +78,24 @@ impl OutputArgs {
 }
 
 impl Output {
-    /// A file that appears when it is whole.
+    /// Opens a file that appears when it is complete.
     pub(crate) fn to(path: &Path) -> Result<Output, Failure> {
         open_file(path).map(Output::new).map_err(|error| cannot_write(path, &error))
     }
 
-    /// The same, but refuses a file in `read` under any name.
+    /// Opens such a file, but refuses a file in `read` under any name.
     pub(crate) fn beside(path: &Path, read: &[PathBuf]) -> Result<Output, Failure> {
         keep_read(path, read)?;
         Output::to(path)
     }
 
-    /// Standard output.
+    /// Returns standard output.
     pub(crate) fn stdout() -> Output {
         Output::new(Target::Stdout(io::stdout()))
     }
 
     fn new(target: Target) -> Output {
-        // Tables have an output each, and may be many.
+        // Each table has an output, and there may be many.
         Output { buffer: Vec::new(), target }
     }
 }
@@ -117,7 +118,7 @@ impl Write for Sink<'_> {
         }
     }
 
-    /// The file appears only when it is whole.
+    /// Does nothing: the file appears only when it is complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -134,7 +135,7 @@ impl Drop for Temporary {
 }
 
 impl Output {
-    /// True for a terminal.
+    /// Returns true for a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         match &self.target {
             Target::Stdout(out) => out.is_terminal(),
@@ -143,13 +144,13 @@ impl Output {
         }
     }
 
-    /// The buffer, to append lines to.
+    /// Returns the buffer, to append lines to.
     #[inline]
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Writes a full buffer, and then returns true. To be called after each line.
+    /// Writes the buffer if it is full, and then returns true. Call it after each line.
     #[inline]
     pub(crate) fn relieve(&mut self) -> Result<bool, Failure> {
         if self.buffer.len() < FULL { Ok(false) } else { self.flush().map(|()| true) }
@@ -170,7 +171,7 @@ impl Output {
         written.map_err(|error| self.failed(&error))
     }
 
-    /// Lets a function write to the output, and returns its result, unless the output failed.
+    /// Lets a function write to the output. Returns its result, unless the output failed.
     pub(crate) fn write_with<T>(&mut self, write: impl FnOnce(&mut dyn Write) -> T) -> Result<T, Failure> {
         let mut sink = Sink { output: self, failure: None };
         let written = write(&mut sink);
@@ -180,7 +181,7 @@ impl Output {
         }
     }
 
-    /// Writes a value as JSON or as text, and then as [`Output::finish`].
+    /// Writes a value as JSON or as text, then ends like [`Output::finish`].
     pub(crate) fn show(
         mut self,
         json: bool,
@@ -195,11 +196,12 @@ impl Output {
         self.finish()
     }
 
-    /// Writes the rest, and renames the file to its name.
+    /// Writes the rest, and gives the file its name.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         if let Target::Replace(_, Temporary(temporary), path) = &self.target {
-            // Held until it is done: an interrupt finds either the old file or the new one.
+            // The lock is held to the end, so an interrupt finds either the old file or the new
+            // one.
             let mut unfinished = unfinished();
             std::fs::rename(temporary, path).map_err(|error| cannot_write(path, &error))?;
             unfinished.retain(|path| path != temporary);
@@ -220,7 +222,7 @@ fn cannot_write(path: &Path, error: &dyn Display) -> Failure {
     Failure::new(format!("cannot write `{}`: {error}", path.display()))
 }
 
-/// What a file is, if it is a stream or another system's log, by its first bytes.
+/// Names the format of a file that is a stream or another system's log, by its first bytes.
 fn trace(path: &Path) -> Option<String> {
     let mut first = Vec::new();
     let file = File::open(path).ok().filter(|_| path.is_file())?;
@@ -228,14 +230,14 @@ fn trace(path: &Path) -> Option<String> {
     known_by(&first)
 }
 
-/// Refuses an output that is one of the files that are read.
+/// Refuses an output that is also an input.
 pub(crate) fn keep_read(output: &Path, read: &[PathBuf]) -> Result<(), Failure> {
     let Some(same) = read.iter().find(|read| is_same(output, read)) else { return Ok(()) };
     let what = format_args!("is an input of this command, {}; help: name another file", display(same));
     Err(cannot_write(output, &what))
 }
 
-/// True if an output is a regular file, and the very one that is read; `-` is standard input.
+/// Returns true if an output is a regular file and also the input; `-` is standard input.
 #[cfg(unix)]
 fn is_same(output: &Path, read: &Path) -> bool {
     use std::os::fd::AsFd;
@@ -270,7 +272,7 @@ fn open_file(path: &Path) -> io::Result<Target> {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    // For a link, its target is replaced.
+    // Through a link, its target is replaced.
     trust_link(path)?;
     let path = if old.is_some() { std::fs::canonicalize(path)? } else { path.to_path_buf() };
     let (file, temporary) = temporary_beside(&path)?;
@@ -281,14 +283,14 @@ fn open_file(path: &Path) -> io::Result<Target> {
     Ok(Target::Replace(file, temporary, path))
 }
 
-/// The temporary files of this run, while it is under way.
+/// The temporary files that this run is writing.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files, and directories that were made for them, when the command ends before they are whole.
+/// Removes the temporary files, and directories made for them, if the command ends early.
 fn remove_unfinished() {
     for path in unfinished().drain(..) {
         let _ = std::fs::remove_file(path);
@@ -296,21 +298,21 @@ fn remove_unfinished() {
     remove_empty();
 }
 
-/// The directories that this run has made, each before the one that it is in.
+/// The directories that this run made, innermost first.
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A directory for files, which goes again if nothing came into it.
+/// A directory for files. It is removed if no file was written to it.
 #[must_use]
 pub(crate) struct Directory(());
 
 impl Directory {
-    /// Makes it, and those that it is in, where they are not there.
+    /// Makes the directory, and its parents if they are missing.
     pub(crate) fn make(path: &Path) -> Result<Directory, Failure> {
         interrupt::cleans_up(remove_unfinished);
         let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         made.extend(path.ancestors().take_while(is_missing).map(Path::to_path_buf));
-        // Some may be there although another cannot be made.
+        // Some may exist even if another one cannot be made.
         let directory = Directory(());
         let done = std::fs::create_dir_all(path);
         drop(made);
@@ -325,15 +327,15 @@ impl Drop for Directory {
     }
 }
 
-/// Removes what was made and has nothing in it: the system refuses it of the others.
+/// Removes the directories that are empty. The system refuses to remove the others.
 fn remove_empty() {
     for path in MADE.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         let _ = std::fs::remove_dir(path);
     }
 }
 
-/// Makes the temporary file, which an interrupt removes too. Others may write to its directory: its name cannot be
-/// guessed, and it is made only where nothing stands.
+/// Makes the temporary file, which an interrupt removes too. Other users may write to its
+/// directory, so its name cannot be guessed and it never replaces anything.
 fn temporary_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     interrupt::cleans_up(remove_unfinished);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -346,12 +348,13 @@ fn temporary_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     Ok((file, temporary))
 }
 
-/// Creates a new file, and fails if anything exists there, even a link. The user's mask decides who may read it.
+/// Creates a new file, and fails if anything exists there, even a link. The user's mask decides who
+/// may read the file.
 pub(crate) fn make_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// The directory that a file is in.
+/// Returns the directory that a file is in.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -359,8 +362,8 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Refuses a link that another user has put where the output goes, unless the directory is that user's: it may lead to
-/// any file of ours.
+/// Refuses a link that another user made where the output goes, because it may lead to any of our
+/// files. In that user's own directory it is accepted.
 #[cfg(unix)]
 fn trust_link(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -380,7 +383,7 @@ fn trust_link(_: &Path) -> io::Result<()> {
 
 /// Appends a value as JSON text that people can read too.
 pub(crate) fn append_json(out: &mut Vec<u8>, value: &impl serde::Serialize) {
-    // What the commands show serializes, and memory takes it.
+    // All values that commands show serialize, and writing to memory cannot fail.
     if serde_json::to_writer_pretty(&mut *out, value).is_ok() {
         out.push(b'\n');
     }

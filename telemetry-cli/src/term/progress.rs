@@ -1,7 +1,7 @@
-//! How far long work has come, shown on standard error while it goes on, and erased when it is done.
+//! The progress of long work, shown on standard error while it continues and then erased.
 //!
-//! Nothing is shown unless standard error is a terminal, while the output itself goes to a terminal, or of work
-//! that takes a moment only.
+//! Nothing is shown if standard error is not a terminal, if the output itself goes to a terminal,
+//! or if the work is short.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -25,7 +25,7 @@ const KNOWN: &str = "{bar:20} {percent:>3} %  {bytes} of {total_bytes}, {bytes_p
 const UNKNOWN: &str = "{spinner} {bytes}, {bytes_per_sec}";
 const STEP: &str = "{spinner} {msg}, {elapsed}";
 
-/// Between two states of a step that does not say how far it is.
+/// Time between two redraws of a step.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The progress of reading inputs, in bytes.
@@ -38,12 +38,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of a number of bytes, unless lines of the output would go between.
+    /// Makes progress of a number of bytes, unless lines of the output would appear between.
     pub(crate) fn beside(output: &Output, len: Option<u64>) -> Progress {
         if output.is_terminal() { Progress::hidden() } else { Progress::of_bytes(len) }
     }
 
-    /// Of a number of bytes, if it is known, where nothing is written to standard output meanwhile.
+    /// Makes progress of a number of bytes, if known, while nothing is written to standard output.
     pub(crate) fn of_bytes(len: Option<u64>) -> Progress {
         if !has_place() {
             return Progress::hidden();
@@ -51,7 +51,7 @@ impl Progress {
         Progress::with(Some(bar(len, if len.is_some() { KNOWN } else { UNKNOWN })))
     }
 
-    /// Shows nothing.
+    /// Makes progress that shows nothing.
     pub(crate) fn hidden() -> Progress {
         Progress::with(None)
     }
@@ -60,7 +60,7 @@ impl Progress {
         Progress { bar, since: Instant::now(), is_shown: Cell::new(false), skipped: Cell::new(0) }
     }
 
-    /// To be called after each event. Calls the function for the bytes read only at intervals.
+    /// Counts an event. Calls the function for the bytes read only at intervals.
     #[inline]
     pub(crate) fn event(&self, bytes: impl FnOnce() -> u64) {
         let skipped = self.skipped.get() + 1;
@@ -94,12 +94,12 @@ impl Drop for Progress {
     }
 }
 
-/// One long step that does not say how far it has come: that it goes on, and since when. It is gone when this is
-/// dropped.
+/// One long step that does not report how far it is. It shows that the work continues, and since
+/// when, until it is dropped.
 pub(crate) struct Step(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Step {
-    /// A step, called by what it does.
+    /// Begins a step, named by its work.
     pub(crate) fn new(what: impl Into<String>) -> Step {
         if !has_place() {
             return Step(None);
@@ -124,22 +124,22 @@ impl Drop for Step {
     fn drop(&mut self) {
         if let Some((done, ticks)) = self.0.take() {
             drop(done);
-            // One that has panicked shows nothing any more.
+            // A thread that has panicked shows nothing more.
             let _ = ticks.join();
             erase();
         }
     }
 }
 
-/// True if bars can be drawn, and erased.
+/// Returns true if bars can be drawn and erased.
 fn has_place() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// A bar that is not shown yet.
+/// Returns a bar that is not shown yet.
 fn bar(len: Option<u64>, style: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(len, ProgressDrawTarget::hidden());
-    // The styles are right; without one the bar is plain.
+    // The styles are valid. Without one, the bar is plain.
     match ProgressStyle::with_template(style) {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
         Err(_) => bar,
@@ -147,7 +147,7 @@ fn bar(len: Option<u64>, style: &str) -> ProgressBar {
 }
 
 fn show(bar: &ProgressBar) {
-    // Or an interrupt would leave it there.
+    // Without this, an interrupt would leave the bar there.
     interrupt::takes_bar_away();
     bar::show(bar);
 }

@@ -2,12 +2,12 @@
 
 use super::number;
 
-/// `1 event`, `2,000 events`.
+/// Formats a number with its noun: `1 event`, `2,000 events`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// In groups of three digits.
+/// Formats a number in groups of three digits.
 pub(crate) fn grouped(number: u64) -> String {
     let mut text = number.to_string();
     for place in
@@ -18,7 +18,8 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of JSON for people: whole ones in groups, others with few digits. `-` for null.
+/// Formats a number of JSON for people: a whole one in groups, another with few digits, null as
+/// `-`.
 pub(crate) fn number_text(number: &serde_json::Value) -> String {
     if let Some(number) = number.as_u64() {
         return grouped(number);
@@ -42,7 +43,7 @@ pub(crate) fn number_text(number: &serde_json::Value) -> String {
     }
 }
 
-/// As [`grouped`], with a sign.
+/// Formats a number like [`grouped`], with a sign.
 pub(crate) fn signed_grouped(number: i64) -> String {
     let mut out = Vec::new();
     number::grouped(&mut out, number, 0);

@@ -1,4 +1,4 @@
-//! The text of MPS's `mpseventcnv`: what `sort` and [`super::cnv_line`] read.
+//! The text of the MPS's `mpseventcnv`, which `sort` and [`super::cnv_line`] read.
 
 use telemetry_decode::{Event, Value};
 use telemetry_foreign::mps;
@@ -6,13 +6,13 @@ use telemetry_foreign::mps;
 use super::number::{Digits, hex, hex_4_spaces, hex_bytes, signed_hex};
 use super::{float, quoted};
 
-/// Appends the line of an event: clock reading, code, and a space before each value. The name of its registry, if it
-/// is given, stands with `:` before the code.
+/// Appends the line of an event: clock reading, code, and a space before each value. The name of
+/// its registry, if given, precedes the code with `:`.
 #[inline]
 pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
     let mut digits = Digits::of_clock(event.ticks);
     if let Some(code) = mps::unknown_code(event) {
-        // Like `mpseventcnv`: its values are not known.
+        // As in `mpseventcnv`, since its values are not known.
         digits.append_to(out);
         hex_4_spaces(out, code);
         out.push(b'\n');
@@ -78,7 +78,7 @@ pub(super) fn value(out: &mut Vec<u8>, value: &Value<'_>) {
     }
 }
 
-/// Two digits for each byte, in quotes, so that an empty value is visible.
+/// Appends two digits for each byte, in quotes, so that an empty value is visible.
 pub(super) fn quoted_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     hex_bytes(out, bytes);

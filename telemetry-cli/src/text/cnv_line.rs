@@ -1,4 +1,4 @@
-//! Reads a line of `cnv` text from left to right: the mirror of [`super::cnv`].
+//! Reads a line of `cnv` text from left to right, as [`super::cnv`] wrote it.
 
 use telemetry_decode::{EnumValue, RawStr, Value};
 use telemetry_schema::Sort;
@@ -6,7 +6,7 @@ use telemetry_schema::Sort;
 use super::cnv_registries::TextRegistries;
 use super::quoted;
 
-/// A line, and how far it was read.
+/// A line, and the position up to which it was read.
 #[derive(Clone)]
 pub(crate) struct CnvLine<'a> {
     text: &'a [u8],
@@ -22,12 +22,13 @@ impl<'a> CnvLine<'a> {
         CnvLine { text, rest: text }
     }
 
-    /// The clock reading.
+    /// Reads the clock reading.
     pub(crate) fn clock(&mut self) -> Result<u64, Wrong> {
         self.hex("a clock reading")
     }
 
-    /// The name of the registry, if the line has one, and the code, aligned with spaces.
+    /// Reads the name of the registry, if the line has one, and the code, which is aligned with
+    /// spaces.
     pub(crate) fn code(&mut self, known: &TextRegistries) -> Result<(Option<&'a str>, u16), Wrong> {
         self.space("code")?;
         while let Some(rest) = self.rest.strip_prefix(b" ") {
@@ -53,7 +54,7 @@ impl<'a> CnvLine<'a> {
         Ok(Some(name))
     }
 
-    /// The space before a value.
+    /// Reads the space before a value.
     pub(crate) fn space(&mut self, of: &str) -> Result<(), Wrong> {
         self.take(b' ').ok_or_else(|| self.wrong(self.rest, &format!("a space and the value of `{of}`")))
     }
@@ -70,7 +71,8 @@ impl<'a> CnvLine<'a> {
         self.take(b',').map(|()| true).ok_or_else(|| self.wrong(self.rest, "`,` or `]`"))
     }
 
-    /// One value of a sort. `repr` is what carries an enum or flags; `scratch` takes strings and bytes.
+    /// Reads one value of a sort. `repr` is the sort that carries an enum or flags. `scratch` takes
+    /// strings and bytes.
     pub(crate) fn value<'s>(
         &mut self,
         sort: Sort,
@@ -98,7 +100,7 @@ impl<'a> CnvLine<'a> {
         })
     }
 
-    /// Nothing is left.
+    /// Checks that nothing is left of the line.
     pub(crate) fn end(&self, event: &str) -> Result<(), Wrong> {
         if self.rest.is_empty() {
             return Ok(());
@@ -192,7 +194,7 @@ mod tests {
     use super::*;
     use crate::text::{cnv, float, txt_of_cnv::TxtOfCnv};
 
-    /// What a value of a sort can be.
+    /// Converts bits or bytes to a value of a sort.
     fn value_of(sort: Sort, bits: u64, bytes: &[u8]) -> Value<'_> {
         let fits = |n: i128| sort.int_range().is_some_and(|range| range.contains(&n));
         match sort {
@@ -216,7 +218,7 @@ mod tests {
         }
     }
 
-    /// The number that text of ten digits gives.
+    /// Rounds a float to the number that its text of ten digits gives.
     fn rounded(value: Value<'_>) -> Value<'_> {
         let x = match value {
             Value::F32(x) => x.into(),

@@ -1,4 +1,4 @@
-//! The registries of the events in `cnv` text, and which lines name theirs.
+//! The registries of the events in `cnv` text, and the lines that name theirs.
 
 use std::cell::Cell;
 
@@ -7,27 +7,28 @@ use telemetry_decode::{Event, KnownRegistry};
 use telemetry_foreign::mps;
 use telemetry_schema::Registry;
 
-/// Decides which lines name the registry of their event: the runtime's own events, and all events where the input has
-/// several registries of the program. A code alone would not say which event it is.
+/// Decides which lines name the registry of their event. Lines of the runtime's own events do, and
+/// all lines where the input has several registries of the program. The code alone would not
+/// identify their event.
 pub(crate) struct NamedRegistries {
     /// The caller chose one registry: no line needs a name.
     is_chosen: bool,
     /// The name of the program's first registry.
     first: Option<String>,
     has_several: bool,
-    /// Fingerprint of the last event's registry, and whether its line has the name.
+    /// Fingerprint of the last event's registry, and whether its line names it.
     last: Option<(u64, bool)>,
 }
 
 impl NamedRegistries {
-    /// For an input with these registries known before its first event.
+    /// Begins an input that has these registries before its first event.
     pub(crate) fn new(known: &[KnownRegistry], is_chosen: bool) -> Self {
         let mut named = NamedRegistries { is_chosen, first: None, has_several: false, last: None };
         known.iter().for_each(|known| named.add(known));
         named
     }
 
-    /// The name that the line of an event has.
+    /// Returns the name of the registry that the line of an event needs.
     #[inline]
     pub(crate) fn of<'e>(&mut self, event: &Event<'e>) -> Option<&'e str> {
         let is_named = match self.last {
@@ -58,12 +59,13 @@ impl NamedRegistries {
     }
 }
 
-/// Registries that lines of text are looked up in. A line that names none is of the first that has its code.
+/// Registries in which events of text are looked up. A line without a name belongs to the first
+/// registry that has its code.
 pub(crate) struct TextRegistries {
-    /// Those that were given, and last the runtime's own, which only named lines are of.
+    /// The given registries, then the runtime's own, to which only named lines belong.
     all: Vec<Registry>,
     given: usize,
-    /// A line without a name had a code that means something else in another registry.
+    /// A line without a name had a code that means another event in another registry.
     guessed: Cell<bool>,
 }
 
@@ -76,22 +78,23 @@ impl TextRegistries {
         TextRegistries { all, given, guessed: Cell::new(false) }
     }
 
-    /// All of them.
+    /// Returns all registries.
     pub(crate) fn all(&self) -> &[Registry] {
         &self.all
     }
 
-    /// Those that were given.
+    /// Returns the registries that were given.
     pub(crate) fn given(&self) -> &[Registry] {
         &self.all[..self.given]
     }
 
-    /// True if there is a registry of this name.
+    /// Returns true if there is a registry of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.all.iter().any(|registry| registry.name == name)
     }
 
-    /// The index of the registry, and that of the event in it, for a line with a name or without.
+    /// Finds the registry and its event for a line with a name or without. Returns the index of
+    /// each.
     pub(crate) fn find(&self, name: Option<&str>, code: u16) -> Option<(usize, usize)> {
         let wanted = match name {
             Some(_) => &self.all[..],
@@ -108,7 +111,7 @@ impl TextRegistries {
         first
     }
 
-    /// True if a line could have meant another event.
+    /// Returns true if a line may have meant another event.
     pub(crate) fn has_guessed(&self) -> bool {
         self.guessed.get()
     }

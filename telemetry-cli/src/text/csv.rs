@@ -1,4 +1,4 @@
-//! Events as comma-separated values, quoted as RFC 4180 says; lines end in a line feed.
+//! Events as comma-separated values, quoted by RFC 4180. Lines end in a line feed.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use super::number::decimal;
 use super::number::{hex_bytes_lower, hex_lower, signed_decimal};
 use super::{json, names};
 
-/// Appends a field, in quotes if it needs them.
+/// Appends a field, quoted if necessary.
 pub(crate) fn field(out: &mut Vec<u8>, text: &[u8]) {
     let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     let is_plain = !text.iter().any(is_special) && !text.first().is_some_and(u8::is_ascii_whitespace);
@@ -26,8 +26,8 @@ pub(crate) fn field(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Appends the field of a value: numbers in decimal, addresses in hexadecimal, names and strings as they are, arrays as
-/// in JSON.
+/// Appends the field of a value. Numbers are decimal, addresses hexadecimal, names and strings
+/// unchanged, arrays as in JSON.
 pub(crate) fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>, scratch: &mut Vec<u8>) {
     match *value {
         Value::Pointer(n) | Value::Addr(n) => {
@@ -58,15 +58,15 @@ fn float(out: &mut Vec<u8>, is_nan: bool, x: impl std::fmt::Debug) {
     if is_nan {
         out.extend_from_slice(b"nan");
     } else {
-        // Also `inf` and `-inf`. Memory takes it.
+        // Also `inf` and `-inf`. Writing to memory cannot fail.
         let _ = write!(out, "{x:?}");
     }
 }
 
-/// Text, in quotes if empty; bytes that are not UTF-8 as `\xNN`.
+/// Appends text, in quotes if empty. Bytes that are not UTF-8 become `\xNN`.
 fn text(out: &mut Vec<u8>, text: &[u8], scratch: &mut Vec<u8>) {
     if text.is_empty() {
-        // An empty field is not a value.
+        // Without quotes, an empty field means that there is no value.
         return out.extend_from_slice(b"\"\"");
     }
     if std::str::from_utf8(text).is_ok() {

@@ -8,7 +8,8 @@ pub(crate) fn rfc_3339(ns: u64) -> String {
     format!("{:.9}", Timestamp::from_nanosecond(ns.into()).unwrap_or(Timestamp::MAX))
 }
 
-/// Formats the dates of events. It keeps the last second, since most events are in the same one.
+/// Formats the dates of events. Most events are in the same second as the last one, so its text is
+/// cached.
 #[derive(Default)]
 pub(crate) struct Moments {
     /// A second, and its date up to the decimal point.
@@ -16,7 +17,8 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Appends the date of a number of nanoseconds since 1970-01-01. Earlier dates become that day.
+    /// Appends the date of a number of nanoseconds since 1970-01-01. Earlier times appear as that
+    /// day.
     #[inline]
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, ns: i64) {
         let ns = u64::try_from(ns).unwrap_or(0);
@@ -57,7 +59,7 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        // As `date -u -d @SECONDS` prints them.
+        // These are from `date -u -d @SECONDS`.
         let table = [
             (0, "1970-01-01 00:00:00"),
             (951_782_400, "2000-02-29 00:00:00"),

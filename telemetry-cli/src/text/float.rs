@@ -1,13 +1,13 @@
-//! Floating-point numbers, digit by digit as glibc's `printf` writes them.
+//! Floating-point numbers, digit by digit as `printf` of glibc writes them.
 
 use std::io::Write;
 
-/// `%.10G`.
+/// Appends a number as `%.10G`.
 pub(crate) fn general_10(out: &mut Vec<u8>, x: f64) {
     general::<10>(out, x, Style { exponent: b'E', names: [b"INF", b"NAN"], keep_zeros: false });
 }
 
-/// `%#8.3g`.
+/// Appends a number as `%#8.3g`.
 pub(crate) fn general_3(out: &mut Vec<u8>, x: f64) {
     let start = out.len();
     general::<3>(out, x, Style { exponent: b'e', names: [b"inf", b"nan"], keep_zeros: true });
@@ -15,7 +15,7 @@ pub(crate) fn general_3(out: &mut Vec<u8>, x: f64) {
     out.splice(start..start, std::iter::repeat_n(b' ', padding));
 }
 
-/// The number that [`general_10`] wrote.
+/// Returns the number that [`general_10`] wrote.
 pub(crate) fn rounded_10(x: f64) -> f64 {
     let mut text = Vec::with_capacity(24);
     general_10(&mut text, x);
@@ -26,11 +26,11 @@ struct Style {
     exponent: u8,
     /// Infinity and NaN.
     names: [&'static [u8]; 2],
-    /// The `#` flag: zeros at the end, and the point, are kept.
+    /// The `#` flag: keeps trailing zeros and the decimal point.
     keep_zeros: bool,
 }
 
-/// `%g` with a number of significant digits.
+/// Appends a number as `%g`, with a number of significant digits.
 fn general<const DIGITS: usize>(out: &mut Vec<u8>, x: f64, style: Style) {
     if x.is_sign_negative() {
         out.push(b'-');
@@ -41,7 +41,7 @@ fn general<const DIGITS: usize>(out: &mut Vec<u8>, x: f64, style: Style) {
     }
     let (digits, exponent) = decimal::<DIGITS>(x.abs());
     let last = digits.iter().rposition(|digit| *digit != b'0').unwrap_or(0);
-    // glibc forgets the zeros of a number that only rounding gives an exponent: 999.5 is `1.e+03`.
+    // If only rounding gives a number its exponent, glibc omits the zeros: 999.5 is `1.e+03`.
     let rounded_up = exponent == DIGITS as i32 && x.abs() < 10_f64.powi(exponent);
     let significant = if style.keep_zeros && !rounded_up { DIGITS } else { last + 1 };
     let digits = &digits[..significant];
@@ -74,7 +74,8 @@ fn fraction(out: &mut Vec<u8>, digits: &[u8], style: &Style) {
     }
 }
 
-/// The first digits of a number, correctly rounded, and the power of ten of the first of them.
+/// Returns the first digits of a number, correctly rounded, and the power of ten of the first
+/// digit.
 fn decimal<const DIGITS: usize>(x: f64) -> ([u8; DIGITS], i32) {
     // `d.ddde-308`
     let mut text = [0_u8; 32];
@@ -93,8 +94,8 @@ fn decimal<const DIGITS: usize>(x: f64) -> ([u8; DIGITS], i32) {
 mod tests {
     use super::*;
 
-    /// Bits, `%.10G` and `%#8.3g` of numbers of all sizes, ties and roundings to one more digit among
-    /// them, as glibc's `printf` writes them.
+    /// Bits, `%.10G` and `%#8.3g` of numbers of all sizes, as `printf` of glibc writes them. Ties
+    /// are among them, and numbers that round to one more digit.
     const TABLE: &str = include_str!("../../tests/data/floats.tsv");
 
     #[test]

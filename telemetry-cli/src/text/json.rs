@@ -1,4 +1,5 @@
-//! Events as JSON: one object a line. docs/json.md describes the form, and `docs/event.schema.json` checks it.
+//! Events as JSON: one object per line. docs/json.md describes the form, and
+//! `docs/event.schema.json` checks it.
 
 use telemetry_decode::{AddressName, Event, Value};
 use telemetry_schema::{Sort, Type, TypeForm};
@@ -10,19 +11,19 @@ use super::number::decimal;
 use super::number::{hex_bytes_lower, hex_lower, signed_decimal};
 use crate::text::date::Moments;
 
-/// The version is raised when a member changes its form or meaning, not when there is a new one.
+/// Raise the version when a member changes its form or meaning. A new member does not need it.
 const START: &[u8] = b"{\"version\":1,\"time_ns\":";
 
 /// Appends lines, and caches their common parts.
 pub(crate) struct JsonPrinter {
-    /// Numbers of 64 bits are strings.
+    /// Writes 64-bit numbers as strings.
     quotes: bool,
     heads: PerEvent<Head>,
     threads: PerThread<Vec<u8>>,
     moments: Moments,
 }
 
-/// The parts that are equal for all events of a code.
+/// The parts that are the same in all events of a code.
 struct Head {
     /// Registry, kind, event and message, up to the parameters.
     event: Vec<u8>,
@@ -36,7 +37,7 @@ struct Param {
 }
 
 impl JsonPrinter {
-    /// With `quotes`, numbers of 64 bits become strings.
+    /// Makes a printer. With `quotes`, 64-bit numbers become strings.
     pub(crate) fn new(quotes: bool) -> JsonPrinter {
         JsonPrinter {
             quotes,
@@ -81,7 +82,7 @@ impl Head {
             ("event", &event.schema.name),
         ];
         for (key, name) in names {
-            // Names of registries need no escapes.
+            // Names in registries need no escapes.
             head.extend_from_slice(format!(",\"{key}\":\"{name}\"").as_bytes());
         }
         if let Some((name, part)) = message::of(event) {
@@ -103,13 +104,13 @@ impl Head {
     }
 }
 
-/// True if a sort's numbers may be beyond 2^53, which is the last that every reader of JSON keeps exactly.
+/// Returns true if a sort has numbers above 2^53, which some readers of JSON round.
 fn is_wide(sort: Sort) -> bool {
     // Pointers and addresses are strings already.
     matches!(sort, Sort::Word | Sort::U64 | Sort::I64 | Sort::Label)
 }
 
-/// Session and thread.
+/// Returns the members of session and thread.
 fn thread(event: &Event<'_>) -> Vec<u8> {
     let mut out =
         format!(",\"session\":\"{:016x}\",\"thread\":{},\"thread_name\":", event.session.id, event.thread)
@@ -121,7 +122,7 @@ fn thread(event: &Event<'_>) -> Vec<u8> {
     out
 }
 
-/// Appends a value; with `quotes`, numbers are strings.
+/// Appends a value. With `quotes`, 64-bit numbers are strings.
 pub(crate) fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>, quotes: bool) {
     match *value {
         Value::Pointer(n) | Value::Addr(n) => {
@@ -164,7 +165,7 @@ pub(crate) fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>, quo
     }
 }
 
-/// An array of the names that are set; bits without a name are one hexadecimal string.
+/// Appends an array of the flags that are set. Bits without a name are one hexadecimal string.
 fn flags(out: &mut Vec<u8>, number: i128, ty: &Type) {
     out.push(b'[');
     let start = out.len();
@@ -196,11 +197,12 @@ fn number(out: &mut Vec<u8>, quotes: bool, append: impl FnOnce(&mut Vec<u8>)) {
     }
 }
 
-/// The shortest digits that give the number again. JSON has no others than finite ones: those are strings.
+/// Appends the shortest digits that give the number again. Infinities and NaN are strings, since
+/// JSON has no numbers for them.
 fn float(out: &mut Vec<u8>, is_finite: bool, x: f64, shown: impl std::fmt::Debug) {
     use std::io::Write;
     if is_finite {
-        // Memory takes it.
+        // Writing to memory cannot fail.
         let _ = write!(out, "{shown:?}");
     } else {
         out.extend_from_slice(if x.is_nan() {
@@ -213,7 +215,7 @@ fn float(out: &mut Vec<u8>, is_finite: bool, x: f64, shown: impl std::fmt::Debug
     }
 }
 
-/// A string; one that is not UTF-8 is an object with its bytes.
+/// Appends a string, or an object with bytes that are not UTF-8.
 fn string(out: &mut Vec<u8>, text: &[u8]) {
     if text.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
         out.push(b'"');
@@ -222,7 +224,7 @@ fn string(out: &mut Vec<u8>, text: &[u8]) {
         return;
     }
     match std::str::from_utf8(text) {
-        // A string serializes, and memory takes it.
+        // A string serializes, and writing to memory cannot fail.
         Ok(text) => drop(serde_json::to_writer(out, text)),
         Err(_) => {
             out.extend_from_slice(b"{\"hex\":\"");
@@ -232,7 +234,7 @@ fn string(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// The same apart from a line.
+/// Returns the form that [`string`] appends.
 pub(crate) fn string_value(text: &[u8]) -> serde_json::Value {
     match std::str::from_utf8(text) {
         Ok(text) => text.into(),
@@ -244,7 +246,8 @@ pub(crate) fn string_value(text: &[u8]) -> serde_json::Value {
     }
 }
 
-/// The strings of numbers that have some, by parameter; in the place of an array's element without one stands null.
+/// Appends the strings of numbers that have some, by parameter. In an array, null stands for an
+/// element without one.
 fn strings_of_numbers(out: &mut Vec<u8>, event: &Event<'_>) {
     let start = out.len();
     for (index, param) in event.params().enumerate() {
@@ -280,7 +283,7 @@ fn strings_of_numbers(out: &mut Vec<u8>, event: &Event<'_>) {
     }
 }
 
-/// The names that addresses of the event have at its time, by address.
+/// Appends the names that the event's addresses have at its time, by address.
 fn names_of_addresses(out: &mut Vec<u8>, event: &Event<'_>) {
     let mut named: Vec<(u64, AddressName<'_>)> = Vec::new();
     let mut note = |value: &Value<'_>| {

@@ -1,10 +1,10 @@
-//! Caches of text that is equal in many events.
+//! Caches of text that is the same in many events.
 
 use std::collections::HashMap;
 
 use telemetry_decode::Event;
 
-/// Something for each event of each registry.
+/// A value for each event of each registry.
 pub(crate) struct PerEvent<T> {
     registries: Vec<OfRegistry<T>>,
     /// Index of the registry of the last event.
@@ -17,7 +17,7 @@ struct OfRegistry<T> {
     events: Vec<Option<T>>,
 }
 
-/// Something for each thread of each session.
+/// A value for each thread of each session.
 pub(crate) struct PerThread<T> {
     threads: Vec<OfThread<T>>,
     by_key: HashMap<(u64, u32), usize>,
@@ -45,7 +45,7 @@ impl<T> Default for PerThread<T> {
 }
 
 impl<T> PerEvent<T> {
-    /// What belongs to all events of this code.
+    /// Returns the value for all events of this code.
     #[inline]
     pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
         let fingerprint = event.known_registry().fingerprint;
@@ -61,7 +61,7 @@ impl<T> PerEvent<T> {
         self.registries[self.last].events[index].get_or_insert_with(|| make(event))
     }
 
-    /// All that were made: fingerprint of the registry, index of the event.
+    /// Returns all values, with the fingerprint of the registry and the index of the event.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, usize, &T)> {
         self.registries.iter().flat_map(|of| {
             let made = of.events.iter().enumerate();
@@ -71,7 +71,8 @@ impl<T> PerEvent<T> {
 }
 
 impl<T> PerThread<T> {
-    /// The value for all events of this thread. It is computed again when the session has more threads.
+    /// Returns the value for all events of this thread. It is computed again when the session has
+    /// more threads.
     #[inline]
     pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
         let (key, known) = ((event.session.id, event.thread), event.session.threads.len());

@@ -2,16 +2,16 @@
 
 use telemetry_decode::Event;
 
-/// What an event is to its message.
+/// The part that an event has in its message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Begin,
     End,
-    /// The message has no other event.
+    /// The message has one event only.
     Whole,
 }
 
-/// The name of the message that an event posts, and what it is to that.
+/// Returns the name of the message that an event posts, and the event's part in it.
 pub(crate) fn of<'e>(event: &Event<'e>) -> Option<(&'e str, Part)> {
     let registry = event.registry();
     let index = registry.event_index(event.schema.code)?;

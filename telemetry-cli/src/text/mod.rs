@@ -1,7 +1,7 @@
-//! The text forms: events, numbers, dates, tables. Lines are appended to a buffer of bytes.
+//! Text forms of events, numbers, dates and tables. Lines are appended to a buffer of bytes.
 //!
-//! It uses no other room. It never reads a stream, writes a file, or ends a command, and it does not
-//! use `write!` for each event.
+//! It uses no other room. It never reads a stream, writes a file, or ends a command, and it does
+//! not use `write!` for each event.
 
 mod amount;
 pub(crate) mod cnv;

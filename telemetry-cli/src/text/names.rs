@@ -4,7 +4,8 @@ use telemetry_schema::{Type, TypeForm};
 
 use super::number::{hex_lower, signed_decimal};
 
-/// An enum's name, the names of flags joined by `|`, and as a number what has no name.
+/// Appends the name of an enum's value, or the names of flags joined by `|`. A value without a name
+/// is a number.
 pub(crate) fn named(out: &mut Vec<u8>, number: i128, ty: Option<&Type>) {
     if let Some(value) = ty.and_then(|ty| ty.value(number)) {
         out.extend_from_slice(value.name.as_bytes());
@@ -32,7 +33,7 @@ pub(crate) fn named(out: &mut Vec<u8>, number: i128, ty: Option<&Type>) {
     });
 }
 
-/// As [`named`], of a value's bits and as a string.
+/// Formats a value's bits like [`named`].
 pub(crate) fn named_text(bits: u64, ty: Option<&Type>) -> String {
     let is_signed = ty.is_some_and(|ty| ty.repr.int_range().is_some_and(|range| *range.start() < 0));
     let mut out = Vec::new();
@@ -40,14 +41,14 @@ pub(crate) fn named_text(bits: u64, ty: Option<&Type>) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A part of a value of flags.
+/// One flag of a value, or its remaining bits.
 pub(crate) enum Flag<'a> {
     Named(&'a str),
     /// Bits without a name.
     Bits(u64),
 }
 
-/// The flags that are set, in the registry's order, and last the bits without a name.
+/// Visits the flags that are set, in the registry's order, then the bits without a name.
 pub(crate) fn each_flag<'a>(bits: u64, ty: &'a Type, mut visit: impl FnMut(Flag<'a>)) {
     let mut rest = bits;
     for value in &ty.values {

@@ -1,24 +1,24 @@
 //! Whole numbers as digits.
 
-/// `%016X`.
+/// Appends a number as `%016X`.
 #[inline]
 pub(crate) fn hex_16(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits(number, UPPER));
 }
 
-/// `%X`.
+/// Appends a number as `%X`.
 #[inline]
 pub(crate) fn hex(out: &mut Vec<u8>, number: u64) {
     unpadded(out, number, UPPER);
 }
 
-/// `%x`.
+/// Appends a number as `%x`.
 #[inline]
 pub(crate) fn hex_lower(out: &mut Vec<u8>, number: u64) {
     unpadded(out, number, LOWER);
 }
 
-/// `%4X`.
+/// Appends a number as `%4X`.
 #[inline]
 pub(crate) fn hex_4_spaces(out: &mut Vec<u8>, number: u16) {
     let mut four = hex_4_of(number);
@@ -27,27 +27,27 @@ pub(crate) fn hex_4_spaces(out: &mut Vec<u8>, number: u16) {
     out.extend_from_slice(&four);
 }
 
-/// `%04X`.
+/// Appends a number as `%04X`.
 #[inline]
 pub(crate) fn hex_4(out: &mut Vec<u8>, number: u16) {
     out.extend_from_slice(&hex_4_of(number));
 }
 
-/// `%02X` of each byte.
+/// Appends each byte as `%02X`.
 pub(crate) fn hex_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     for byte in bytes {
         out.extend_from_slice(&hex_4_of((*byte).into())[2..]);
     }
 }
 
-/// `%02x` of each byte.
+/// Appends each byte as `%02x`.
 pub(crate) fn hex_bytes_lower(out: &mut Vec<u8>, bytes: &[u8]) {
     for byte in bytes {
         out.extend_from_slice(&digits((*byte).into(), LOWER)[14..]);
     }
 }
 
-/// The same with a space between two.
+/// Appends each byte as `%02X`, with a space between two.
 pub(crate) fn hex_bytes_spaced(out: &mut Vec<u8>, bytes: &[u8]) {
     for (index, byte) in bytes.iter().enumerate() {
         if index > 0 {
@@ -57,7 +57,7 @@ pub(crate) fn hex_bytes_spaced(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// `%d`.
+/// Appends a number as `%d`.
 #[inline]
 pub(crate) fn signed_decimal(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
@@ -66,7 +66,7 @@ pub(crate) fn signed_decimal(out: &mut Vec<u8>, number: i64) {
     decimal(out, number.unsigned_abs());
 }
 
-/// A sign and `%X` of the magnitude.
+/// Appends a sign, and the magnitude as `%X`.
 #[inline]
 pub(crate) fn signed_hex(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
@@ -75,7 +75,7 @@ pub(crate) fn signed_hex(out: &mut Vec<u8>, number: i64) {
     hex(out, number.unsigned_abs());
 }
 
-/// `%u`.
+/// Appends a number as `%u`.
 #[inline]
 pub(crate) fn decimal(out: &mut Vec<u8>, number: u64) {
     let mut text = [0; 20];
@@ -96,7 +96,7 @@ pub(crate) fn decimal(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&text[start..]);
 }
 
-/// Decimal in groups of three, right-aligned in at least `width` columns: `1,234,567`.
+/// Appends a number in groups of three, right-aligned in at least `width` columns: `1,234,567`.
 pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
     let mut text = [0; 28];
     let mut start = text.len();
@@ -124,15 +124,15 @@ pub(crate) fn grouped(out: &mut Vec<u8>, number: i64, width: usize) {
     out.extend_from_slice(digits);
 }
 
-/// The beginning of a line of hexadecimal numbers, put together where nothing moves: a vector looks at its length and at
-/// its room for every one of them.
+/// The start of a line of hexadecimal numbers, in a buffer of fixed size. A vector would check its
+/// length and capacity for each number.
 pub(crate) struct Digits {
     bytes: [u8; Digits::ROOM],
     len: usize,
 }
 
 impl Digits {
-    /// A clock reading, a code and six numbers: most events have no more.
+    /// Space for a clock reading, a code and six numbers. Most events have no more.
     const ROOM: usize = 128;
 
     /// Begins with `%016X` and a space.
@@ -143,7 +143,7 @@ impl Digits {
         Digits { bytes, len: 17 }
     }
 
-    /// Goes on behind the clock reading with `%4X`.
+    /// Adds a code as `%4X` after the clock reading.
     #[inline]
     pub(crate) fn code(&mut self, code: u16) {
         self.bytes[17..21].copy_from_slice(&hex_4_of(code));
@@ -152,7 +152,7 @@ impl Digits {
         self.len = 21;
     }
 
-    /// Goes on with a space and `%X`; what has no room any more is appended to `out` before.
+    /// Adds a space and a number as `%X`. If the buffer is full, appends it to `out` first.
     #[inline]
     pub(crate) fn number(&mut self, out: &mut Vec<u8>, number: u64) {
         if self.len + 17 > Digits::ROOM {
@@ -167,7 +167,7 @@ impl Digits {
         }
     }
 
-    /// Appends everything so far, and starts again.
+    /// Appends the content to `out`, and starts again.
     #[inline]
     pub(crate) fn append_to(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.bytes[..self.len]);
@@ -175,21 +175,21 @@ impl Digits {
     }
 }
 
-/// The offset of digits above nine, beside `0`.
+/// The distance of letters from digits, beside `0`.
 const UPPER: u64 = 7;
 const LOWER: u64 = 39;
 
 #[inline(always)]
 fn unpadded(out: &mut Vec<u8>, number: u64, letters: u64) {
-    // The digits are moved to the front and all 16 bytes stored, which is less work than to copy as many
-    // as there are.
+    // The digits move to the front, and all 16 bytes are stored. That takes less work than a copy
+    // of the right length.
     let zeros = (number | 1).leading_zeros() / 4;
     let len = out.len();
     out.extend_from_slice(&digits(number << (4 * zeros), letters));
     out.truncate(len + 16 - zeros as usize);
 }
 
-/// The 16 digits of a number.
+/// Returns the 16 digits of a number.
 #[inline(always)]
 fn digits(number: u64, letters: u64) -> [u8; 16] {
     let bytes = number.swap_bytes();
@@ -199,7 +199,7 @@ fn digits(number: u64, letters: u64) -> [u8; 16] {
     all
 }
 
-/// The digits of four bytes, all eight at once: a digit in each byte, the first one's in the lowest.
+/// Returns the eight digits of four bytes: one per byte, the first in the lowest.
 #[inline(always)]
 fn eight_digits(bytes: u64, letters: u64) -> u64 {
     let spread = (bytes << 16 | bytes) & 0x0000_ffff_0000_ffff;
@@ -214,7 +214,7 @@ fn hex_4_of(number: u16) -> [u8; 4] {
     (eight_digits(number.swap_bytes().into(), UPPER) as u32).to_le_bytes()
 }
 
-/// The two digits of a number below 100.
+/// Returns the two digits of a number below 100.
 #[inline(always)]
 fn pair(number: u64) -> &'static [u8] {
     const PAIRS: [[u8; 2]; 100] = {

@@ -1,5 +1,5 @@
-//! What parameters are called where the text is that of an MPS program: as the registry calls them, but those of the MPS's
-//! own events as the MPS does.
+//! The names of parameters in the text of an MPS program. They are those of the registry, but the
+//! MPS's own events have the MPS's names.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(crate) fn append(out: &mut Vec<u8>, registry: &Registry, param: &str) {
     }
 }
 
-/// The name of a parameter of a registry.
+/// Returns the name of a parameter of a registry.
 pub(crate) fn name<'p>(registry: &Registry, param: &'p str) -> Cow<'p, str> {
     if mps::has_names(registry) { mps::name(param) } else { Cow::Borrowed(param) }
 }

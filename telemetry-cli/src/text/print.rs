@@ -13,7 +13,7 @@ use super::quoted::{escaped, escaped_text};
 
 /// Nanoseconds of almost three hours, in groups. Longer times are wider.
 const TIME_WIDTH: usize = 17;
-/// The system's limit for the name of a thread.
+/// The system's limit for names of threads.
 const THREAD_WIDTH: usize = 15;
 const KIND_WIDTH: usize = 6;
 const EVENT_WIDTH: usize = 20;
@@ -22,46 +22,45 @@ const EVENT_WIDTH: usize = 20;
 const PLAIN: &str = "\x1b[0m";
 const FAINT: &str = "\x1b[2m";
 const BOLD: &str = "\x1b[1m";
-/// By bit of the kind, in turns: cyan, green, yellow, magenta, blue, red.
+/// Colors by bit of the kind, repeated: cyan, green, yellow, magenta, blue, red.
 const KINDS: [&str; 6] = ["\x1b[36m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[34m", "\x1b[31m"];
 
 /// Appends lines, and caches their common parts.
 pub(crate) struct Printer {
-    /// Adds a column for the session: there are several, or their number is not known yet.
+    /// Adds a column for the session, since there are several or their number is not known yet.
     shows_session: bool,
-    /// Several registries of the program: an event's name alone does not say which it is.
+    /// Adds the registry, since several of the program's registries may have an event of one name.
     shows_registry: bool,
     is_colored: bool,
-    /// Session and thread as they are printed.
+    /// Session and thread as text.
     threads: PerThread<Vec<u8>>,
     styles: PerEvent<Style>,
 }
 
-/// The parts that are equal for all events of a code.
+/// The parts that are the same in all events of a code.
 struct Style {
     /// Kind and name.
     head: Vec<u8>,
     /// The text before and after each value.
     params: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Which message it posts, at the end.
+    /// The message that it posts, at the end.
     tail: Vec<u8>,
 }
 
 impl Printer {
-    /// A printer for the sessions and registries of these events, as far as they are known before the
-    /// first one.
+    /// Makes a printer for the sessions and registries that are known before the first event.
     pub(crate) fn new(events: &Events<'_>, is_colored: bool) -> Self {
         let shows_session = events.sessions().len() != 1;
         let shows_registry = programs_registries(events.registries()).nth(1).is_some();
         Printer::with(shows_session, shows_registry, is_colored)
     }
 
-    /// A printer for sessions that are still to come.
+    /// Makes a printer for sessions that are not known yet.
     pub(crate) fn of_any_session(is_colored: bool) -> Self {
         Printer::with(true, false, is_colored)
     }
 
-    /// A printer for one session that has just been connected to.
+    /// Makes a printer for one session that has just been connected to.
     #[cfg(unix)]
     pub(crate) fn of_one_session(shows_registry: bool, is_colored: bool) -> Self {
         Printer::with(false, shows_registry, is_colored)
@@ -94,7 +93,7 @@ impl Printer {
     }
 }
 
-/// Session and thread, with the text around them.
+/// Returns the columns of session and thread.
 fn thread_column(event: &Event<'_>, shows_session: bool, is_colored: bool) -> Vec<u8> {
     let id = if shows_session { format!("{:016x}  ", event.session.id) } else { String::new() };
     let end = if is_colored { PLAIN } else { "" };
@@ -128,7 +127,7 @@ impl Style {
     }
 }
 
-/// The message that an event posts, and whether it begins or ends it.
+/// Returns the message that an event posts, and whether the event begins or ends it.
 fn message(event: &Event<'_>) -> Option<String> {
     let (name, part) = message::of(event)?;
     Some(match part {
@@ -138,7 +137,7 @@ fn message(event: &Event<'_>) -> Option<String> {
     })
 }
 
-/// Appends name and parameters of an event, as a line has them.
+/// Appends name and parameters of an event, as in a line.
 pub(crate) fn append_event(out: &mut Vec<u8>, event: &Event<'_>) {
     out.extend_from_slice(event.name().as_bytes());
     for (index, param) in event.params().enumerate() {
@@ -149,7 +148,7 @@ pub(crate) fn append_event(out: &mut Vec<u8>, event: &Event<'_>) {
     }
 }
 
-/// Appends the value of the parameter of an index with its unit, as a line has it.
+/// Appends one parameter's value with its unit, as in a line.
 pub(crate) fn append_value(
     out: &mut Vec<u8>,
     event: &Event<'_>,
@@ -163,13 +162,13 @@ pub(crate) fn append_value(
     }
 }
 
-/// The registries but for the runtime's own, which is in every stream.
+/// Returns the registries except the runtime's own, which is in every stream.
 pub(crate) fn programs_registries(known: &[KnownRegistry]) -> impl Iterator<Item = &KnownRegistry> + Clone {
     known.iter().filter(|known| known.registry.name != RUNTIME_REGISTRY)
 }
 
-/// The name of a thread; its number behind that where several have the name, or alone where it has none.
-/// Labels are of no thread.
+/// Returns the name of a thread. Its number follows if several threads have the name, and stands
+/// alone if the thread has none. Labels have no thread.
 pub(crate) fn thread_name(session: &Session, thread: u32) -> String {
     if thread == 0 {
         return "-".to_string();
@@ -200,7 +199,7 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, numbers: Option<Numbers>, value: 
             }
         }
         Value::Signed(n) => signed_decimal(out, n),
-        // With an exponent where it is very large or small.
+        // Very large and very small numbers have an exponent.
         Value::F32(x) => out.extend_from_slice(format!("{x:?}").as_bytes()),
         Value::F64(x) => out.extend_from_slice(format!("{x:?}").as_bytes()),
         Value::Bool(b) => out.extend_from_slice(if b { b"true" } else { b"false" }),
@@ -224,7 +223,7 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, numbers: Option<Numbers>, value: 
     }
 }
 
-/// The name of an address, or the number of the label that is its name.
+/// Appends the name of an address, or the number of the label that is its name.
 fn name_of(out: &mut Vec<u8>, name: AddressName<'_>) {
     out.extend_from_slice(b" [");
     match name {

@@ -14,8 +14,8 @@ const UNITS: [(&str, i128); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Reads a time since the session's start, in nanoseconds. A number without a unit is of nanoseconds, also in groups as
-/// `print` shows them: `1,500,000`.
+/// Reads a time since the session's start, in nanoseconds. A number without a unit means
+/// nanoseconds, and may have groups as `print` shows them: `1,500,000`.
 pub(crate) fn time_ns(text: &str) -> Result<i64, String> {
     nanoseconds(text, Some(1)).ok_or_else(|| {
         format!("expected a time of whole nanoseconds such as `1.5s`, `20ms`, `2m` or `1500`, found `{text}`")
@@ -43,7 +43,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(expected)
 }
 
-/// Reads an exact number of nanoseconds. A number without a unit is of `bare`.
+/// Reads an exact number of nanoseconds. `bare` is the unit of a number without one.
 fn nanoseconds(text: &str, bare: Option<i128>) -> Option<i64> {
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
     let end = text.find(|char: char| !matches!(char, '0'..='9' | '.' | ',' | '_')).unwrap_or(text.len());

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// In double quotes, with a backslash before `"` and `\`, as MPS's programs quote; and a line feed as `\n`,
-/// so that an event stays on its line. All other bytes as they are.
+/// Appends text in double quotes, with a backslash before `"` and `\`, as the MPS's programs do. A
+/// line feed becomes `\n`, so that an event stays on its line. All other bytes stay unchanged.
 #[inline]
 pub(crate) fn quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
@@ -18,8 +18,8 @@ pub(crate) fn quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// The same with a line feed as it is: byte for byte what `mpseventcnv` makes of a string, for which the text may then be no
-/// longer one line.
+/// Appends text like [`quoted`], but leaves line feeds unchanged. This is byte for byte the output
+/// of `mpseventcnv`, where a string may take several lines.
 pub(crate) fn quoted_raw(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     for byte in text {
@@ -31,7 +31,7 @@ pub(crate) fn quoted_raw(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Reads what [`quoted`] wrote from the start of `text`: the string, and what follows it.
+/// Reads what [`quoted`] wrote at the start of `text`. Returns the rest of the text.
 pub(crate) fn unquote<'a>(text: &'a [u8], into: &mut Vec<u8>) -> Option<&'a [u8]> {
     into.clear();
     let mut rest = text.strip_prefix(b"\"")?;
@@ -49,8 +49,8 @@ pub(crate) fn unquote<'a>(text: &'a [u8], into: &mut Vec<u8>) -> Option<&'a [u8]
     }
 }
 
-/// Text for a terminal, without quotes: what would control the terminal, `"` and `\` are escaped as in
-/// Rust, and bytes that are not UTF-8 are `\xNN`.
+/// Appends text for a terminal, without quotes. Control characters, `"` and `\` are escaped as in
+/// Rust, and bytes that are not UTF-8 become `\xNN`.
 pub(crate) fn escaped(out: &mut Vec<u8>, text: &[u8]) {
     if text.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
         out.extend_from_slice(text);
@@ -60,7 +60,7 @@ pub(crate) fn escaped(out: &mut Vec<u8>, text: &[u8]) {
     for chunk in text.utf8_chunks() {
         for char in chunk.valid().chars() {
             match char {
-                // Escaped by the standard library, but harmless.
+                // The standard library escapes it, but it is harmless.
                 '\'' => escaped.push('\''),
                 char => escaped.extend(char.escape_debug()),
             }
@@ -72,12 +72,12 @@ pub(crate) fn escaped(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(escaped.as_bytes());
 }
 
-/// As [`escaped`], as a string.
+/// Formats a string like [`escaped`].
 pub(crate) fn escaped_text(text: &str) -> String {
     escaped_bytes(text.as_bytes())
 }
 
-/// As [`escaped`], as a string.
+/// Formats bytes like [`escaped`].
 pub(crate) fn escaped_bytes(text: &[u8]) -> String {
     let mut out = Vec::new();
     escaped(&mut out, text);

@@ -1,4 +1,4 @@
-//! Values that were kept as bits after their event.
+//! Values that are kept as bits after their event.
 
 use serde_json::Value as Json;
 use telemetry_decode::Session;
@@ -25,7 +25,7 @@ pub(crate) fn shown(registry: &Registry, sort: Sort, bits: u64, session: Option<
             None => (Json::from(bits), bits.to_string()),
         },
         Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => (Json::from(bits), grouped(bits)),
-        // Registries do not allow them as keys.
+        // Registries do not allow these sorts as keys.
         Sort::F32 | Sort::F64 | Sort::String | Sort::Bytes => (Json::from(bits), grouped(bits)),
     }
 }

@@ -1,10 +1,11 @@
 //! Columns of text.
 
-/// Rows of cells. A column is as wide as its widest cell.
+/// Rows of cells. Each column is as wide as its widest cell.
 pub(crate) struct Table {
-    /// The number of columns, from the left, with words. The others have numbers, aligned to the right.
+    /// The number of columns with words, from the left. The others have numbers, which are aligned
+    /// to the right.
     words: usize,
-    /// The last column has words, too.
+    /// The last column has words too.
     words_last: bool,
     rows: Vec<Vec<String>>,
 }
@@ -14,7 +15,7 @@ impl Table {
         Table { words, words_last: false, rows: vec![head.iter().map(|cell| cell.to_string()).collect()] }
     }
 
-    /// Aligns the last column to the left, too.
+    /// Aligns the last column to the left too.
     pub(crate) fn with_words_last(self) -> Self {
         Table { words_last: true, ..self }
     }
@@ -23,7 +24,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Appends an empty line and the table if it has rows.
+    /// Appends an empty line and the table, if the table has rows.
     pub(crate) fn append_if_any(&self, out: &mut Vec<u8>) {
         if self.rows.len() > 1 {
             out.push(b'\n');

@@ -1,4 +1,4 @@
-//! The text of MPS's `mpseventtxt`.
+//! The text of the MPS's `mpseventtxt`.
 
 use telemetry_decode::{AddressName, Event, Labels, Value};
 use telemetry_foreign::mps;
@@ -12,7 +12,7 @@ use super::{cnv, float, names, param, quoted};
 const NAME_WIDTH: usize = 19;
 
 /// Appends the line of an event: clock reading, code, name, and `ident:value ` for each parameter.
-/// The name of its registry, if given, precedes its own with `:`.
+/// The name of its registry, if given, precedes the event's name with `:`.
 pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
     if let Some(code) = mps::unknown_code(event) {
         return unknown(out, event.ticks, code);
@@ -41,7 +41,7 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>)
     out.push(b'\n');
 }
 
-/// A value, and the name that it had at a clock reading, if it is an address that had one.
+/// Appends a value. If it is an address that had a name at the clock reading, the name follows.
 pub(super) fn labeled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, labels: &Labels, ticks: u64) {
     scalar(out, value, ty);
     let Some(name) = labels.name_of_value(value, ticks) else { return };
@@ -56,7 +56,7 @@ pub(super) fn labeled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, l
     out.push(b']');
 }
 
-/// The line of an event of a code that no registry has, as `mpseventtxt` writes it.
+/// Appends the line of an event whose code is in no registry, as `mpseventtxt` does.
 pub(super) fn unknown(out: &mut Vec<u8>, ticks: u64, code: u16) {
     head(out, ticks, code, None, "[Unknown]");
     out.extend_from_slice(b"Unknown event.\n");
@@ -82,13 +82,13 @@ pub(super) fn scalar(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>) {
         Value::Unsigned(n) => decimal(out, n),
         Value::Signed(n) => signed_decimal(out, n),
         Value::Bool(b) => out.extend_from_slice(if b { b"True" } else { b"False" }),
-        // The number of the `cnv` text, so that both ways give the same text.
+        // This is the number in the `cnv` text, so that both ways give the same text.
         Value::F32(x) => float::general_3(out, float::rounded_10(x.into())),
         Value::F64(x) => float::general_3(out, float::rounded_10(x)),
         Value::String(text) => quoted::quoted(out, text.0),
         Value::Bytes(bytes) => cnv::quoted_bytes(out, bytes),
         Value::Named(named) => names::named(out, named.number(), ty),
-        // Arrays have no arrays in them.
+        // Arrays do not contain arrays.
         Value::Array(_) => {}
     }
 }

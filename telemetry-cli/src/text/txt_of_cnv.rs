@@ -1,4 +1,4 @@
-//! The text of MPS's `mpseventtxt` from lines of `cnv` text and given registries.
+//! The text of the MPS's `mpseventtxt`, from lines of `cnv` text and given registries.
 
 use telemetry_decode::names::{Mark, NameValue, Namings};
 use telemetry_decode::{Labels, Value};
@@ -8,7 +8,7 @@ use super::cnv_line::{CnvLine, Wrong};
 use super::cnv_registries::TextRegistries;
 use super::{param, txt};
 
-/// Bytes for labels, as for those of a stream.
+/// Limit for labels in bytes, as for those of a stream.
 const LABEL_ROOM: usize = 32 << 20;
 
 /// Converts `cnv` lines to `txt` lines. The input is in time order, so a label precedes its use.
@@ -22,7 +22,7 @@ pub(crate) struct TxtOfCnv<'r> {
 }
 
 impl<'r> TxtOfCnv<'r> {
-    /// For events of these registries.
+    /// Begins with events of these registries.
     pub(crate) fn new(registries: &'r TextRegistries) -> Self {
         let namings = registries.all().iter().map(Namings::new).collect();
         TxtOfCnv {
@@ -34,8 +34,8 @@ impl<'r> TxtOfCnv<'r> {
         }
     }
 
-    /// Appends the line of a `cnv` line; a code that no registry has is an unknown event, as to `mpseventtxt`. Nothing is
-    /// appended if the line is wrong.
+    /// Appends the line for a `cnv` line. A code that no registry has is an unknown event, as in
+    /// `mpseventtxt`. Appends nothing if the line is malformed.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>, text: &[u8]) -> Result<(), Wrong> {
         let start = out.len();
         let appended = self.append(out, text);
@@ -91,7 +91,8 @@ impl<'r> TxtOfCnv<'r> {
         Ok(())
     }
 
-    /// Applies the mark of an event. The line is parsed completely first, so that a wrong one has no effect.
+    /// Applies the mark of an event. The line is parsed completely first, so a malformed one has no
+    /// effect.
     fn name(
         &mut self,
         mut line: CnvLine<'_>,
