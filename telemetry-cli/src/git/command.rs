@@ -1,4 +1,5 @@
-//! The `git` command as a child process, the same whatever the user's settings and wherever it is called.
+//! The `git` command as a child process. It works the same with any user settings and from any
+//! directory.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -7,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use crate::term::ended::Failure;
 
-/// What says where a repository is, for the sake of hooks. Where the file is says it better.
+/// Variables that name a repository, which git sets for hooks. The location of the file is more
+/// reliable.
 const ELSEWHERE: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -19,7 +21,7 @@ const ELSEWHERE: [&str; 8] = [
     "GIT_PREFIX",
 ];
 
-/// Runs git in a directory: what it prints.
+/// Runs git in a directory, and returns its output.
 ///
 /// # Errors
 /// If it cannot be run or fails.
@@ -30,7 +32,7 @@ pub(super) fn git<S: AsRef<OsStr>>(
     try_git(dir, args)?.map_err(|said| failed(dir, &said))
 }
 
-/// Runs git in a directory: what it prints, or, if it fails, what it says.
+/// Runs git in a directory, and returns its output, or its message if it fails.
 ///
 /// # Errors
 /// If it cannot be run.
@@ -45,21 +47,21 @@ pub(super) fn try_git<S: AsRef<OsStr>>(
     })
 }
 
-/// Git in a directory, with nothing to read.
+/// Prepares git in a directory, without input.
 pub(super) fn command(dir: &Path) -> Command {
     let mut command = Command::new("git");
     for name in ELSEWHERE {
         command.env_remove(name);
     }
-    // Messages in English, literal paths, no prompts,
-    // and no locks that would be in the way of others.
+    // Messages in English, literal paths, no prompts, and no locks that could block other
+    // processes.
     command.env("LC_ALL", "C").env("GIT_LITERAL_PATHSPECS", "1");
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
     command.arg("--no-pager").arg("-C").arg(dir).stdin(Stdio::null());
     command
 }
 
-/// Why git could not be run.
+/// Explains why git could not be run.
 pub(super) fn cannot_run(error: &std::io::Error) -> Failure {
     match error.kind() {
         ErrorKind::NotFound => Failure::new("no `git` in $PATH, which knows revisions; help: install it"),
@@ -67,7 +69,7 @@ pub(super) fn cannot_run(error: &std::io::Error) -> Failure {
     }
 }
 
-/// What git said when it failed, in one line.
+/// Puts the message of a failed git on one line.
 fn failed(dir: &Path, said: &str) -> Failure {
     if said.contains("not a git repository") {
         return Failure::new(format!("`{}` is not in a git repository", dir.display()));
@@ -84,14 +86,14 @@ fn failed(dir: &Path, said: &str) -> Failure {
     Failure::new(format!("git failed in `{}`: {}", dir.display(), lines.join("; ")))
 }
 
-/// A path as git prints it.
+/// Converts a path as git prints it.
 #[cfg(unix)]
 pub(super) fn os_string(bytes: &[u8]) -> OsString {
     use std::os::unix::ffi::OsStrExt;
     OsStr::from_bytes(bytes).to_os_string()
 }
 
-/// A path as git prints it.
+/// Converts a path as git prints it.
 #[cfg(not(unix))]
 pub(super) fn os_string(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()

@@ -1,4 +1,4 @@
-//! A file in a git repository, and what revisions have of it.
+//! A file in a git repository, and its content in revisions.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,14 @@ use super::command::{self, git, os_string};
 use super::objects::{Object, Objects};
 use crate::term::ended::Failure;
 
-/// A file in a git repository, whether or not any revision has it.
+/// A file in a git repository, whether or not a revision has it.
 pub(crate) struct GitFile {
-    /// As it was named.
+    /// The path by which it was named.
     pub(super) named: PathBuf,
-    /// Its directory, where git is run: so the repository is the innermost around it, a submodule's too.
+    /// Its directory, where git runs. So the repository is the innermost around it, such as a
+    /// submodule.
     pub(super) dir: PathBuf,
-    /// Its name there.
+    /// Its name in that directory.
     pub(super) name: OsString,
     /// Its path from the root of the repository.
     path: OsString,
@@ -21,16 +22,16 @@ pub(crate) struct GitFile {
     pub(super) is_shallow: bool,
 }
 
-/// What a revision has of a file.
+/// The content of a file in a revision.
 pub(crate) struct Blob {
-    /// As git names it: `REV:PATH`.
+    /// Its name in git: `REV:PATH`.
     pub(crate) name: String,
     /// What the file holds.
     pub(crate) text: String,
 }
 
 impl GitFile {
-    /// The file of a path, which may be missing now if its directory is there.
+    /// Finds the file of a path. The file may be missing now, but its directory must exist.
     ///
     /// # Errors
     /// If it is not in a repository, or git cannot be asked.
@@ -40,7 +41,7 @@ impl GitFile {
         let (Some(dir), Some(name)) = (file.parent(), file.file_name()) else {
             return Err(Failure::new(format!("`{}` is not a file", named.display())));
         };
-        // The prefix comes last, since it may have a line end in it.
+        // The prefix comes last, since it may contain a line end.
         let output = git(dir, ["rev-parse", "--is-shallow-repository", "--show-prefix"])?;
         let mut lines = output.splitn(2, |byte| *byte == b'\n');
         let is_shallow = lines.next() == Some(b"true");
@@ -51,7 +52,8 @@ impl GitFile {
         Ok(GitFile { named, dir, name, path, is_shallow })
     }
 
-    /// What a revision has of the file; of another one where the text names it, as `REV:PATH` does.
+    /// Returns the content of the file in a revision, or of another file if the text names one, as
+    /// `REV:PATH` does.
     ///
     /// # Errors
     /// If the revision does not exist, or does not have the file.
@@ -60,7 +62,7 @@ impl GitFile {
         let mut objects = Objects::open(&self.dir)?;
         match objects.get(&id)? {
             Object::NoFile => {}
-            // A whole id is taken for one, whether or not there is what it is of.
+            // git accepts any complete id, even if there is no such object.
             Object::Missing => return Err(self.no_revision(revision)),
             file => return blob(revision.to_string(), file),
         }
@@ -75,23 +77,23 @@ impl GitFile {
         blob(format!("{revision}:{}", self.path.display()), objects.get(&file)?)
     }
 
-    /// The id of an object that a text names.
+    /// Returns the id of the object that a text names.
     pub(super) fn resolve(&self, spec: &OsStr) -> Result<Option<String>, Failure> {
-        // Options cannot follow this.
+        // After this argument, git accepts no options.
         if spec.as_encoded_bytes().first().is_none_or(|byte| *byte == b'-') {
             return Ok(None);
         }
         let args = [OsStr::new("rev-parse"), OsStr::new("--verify"), OsStr::new("--quiet"), spec];
         let output = match command::try_git(&self.dir, args)? {
             Ok(output) => output,
-            // What it says is for those who know what it looked for.
+            // The message of git helps only those who know what was looked for.
             Err(_) => return Ok(None),
         };
         let id = String::from_utf8_lossy(&output).trim().to_string();
         Ok((!id.is_empty()).then_some(id))
     }
 
-    /// Why nothing in git has a name.
+    /// Explains that git has nothing of a name.
     fn no_revision(&self, revision: &str) -> Failure {
         let file = self.named.display();
         if let Some((commit, path)) = revision.split_once(':')
@@ -113,7 +115,7 @@ impl GitFile {
         ))
     }
 
-    /// Why a revision does not have the file.
+    /// Explains that a revision does not have the file.
     fn not_there(&self, revision: &str, id: &str) -> Failure {
         let path = self.path.display();
         let help = match self.earlier_path(id) {
@@ -123,7 +125,7 @@ impl GitFile {
         Failure::new(format!("no file `{path}` in revision `{revision}`; help: {help}"))
     }
 
-    /// The path of the file in a revision, if git knows it.
+    /// Returns the path of the file in a revision, if git knows it.
     fn earlier_path(&self, id: &str) -> Option<String> {
         let args = ["diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", id, "HEAD"];
         let output = command::try_git(&self.dir, args).ok()?.ok()?;
@@ -132,7 +134,7 @@ impl GitFile {
         Some(os_string(renamed[1]).display().to_string())
     }
 
-    /// The repository around this one, if this one is its submodule.
+    /// Returns the repository around this one, if this one is its submodule.
     fn outer(&self) -> Option<String> {
         let args = ["rev-parse", "--show-superproject-working-tree"];
         let output = command::try_git(&self.dir, args).ok()?.ok()?;
@@ -149,7 +151,7 @@ fn blob(name: String, object: Object) -> Result<Blob, Failure> {
     }
 }
 
-/// The path of a file without links, since git keeps the link and not what it points to.
+/// Resolves links in the path of a file, since git stores a link and not the file that it leads to.
 fn on_disk(named: &Path) -> std::io::Result<PathBuf> {
     match std::fs::canonicalize(named) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

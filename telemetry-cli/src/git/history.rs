@@ -11,31 +11,32 @@ use crate::term::ended::Failure;
 pub(crate) struct Revision {
     /// The commit's id.
     pub(crate) commit: String,
-    /// When it was committed, in seconds since 1970.
+    /// Time of the commit, in seconds since 1970.
     pub(crate) seconds: u64,
     /// First line of its message.
     pub(crate) subject: String,
-    /// The file's path from the root, then.
+    /// The path of the file from the root, in this revision.
     pub(crate) path: String,
-    /// Id of what it holds; none if the revision removed it.
+    /// Id of its content; none if the revision removed it.
     blob: Option<String>,
 }
 
-/// What a revision has of a file.
+/// The content of a file in a revision.
 pub(crate) enum Content {
     Text(String),
     /// The revision removed it.
     Gone,
-    /// Why it is not a registry.
+    /// The reason why it is not a registry.
     Unreadable(String),
 }
 
-/// How `git log` begins a revision.
+/// The start of a revision in the output of `git log`.
 const START: &str = "\u{1}";
 
 impl GitFile {
-    /// The revisions that changed the file, oldest first, under whichever name it had: those on the line of
-    /// first parents, so that each was made from the one before. What a merge brought is the merge's.
+    /// Returns the revisions that changed the file, oldest first, under any name that it had. It
+    /// follows first parents, so that each revision was made from the one before. Changes that a
+    /// merge brought belong to the merge.
     ///
     /// # Errors
     /// If the clone is shallow, if no revision has the file, or if git fails.
@@ -46,7 +47,7 @@ impl GitFile {
                 self.named.display()
             )));
         }
-        // With zeros between fields, so that no field is quoted, and without the user's settings.
+        // With zeros between fields no field is quoted, and the user's settings have no effect.
         if self.resolve("HEAD".as_ref())?.is_none() {
             return Err(self.in_no_revision());
         }
@@ -69,7 +70,7 @@ impl GitFile {
         Failure::new(format!("no revision has `{}`; help: `git commit` makes one", self.named.display()))
     }
 
-    /// What each of some revisions has of the file, by index.
+    /// Returns the file's content in some revisions, by index.
     ///
     /// # Errors
     /// If git fails.
@@ -93,7 +94,7 @@ impl GitFile {
         Ok(())
     }
 
-    /// What stood, before a revision, in the file whose path was that of this one then, with another extension.
+    /// Returns the content, before a revision, of the file with another extension beside this one.
     ///
     /// # Errors
     /// If git fails.
@@ -110,8 +111,8 @@ impl GitFile {
     }
 }
 
-/// What `git log` prints: for each revision its head, the change of the file, and its path, or both paths if
-/// it was renamed; each ends in a zero.
+/// Reads the output of `git log`: for each revision its head, the change of the file, and its path,
+/// or both paths if it was renamed. Each field ends in a zero.
 fn read(output: &[u8]) -> Vec<Revision> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut fields = output.split(|byte| *byte == 0).peekable();

@@ -1,4 +1,4 @@
-//! Files as git has them in other revisions, asked of the `git` command.
+//! Files in other git revisions, read by the `git` command.
 //!
 //! It may use `term`. It never changes a repository, and no user setting changes what it reads.
 

@@ -1,4 +1,4 @@
-//! Reads objects by one `git cat-file --batch`, however many they are.
+//! Reads any number of objects through one `git cat-file --batch`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -9,14 +9,14 @@ use telemetry_schema::limits::MAX_LOCK_LEN;
 use super::command::{cannot_run, command};
 use crate::term::ended::Failure;
 
-/// The process that is asked.
+/// The running process.
 pub(super) struct Objects {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
-/// What git has of an id.
+/// An object, or why there is none.
 pub(super) enum Object {
     Text(String),
     NotUtf8 {
@@ -25,15 +25,15 @@ pub(super) enum Object {
     TooLarge,
     /// A commit, tag, or directory.
     NoFile,
-    /// What the id is of is not in this clone.
+    /// The object is not in this clone.
     Missing,
 }
 
 impl Object {
-    /// The text of a file; none of anything that is not a file or not there.
+    /// Returns the text of a file. Returns nothing for other objects and missing ones.
     ///
     /// # Errors
-    /// Why it is not a registry.
+    /// The reason why it is not a registry.
     pub(super) fn text(self) -> Result<Option<String>, String> {
         match self {
             Object::Text(text) => Ok(Some(text)),
@@ -57,7 +57,7 @@ impl Objects {
         Ok(Objects { child, requests, answers: BufReader::new(answers) })
     }
 
-    /// The object of an id.
+    /// Returns the object of an id.
     ///
     /// # Errors
     /// If git fails.
@@ -65,7 +65,7 @@ impl Objects {
         self.ask(id).map_err(|error| Failure::new(format!("cannot read object {id} from git: {error}")))
     }
 
-    /// Reads one answer per request, so that no pipe fills up.
+    /// Sends one request and reads its answer, so that no pipe fills up.
     fn ask(&mut self, id: &str) -> io::Result<Object> {
         let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         requests.write_all(format!("{id}\n").as_bytes())?;
@@ -79,7 +79,7 @@ impl Objects {
             _ => return Err(io::Error::other(format!("it says `{}`", head.trim()))),
         };
         if !is_file || len > MAX_LOCK_LEN {
-            // Passed over with the line end behind it.
+            // Skips it with the line end after it.
             io::copy(&mut (&mut self.answers).take(len.saturating_add(1)), &mut io::sink())?;
             return Ok(if is_file { Object::TooLarge } else { Object::NoFile });
         }
@@ -95,7 +95,7 @@ impl Objects {
 
 impl Drop for Objects {
     fn drop(&mut self) {
-        // It ends with its input.
+        // The process ends when its input does.
         self.requests = None;
         let _ = self.child.wait();
     }

@@ -14,7 +14,7 @@ use crate::text::path::display;
 use crate::text::sniff::known_by;
 use crate::text::{count, grouped};
 
-/// The registries of the events in cnv text: the given ones, by default the MPS's.
+/// Returns the registries of the events in cnv text: the given ones, by default the MPS's.
 pub(crate) fn registries_of_text(given: Vec<Given>) -> TextRegistries {
     let mut registries: Vec<_> = given.into_iter().map(|given| given.registry).collect();
     if registries.is_empty() {
@@ -31,19 +31,19 @@ pub(crate) fn report_guesses(registries: &TextRegistries) {
     }
 }
 
-/// Bytes of a line: more than any event takes.
+/// The maximum length of a line in bytes. It is more than any event takes.
 const MAX_LINE: u64 = 1 << 20;
 
-/// Lines of text, one after the other.
+/// Lines of text, one after another.
 pub(crate) struct Lines {
     input: BufReader<Box<dyn Read>>,
     name: String,
     line: Vec<u8>,
     /// Bytes of the whole text, if known.
     len: Option<u64>,
-    /// That were read.
+    /// Bytes that were read.
     pub(crate) bytes: u64,
-    /// Of the line given out last, from 1.
+    /// Number of the line that was returned last, from 1.
     pub(crate) number: u64,
 }
 
@@ -64,7 +64,7 @@ impl Lines {
             Input::Pipe(pipe) => (pipe, None),
         };
         let mut input = BufReader::with_capacity(64 << 10, input);
-        // Of a pipe no more is waited for than its first bytes.
+        // Peeks only at the first bytes, since a pipe may not have more yet.
         let first = input.fill_buf().map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
         if let Some(what) = known_by(&first[..first.len().min(RECOGNIZED_BY)]) {
             return Err(Failure::new(format!(
@@ -74,12 +74,12 @@ impl Lines {
         Ok(Lines { input, name, line: Vec::new(), len, bytes: 0, number: 0 })
     }
 
-    /// Bytes of the whole text, if known.
+    /// Returns the length of the whole text in bytes, if known.
     pub(crate) fn len(&self) -> Option<u64> {
         self.len
     }
 
-    /// The next line without its line end.
+    /// Returns the next line without its line end.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
         let failed = |error| Failure::new(format!("cannot read {}: {error}", self.name));
         self.line.clear();
@@ -100,12 +100,12 @@ impl Lines {
     }
 }
 
-/// The error of a line that is too long.
+/// Returns the error of a line that is too long.
 pub(crate) fn too_long() -> String {
     format!("longer than {} bytes, expected a line of cnv text", grouped(MAX_LINE))
 }
 
-/// Unreadable lines. The first ones are shown, all are counted.
+/// Unreadable lines. The first ones are shown, and all are counted.
 pub(crate) struct Wrongs {
     name: String,
     is_mps: bool,
@@ -115,7 +115,7 @@ pub(crate) struct Wrongs {
 impl Wrongs {
     const SHOWN: u64 = 10;
 
-    /// For an input of this name; `is_mps` is true if no registry was given.
+    /// Begins with none, for an input of this name. `is_mps` is true if no registry was given.
     pub(crate) fn new(name: String, is_mps: bool) -> Wrongs {
         Wrongs { name, is_mps, number: 0 }
     }

@@ -23,7 +23,7 @@ pub(crate) struct EventArgs {
     pub(crate) filter: FilterArgs,
 }
 
-/// Events of the streams that were named.
+/// Events of the named streams.
 pub(crate) struct Opened {
     pub(crate) inputs: Inputs,
     pub(crate) events: Events<'static>,
@@ -32,17 +32,17 @@ pub(crate) struct Opened {
 }
 
 impl EventArgs {
-    /// Starts to read.
+    /// Begins to read.
     pub(crate) fn open(&self, order: Order) -> Result<Opened, Failure> {
         self.open_with(&[], order)
     }
 
-    /// Starts to read, with each event of another system's log at the time that it was written.
+    /// Begins to read, with each event of another system's log at the time that it was written.
     pub(crate) fn open_as_recorded(&self, order: Order) -> Result<Opened, Failure> {
         self.start(self.input.inputs()?.recorded(), order)
     }
 
-    /// Starts to read, with further files.
+    /// Begins to read, with further files.
     pub(crate) fn open_with(&self, further: &[PathBuf], order: Order) -> Result<Opened, Failure> {
         self.start(self.input.inputs_with(further)?, order)
     }
@@ -54,17 +54,17 @@ impl EventArgs {
 }
 
 impl Opened {
-    /// The sessions found so far.
+    /// Returns the sessions found so far.
     pub(crate) fn sessions(&self) -> &[Session] {
         self.events.sessions()
     }
 
-    /// The registries found so far.
+    /// Returns the registries found so far.
     pub(crate) fn registries(&self) -> &[KnownRegistry] {
         self.events.registries()
     }
 
-    /// Hands all events to a function, and shows progress.
+    /// Passes all events to a function, and shows progress.
     pub(crate) fn each(&mut self, mut visit: impl FnMut(&Event<'_>)) -> Result<(), Failure> {
         let progress = Progress::of_bytes(self.inputs.len());
         while let Some(event) = self.events.next().map_err(cannot_read)? {
@@ -74,7 +74,7 @@ impl Opened {
         Ok(())
     }
 
-    /// The output, which replaces no input.
+    /// Opens the output, which replaces no input.
     pub(crate) fn output(&self) -> Result<Output, Failure> {
         self.output.open(&self.inputs.paths())
     }
@@ -89,7 +89,8 @@ impl Opened {
         output.finish()
     }
 
-    /// Writes all events as text, and leaves the output open. If the input fails, the events before are written.
+    /// Writes all events as text, and leaves the output open. If the input fails, the events before
+    /// the failure are written.
     pub(crate) fn append_lines(
         &mut self,
         output: &mut Output,
@@ -112,7 +113,7 @@ impl Opened {
         Ok(())
     }
 
-    /// The verdict on what was read.
+    /// Returns the verdict on what was read.
     pub(crate) fn verdict(&self) -> Verdict {
         Verdict::new(&self.events.completeness(), self.sessions(), &self.inputs)
     }
@@ -122,7 +123,7 @@ impl Opened {
         self.end_with(&self.verdict(), context)
     }
 
-    /// Ends the command with the verdict that was shown.
+    /// Ends the command with a verdict that was taken earlier.
     pub(crate) fn end_with(&self, verdict: &Verdict, context: &mut Context) -> Ended {
         verdict.report(context, self.strict);
         Ok(())

@@ -2,14 +2,13 @@
 
 use telemetry_schema::{Registry, Version};
 
-/// How far above the registry's own number a median or minor is tried, and how many of each.
+/// How far above the registry's own number medians and minors are tried, and how many of each.
 const NEWER: u32 = 8;
 const MEDIANS: usize = 16;
 const MINORS: usize = 128;
 
-/// The version in which a registry had a fingerprint, as far as the registry itself can tell: versions are
-/// tried, each without the parameters that were appended later. Of events that were added since it says
-/// nothing.
+/// Finds the version in which a registry had a fingerprint. It tries versions, each without the
+/// parameters that were appended later. It does not consider events that were added since.
 pub(crate) fn version_with(registry: &Registry, fingerprint: u64) -> Option<Version> {
     let Version { major, median, minor } = registry.version;
     let medians = (0..=median.saturating_add(NEWER)).rev().take(MEDIANS);
@@ -20,7 +19,7 @@ pub(crate) fn version_with(registry: &Registry, fingerprint: u64) -> Option<Vers
     versions.find(|version| at(registry, *version).fingerprint() == fingerprint)
 }
 
-/// The registry as it was in a version, but for its events.
+/// Returns the registry as it was in a version, but with all its events.
 fn at(registry: &Registry, version: Version) -> Registry {
     let mut older = Registry { version, ..registry.clone() };
     for event in &mut older.events {

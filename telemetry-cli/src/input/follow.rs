@@ -15,15 +15,15 @@ use crate::term::message::note;
 /// The interval between checks for more bytes.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The bytes of a file, and then what is appended to it. It goes on with the file that takes its place, and with
-/// the next one of a rotated stream (`trace.tel`, `trace.1.tel`, `trace.2.tel`). A read waits for more, until all sessions
-/// in it have ended or it is stopped.
+/// The bytes of a file, and those appended to it later. It continues with a file that replaces it,
+/// and with the next segment of a rotated stream (`trace.tel`, `trace.1.tel`, `trace.2.tel`). A
+/// read waits for more, until all sessions in it have ended or it is stopped.
 pub(crate) struct Follow {
     path: PathBuf,
     file: File,
-    /// Bytes of it that were read.
+    /// Bytes that were read of it.
     read: u64,
-    /// The file that comes behind it, once there is one.
+    /// The next segment, if it exists.
     next: Option<(PathBuf, File)>,
     sessions: Sessions,
     stopped: Arc<AtomicBool>,
@@ -44,7 +44,7 @@ impl Follow {
         })
     }
 
-    /// Ends it: the next read that would wait finds the end instead.
+    /// Returns a function that stops it: the next read that would wait finds the end instead.
     pub(crate) fn stopper(&self) -> impl FnOnce() + Send + 'static {
         let stopped = self.stopped.clone();
         move || stopped.store(true, Ordering::Relaxed)
@@ -52,7 +52,7 @@ impl Follow {
 
     /// Continues after the end of the file, if there is more.
     fn go_on(&mut self) -> io::Result<bool> {
-        // What was appended before the next file began has been read by now.
+        // Everything that was appended before the next file began has been read by now.
         if let Some((path, file)) = self.next.take() {
             (self.path, self.file) = (path, file);
             self.restart();
@@ -68,7 +68,7 @@ impl Follow {
             Ok(Some(file)) => Some((self.path.clone(), file)),
             Ok(None) => next_segment(&self.path),
             Err(_) => {
-                // Between two files, or for good.
+                // The path is free for a moment between two files, or for good.
                 let next = next_segment(&self.path);
                 if next.is_none() && !self.is_gone {
                     note(format!("`{}` is missing: waiting for a new file", self.path.display()));
@@ -107,7 +107,7 @@ impl Read for Follow {
     }
 }
 
-/// The file that has the path now, if it is another one.
+/// Opens the file that has the path now, if it is another one.
 fn replacement(path: &Path, file: &File) -> io::Result<Option<File>> {
     let now = File::open(path)?;
     Ok((!is_same(&now.metadata()?, &file.metadata()?)).then_some(now))
@@ -124,7 +124,7 @@ fn is_same(a: &Metadata, b: &Metadata) -> bool {
     a.created().ok() == b.created().ok()
 }
 
-/// The segment of a rotated stream that comes behind this one.
+/// Finds the next segment of a rotated stream.
 fn next_segment(path: &Path) -> Option<(PathBuf, File)> {
     let (stem, number) = segment(path)?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -139,8 +139,8 @@ fn next_segment(path: &Path) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// The name of a segment without number and extension, and the number: `trace` and 2 of `trace.2.tel`; the first
-/// has none.
+/// Splits the name of a segment into its base and number: `trace` and 2 for `trace.2.tel`. The
+/// first segment has no number.
 fn segment(path: &Path) -> Option<(&str, Option<u64>)> {
     let stem = path.file_stem()?.to_str()?;
     match stem.rsplit_once('.').map(|(name, number)| (name, number.parse())) {
@@ -149,7 +149,7 @@ fn segment(path: &Path) -> Option<(&str, Option<u64>)> {
     }
 }
 
-/// Which sessions have ended, as the headers of blocks say that pass by.
+/// The sessions that have ended, from the headers of the blocks that were read.
 #[derive(Default)]
 struct Sessions {
     /// By id.
@@ -165,7 +165,7 @@ impl Sessions {
         !self.ended.is_empty() && self.ended.values().all(|ended| *ended)
     }
 
-    /// Goes on at the start of a stream.
+    /// Continues at the start of a stream.
     fn restart(&mut self) {
         self.header.clear();
         self.payload = 0;
@@ -190,7 +190,7 @@ impl Sessions {
                     self.header.clear();
                 }
                 Err(_) => {
-                    // Behind damage the next header may begin at any byte.
+                    // After damage, the next header may begin at any byte.
                     let start = self.header[1..].iter().position(|byte| *byte == MAGIC[0]);
                     self.header.drain(..start.map_or(HEADER_LEN, |start| start + 1));
                 }

@@ -16,7 +16,7 @@ use crate::term::message::warning;
 use crate::text::count;
 use crate::text::path::display;
 
-/// The stream that a program started here writes by default.
+/// Returns the stream that a program started here writes by default.
 ///
 /// # Errors
 /// If the program writes it to an address that is not a file.
@@ -39,7 +39,8 @@ pub(crate) fn default_stream() -> Result<PathBuf, Failure> {
 
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
-    /// Streams, read as one; `-` is standard input [default: $TELEMETRY_FILENAME, else telemetry.tel]
+    /// Streams, read as one; `-` is standard input [default: $TELEMETRY_FILENAME, else
+    /// telemetry.tel]
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -67,7 +68,7 @@ pub(crate) struct Given {
     pub(crate) registry: Registry,
 }
 
-/// The inputs, and the offset of each in the bytes of all.
+/// The inputs, and the offset of each in their concatenation.
 pub(crate) struct Inputs {
     names: Vec<Named>,
     /// No input was named.
@@ -78,19 +79,19 @@ pub(crate) struct Inputs {
 
 struct Named {
     path: PathBuf,
-    /// Offset of its first byte in the whole; unknown behind a pipe.
+    /// Offset of its first byte in the concatenation; unknown after a pipe.
     start: Option<u64>,
-    /// Of a regular file.
+    /// Length of a regular file.
     len: Option<u64>,
 }
 
 impl InputArgs {
-    /// The inputs, none of which is open yet.
+    /// Returns the inputs. None is open yet.
     pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
         self.inputs_with(&[])
     }
 
-    /// The inputs with further files.
+    /// Returns the inputs with further files.
     pub(crate) fn inputs_with(&self, further: &[PathBuf]) -> Result<Inputs, Failure> {
         let mut paths = [&self.files[..], further].concat();
         let is_default = paths.is_empty();
@@ -103,12 +104,12 @@ impl InputArgs {
 }
 
 impl RegistryArgs {
-    /// True if none was given.
+    /// Returns true if no registry was given.
     pub(crate) fn is_empty(&self) -> bool {
         self.registry.is_empty()
     }
 
-    /// The files.
+    /// Returns the files.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.registry
     }
@@ -121,7 +122,7 @@ impl RegistryArgs {
                 Err(error) => own(&error)
                     .ok_or_else(|| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?,
             };
-            // It may be of before its registry had marks.
+            // The stream may be older than the marks of its registry.
             take_names(&mut registry, telemetry_foreign::relation);
             registries.push(Given { path: path.clone(), registry });
         }
@@ -129,14 +130,14 @@ impl RegistryArgs {
     }
 }
 
-/// The runtime's registry, with its reserved name.
+/// Reads the runtime's registry, with its reserved name.
 fn own(error: &LoadError) -> Option<Registry> {
     let LoadCause::Invalid { text, .. } = &error.cause else { return None };
     parse_embedded(text).ok().filter(|registry| registry.name == RUNTIME_REGISTRY)
 }
 
 impl Inputs {
-    /// Files by name; `-` is standard input.
+    /// Takes files by name; `-` is standard input.
     pub(crate) fn new(paths: Vec<PathBuf>, registries: Vec<Given>) -> Inputs {
         let mut names = Vec::new();
         let mut start = Some(0);
@@ -149,18 +150,18 @@ impl Inputs {
         Inputs { names, is_default: false, registries, format: FormatArgs::default() }
     }
 
-    /// The same inputs, with options for reading.
+    /// Sets the options for reading.
     pub(crate) fn of_format(self, format: FormatArgs) -> Inputs {
         Inputs { format, ..self }
     }
 
-    /// The same, with events of logs at the time that they were written at.
+    /// Places events of logs at the time that they were written.
     pub(crate) fn recorded(mut self) -> Inputs {
         self.format.as_recorded = true;
         self
     }
 
-    /// The input, if there is only one.
+    /// Returns the input, if there is only one.
     pub(crate) fn only(&self) -> Option<&Path> {
         match &self.names[..] {
             [name] => Some(&name.path),
@@ -168,13 +169,13 @@ impl Inputs {
         }
     }
 
-    /// Starts to read events.
+    /// Begins to read events.
     pub(crate) fn events(&self, order: Order, filter: Filter) -> Result<Events<'static>, Failure> {
         self.reader()?.order(order).filter(filter).events().map_err(cannot_read)
     }
 
-    /// Reads block headers. None if an input is a pipe, which can be read only once, or a log of another system, which
-    /// has none.
+    /// Reads block headers. Returns nothing if an input is a pipe, which can be read only once, or
+    /// a log of another system, which has no headers.
     pub(crate) fn index_again(&self) -> Result<Option<Index>, Failure> {
         if !self.are_files() {
             return Ok(None);
@@ -183,37 +184,37 @@ impl Inputs {
         if reader.is_of_logs() { Ok(None) } else { reader.index().map(Some).map_err(cannot_read) }
     }
 
-    /// The input that an offset is in, by name, and the offset in it.
+    /// Returns the name of the input that an offset is in, and the offset in that input.
     pub(crate) fn place(&self, at: u64) -> (String, u64) {
         let starts = |name: &Named| name.start.filter(|start| *start <= at);
         let found = self.names.iter().rev().find_map(|name| Some((name, starts(name)?)));
         found.map_or_else(|| ("the input".to_string(), at), |(name, start)| (display(&name.path), at - start))
     }
 
-    /// Bytes of all; unknown if one is a pipe.
+    /// Returns the length of all inputs; unknown if one is a pipe.
     pub(crate) fn len(&self) -> Option<u64> {
         self.names.iter().map(|name| name.len).sum()
     }
 
-    /// All files that are read, including registries.
+    /// Returns all files that are read, with registries.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let inputs = self.names.iter().map(|name| &name.path);
         inputs.chain(self.registries.iter().map(|given| &given.path)).cloned().collect()
     }
 
-    /// All inputs by name.
+    /// Names all inputs.
     pub(crate) fn names(&self) -> String {
         self.names.iter().map(|name| display(&name.path)).collect::<Vec<_>>().join(", ")
     }
 
-    /// The names of empty inputs.
+    /// Names the empty inputs.
     pub(crate) fn empty_files(&self) -> Vec<String> {
         let empty = self.names.iter().filter(|name| name.len == Some(0));
         empty.map(|name| display(&name.path)).collect()
     }
 
-    /// The message for a number of blocks or events without a registry: its fingerprint, and that of those
-    /// that were given instead.
+    /// Explains that blocks or events have no registry: its fingerprint, and the fingerprints of
+    /// the registries that were given.
     pub(crate) fn without_registry(&self, fingerprint: u64, number: u64, what: &str) -> String {
         let of = count(number, what);
         let mut text = format!("registry {fingerprint:016x} of {of} is not in the input");
@@ -233,17 +234,17 @@ impl Inputs {
             }
     }
 
-    /// True if all can be read again.
+    /// Returns true if all inputs can be read again.
     pub(crate) fn are_files(&self) -> bool {
         self.names.iter().all(|name| name.len.is_some())
     }
 
-    /// The same inputs, which another process has concatenated on standard input.
+    /// Returns the same inputs, but another process has concatenated them on standard input.
     pub(crate) fn on_stdin(self) -> Inputs {
         Inputs { names: vec![Named { path: "-".into(), start: Some(0), len: None }], ..self }
     }
 
-    /// Copies all inputs to an unnamed file, to be read again.
+    /// Copies all inputs to an unnamed file, so that they can be read again.
     pub(crate) fn spool(&self) -> Result<File, Failure> {
         let failed =
             |error: io::Error| Failure::new(format!("cannot copy the stream to a temporary file: {error}"));
@@ -258,7 +259,7 @@ impl Inputs {
         Ok(file)
     }
 
-    /// Reads what was spooled.
+    /// Reads the copy that [`Inputs::spool`] made.
     pub(crate) fn reader_of(&self, mut spooled: &File) -> Result<Reader<'static>, Failure> {
         spooled.rewind().map_err(cannot_read)?;
         let again = spooled.try_clone().map_err(cannot_read)?;
@@ -271,25 +272,26 @@ impl Inputs {
         Ok(self.with_registries(self.format.open(paths, hint)?))
     }
 
-    /// The registry of a fingerprint, if it was given.
+    /// Returns the registry of a fingerprint, if it was given.
     pub(crate) fn given(&self, fingerprint: u64) -> Option<&Registry> {
         let mut given = self.registries.iter().map(|given| &given.registry);
         given.find(|registry| registry.fingerprint() == fingerprint)
     }
 
-    /// A reader that knows the registries that were named.
+    /// Gives a reader the registries that were named.
     pub(crate) fn with_registries<'s>(&self, reader: Reader<'s>) -> Reader<'s> {
         let reader = reader.relations(telemetry_foreign::relation);
         self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }
 }
 
-/// A message for an input that failed while it was read.
+/// Explains that an input failed while it was read.
 pub(crate) fn cannot_read(error: impl std::fmt::Display) -> Failure {
     Failure::new(format!("cannot read the stream: {error}"))
 }
 
-/// Warns if codes are ambiguous for these registries. If lines name theirs, only registries with one name are.
+/// Warns if codes are ambiguous in these registries. If lines name their registry, only registries
+/// with the same name are.
 pub(crate) fn report_shared_codes<'a>(
     registries: impl Iterator<Item = &'a Registry> + Clone,
     are_named: bool,
@@ -313,7 +315,7 @@ pub(crate) fn report_shared_codes<'a>(
     }
 }
 
-/// The parts of an event that its text depends on.
+/// Returns the parts of an event that its text depends on.
 fn said<'e>(registry: &Registry, event: &'e Event) -> Vec<(&'e str, String, &'e str, Option<usize>)> {
     let of = |param: &'e Param| (&*param.name, registry.sort_text(param), &*param.unit, param.names);
     event.params.iter().map(of).collect()

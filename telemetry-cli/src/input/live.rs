@@ -15,8 +15,8 @@ pub(crate) struct Seen {
     pub(crate) sessions: Vec<Session>,
 }
 
-/// Writes the events of an input that waits for more, in stream order. Before it waits, it shows all
-/// lines. The input goes by the name of `inputs`.
+/// Writes the events of an input that waits for more, in stream order. Shows all lines before it
+/// waits. Messages name the input as `inputs` does.
 pub(crate) fn write_lines<'i>(
     input: impl Read + Send + 'i,
     inputs: &Inputs,
@@ -54,7 +54,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Live<'o, R> {
     input: R,
     output: &'o Mutex<Output>,
-    /// Why they cannot be.
+    /// Why they could not be shown.
     failed: &'o Mutex<Option<Failure>>,
 }
 

@@ -1,7 +1,7 @@
-//! What commands read: streams, logs of other systems, text, and files that still grow. It also holds the
-//! options that choose inputs and events, and the verdict on what was read.
+//! The input of commands: streams, logs of other systems, text, and growing files. It also holds
+//! the options that choose inputs and events, and the verdict on the input.
 //!
-//! It may use `text` and `term`. It never interprets values of events: that is for the commands.
+//! It may use `text` and `term`. It never interprets values of events: commands do.
 
 pub(crate) mod cnv_input;
 pub(crate) mod events;

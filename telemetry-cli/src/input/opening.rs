@@ -24,7 +24,7 @@ pub(crate) struct FormatArgs {
     #[arg(long)]
     lenient: bool,
 
-    /// Places each event at the time that it was written, not the time that it describes.
+    /// Places each event at the time that it was written, instead of the time that it describes.
     #[arg(skip)]
     pub(crate) as_recorded: bool,
 }
@@ -39,7 +39,7 @@ pub(crate) enum FormatArg {
 }
 
 impl FormatArg {
-    /// The format of another system; none for our own.
+    /// Returns the format of another system; none for our own.
     pub(crate) fn other(self) -> Option<Format> {
         match self {
             FormatArg::Telemetry => None,
@@ -54,7 +54,7 @@ impl FormatArg {
 struct Seen<'p> {
     path: &'p Path,
     input: Input,
-    /// Of another system.
+    /// The format, if it is another system's.
     format: Option<Format>,
 }
 
@@ -96,7 +96,7 @@ impl FormatArgs {
         Reader::from_logs(logs.collect::<Result<Vec<_>, Failure>>()?).map_err(failed)
     }
 
-    /// The format of a regular file that is a log of another system.
+    /// Returns the format of a regular file that is a log of another system.
     pub(crate) fn of_file(&self, path: &Path) -> Option<Format> {
         match self.input_format {
             Some(format) => format.other(),
@@ -125,7 +125,7 @@ impl FormatArgs {
     }
 }
 
-/// The message for an input that cannot be opened. Other errors have their own help.
+/// Explains that an input cannot be opened. Other errors have their own help.
 fn cannot_open(error: &Error, hint: &str) -> Failure {
     match error {
         Error::NotAStream(_) => Failure::new(error),
@@ -133,7 +133,8 @@ fn cannot_open(error: &Error, hint: &str) -> Failure {
     }
 }
 
-/// The first bytes of an input, without consuming them. Of a pipe, reads no more than needed to detect a stream.
+/// Reads the first bytes of an input without consuming them. Of a pipe, reads no more than it needs
+/// to detect a stream.
 pub(crate) fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
     let mut first = Vec::new();
     match input {
@@ -154,12 +155,12 @@ pub(crate) fn peek(input: Input) -> io::Result<(Vec<u8>, Input)> {
     }
 }
 
-/// The message after the last unpacked byte.
+/// Explains that unpacking failed after the last unpacked byte.
 pub(crate) fn broken_behind(error: &io::Error) -> String {
     format!("its compressed data is damaged after this byte: {error}")
 }
 
-/// The file of an input, temporary for a pipe.
+/// Returns the file of an input, a temporary one for a pipe.
 pub(crate) fn file_of(input: Input) -> io::Result<File> {
     match input {
         Input::File(file) => Ok(file),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The interval between checks for a stop.
 const TICK: Duration = Duration::from_millis(100);
-/// The size of a piece, and the number of pieces that may wait.
+/// The size of a piece.
 const PIECE: usize = 64 << 10;
 const PIECES: usize = 4;
 
@@ -28,14 +28,14 @@ impl Pipe {
         Ok(Pipe { pieces, rest: io::Cursor::default(), stopped: Arc::default() })
     }
 
-    /// Ends it: the next read finds the end.
+    /// Returns a function that stops it: the next read finds the end.
     pub(crate) fn stopper(&self) -> impl FnOnce() + Send + 'static {
         let stopped = self.stopped.clone();
         move || stopped.store(true, Ordering::Relaxed)
     }
 }
 
-/// Sends what it reads, until the input or the receiver ends.
+/// Sends the pieces that it reads, until the input or the receiver ends.
 fn pump(mut input: impl Read, to: &SyncSender<io::Result<Vec<u8>>>) {
     let mut buffer = vec![0; PIECE];
     loop {

@@ -37,7 +37,7 @@ pub(crate) struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// True if the filter names a registry.
+    /// Returns true if the filter names a registry.
     pub(crate) fn chooses_registry(&self) -> bool {
         !self.registry_name.is_empty()
     }

@@ -1,4 +1,5 @@
-//! The verdict on completeness that ends every command: what was lost, skipped, unknown, and where.
+//! The verdict on completeness that ends each command: what was lost, skipped or unknown, and
+//! where.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use crate::term::message::{has_verdicts, note, warning};
 use crate::text::print::thread_name;
 use crate::text::{count, grouped, signed_grouped};
 
-/// The maximum of lines for one sort of problem. The rest are counted; `--json` lists more.
+/// The maximum of lines for one sort of problem. The rest is counted; `--json` lists more.
 const MAX_LINES: usize = 10;
 
 /// What was read of the input, and what is missing.
@@ -31,7 +32,7 @@ pub(crate) struct Verdict {
     /// The input is logs of other systems.
     #[serde(skip)]
     is_of_logs: bool,
-    /// Only block headers were read. The blocks may still be damaged.
+    /// Only block headers were read, so blocks may still be damaged.
     #[serde(skip)]
     is_of_headers: bool,
     blocks: u64,
@@ -49,7 +50,7 @@ pub(crate) struct Verdict {
     undecodable_parts: u64,
     undecodable: Vec<Wrong>,
     unreadable: Vec<Wrong>,
-    /// Number by type.
+    /// Number by type of block.
     unknown_blocks: BTreeMap<u8, u64>,
     unended_sessions: Vec<String>,
     unmatched: Vec<String>,
@@ -62,7 +63,7 @@ pub(crate) struct Verdict {
     empty_files: Vec<String>,
 }
 
-/// Events lost in the program, by cause, and strings that were cut.
+/// Events lost in the program, by cause, and truncated strings.
 #[derive(Serialize, Clone, Copy, Default)]
 pub(crate) struct Lost {
     pool: u64,
@@ -72,13 +73,13 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// Events lost by any cause.
+    /// Returns the events lost by any cause.
     pub(crate) fn events(&self) -> u64 {
         self.pool.saturating_add(self.reentrant).saturating_add(self.sink)
     }
 }
 
-/// What a lane lost, and when.
+/// The losses of a lane, and when they happened.
 #[derive(Serialize)]
 struct LaneLoss {
     session: String,
@@ -89,7 +90,7 @@ struct LaneLoss {
     missing: u64,
     /// Missing events whose blocks are in the input, but damaged or not understood.
     unread: u64,
-    /// All of it happened between these times; null if that is not known.
+    /// All losses happened between these times; null if that is not known.
     from_ns: Option<i64>,
     until_ns: Option<i64>,
 }
@@ -174,12 +175,12 @@ impl Verdict {
         }
     }
 
-    /// The same where of blocks only the headers were read.
+    /// Makes it a verdict on blocks of which only the headers were read.
     pub(crate) fn of_headers(self) -> Verdict {
         Verdict { is_of_headers: true, ..self }
     }
 
-    /// The same verdict for a log that was scanned, with its number of events.
+    /// Makes it a verdict on a log that was scanned, with its number of events.
     pub(crate) fn looked_through(self, events: u64, bytes: Option<u64>) -> Verdict {
         Verdict { events, bytes: bytes.unwrap_or(self.bytes), ..self }
     }
@@ -200,12 +201,13 @@ impl Verdict {
         }
     }
 
-    /// True if the input has blocks.
+    /// Returns true if the input has blocks.
     pub(crate) fn has_blocks(&self) -> bool {
         self.blocks > 0
     }
 
-    /// True for problems of the input or the call, and not just of the program that was observed.
+    /// Returns true for problems of the input or the call, and false for problems only of the
+    /// observed program.
     fn is_broken(&self) -> bool {
         self.blocks == 0
             || self.damaged_ranges > 0
@@ -215,7 +217,7 @@ impl Verdict {
             || !self.empty_files.is_empty()
     }
 
-    /// Errors of the input or the call.
+    /// Lists errors of the input or the call.
     fn errors(&self) -> Vec<String> {
         if self.bytes == 0 {
             return vec![format!("{} is empty, expected {}", self.inputs, self.expected())];
@@ -253,7 +255,7 @@ impl Verdict {
         lines
     }
 
-    /// Losses and unknown blocks in a sound input.
+    /// Lists losses and unknown blocks in a sound input.
     fn warnings(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (number, blocks) in &self.unknown_blocks {

@@ -17,7 +17,7 @@ impl RegistryArgs {
     /// Reads and checks a registry.
     ///
     /// # Errors
-    /// What keeps it from being read, or everything that is wrong with it.
+    /// If it cannot be read, or has errors.
     pub(crate) fn load(&self, path: &Path) -> Result<RegistryFile, LoadError> {
         let error = match load(on_disk(path)) {
             Ok(file) => return Ok(file),
@@ -29,7 +29,7 @@ impl RegistryArgs {
         }
     }
 
-    /// Reads and checks the text of a registry, if nothing is wrong with it.
+    /// Reads and checks the text of a registry. Returns nothing if it has errors.
     pub(crate) fn parse(&self, text: &str) -> Option<RegistryFile> {
         RegistryFile::parse(text).ok().or_else(|| self.of_own(text))
     }
@@ -45,7 +45,7 @@ pub(crate) fn on_disk(path: &Path) -> &Path {
     if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path }
 }
 
-/// A registry in a few words: `gc 1.2.3: 4 kinds, 7 events`.
+/// Describes a registry briefly: `gc 1.2.3: 4 kinds, 7 events`.
 pub(crate) fn summary(registry: &Registry) -> String {
     let Registry { name, version, kinds, types, events, spans, .. } = registry;
     let retired = events.iter().filter(|event| !event.used).count();

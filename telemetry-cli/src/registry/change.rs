@@ -10,9 +10,9 @@ use crate::text::grouped;
 /// The JSON form of a change, described in docs/cli.md.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ChangeReport {
-    /// Name of the rule, as `[[allow]]` and docs/versions.md have it.
+    /// Name of the rule, as in `[[allow]]` and docs/versions.md.
     rule: &'static str,
-    /// The number that has to rise: `none`, `minor`, `median`, or `refused`.
+    /// The number that must rise, `none`, `minor` or `median`; or `refused`.
     demand: &'static str,
     #[serde(flatten)]
     thing: ThingReport,
@@ -25,7 +25,7 @@ pub(crate) struct ChangeReport {
     pub(crate) message: String,
 }
 
-/// What changed, by the keys that `[[allow]]` has for it; none of the registry itself.
+/// The changed item, by the keys of `[[allow]]`; none if the registry itself changed.
 #[derive(Debug, Clone, Serialize)]
 struct ThingReport {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,14 +44,15 @@ struct ThingReport {
     of_message: Option<String>,
 }
 
-/// Most lines of a rule that demands nothing, which may be of every parameter of a registry; the rest are counted.
+/// The maximum of lines for a rule that demands nothing, since every parameter may have such a
+/// change. The rest is counted.
 const MAX_LINES: usize = 5;
 
-/// Changes as a list, each with why it is allowed.
+/// Lists changes, each with the reason why it is allowed.
 pub(crate) fn lines<'c>(
     changes: impl Iterator<Item = (&'c ChangeReport, Option<&'c str>)> + Clone,
 ) -> String {
-    // For rules that demand nothing: the number of changes, and of printed ones.
+    // The number of changes, and of printed ones, for rules that demand nothing.
     let mut numbers = BTreeMap::<&str, (usize, usize)>::new();
     for (change, _) in changes.clone().filter(|(change, _)| change.demand == Demand::Nothing.name()) {
         numbers.entry(change.rule).or_default().0 += 1;
@@ -59,7 +60,7 @@ pub(crate) fn lines<'c>(
     let mut out = String::new();
     for (change, allowed) in changes {
         match numbers.get_mut(change.rule) {
-            // A last line says as much itself as that there is one more.
+            // If only one change is left, its line replaces the line that counts the rest.
             Some((number, told)) if *number > MAX_LINES + 1 => {
                 *told += 1;
                 if *told <= MAX_LINES {
@@ -76,18 +77,18 @@ pub(crate) fn lines<'c>(
 }
 
 impl ChangeReport {
-    /// The change as a line of a list.
+    /// Formats the change as a line of a list.
     fn line(&self, allowed: Option<&str>) -> String {
         let allowed = allowed.map_or(String::new(), |reason| format!("; allowed: {reason}"));
         format!("  {:7}  {}{allowed}\n", self.demand, self.message)
     }
 
-    /// True if nothing but a doc is another.
+    /// Returns true if only a doc changed.
     pub(crate) fn is_of_docs(&self) -> bool {
         self.rule == Rule::DocsChanged.name()
     }
 
-    /// True if an event had the name until then.
+    /// Returns true if an event had the name before this change.
     pub(crate) fn was_named(&self, name: &str) -> bool {
         self.rule == Rule::EventRenamed.name() && self.was == name
     }

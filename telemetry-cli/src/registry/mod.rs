@@ -1,6 +1,7 @@
-//! Registry files that a command is given, what was released of them, and what changed since.
+//! Registry files as arguments, their last release, and the changes since.
 //!
-//! It may use `text`, `term` and `git`. It has no rules about versions: `telemetry-schema` has them.
+//! It may use `text`, `term` and `git`. It has no rules about versions: `telemetry-schema` has
+//! them.
 
 pub(crate) mod args;
 pub(crate) mod change;

@@ -11,22 +11,23 @@ use crate::term::ended::Failure;
 /// A registry as released, or as in the requested file or revision.
 #[derive(Clone)]
 pub(crate) struct Released {
-    /// As messages name it.
+    /// Its name in messages.
     pub(crate) name: String,
     pub(crate) lock: Lock,
     text: String,
     is_lock: bool,
-    /// It is a file on disk, and not only in git.
+    /// It is a file on disk, not only in git.
     pub(crate) is_on_disk: bool,
     /// It is the lock beside the registry.
     is_last: bool,
 }
 
 impl Released {
-    /// The lock beside a registry; none if the registry was never released.
+    /// Reads the lock beside a registry; none if the registry was never released.
     ///
     /// # Errors
-    /// If the lock cannot be read, or is missing where the version says that there was a release.
+    /// If the lock cannot be read, or is missing although the version says that there was a
+    /// release.
     pub(crate) fn beside(path: &Path, current: &RegistryFile) -> Result<Option<Released>, Failure> {
         let place = lock_path(path);
         let version = current.registry.version;
@@ -42,7 +43,7 @@ impl Released {
         Ok(released)
     }
 
-    /// A lock on disk, if it exists.
+    /// Reads a lock on disk, if it exists.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -59,12 +60,12 @@ impl Released {
         }))
     }
 
-    /// What `--against` names: a file if there is one of that name, else a revision of git.
+    /// Reads what `--against` names: a file of that name if there is one, else a revision of git.
     ///
     /// # Errors
     /// If neither exists, or it is not a registry or a lock.
     pub(crate) fn named(against: &str, path: &Path) -> Result<Released, Failure> {
-        // Branches are often called as directories are.
+        // Branches often have the names of directories.
         let is_on_disk = std::fs::metadata(against).is_ok_and(|metadata| !metadata.is_dir());
         let Blob { name, text } = if is_on_disk {
             file(against)?
@@ -83,17 +84,18 @@ impl Released {
         }
     }
 
-    /// What changed since, and whether the version is right for it.
+    /// Compares a registry with this release, and judges its version.
     pub(crate) fn judge(&self, current: &RegistryFile) -> Judgement {
         let mut judgement = judge(&self.lock, &current.registry, &current.allows);
         if !self.is_last {
-            // They are about the last release. Between others there need not be what they allow.
+            // These are about the last release. Other comparisons may not have the changes that
+            // they allow.
             judgement.idle.clear();
         }
         judgement
     }
 
-    /// The report on a judgement of a registry, which `shown` names.
+    /// Makes the report on a judgement of a registry, which `shown` names.
     pub(crate) fn report<'a>(
         &'a self,
         judgement: &'a Judgement,
@@ -107,13 +109,13 @@ impl Released {
         Report::new(judgement, old, Side::relation(shown, &current.text))
     }
 
-    /// True if the text of a lock is what was read.
+    /// Returns true if this is the text that was read.
     pub(crate) fn has_text(&self, text: &str) -> bool {
         self.text.lines().eq(text.lines())
     }
 }
 
-/// The change that says that two registries cannot be compared: one is another registry's, or the older one
+/// Finds the change that prevents a comparison: the two are different registries, or the older one
 /// has the higher version.
 pub(crate) fn incomparable(judgement: &Judgement) -> Option<&Judged> {
     let is_why =
@@ -132,7 +134,7 @@ fn file(path: &str) -> Result<Blob, Failure> {
     Ok(Blob { name, text })
 }
 
-/// The argument is not a file, and there is no git repository to look for a revision.
+/// Explains that an argument is not a file, and that no git repository was found for a revision.
 fn no_file(against: &str, error: &Failure) -> Failure {
     match error {
         Failure::Message(why) => Failure::new(format!("`{against}` is not a file or a revision: {why}")),

@@ -15,10 +15,10 @@ use crate::term::progress::Step;
 /// `PRAGMA application_id` of our databases: `tele`.
 const APPLICATION_ID: i32 = 0x7465_6c65;
 
-/// What a file of SQLite begins with.
+/// The first bytes of an SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// `PRAGMA user_version`: of the tables that are the same in every database.
+/// `PRAGMA user_version`: the version of the tables that every database has.
 const VERSION: i32 = 2;
 
 /// How long to wait for another writer of the database.
@@ -31,20 +31,20 @@ const CACHE: i64 = 64 << 10;
 pub(crate) struct Database {
     connection: Option<Connection>,
     path: PathBuf,
-    /// Where it is made, if it is not there yet. No other process knows of it, so that it can be removed at any time; a
-    /// database that others may have opened must never be.
+    /// The temporary path of a new database. No other process knows it, so that it can be removed
+    /// at any time. A database that others may have opened must never be removed.
     made: Option<PathBuf>,
 }
 
 impl Database {
-    /// Opens a database of ours, or makes one where there is nothing.
+    /// Opens a database of ours, or makes one if nothing is there.
     pub(crate) fn open(path: &Path) -> Result<Database, Failure> {
         let is_there = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(cannot("open", path, "is a directory")),
             Ok(metadata) if !metadata.is_file() => return Err(cannot("open", path, "is not a regular file")),
             Ok(metadata) if metadata.len() > 0 => {
-                // SQLite takes a file that is too short for an empty database.
-                // One that was never finished has a journal by which SQLite empties it.
+                // SQLite takes a file that is too short for an empty database. An unfinished one
+                // has a journal, by which SQLite empties it.
                 let begins_as_one = || is_sqlite(path).map_err(|error| cannot("open", path, error));
                 // Its writer may have finished between the two checks.
                 if !begins_as_one()? && !interrupt::journal(path).exists() && !begins_as_one()? {
@@ -60,7 +60,7 @@ impl Database {
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(cannot("open", path, error)),
         };
-        // Not taken for a URI or for the name of a database in memory, whatever it is called.
+        // An absolute path is never taken for a URI or for the name of a database in memory.
         let absolute = std::path::absolute(path).map_err(|error| cannot("open", path, error))?;
         if !is_there && absolute.is_symlink() {
             return Err(cannot(
@@ -93,11 +93,12 @@ impl Database {
         Ok(self)
     }
 
-    /// Puts it in its place, if it was made and something was committed to it. A database that another process put there first stays.
+    /// Moves a new database to its place, if something was committed to it. A database that another
+    /// process put there first stays.
     pub(crate) fn placed(mut self) -> Result<Database, Failure> {
         let Some(made) = self.made.take() else { return Ok(self) };
         let path = self.path.clone();
-        // SQLite names its journal by the name that it opened.
+        // SQLite names its journal after the path that it opened.
         drop(self.connection.take());
         let absolute = std::path::absolute(&path).map_err(|error| cannot("write", &path, error))?;
         let placed = interrupt::finish(|| place(&made, &absolute));
@@ -112,7 +113,7 @@ impl Database {
         self.opened(&absolute)
     }
 
-    /// Begins to write. Until it is committed, nothing has happened.
+    /// Begins a transaction. Nothing changes until it is committed.
     pub(crate) fn begin(&self) -> Result<Transaction<'_>, Failure> {
         let connection = self.connection();
         let begin = || -> rusqlite::Result<()> {
@@ -129,7 +130,8 @@ impl Database {
         Ok(transaction)
     }
 
-    /// Gives back the room of what was deleted, if that is most of the file. If it cannot be, the file stays large.
+    /// Frees the space of deleted content if that is most of the file. If this fails, the file
+    /// stays large.
     pub(crate) fn shrink(&self) {
         let connection = self.connection();
         let pages = |pragma| number(connection, pragma).unwrap_or(0);
@@ -139,13 +141,13 @@ impl Database {
         }
     }
 
-    /// A message for something that the database did not do.
+    /// Explains that the database failed to do something.
     pub(crate) fn failed(&self, what: &str, error: &rusqlite::Error) -> Failure {
         failed(what, &self.path, error)
     }
 
     fn connection(&self) -> &Connection {
-        // Taken out only by `drop`.
+        // Only `drop` takes it out.
         self.connection.as_ref().expect("a database has a connection until it is dropped")
     }
 
@@ -182,22 +184,22 @@ impl Database {
     fn set_up(&self) -> rusqlite::Result<()> {
         let connection = self.connection();
         connection.pragma_update(None, "cache_size", -CACHE)?;
-        // The tables have foreign keys, like the MPS's. They are not checked row by row.
+        // The tables declare foreign keys, like the MPS's. SQLite must not check them for each row.
         connection.pragma_update(None, "foreign_keys", false)?;
-        // Indexes are sorted beside the reading.
+        // SQLite sorts indexes on another thread.
         connection.pragma_update(None, "threads", 2)
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Closed before what never came to be is removed.
+        // The connection must be closed before an unfinished file is removed.
         drop(self.connection.take());
         interrupt::remove_unfinished();
     }
 }
 
-/// Everything that is written at once, or not at all.
+/// Changes that all happen at once, or not at all.
 pub(crate) struct Transaction<'d> {
     database: &'d Database,
     is_open: bool,
@@ -208,14 +210,14 @@ impl<'d> Transaction<'d> {
         self.database.connection()
     }
 
-    /// Has it all happen.
+    /// Commits all changes.
     pub(crate) fn commit(mut self) -> Result<(), Failure> {
         let committed = self.connection().execute_batch("COMMIT");
         self.is_open = committed.is_err();
         committed.map_err(|error| self.failed(&error))
     }
 
-    /// A message for something that was not written.
+    /// Explains that something was not written.
     pub(crate) fn failed(&self, error: &rusqlite::Error) -> Failure {
         self.database.failed("write", error)
     }
@@ -238,13 +240,14 @@ impl<'d> Transaction<'d> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.is_open {
-            // If even that fails, the journal that stays has the next one who opens the file roll back.
+            // If even this fails, the journal remains, and the next program that opens the file
+            // rolls back.
             let _ = self.connection().execute_batch("ROLLBACK");
         }
     }
 }
 
-/// A message for something that SQLite did not do.
+/// Explains that SQLite failed to do something.
 fn failed(what: &str, path: &Path, error: &rusqlite::Error) -> Failure {
     let code = error.sqlite_error_code();
     if code == Some(ErrorCode::OperationInterrupted) {
@@ -270,8 +273,9 @@ fn failed(what: &str, path: &Path, error: &rusqlite::Error) -> Failure {
     cannot(what, path, why)
 }
 
-/// Makes an empty file in a directory beside the place of a database, both of which an interrupt removes. The directory
-/// is our own: what SQLite puts beside a file, and finds there, has a name that others could guess.
+/// Makes an empty file in a directory beside the place of a database. An interrupt removes both.
+/// The directory is our own, because SQLite makes and finds files beside the database whose names
+/// others could guess.
 fn make_beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!(".{name}.");
@@ -289,12 +293,12 @@ fn make_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(file)
 }
 
-/// Moves a file to where none is, and removes its directory.
+/// Moves a file to a free path, and removes its directory.
 fn place(made: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(made, path) {
         Ok(()) => fs::remove_file(made)?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-        // Where a file can have one name only.
+        // On some file systems a file can have only one name.
         Err(_) if path.exists() => return Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => fs::rename(made, path)?,
     }
@@ -302,7 +306,7 @@ fn place(made: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// True if a file begins as those of SQLite.
+/// Returns true if a file begins like those of SQLite.
 fn is_sqlite(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     fs::File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;

@@ -1,11 +1,11 @@
-//! MPS's dots.
+//! The MPS's dots.
 
 use std::io::{Write, stdout};
 
-/// Events of a dot.
+/// Events per dot.
 const DOT: u64 = 100_000;
 
-/// Prints a dot on standard output for a number of events, and ends the line.
+/// Prints dots on standard output for a number of events, and ends the line.
 pub(crate) struct Dots {
     written: Option<u64>,
 }
@@ -20,7 +20,7 @@ impl Dots {
         let Some(written) = &mut self.written else { return };
         while *written < events / DOT {
             *written += 1;
-            // The load goes on even if standard output is closed.
+            // The load continues even if standard output is closed.
             let _ = stdout().write_all(b".").and_then(|()| stdout().flush());
         }
     }

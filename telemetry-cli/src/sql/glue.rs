@@ -1,4 +1,4 @@
-//! What the registries say, as rows: MPS's glue tables, and the values of enums.
+//! The registries as rows: the MPS's glue tables, and the values of enums.
 
 use rusqlite::{Connection, params};
 use telemetry_schema::{Count, Param, Registry};
@@ -69,7 +69,7 @@ pub(super) fn fill(connection: &Connection, schema: &Schema) -> rusqlite::Result
     Ok(())
 }
 
-/// The letter that the MPS has for a sort, else the sort as the registry writes it.
+/// Returns the MPS's letter for a sort, else the name of the sort.
 fn sort(registry: &Registry, param: &Param) -> String {
     let letter = param.sort.letter().filter(|_| param.count == Count::One);
     letter.map_or_else(|| registry.sort_text(param), String::from)

@@ -12,19 +12,19 @@ use crate::term::interrupt;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// The database that is made by this run, under the name that it has until something is committed.
+/// The database that this run makes, by its name until something is committed.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// How long the main thread may take to roll back before the process ends. What it does not get done, the next
-/// one who opens the database does from the journal.
+/// How long the main thread may take to roll back before the process ends. If it does not finish,
+/// the next program that opens the database does so from the journal.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// True after an interrupt.
+/// Returns true after an interrupt.
 pub(super) fn is_wanted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Has an interrupt stop what a connection does.
+/// Makes an interrupt stop the work of a connection.
 pub(super) fn watch(connection: InterruptHandle) {
     interrupt::stops(move || {
         INTERRUPTED.store(true, Ordering::Relaxed);
@@ -41,7 +41,7 @@ pub(super) fn unfinished(path: &Path) {
     *lock() = Some(path.to_path_buf());
 }
 
-/// Finishes it. An interrupt waits for the end.
+/// Finishes the database. An interrupt waits for the end.
 pub(super) fn finish<E>(place: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let mut path = lock();
     place()?;
@@ -49,17 +49,17 @@ pub(super) fn finish<E>(place: impl FnOnce() -> Result<(), E>) -> Result<(), E> 
     Ok(())
 }
 
-/// Removes it, if it was not finished.
+/// Removes the database if it was not finished.
 pub(super) fn remove_unfinished() {
     let mut unfinished = lock();
     let Some(path) = unfinished.take() else { return };
     let _ = fs::remove_file(&path);
     let _ = fs::remove_file(journal(&path));
-    // It was made for the database.
+    // The directory was made for the database.
     let _ = path.parent().map(fs::remove_dir);
 }
 
-/// Where SQLite keeps what a database was before.
+/// Returns the path where SQLite keeps the former content of a database.
 pub(super) fn journal(path: &Path) -> PathBuf {
     let mut journal = path.as_os_str().to_os_string();
     journal.push("-journal");

@@ -1,8 +1,9 @@
-//! Events that are labels in one pair of tables, as the MPS has them; which they are, the marks of registries say.
+//! Events that fill one pair of tables with labels, as in the MPS. The marks of registries say
+//! which events those are.
 
 use telemetry_schema::{Event, NameBy, Named, Naming, Registry};
 
-/// What an event is for labels. The order is that of the first tables.
+/// The role of an event for labels, in the order of the first tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A number gets a string.
@@ -12,7 +13,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// The table that the MPS has for it.
+    /// Returns the table that the MPS has for it.
     pub(super) fn table(self) -> &'static str {
         match self {
             Role::Intern => "EVENT_Intern",
@@ -21,14 +22,14 @@ impl Role {
     }
 }
 
-/// What an event is for labels, and its mark, if that is all that it is. Numbers that are a registry's own are in
-/// these tables if its events are called so, as the MPS's are.
+/// Returns the role of an event for labels and its mark, if the event has no other purpose. Numbers
+/// of a registry's own are in these tables only if its events have the same names as the MPS's.
 pub(super) fn role(registry: &Registry, event: &Event) -> Option<(Role, Naming)> {
     let mut namings = event.namings();
     let (Some(naming), None) = (namings.next(), namings.next()) else { return None };
     let role = match (naming.named, naming.name) {
         (Named::Label | Named::Number, NameBy::Text) => Role::Intern,
-        // Where pointers are called otherwise than addresses, they have a table as any event.
+        // If pointers have other names than addresses, they have a table like any event.
         (Named::Pointer, _) if registry.names_apart() => return None,
         (Named::Pointer | Named::Addr, NameBy::Label | NameBy::Number) => Role::Label,
         _ => return None,

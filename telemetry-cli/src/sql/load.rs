@@ -1,4 +1,4 @@
-//! One log on its way into the database.
+//! Loads one log into the database.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -34,11 +34,11 @@ pub(crate) struct Log {
 /// The result of loading a log.
 pub(crate) struct Loaded {
     pub(crate) events: u64,
-    /// Its number in the database; none if it had nothing that is new there.
+    /// Its number in the database; none if it had nothing new.
     pub(crate) serial: Option<i64>,
 }
 
-/// The way of a log's events into the tables.
+/// Loads a log's events into the tables.
 pub(crate) struct Load<'t, 'd> {
     transaction: &'t Transaction<'d>,
     connection: &'d Connection,
@@ -46,10 +46,10 @@ pub(crate) struct Load<'t, 'd> {
     serial: i64,
     /// By registry and event.
     inserts: Vec<Vec<Option<Box<Insert<'d>>>>>,
-    /// Fingerprint and index of the registry of the last event; id and serial number of its session.
+    /// Fingerprint and index of the last event's registry; id and serial number of its session.
     registry: Option<(u64, usize)>,
     session: Option<(u64, i64)>,
-    /// Of a log of another system.
+    /// Only for a log of another system.
     lanes: Option<LogLanes>,
     events: u64,
     /// The verbosity, 0 to 3.
@@ -57,7 +57,7 @@ pub(crate) struct Load<'t, 'd> {
 }
 
 impl Log {
-    /// A file, or standard input.
+    /// Describes a file, or standard input.
     pub(crate) fn new(path: &Path) -> Log {
         let is_stdin = path.as_os_str() == "-";
         let metadata = std::fs::metadata(path).ok().filter(|metadata| !is_stdin && metadata.is_file());
@@ -70,7 +70,7 @@ impl Log {
         }
     }
 
-    /// The size of the log, if it was not known before.
+    /// Sets the size of the log, if it was not known before.
     pub(super) fn read(&mut self, size: u64) {
         self.size = Some(size);
     }
@@ -101,19 +101,19 @@ impl<'t, 'd> Load<'t, 'd> {
         })
     }
 
-    /// What earlier logs had of the sessions in it.
+    /// Returns the positions up to which earlier logs had the sessions.
     pub(crate) fn positions(&self) -> Result<Vec<Position>, Failure> {
         record::positions(self.connection).map_err(|error| self.failed(&error))
     }
 
-    /// How many events earlier logs had of these sessions.
+    /// Returns the number of events that earlier logs had of these sessions.
     pub(crate) fn earlier_events(&self, sessions: &[Session]) -> Result<u64, Failure> {
         let known = sessions.iter().map(|session| record::events_of_session(self.connection, session.id));
         known.sum::<rusqlite::Result<u64>>().map_err(|error| self.failed(&error))
     }
 
-    /// Loads all events of a source, without those of earlier logs. `tick` is called at intervals
-    /// with the number of them, and of the bytes that were read.
+    /// Loads all events of a source, except those of earlier logs. Calls `tick` at intervals with
+    /// the numbers of events and of bytes that were read.
     pub(crate) fn events(
         mut self,
         log: &Log,
@@ -136,7 +136,7 @@ impl<'t, 'd> Load<'t, 'd> {
         self.add_registries(events.registries(), refresh)?;
         let completeness = events.completeness();
         if completeness.blocks == 0 {
-            // No stream: nothing happened.
+            // The source is not a stream, so nothing changed.
             return Ok(Loaded { events: 0, serial: None });
         }
         let lanes = self.lanes.take();
@@ -222,7 +222,8 @@ impl<'t, 'd> Load<'t, 'd> {
         Ok(())
     }
 
-    /// The way into the table of an event. A row is its parameters, and then `time`, `session`, `thread`, `time_ns`.
+    /// Begins a row for an event's table: its parameters, and then `time`, `session`, `thread`,
+    /// `time_ns`.
     #[inline]
     pub(super) fn row(&mut self, registry: usize, event: usize) -> rusqlite::Result<&mut Insert<'d>> {
         let inserts = &mut self.inserts[registry];
@@ -242,13 +243,13 @@ impl<'t, 'd> Load<'t, 'd> {
         Ok(insert.insert(Box::new(made)))
     }
 
-    /// Counts an event that a row was made of.
+    /// Counts an event that became a row.
     pub(super) fn counted(&mut self, bytes: u64, tick: &mut impl FnMut(u64, u64)) -> Result<(), Failure> {
         self.events += 1;
         if self.events.is_multiple_of(OFTEN) { self.look_up(bytes, tick) } else { Ok(()) }
     }
 
-    /// Index of a registry that was added.
+    /// Returns the index of a registry that was added.
     pub(super) fn registry_index(&self, fingerprint: u64) -> usize {
         self.schema.index(fingerprint).unwrap_or_default()
     }
@@ -284,7 +285,7 @@ impl<'t, 'd> Load<'t, 'd> {
         Ok(serial)
     }
 
-    /// Inserts what waits, makes indexes and views, and writes the log down, if it had anything.
+    /// Inserts the waiting rows, makes indexes and views, and records the log if it had anything.
     pub(super) fn finish(mut self, log: &Log, content: Option<&str>) -> Result<Loaded, Failure> {
         let _step = Step::new("creating indexes");
         let finished = self.write_rest(log, content);
@@ -302,7 +303,7 @@ impl<'t, 'd> Load<'t, 'd> {
             }
         }
         self.inserts.clear();
-        // Without a time, use the clock reading.
+        // Without times, the index is by clock reading.
         let by = if content.is_some() { "time" } else { "time_ns" };
         for (table, rows) in self.schema.tables.list.iter().zip(rows).filter(|(_, rows)| *rows > 0) {
             if self.verbosity > 1 {

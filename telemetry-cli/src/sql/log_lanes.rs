@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use telemetry_decode::completeness::LaneReport;
 use telemetry_decode::{Event, Position};
 
-/// Counts the events of a log by lane, as a stream that is made of it numbers them: then the database has them already.
+/// Counts the events of a log by lane, with the numbers that a stream converted from it would have.
+/// So the database recognizes the events of either.
 #[derive(Default)]
 pub(super) struct LogLanes {
     counts: BTreeMap<Key, u64>,
-    /// The lane of the last event, and its events since another lane's.
+    /// The lane of the last event, and the number of its events since another lane's.
     last: Option<(Key, u64)>,
 }
 
-/// Id of the session, thread, fingerprint of the registry, the kind's bit.
+/// Id of the session, thread, fingerprint of the registry, bit of the kind.
 type Key = (u64, u32, u64, u8);
 
 impl LogLanes {
@@ -29,7 +30,7 @@ impl LogLanes {
         }
     }
 
-    /// All lanes, with the state for a later load.
+    /// Returns all lanes, with the state for a later load.
     pub(super) fn read(mut self) -> impl Iterator<Item = (LaneReport, Position)> {
         self.settle();
         self.counts.into_iter().map(|((session, thread, registry, kind), read)| {

@@ -1,6 +1,7 @@
-//! Events in an SQLite database, with the tables that MPS's `mpseventsql` makes and more: docs/sql.md.
+//! Events in an SQLite database, with the tables of the MPS's `mpseventsql` and more: see
+//! docs/sql.md.
 //!
-//! [`Database`] is the file, [`Schema`] what its tables are for the registries in it, [`Load`] one log on its way in.
+//! [`Database`] is the file, [`Schema`] the tables for its registries, and [`Load`] loads one log.
 
 #![cfg(feature = "sql")]
 

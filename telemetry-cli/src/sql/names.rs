@@ -1,5 +1,5 @@
-//! What pointers and addresses are called otherwise than by labels: a table that is filled from those of the events
-//! whose marks say it.
+//! Names of pointers and addresses that are not labels: a table filled from the events whose marks
+//! say so.
 
 use std::collections::HashSet;
 
@@ -10,20 +10,21 @@ use super::labels::{self, Role};
 use super::schema::{Known, Schema};
 use super::tables::quoted;
 
-/// A name is the string, the label `stringId`, or that of the address `alias`. `sort` is that of what has it, where
-/// the registry tells pointers and addresses apart.
+/// A name is the string, the label `stringId`, or the name of the address `alias`. `sort` is the
+/// sort of the named value, if the registry tells pointers and addresses apart.
 const TABLE: &str = r#"
 CREATE TABLE name (session INTEGER, address INTEGER, sort TEXT, string TEXT, "stringId" INTEGER, alias INTEGER,
     time INTEGER, time_ns INTEGER, log_serial INTEGER);
 CREATE INDEX name_address ON name (session, address, time);
 "#;
 
-/// True if a registry has names that are not in the tables of labels.
+/// Returns true if a registry has names that are not in the tables of labels.
 pub(super) fn has_some(schema: &Schema) -> bool {
     schema.registries.iter().any(|known| marks(known).next().is_some())
 }
 
-/// Adds the names that the events of a log told; those of all logs, if this is the first to ask for the table.
+/// Adds the names from the events of a log, or of all logs if this is the first that needs the
+/// table.
 pub(super) fn fill(connection: &Connection, schema: &Schema, serial: i64) -> rusqlite::Result<()> {
     if !has_some(schema) {
         return Ok(());
@@ -47,7 +48,7 @@ pub(super) fn fill(connection: &Connection, schema: &Schema, serial: i64) -> rus
     Ok(())
 }
 
-/// The name that a value of a column has at the time of its event, as an expression.
+/// Returns an expression for the name that a column's value has at the time of its event.
 pub(super) fn of_column(schema: &Schema, sort: char, value: &str) -> String {
     let label = format!(
         "(SELECT {} FROM EVENT_Label AS L WHERE L.session IS E.session AND L.address = {value} AND \
@@ -57,8 +58,8 @@ pub(super) fn of_column(schema: &Schema, sort: char, value: &str) -> String {
     if !has_some(schema) {
         return label;
     }
-    // A name that is not a label applied before the event that tells it. Outer columns are only in WHERE: not all versions of SQLite know
-    // them elsewhere.
+    // A name that is not a label applies before the event that carries it. Outer columns occur only
+    // in WHERE: not all versions of SQLite know them elsewhere.
     let alias = "SELECT A.string FROM name AS A WHERE A.session IS N.session AND A.address = N.alias AND \
                  A.string IS NOT NULL";
     let string = format!(
@@ -76,7 +77,7 @@ pub(super) fn of_column(schema: &Schema, sort: char, value: &str) -> String {
     )
 }
 
-/// The string of the label in a row, as an expression.
+/// Returns an expression for the string of the label in a row.
 pub(super) fn string_of(table: &str) -> String {
     format!(
         "(SELECT I.string FROM EVENT_Intern AS I WHERE I.session IS {table}.session AND \
@@ -84,8 +85,8 @@ pub(super) fn string_of(table: &str) -> String {
     )
 }
 
-/// The marks of a registry that give names to pointers and addresses, by the index of the event, but for those in the
-/// tables of labels.
+/// Returns the marks of a registry that name pointers and addresses, by index of the event, except
+/// those in the tables of labels.
 fn marks(known: &Known) -> impl Iterator<Item = (usize, Naming)> + '_ {
     let events = known.registry.events.iter().enumerate();
     let others = events.filter(|(_, event)| labels::role(&known.registry, event).is_none());
@@ -95,7 +96,7 @@ fn marks(known: &Known) -> impl Iterator<Item = (usize, Naming)> + '_ {
     })
 }
 
-/// What takes the names of a mark from the table of its event.
+/// Returns the statement that takes the names of a mark from the table of its event.
 fn insert(schema: &Schema, known: &Known, event: usize, naming: &Naming) -> String {
     let (table, of, by) = columns(schema, known, event, naming);
     let sort = match naming.named {
@@ -120,8 +121,9 @@ fn insert(schema: &Schema, known: &Known, event: usize, naming: &Naming) -> Stri
     )
 }
 
-/// The string of a number of the registry's own, as an expression; none if those are in the table of labels. `space` says
-/// whose number `value` is, which is an expression with the event's row `E`.
+/// Returns an expression for the string of one of the registry's own numbers; none if the tables of
+/// labels have those. `space` selects the numbers. `value` is an expression with the event's row
+/// `E`.
 pub(super) fn own_string(schema: &Schema, known: &Known, space: &str, value: &str) -> Option<String> {
     let mut events = known.registry.events.iter().enumerate();
     let (table, of, text) = events.find_map(|(index, event)| {
@@ -138,7 +140,7 @@ pub(super) fn own_string(schema: &Schema, known: &Known, space: &str, value: &st
     ))
 }
 
-/// The table of an event, and the columns of what is named and of the name.
+/// Returns the table of an event, and the columns of the named value and of the name.
 fn columns(schema: &Schema, known: &Known, event: usize, naming: &Naming) -> (String, String, String) {
     let place = &known.places[event];
     let table = &schema.tables.list[place.table];

@@ -8,7 +8,7 @@ use telemetry_decode::{Completeness, Events, Facts, Position, Session};
 use super::log_lanes::LogLanes;
 use super::schema::Schema;
 
-/// The serial number of a session, which gets one if it has none.
+/// Returns the serial number of a session. A new session gets one.
 pub(super) fn session(connection: &Connection, id: u64) -> rusqlite::Result<i64> {
     let id = format!("{id:016x}");
     let found = connection
@@ -21,7 +21,7 @@ pub(super) fn session(connection: &Connection, id: u64) -> rusqlite::Result<i64>
     Ok(connection.last_insert_rowid())
 }
 
-/// How many events there are of a session.
+/// Returns the number of events of a session.
 pub(super) fn events_of_session(connection: &Connection, id: u64) -> rusqlite::Result<u64> {
     let find = "SELECT serial FROM session WHERE id = ?";
     let serial: Option<i64> =
@@ -32,13 +32,13 @@ pub(super) fn events_of_session(connection: &Connection, id: u64) -> rusqlite::R
     Ok(events.cast_unsigned())
 }
 
-/// The serial number of a new session without facts.
+/// Returns the serial number of a new session without facts.
 pub(super) fn nameless_session(connection: &Connection) -> rusqlite::Result<i64> {
     connection.execute("INSERT INTO session (id) VALUES (NULL)", [])?;
     Ok(connection.last_insert_rowid())
 }
 
-/// What was read of all lanes, by earlier logs.
+/// Returns the positions in all lanes that earlier logs had reached.
 pub(super) fn positions(connection: &Connection) -> rusqlite::Result<Vec<Position>> {
     let mut states = connection.prepare("SELECT state FROM lane")?;
     let states = states.query_map([], |row| row.get::<_, String>(0))?;
@@ -119,7 +119,7 @@ fn record_lane(
     let known: Option<String> = connection
         .query_row(&format!("SELECT state FROM lane {of_lane}"), key, |row| row.get(0))
         .optional()?;
-    // With `-f` the log was read as if nothing had been before.
+    // With `-f` the log was read as if it were the first.
     let known = known.and_then(|known| serde_json::from_str::<Position>(&known).ok());
     let read = known.map_or_else(|| read.clone(), |known| known.join(read));
     let state = serde_json::to_string(&read)
@@ -169,7 +169,7 @@ fn record_lane(
     Ok(())
 }
 
-/// Facts as a JSON object.
+/// Formats facts as a JSON object.
 fn facts(facts: &Facts) -> String {
     let all =
         facts.iter().map(|(key, value)| (key.to_string(), serde_json::to_value(value).unwrap_or_default()));

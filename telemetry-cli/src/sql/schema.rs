@@ -1,4 +1,4 @@
-//! The registries of a database, and what follows from them: tables, descriptions, views.
+//! The registries of a database, and their tables, descriptions and views.
 
 use std::collections::HashMap;
 
@@ -8,44 +8,44 @@ use telemetry_schema::{Registry, Version, parse_embedded};
 
 use super::tables::{Place, Tables, quoted};
 
-/// The registries of a database, in the order in which they came.
+/// The registries of a database, in the order in which they were added.
 pub(crate) struct Schema {
     pub(super) registries: Vec<Known>,
     pub(super) tables: Tables,
     by_fingerprint: HashMap<u64, usize>,
     /// By name.
     numbers: HashMap<String, i64>,
-    /// Something follows from registries that is not in the database yet.
+    /// Something that follows from registries is not in the database yet.
     pub(super) is_behind: bool,
 }
 
 /// A registry of a database.
 pub(super) struct Known {
     pub(super) registry: Registry,
-    /// Equal for all versions, to distinguish codes and kinds of registries.
+    /// The same in all versions, to tell codes and kinds of different registries apart.
     pub(super) number: i64,
-    /// Where its events go, by index.
+    /// The places of its events, by index.
     pub(super) places: Vec<Place>,
 }
 
-/// The number of the runtime's own registry, so that the first one of a program has 0: its codes and kinds are then
-/// what they are in the registry.
+/// The number of the runtime's own registry. So the first registry of a program has 0, and its
+/// codes and kinds in the database are those in the registry.
 const RUNTIMES_NUMBER: i64 = 1;
 
 impl Known {
-    /// `event_kind.enum` of a kind.
+    /// Returns `event_kind.enum` of a kind.
     pub(super) fn kind(&self, bit: u8) -> i64 {
         self.number * 64 + i64::from(bit)
     }
 
-    /// `event_type.code` of an event.
+    /// Returns `event_type.code` of an event.
     pub(super) fn code(&self, code: u16) -> i64 {
         self.number * 0x1_0000 + i64::from(code)
     }
 }
 
 impl Schema {
-    /// That of a database.
+    /// Reads the schema of a database.
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Schema> {
         let mut schema = Schema {
             registries: Vec::new(),
@@ -66,7 +66,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// Index of the registry of a fingerprint.
+    /// Returns the index of the registry with a fingerprint.
     pub(super) fn index(&self, fingerprint: u64) -> Option<usize> {
         self.by_fingerprint.get(&fingerprint).copied()
     }
@@ -101,7 +101,7 @@ impl Schema {
         Ok(self.registries.len() - 1)
     }
 
-    /// Takes the docs, units and spans of a registry that is there: they may have changed, and are not in its
+    /// Updates the docs, units and spans of a known registry, which may change without a new
     /// fingerprint.
     pub(super) fn refresh(
         &mut self,
@@ -118,8 +118,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Versions of a registry that the database has and between which existing events changed, if this is one of
-    /// several.
+    /// Returns the versions of a registry in the database between which existing events changed, if
+    /// there are several.
     pub(super) fn changed_versions(&self, name: &str) -> Vec<Version> {
         let versions = self.registries.iter().filter(|known| known.registry.name == name);
         let mut versions: Vec<_> = versions.map(|known| known.registry.version).collect();
@@ -128,7 +128,7 @@ impl Schema {
         if versions.len() > 1 { versions } else { Vec::new() }
     }
 
-    /// The registries, highest version first, so that the latest form counts.
+    /// Returns the registries, highest version first, so that the latest form counts.
     pub(super) fn latest_first(&self) -> Vec<&Known> {
         let mut all: Vec<_> = self.registries.iter().collect();
         all.sort_by_key(|known| (known.number, std::cmp::Reverse(known.registry.version)));

@@ -1,4 +1,4 @@
-//! Which tables and columns there are: those of every database, and those that registries ask for.
+//! Tables and columns: those of every database, and those for registries.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,8 +7,8 @@ use telemetry_schema::{Count, Event, Param, Registry, Sort};
 use super::labels::{self, Role};
 use crate::text::param;
 
-/// The tables that every database of ours has. Where the MPS has such a table, its columns come first, and are called
-/// as there.
+/// The tables of every database. If the MPS has such a table, its columns come first and have the
+/// MPS's names.
 pub(super) const FIXED: &str = r#"
 CREATE TABLE event_kind (name TEXT, description TEXT, enum INTEGER PRIMARY KEY, registry TEXT, bit INTEGER);
 CREATE TABLE event_type (name TEXT, code INTEGER PRIMARY KEY, used INTEGER, kind INTEGER, registry TEXT,
@@ -38,10 +38,11 @@ CREATE INDEX EVENT_Intern_label ON EVENT_Intern (session, "stringId");
 CREATE INDEX EVENT_Label_address ON EVENT_Label (session, "address", time);
 "#;
 
-/// The columns of every table of events, behind those of the parameters.
+/// The columns of every table of events, after those of the parameters.
 pub(super) const COMMON: [&str; 5] = ["time", "log_serial", "session", "thread", "time_ns"];
 
-/// The tables of events, in the order in which registries came to ask for them: more registries only add to it.
+/// The tables of events, in the order in which registries needed them. More registries only add to
+/// it.
 pub(super) struct Tables {
     pub(super) list: Vec<Table>,
     /// By the names of a registry and an event.
@@ -50,10 +51,10 @@ pub(super) struct Tables {
     taken: HashSet<String>,
 }
 
-/// The table of an event, whatever forms it has had.
+/// The table of an event, for all forms that it has had.
 pub(super) struct Table {
     pub(super) name: String,
-    /// Of parameters.
+    /// The columns of parameters.
     pub(super) columns: Vec<Column>,
 }
 
@@ -64,7 +65,7 @@ pub(super) struct Column {
     pub(super) class: Class,
 }
 
-/// How SQLite keeps a value.
+/// The way in which SQLite stores a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Integer,
@@ -73,17 +74,17 @@ pub(super) enum Class {
     Blob,
 }
 
-/// Where an event of a registry goes.
+/// The place of an event of a registry.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     /// Index of the table.
     pub(super) table: usize,
-    /// By parameter: index of the column.
+    /// Index of the column, by parameter.
     pub(super) columns: Vec<usize>,
 }
 
 impl Class {
-    /// The class of a parameter's values.
+    /// Returns the class of a parameter's values.
     pub(super) fn of(param: &Param) -> Class {
         if param.count != Count::One {
             return Class::Text;
@@ -111,7 +112,7 @@ impl Class {
 }
 
 impl Tables {
-    /// Those of a database without registries: the tables of labels.
+    /// Returns the tables of a database without registries: those of labels.
     pub(super) fn new() -> Tables {
         let column = |name: &str, class| Column { name: name.to_string(), param: name.to_string(), class };
         let table = |role: Role, columns| Table { name: role.table().to_string(), columns };
@@ -125,7 +126,7 @@ impl Tables {
         Tables { list, of_events: HashMap::new(), taken }
     }
 
-    /// Makes room for the events of a registry. Where each goes, by its index.
+    /// Adds tables and columns for the events of a registry. Returns the place of each, by index.
     pub(super) fn add(&mut self, registry: &Registry) -> Vec<Place> {
         registry.events.iter().map(|event| self.place(registry, event)).collect()
     }
@@ -137,7 +138,7 @@ impl Tables {
             None => self.table(registry, event),
         };
         let columns = event.params.iter().enumerate().map(|(index, param)| match role {
-            // The two parameters that make a label, whatever they are called.
+            // The two parameters of a label have fixed columns, whatever their names.
             Some((_, naming)) if index == naming.of => 0,
             Some((_, naming)) if index == naming.by => 1,
             _ => self.list[table].column(param, &param::name(registry, &param.name)),
@@ -152,7 +153,7 @@ impl Tables {
         }
         let mut name = format!("EVENT_{}", event.name);
         if self.taken.contains(&name.to_ascii_lowercase()) {
-            // No event has an underscore in its name, so this is free.
+            // Events have no underscore in their names, so this name is free.
             name = format!("EVENT_{}_{}", registry.name, event.name);
         }
         self.taken.insert(name.to_ascii_lowercase());
@@ -163,7 +164,7 @@ impl Tables {
 }
 
 impl Table {
-    /// The column of a parameter. A parameter with several classes has a column for each.
+    /// Returns the column of a parameter. A parameter with several classes has a column for each.
     fn column(&mut self, param: &Param, called: &str) -> usize {
         let class = Class::of(param);
         let found =
@@ -171,7 +172,7 @@ impl Table {
         if let Some(column) = found {
             return column;
         }
-        // No parameter ends in an underscore or has two of them, so both names are free.
+        // Parameters do not end in an underscore or have two of them, so both names are free.
         let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(called));
         let mut name = if is_common { format!("{called}_") } else { called.to_string() };
         if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
@@ -181,7 +182,7 @@ impl Table {
         self.columns.len() - 1
     }
 
-    /// What makes the table.
+    /// Returns the statement that makes the table.
     pub(super) fn create(&self) -> String {
         let params = self.columns.iter().map(Column::declared);
         let common = COMMON.iter().map(|name| format!("{name} INTEGER"));
@@ -191,18 +192,18 @@ impl Table {
 }
 
 impl Column {
-    /// As `CREATE TABLE` and `ALTER TABLE` want it.
+    /// Returns the column for `CREATE TABLE` and `ALTER TABLE`.
     pub(super) fn declared(&self) -> String {
         format!("{} {}", quoted(&self.name), self.class.name())
     }
 }
 
-/// A name in double quotes.
+/// Puts a name in double quotes.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Text in single quotes.
+/// Puts text in single quotes.
 pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -1,4 +1,4 @@
-//! A log that is `cnv` text.
+//! Loads a log that is `cnv` text.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use crate::text::cnv_line::{CnvLine, Wrong};
 use crate::text::cnv_registries::TextRegistries;
 use crate::text::path::display;
 
-/// A log of `cnv` text. It has no sessions, threads and times: all events belong to one new session.
+/// A log of `cnv` text. It has no sessions, threads or times, so all its events belong to one new
+/// session.
 pub(crate) struct TextLog<'r> {
     log: Log,
     lines: Lines,
@@ -23,19 +24,20 @@ pub(crate) struct TextLog<'r> {
 }
 
 impl<'r> TextLog<'r> {
-    /// Text of the events of some registries. `is_mps`: they are the MPS's, since no other was given.
+    /// Opens text of events of some registries. `is_mps` is true if no registry was given, so that
+    /// they are the MPS's.
     pub(crate) fn open(path: &Path, registries: &'r TextRegistries, is_mps: bool) -> Result<Self, Failure> {
         let lines = Lines::open(path)?;
         Ok(TextLog { log: Log::new(path), lines, wrongs: Wrongs::new(display(path), is_mps), registries })
     }
 
-    /// Bytes of the text, if known.
+    /// Returns the length of the text in bytes, if known.
     pub(crate) fn len(&self) -> Option<u64> {
         self.lines.len()
     }
 
-    /// Loads all events; none if there are none. Without a serial number, the database has the same text already, and
-    /// nothing must be committed.
+    /// Loads all events; none if there are none. A result without a serial number means that the
+    /// database has this text already, and nothing must be committed.
     pub(crate) fn load(
         mut self,
         context: &mut Context,
@@ -67,7 +69,7 @@ impl<'r> TextLog<'r> {
             checksum = crc32c::crc32c_append(checksum, b"\n");
             let taken = match head(text, self.registries) {
                 Ok(head) => {
-                    // The runtime's own has tables only if there are events for them.
+                    // The runtime's own registry gets tables only if it has events here.
                     if let Some(own) = self.registries.all()[..=head.registry].get(places.len()) {
                         let fingerprint = own.fingerprint();
                         load.add_registry(fingerprint, own, refresh)?;
@@ -104,7 +106,7 @@ impl<'r> TextLog<'r> {
     }
 }
 
-/// The beginning of a line, and the rest of it.
+/// The start of a line, and the rest.
 struct Head<'l> {
     ticks: u64,
     /// Index of the registry.

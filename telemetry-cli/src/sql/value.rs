@@ -1,4 +1,4 @@
-//! Values as SQLite keeps them: docs/sql.md has the table.
+//! Values as SQLite stores them: docs/sql.md has the table.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use super::insert::Insert;
 #[inline]
 pub(super) fn push(row: &mut Insert<'_>, value: &Value<'_>) {
     match *value {
-        // Numbers of 64 bits keep their bits: those from 2^63 on are negative.
+        // Numbers of 64 bits keep their bits, so those from 2^63 on are negative.
         Value::Pointer(n) | Value::Addr(n) | Value::Word(n) | Value::Unsigned(n) | Value::Label(n) => {
             row.integer(n as i64);
         }
@@ -22,7 +22,7 @@ pub(super) fn push(row: &mut Insert<'_>, value: &Value<'_>) {
         Value::String(text) if std::str::from_utf8(text.0).is_ok() => {
             row.text(|all| all.extend_from_slice(text.0))
         }
-        // Text that is not UTF-8 is not text to a reader.
+        // Readers do not accept text that is not UTF-8.
         Value::String(text) => row.blob(text.0),
         Value::Bytes(bytes) => row.blob(bytes),
         Value::Array(array) => row.text(|out| {
@@ -35,7 +35,7 @@ pub(super) fn push(row: &mut Insert<'_>, value: &Value<'_>) {
     }
 }
 
-/// SQLite has no NaN.
+/// Adds a float. SQLite has no NaN.
 fn real(row: &mut Insert<'_>, x: f64) {
     if x.is_nan() { row.null() } else { row.real(x) }
 }
@@ -51,14 +51,14 @@ pub(super) fn element(out: &mut Vec<u8>, index: usize, value: &Value<'_>) {
         // Strings, bytes and arrays cannot be in arrays.
         _ => {
             let number = value.as_i128().unwrap_or_default() as i64;
-            // A vector takes it all.
+            // Writing to memory cannot fail.
             let _ = write!(out, "{number}");
             return;
         }
     };
     let _ = match float {
         x if x.is_nan() => write!(out, "null"),
-        // As SQLite writes and reads an infinity.
+        // SQLite writes and reads an infinity like this.
         x if x.is_infinite() => write!(out, "{}9e999", if x < 0.0 { "-" } else { "" }),
         x => write!(out, "{x:?}"),
     };

@@ -7,11 +7,11 @@ use super::schema::{Known, Schema};
 use super::tables::{COMMON, Column, Table, literal, quoted};
 use super::{glue, names};
 
-/// Selects that one compound may have, well below SQLite's own limit of 500.
+/// Selects per compound, well below SQLite's own limit of 500.
 const TERMS: usize = 250;
 
 impl Schema {
-    /// Brings up to date what follows from the registries and from which tables have rows.
+    /// Updates everything that follows from the registries and from which tables have rows.
     pub(super) fn settle(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         if self.is_behind {
             glue::fill(connection, self)?;
@@ -33,7 +33,7 @@ fn name(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Makes `event`, of all tables that have rows.
+/// Makes `event`, a view of all tables that have rows.
 fn all(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
     let mut selects = Vec::new();
     for (index, table) in schema.tables.list.iter().enumerate() {
@@ -69,7 +69,7 @@ fn all(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
     connection.execute_batch(&format!("DROP VIEW IF EXISTS event; {view}"))
 }
 
-/// The names of addresses, from whichever table has them.
+/// Returns the names of addresses, from every table that has them.
 fn label(schema: &Schema) -> String {
     let columns = "session, address, \"stringId\", time, time_ns, log_serial";
     let mut of = vec![format!("SELECT {columns}, NULL AS string, NULL AS alias FROM EVENT_Label")];
@@ -92,7 +92,7 @@ fn label(schema: &Schema) -> String {
     )
 }
 
-/// The view of a table: `NAMED_PoolInit` of `EVENT_PoolInit`.
+/// Returns the view of a table: `NAMED_PoolInit` for `EVENT_PoolInit`.
 fn named_view(table: &str) -> String {
     quoted(&table.replacen("EVENT_", "NAMED_", 1))
 }
@@ -112,7 +112,7 @@ fn named(schema: &Schema, index: usize, table: &Table, view: &str) -> String {
     )
 }
 
-/// A column as a person reads it, and the label of an address.
+/// Returns a column in readable form, and the label of an address.
 fn named_column(schema: &Schema, table: usize, number: usize, column: &Column) -> Vec<String> {
     let name = quoted(&column.name);
     let value = format!("E.{name}");
@@ -144,7 +144,7 @@ fn named_column(schema: &Schema, table: usize, number: usize, column: &Column) -
         Sort::Word | Sort::U64 => {
             vec![format!("CASE WHEN {value} < 0 THEN printf('%u', {value}) ELSE {value} END AS {name}")]
         }
-        // One that gives or gets a name is a number.
+        // A label that gives or gets a name is a number.
         Sort::Label if !is_marked => vec![format!(
             "coalesce((SELECT I.string FROM EVENT_Intern AS I WHERE I.session IS E.session AND \
              I.\"stringId\" = {value} ORDER BY I.rowid DESC LIMIT 1), {value}) AS {name}"
@@ -156,7 +156,8 @@ fn named_column(schema: &Schema, table: usize, number: usize, column: &Column) -
     }
 }
 
-/// A column of numbers that have strings, and these: of an array an array, in which a number without one stands itself.
+/// Returns a column of numbers that have strings, and a column of these strings. For an array it is
+/// an array, in which a number without a string stands for itself.
 fn with_strings(schema: &Schema, known: &Known, param: &Param, column: &Column) -> Vec<String> {
     let (name, strings) = (quoted(&column.name), quoted(&format!("{}__label", column.name)));
     let string_of = |value: &str| names::own_string(schema, known, param.number_space(), value);
@@ -171,7 +172,7 @@ fn with_strings(schema: &Schema, known: &Known, param: &Param, column: &Column) 
     columns
 }
 
-/// The name of a value of an enum or flags, where it has one.
+/// Returns the name of a value of an enum or flags, if it has one.
 fn named_value(ty: &Type, value: &str) -> String {
     if ty.values.is_empty() {
         return value.to_string();
@@ -198,7 +199,7 @@ fn named_value(ty: &Type, value: &str) -> String {
     )
 }
 
-/// Index of the event of a registry that goes to a table.
+/// Returns the index of the event of a registry that has this table.
 fn event_in(known: &Known, table: usize) -> Option<usize> {
     known.places.iter().position(|place| place.table == table)
 }
