@@ -43,7 +43,8 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", default_value = "events.toml")]
     files: Vec<PathBuf>,
 
-    /// Compare with this registry or lock file, or else with a git revision: REV, or REV:PATH for another file
+    /// Compare with this registry or lock file, or else with a git revision: REV, or REV:PATH for
+    /// another file
     #[arg(long, value_name = "FILE|REV")]
     against: Option<String>,
 
@@ -51,7 +52,8 @@ pub(crate) struct Args {
     #[arg(long)]
     fix: bool,
 
-    /// Write events that an older decoder would misread: one stream, or one per median change to a directory
+    /// Write events that an older decoder would misread: one stream, or one per median change to a
+    /// directory
     #[arg(long, value_name = "FILE|DIR")]
     witness: Option<PathBuf>,
 
@@ -93,7 +95,7 @@ impl Run for Args {
                     annotations::append(output.buffer(), path, &found, &report);
                 }
                 output.buffer().extend_from_slice(report.text().as_bytes());
-                // In the order of the files, also where both streams go to one place.
+                // This keeps the order of the files where both streams go to one place.
                 output.flush()?;
             }
             say(path, &found);

@@ -30,7 +30,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// The commands as `--help` shows them. Some of them are not in every build.
+/// The commands as `--help` shows them. Some are not in every build.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["print", "info", "stats", "spans", "validate", "doctor"]),
     ("Query", &["sql", "csv"]),
@@ -48,7 +48,7 @@ impl Cli {
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
-    /// The definition of the command line, with the commands in groups.
+    /// Defines the command line, with the commands in groups.
     pub(crate) fn grouped() -> clap::Command {
         let command = Cli::command();
         let header = Styles::styled().get_header().to_owned();

@@ -1,4 +1,4 @@
-//! `telemetry cnv`: the text of MPS's `mpseventcnv`.
+//! `telemetry cnv`: the text of the MPS's `mpseventcnv`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `telemetry completions`: what a shell needs to complete the command's words.
+//! `telemetry completions`: scripts by which shells complete the command's words.
 
 use clap_complete::Shell;
 

@@ -98,7 +98,7 @@ impl Args {
     }
 }
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 struct Shown {
     version: u32,
@@ -159,7 +159,7 @@ impl Shown {
 }
 
 impl Shown {
-    /// A line about the pool, and which kinds the flight recorder keeps most of.
+    /// Describes the pool, and the kinds of which the flight recorder retains most.
     fn usage(&self, pool: &Pool) -> String {
         let Pool { size, free, open, waiting, retained, lanes, labels } = *pool;
         let mut kinds: Vec<_> = self.kinds.iter().filter(|kind| kind.retained > 0).collect();
@@ -184,12 +184,12 @@ fn cells(counters: &Counters) -> [String; 6] {
     [emitted, written, retained, evicted, counters.lost(), truncated].map(grouped)
 }
 
-/// The enabled events as text.
+/// Formats the enabled events.
 fn words(mask: &str) -> String {
     if mask.is_empty() { "nothing".into() } else { escaped_text(mask) }
 }
 
-/// Writes what a process has in memory to a file, which appears when it is whole.
+/// Writes the memory of a process to a file, which appears when it is complete.
 fn snapshot(process: &Process, path: &Path) -> Ended {
     let mut output = Output::to(path)?;
     let connection = process.open("snapshot")?;

@@ -1,4 +1,4 @@
-//! `telemetry convert`: events of one format as a file of another.
+//! `telemetry convert`: converts events of one format to another.
 
 mod stream;
 
@@ -47,7 +47,8 @@ impl Run for Args {
                 "--compress is for --to telemetry: other formats have no compressed blocks",
             ));
         }
-        // Only a GHC log has both the time at which an event was written and the time that it describes.
+        // Only a GHC log has both the time at which an event was written and the time that it
+        // describes.
         let mut opened = match self.to {
             FormatArg::GhcEventlog => self.common.open_as_recorded(Order::Time)?,
             _ => self.common.open(Order::Time)?,
@@ -59,7 +60,7 @@ impl Run for Args {
             ));
         }
         let progress = Progress::of_bytes(opened.inputs.len());
-        // Of a short log most of its stream would be the registry.
+        // The registry would be most of a short log's stream.
         let compress = if self.compress { Compress::All } else { Compress::Texts };
         let written = match self.to.other() {
             Some(format) => output.write_with(|out| format.write(&mut opened.events, out)),

@@ -57,14 +57,14 @@ impl Run for Args {
     }
 }
 
-/// An event that may come, and its registry.
+/// An event that may occur, and its registry.
 struct Choice {
     registry: String,
     fingerprint: u64,
     event: schema::Event,
 }
 
-/// All events that the filter lets through, of the kinds that occur.
+/// Returns all events that the filter accepts, of the kinds that occur.
 fn choices(opened: &Opened) -> Vec<Choice> {
     let lanes = opened.events.completeness().lanes;
     let mut choices = Vec::new();
@@ -85,7 +85,7 @@ fn choices(opened: &Opened) -> Vec<Choice> {
 fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Result<(), Failure> {
     let _made = Directory::make(directory)?;
     let several = programs_registries(opened.registries()).nth(1).is_some();
-    // Of one name may be an event of several versions of a registry.
+    // Several versions of a registry may have an event of one name.
     let mut by_name = BTreeMap::<String, Vec<&Choice>>::new();
     for choice in choices {
         let Choice { registry, event, .. } = choice;
@@ -103,7 +103,7 @@ fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Resu
     }
     let progress = Progress::of_bytes(opened.inputs.len());
     while let Some(event) = opened.events.next().map_err(cannot_read)? {
-        // Those that the filter lets through.
+        // Only events that the filter accepts have a table.
         let Some(index) = by_event.get(&(event.known_registry().fingerprint, event.schema.code)) else {
             continue;
         };
@@ -129,7 +129,7 @@ const COMMON: [&str; 8] =
 
 /// The columns of a table, and the parameter of each event in each column.
 struct Table {
-    /// Of parameters, behind those that all have.
+    /// The columns of parameters, after those that all events have.
     columns: Vec<String>,
     styles: PerEvent<Style>,
     /// Session, thread and its name as fields.
@@ -138,7 +138,7 @@ struct Table {
     scratch: Vec<u8>,
 }
 
-/// The fields that are equal for all events of a code.
+/// The fields that are the same in all events of a code.
 struct Style {
     /// Registry, kind and event as fields.
     head: Vec<u8>,
@@ -147,7 +147,7 @@ struct Style {
 }
 
 impl Table {
-    /// With the parameters of all of these events.
+    /// Makes a table with the parameters of all of these events.
     fn new<'c>(choices: impl IntoIterator<Item = &'c Choice>) -> Table {
         let mut columns: Vec<String> = Vec::new();
         for param in choices.into_iter().flat_map(|choice| &choice.event.params) {
@@ -190,9 +190,9 @@ impl Table {
     }
 }
 
-/// The name of a parameter's column.
+/// Returns the name of a parameter's column.
 fn column(param: &schema::Param) -> String {
-    // No parameter has a point in its name.
+    // Parameters have no point in their names.
     if COMMON.contains(&param.name.as_str()) { format!("param.{}", param.name) } else { param.name.clone() }
 }
 

@@ -70,7 +70,7 @@ impl Run for Args {
     }
 }
 
-/// Adds what a revision has to what was before it.
+/// Adds a revision's content to what was before.
 fn take(past: &mut Past, index: usize, revision: &Revision, content: Content) -> RevisionReport {
     let (version, unreadable) = match content {
         Content::Gone => (None, None),
@@ -99,19 +99,19 @@ fn take(past: &mut Past, index: usize, revision: &Revision, content: Content) ->
     }
 }
 
-/// False if the lock that stood beside the registry just before a code was used again did not have the code.
+/// Returns false if the lock beside the registry, just before the reuse, did not have the code.
 fn was_released(file: &GitFile, revision: &Revision, reuse: &Reuse) -> Result<bool, Failure> {
     let lock = file.sibling_before(revision, "lock")?.and_then(|text| Lock::parse(&text).ok());
     Ok(lock.is_none_or(|lock| lock.registry != reuse.registry || lock.event(reuse.code).is_some()))
 }
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 struct History {
     version: u32,
     file: String,
     registry: String,
-    /// Index of the first revision of this registry; those before are of others, or unreadable.
+    /// Index of the first revision of this registry. Those before are of others, or unreadable.
     first: usize,
     revisions: Vec<RevisionReport>,
     /// By code, in their latest form.
@@ -189,7 +189,7 @@ impl History {
             let mut when = [revision.date.clone(), short(&revision.commit), step.version.clone()];
             for message in step.messages() {
                 table.row(what.iter().chain(&when).cloned().chain([message]));
-                // Each is named once.
+                // The commit is named on its first line only.
                 what = Default::default();
                 when = Default::default();
             }
@@ -222,7 +222,7 @@ impl History {
     }
 }
 
-/// As much of a commit's id as people name it by.
+/// Shortens a commit's id for people.
 fn short(commit: &str) -> String {
     commit.chars().take(10).collect()
 }

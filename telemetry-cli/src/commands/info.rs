@@ -1,4 +1,4 @@
-//! `telemetry info`: what a stream holds, from its block headers.
+//! `telemetry info`: the content of a stream, from its block headers.
 
 mod facts;
 mod log;
@@ -85,7 +85,7 @@ impl Args {
     }
 }
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 struct Info<'a> {
     version: u32,
@@ -105,7 +105,7 @@ struct SessionInfo<'a> {
     first_ns: Option<i64>,
     last_ns: Option<i64>,
     facts: BTreeMap<&'a str, serde_json::Value>,
-    /// As the facts, in the program's own order.
+    /// The same facts in the program's own order.
     #[serde(skip)]
     listed_facts: Vec<(&'a str, String)>,
     threads: Vec<ThreadInfo<'a>>,
@@ -137,7 +137,7 @@ struct KindInfo<'a> {
 struct Sum {
     events: u64,
     blocks: u64,
-    /// Headers included.
+    /// With headers.
     bytes: u64,
 }
 
@@ -275,7 +275,7 @@ impl<'a> KindInfo<'a> {
     }
 }
 
-/// The kinds of the program before those of the runtime's own.
+/// Puts the kinds of the program before those of the runtime.
 fn with_runtimes_last(mut kinds: Vec<KindInfo<'_>>) -> Vec<KindInfo<'_>> {
     kinds.sort_by_key(|kind| kind.registry == RUNTIME_REGISTRY);
     kinds

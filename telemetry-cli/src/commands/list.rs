@@ -10,10 +10,10 @@ use crate::text::date;
 use crate::text::table::Table;
 use crate::text::{escaped_text, grouped};
 
-/// Most characters of a column of words.
+/// The maximum of characters in a column of words.
 const MOST_WORDS: usize = 48;
 
-/// Most processes asked at once.
+/// The maximum of processes that are asked at once.
 const MOST_ASKED: usize = 64;
 
 const EXAMPLES: &str = "\
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     remove_dead: bool,
 }
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 struct List {
     version: u32,
@@ -94,7 +94,7 @@ impl Run for Args {
     }
 }
 
-/// Asks many processes at once, since each may keep us waiting. Nothing of those that have ended.
+/// Asks many processes at once, since each may be slow. A process that has ended has no answer.
 fn ask_all(processes: &[Process]) -> Vec<Result<Option<Info>, Failure>> {
     let ask = |process: &Process| match process.info() {
         Ok(info) => Ok(Some(info)),
@@ -161,7 +161,7 @@ impl Dead {
     }
 }
 
-/// The first of the enabled events.
+/// Returns the first of the enabled events.
 fn short(words: &str) -> String {
     let words = escaped_text(words);
     match words.char_indices().nth(MOST_WORDS) {

@@ -1,7 +1,7 @@
 //! `telemetry listen`: receives streams from programs, and writes each session to its own file.
 //!
-//! Any program that can reach the address may send. The command trusts nothing: it checks all bytes, limits
-//! their cost, and shows no text of senders.
+//! Any program that can reach the address may send. The command trusts nothing: it checks all
+//! bytes, limits their cost, and shows no text of senders.
 
 mod accept;
 mod address;
@@ -70,9 +70,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// How often it is looked whether to stop.
+/// The interval between checks whether to stop.
 const TICK: Duration = Duration::from_millis(20);
-/// How long connections may go on after that with what has arrived.
+/// After a stop, connections may read for this long what has arrived.
 const GRACE: Duration = Duration::from_millis(1_500);
 
 impl Run for Args {
@@ -82,7 +82,7 @@ impl Run for Args {
         let receiver = Arc::new(Receiver::new(self.limits.clone(), store));
         let stopped = receiver.clone();
         interrupt::stops(move || stopped.stop());
-        // Files of sockets go away at the end, however that comes.
+        // The files of sockets are removed at the end in any case.
         let (mut bound, mut files) = (Vec::new(), Vec::new());
         for address in &self.addresses {
             let cannot = |error| Failure::new(format!("cannot listen on `{address}`: {error}"));

@@ -15,7 +15,7 @@ use crate::term::output::OutputArgs;
 use crate::text::path::display;
 use crate::text::sniff::known_by;
 
-/// Damaged ranges that are listed.
+/// The maximum of damaged ranges that are listed.
 const LISTED: usize = 20;
 
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub(super) struct LogArgs {
 }
 
 impl LogArgs {
-    /// Gives the bytes of the log, and says what of it could not be read.
+    /// Passes the bytes of the log to a function, and reports what could not be read.
     pub(super) fn run(
         &self,
         context: &mut Context,
@@ -37,7 +37,7 @@ impl LogArgs {
     ) -> Ended {
         let name = display(&self.file);
         let named = |error: io::Error| Failure::new(format!("cannot read {name}: {error}"));
-        // What cannot be opened says its name itself.
+        // The error has the name of the file.
         let input = Input::open(&self.file).map_err(Failure::new)?;
         let (first, input) = peek(input).map_err(named)?;
         if let Some(refusal) = self.refusal(&first) {
@@ -70,8 +70,8 @@ impl LogArgs {
         Ok(())
     }
 
-    /// The message for an input whose first bytes are of another format. Unknown bytes may be a log with a damaged
-    /// start.
+    /// Explains that the first bytes are of another format. Unknown bytes may be a log with a
+    /// damaged start.
     fn refusal(&self, first: &[u8]) -> Option<String> {
         let is_stream = first.starts_with(&MAGIC);
         if !is_stream && Format::recognize(first) == Some(Format::Mono) {
@@ -143,7 +143,8 @@ Examples:
         #[arg(long)]
         traces: bool,
 
-        /// Also show methods below a millisecond, all classes of a heap, names of images, and all counters
+        /// Also show methods below a millisecond, all classes of a heap, names of images, and all
+        /// counters
         #[arg(long)]
         verbose: bool,
     }

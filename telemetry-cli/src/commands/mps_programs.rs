@@ -1,5 +1,5 @@
-//! MPS's four programs: called by one of their names, the command takes that program's options, has its defaults, writes
-//! its text, and ends with its exit codes.
+//! The MPS's four programs. Under one of their names, the command has that program's options,
+//! defaults, text and exit codes.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -24,19 +24,19 @@ pub(crate) enum Program {
 /// The meaning of the arguments.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
-    /// This, as arguments of our own command.
+    /// A command of ours, with these arguments.
     Command(Vec<OsString>),
     /// The Python module.
     Module,
     Usage,
-    /// The built-in tests of the program, which we do not have.
+    /// The built-in tests of the program, which are not implemented.
     Tests,
 }
 
 impl Program {
     const ALL: [Program; 4] = [Program::Cnv, Program::Txt, Program::Sql, Program::Py];
 
-    /// The program of a name, which may have folders before it and `.exe` behind it.
+    /// Returns the program of a name, which may have folders before it and `.exe` after it.
     pub(crate) fn of(called: &OsStr) -> Option<Program> {
         let stem = Path::new(called).file_stem()?;
         Program::ALL.into_iter().find(|program| stem == program.name())
@@ -60,7 +60,7 @@ impl Program {
         }
     }
 
-    /// Letters of options with a file, and of those without one.
+    /// Returns the letters of options with a file, and of those without one.
     const fn options(self) -> (&'static str, &'static str) {
         match self {
             Program::Cnv => ("f", ""),
@@ -70,7 +70,7 @@ impl Program {
         }
     }
 
-    /// Does what its arguments, without its name, ask for.
+    /// Runs the program with its arguments, which do not contain its name.
     pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
         message::set_program(self.name());
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -116,7 +116,7 @@ impl Program {
             if with_file.contains(letter) {
                 let file = match rest {
                     [] => arguments.next().ok_or_else(|| format!("-{letter} without a file"))?,
-                    // The text after the letter, which is ASCII.
+                    // The text follows the letter, which is ASCII.
                     _ => argument.to_string_lossy().chars().skip(2).collect::<String>().into(),
                 };
                 files.push((letter, file));
@@ -141,7 +141,7 @@ impl Program {
             Program::Cnv => {
                 let log = file('f').or_else(|| variable("MPS_TELEMETRY_FILENAME"));
                 let log = log.unwrap_or_else(|| "mpsio.log".into());
-                // The program warns of another version, and goes on.
+                // The program warns of another version, and continues.
                 add(&["cnv", "--input-format", "mps", "--lenient", "-f"].map(OsStr::new));
                 add(&[&log]);
             }

@@ -99,13 +99,14 @@ impl Args {
         let (filter, output) = (self.common.filter.filter(), self.common.output.open(&inputs.paths())?);
         let Seen { completeness, sessions } =
             live::write_lines(input, &inputs, filter, output, self.line(None))?;
-        // It has grown meanwhile.
+        // It has grown by now.
         let inputs = self.common.input.inputs()?;
         Verdict::new(&completeness, &sessions, &inputs).report(context, self.common.input.strict);
         Ok(())
     }
 
-    /// What appends the line of an event. Of events that are still to come nothing is known.
+    /// Returns the function that appends an event's line. Of a growing file, the events are not
+    /// known in advance.
     fn line(&self, events: Option<&Events<'_>>) -> Box<AppendLine> {
         if self.json || self.json_strings {
             let mut printer = JsonPrinter::new(self.json_strings);
@@ -120,7 +121,7 @@ impl Args {
     }
 }
 
-/// What waits for more at its end.
+/// Opens an input that waits for more at its end.
 fn open_growing(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let failed = |error| Failure::new(format!("cannot read {}: {error}", display(path)));
     let through = |pipe: std::io::Result<Pipe>| -> Result<Box<dyn Read + Send>, Failure> {
@@ -133,7 +134,7 @@ fn open_growing(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     }
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
-        // It says what it is.
+        // The error names the problem.
         Input::open(path).map_err(Failure::new)?;
     }
     if !metadata.is_file() {

@@ -85,7 +85,7 @@ impl Args {
         }
     }
 
-    /// The registry of a stream. The runtime's registry must be named.
+    /// Returns the registry of a stream. The runtime's registry must be named.
     fn of_stream(&self, input: Input) -> Result<Registry, Failure> {
         let index = Reader::from_inputs(vec![input]).and_then(Reader::index).map_err(inputs::cannot_read)?;
         if let ([], [damage, ..]) = (&index.registries[..], &index.completeness.damage[..]) {

@@ -1,4 +1,4 @@
-//! `telemetry recover`: what a dead program had in memory.
+//! `telemetry recover`: the events that a dead program had in memory.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -66,12 +66,12 @@ impl Run for Args {
         }
         let recovered = recovered.map_err(cannot_read)?;
         let shown = Shown::new(&recovered, &inputs);
-        // Where the stream goes to standard output, nothing else does.
+        // If the stream goes to standard output, nothing else does.
         if !(is_named && self.output.is_stdout()) {
             Output::stdout().show(self.json, &shown, |out| shown.append_text(out))?;
         }
         let is_written = match stream {
-            // A file of nothing would only hide that there was nothing.
+            // An empty file would only hide that there was nothing.
             Some(stream) if recovered.has_anything() => stream.finish().map(|()| true)?,
             _ => false,
         };
@@ -80,7 +80,7 @@ impl Run for Args {
     }
 }
 
-/// Takes the stream, if it is wanted, and keeps why it could not be written.
+/// Takes the stream, if an output was requested, and keeps the error if it cannot be written.
 struct ToOutput<'a> {
     output: Option<&'a mut Output>,
     failure: Option<Failure>,
@@ -103,7 +103,7 @@ impl Write for ToOutput<'_> {
     }
 }
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 struct Shown<'a> {
     version: u32,
@@ -185,12 +185,12 @@ struct OpenShown {
 #[derive(Serialize)]
 struct LastShown {
     time_ns: i64,
-    /// From it to the last event of the session.
+    /// From this event to the last event of the session.
     before_end_ns: i64,
     registry: String,
     kind: String,
     event: String,
-    /// Name and parameters, as `print` shows them.
+    /// Name and parameters, as in `print`.
     text: String,
 }
 
@@ -198,7 +198,7 @@ struct LastShown {
 struct RefusedShown {
     why: String,
     blocks: u64,
-    /// Where the first of them is.
+    /// The place of the first of them.
     input: String,
     at: u64,
     /// The blocks would be in the stream if more were known or allowed.
@@ -378,7 +378,7 @@ impl GoneShown {
     }
 }
 
-/// The names of a registry and of a kind, or their numbers where the registry is not known.
+/// Returns the names of a registry and of a kind, or their numbers if the registry is not known.
 fn names(recovered: &Recovered, fingerprint: u64, kind: u8) -> (String, String) {
     let registry = recovered.registry(fingerprint);
     let name = registry

@@ -1,4 +1,4 @@
-//! `telemetry release`: the lock that the next changes of a registry are held against.
+//! `telemetry release`: the lock against which the next changes of a registry are checked.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -43,9 +43,9 @@ pub(crate) struct Args {
     registry: RegistryArgs,
 }
 
-/// Why a registry is not released.
+/// The reason why a registry is not released.
 enum Refusal {
-    /// It has errors, or its version is too low; with the message.
+    /// It has errors, or its version is too low. This is the message.
     Problems(String),
     Failed(Failure),
 }
@@ -142,7 +142,7 @@ impl Args {
     }
 }
 
-/// Refuses to replace a lock that is missing but in git: its history would be lost.
+/// Refuses to replace a lock that is missing on disk but in git: its history would be lost.
 fn not_deleted(place: &Path) -> Result<(), Failure> {
     let in_git = GitFile::find(place).and_then(|file| file.at("HEAD"));
     match in_git {

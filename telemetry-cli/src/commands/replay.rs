@@ -1,4 +1,4 @@
-//! `telemetry replay`: recorded allocations driven through a real allocator again.
+//! `telemetry replay`: repeats recorded allocations with a real allocator.
 
 mod allocator;
 mod batch;
@@ -97,7 +97,7 @@ impl Run for Args {
             return worker::work(reader, &inputs, &self.run, allocator, self.pace(), self.touch);
         }
         let inputs = self.input.inputs()?;
-        // What can be read only once is read once.
+        // A pipe can be read only once.
         let spooled = if inputs.are_files() { None } else { Some(inputs.spool()?) };
         let reader = match &spooled {
             Some(file) => inputs.reader_of(file)?,
@@ -125,7 +125,7 @@ impl Args {
         self.speed.map_or(Pace::Fast, Pace::Recorded)
     }
 
-    /// A recording may ask for anything. That must not be what the machine dies of.
+    /// Refuses a recording that needs more memory than the machine has.
     fn enough_memory(&self, survey: &Survey) -> Result<(), Failure> {
         let needed = survey.totals.peak_bytes;
         match resident::available() {
@@ -139,7 +139,7 @@ impl Args {
     }
 }
 
-/// A factor above 0.
+/// Reads a factor above 0.
 fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse().ok().filter(|speed: &f64| *speed > 0.0 && speed.is_finite());
     speed.ok_or_else(|| "expected a number above 0, such as 1 or 0.5".to_string())

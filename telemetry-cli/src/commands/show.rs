@@ -32,7 +32,7 @@ impl Run for Args {
         let mut output = opened.output()?;
         let (mut show, mut others) = (Show::default(), 0);
         opened.append_lines(&mut output, |out, event| others += u64::from(!show.event(out, event)))?;
-        // Of a log that is another system's, not even the heads are printed.
+        // For another system's log, not even the heads are printed.
         let is_other =
             others > 0 && !opened.registries().iter().any(|known| known.registry.name == Show::REGISTRY);
         if !is_other {
@@ -57,7 +57,7 @@ impl Run for Args {
     }
 }
 
-/// The registries of a stream that has nothing of GHC's, by name.
+/// Names the registries of a stream that has no event of GHC's.
 fn registries(opened: &Opened) -> String {
     let mut names: Vec<_> =
         programs_registries(opened.registries()).map(|known| known.registry.name.as_str()).collect();

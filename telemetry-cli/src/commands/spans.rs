@@ -1,4 +1,4 @@
-//! `telemetry spans`: begins and ends put together, and how long it took from one to the other.
+//! `telemetry spans`: pairs of begins and ends, and their durations.
 
 use telemetry_decode::Order;
 
@@ -85,7 +85,7 @@ impl Run for Args {
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);
         let spans = Spans::new(&tally, &names, &opened.inputs, &verdict, self.net);
-        // CSV went out as it was read.
+        // The lines of CSV were written during the reading.
         let append_text = |out: &mut Vec<u8>| {
             if !self.csv {
                 spans.append_text(out)
@@ -106,7 +106,7 @@ impl Run for Args {
 }
 
 impl Args {
-    /// Names that no span has.
+    /// Returns the requested names that no span has.
     fn unknown_names(&self, opened: &Opened) -> Vec<&String> {
         let declared = |name: &str| {
             opened.registries().iter().any(|known| {

@@ -1,4 +1,4 @@
-//! `telemetry sql`: the database of MPS's `mpseventsql`, and more.
+//! `telemetry sql`: the database of the MPS's `mpseventsql`, and more.
 
 #![cfg(feature = "sql")]
 
@@ -129,7 +129,7 @@ impl Args {
         self.output.clone().or_else(named).unwrap_or_else(|| DEFAULT_DATABASE.into())
     }
 
-    /// The input of cnv text, if there is one.
+    /// Returns the input of cnv text, if there is one.
     fn text_input(&self) -> Option<&Path> {
         match &self.text {
             Some(text) => Some(text),
@@ -154,7 +154,7 @@ impl Args {
         let earlier = if self.force { Vec::new() } else { load.positions()? };
         let reader = inputs.reader()?.order(Order::Stream).resume(earlier);
         let mut events = reader.events().map_err(cannot_read)?;
-        // Logs of other systems have no identifiable blocks: a log is loaded or it is not.
+        // Logs of other systems have no identifiable blocks, so only a whole log can be skipped.
         if let Some(counts) = events.log_counts().filter(|_| !self.force)
             && let earlier @ 1.. = load.earlier_events(events.sessions())?
         {
@@ -180,7 +180,7 @@ impl Args {
         })
     }
 
-    /// Loads text. True if something was committed.
+    /// Loads text. Returns true if something was committed.
     fn load_text(
         &self,
         context: &mut Context,
@@ -214,7 +214,7 @@ impl Args {
         Schema::read(transaction.connection()).map_err(|error| transaction.failed(&error))
     }
 
-    /// MPS's dots, or without them a bar.
+    /// Shows the MPS's dots, or without them a bar.
     fn shown(&self, bar: impl FnOnce() -> Progress) -> (Dots, Progress) {
         let are_dots = self.progress || self.verbose > 0;
         (Dots::new(are_dots), if are_dots { Progress::hidden() } else { bar() })

@@ -82,20 +82,20 @@ impl Run for Args {
 impl Args {
     /// Warns about words without a match. A match may come later, with another registry.
     fn report_unknown(&self, process: &Process) {
-        // A process of an earlier version does not know the question.
+        // A process of an earlier version does not know the request.
         let answer = process.ask(&format!("unknown {}", self.words.join(" ")));
         let unknown: Unknown = answer.unwrap_or_default();
         unknown.messages().for_each(warning);
     }
 }
 
-/// What comes from a process.
+/// The bytes that a process sends.
 struct Sent(UnixStream);
 
 impl Read for Sent {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         match self.0.read(to) {
-            // The process was killed, or is done with us.
+            // The process was killed, or has closed the connection.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
             result => result,
         }

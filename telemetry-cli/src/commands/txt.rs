@@ -1,4 +1,4 @@
-//! `telemetry txt`: the text of MPS's `mpseventtxt`.
+//! `telemetry txt`: the text of the MPS's `mpseventtxt`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `telemetry validate`: whether a stream is whole, and every begin in it has its end.
+//! `telemetry validate`: checks that a stream is complete, and that every begin has its end.
 
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{Event, Order};
@@ -63,7 +63,7 @@ impl Run for Args {
     }
 }
 
-/// True for an event that reports dropped messages.
+/// Returns true for an event that reports dropped messages.
 fn is_dropped_message(event: &Event<'_>) -> bool {
     event.registry().name == RUNTIME_REGISTRY && event.name() == "MessagesDropped"
 }

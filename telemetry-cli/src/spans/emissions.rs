@@ -1,27 +1,27 @@
-//! What the emission of events has cost the threads that emitted them.
+//! The time that the emission of events cost the emitting threads.
 
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 use telemetry_decode::Event;
 
-/// The time that threads have spent on emissions, as far as their sessions say what one costs.
+/// The time that threads spent on emissions, if their sessions say what one costs.
 #[derive(Default)]
 pub(crate) struct Emissions {
     is_wanted: bool,
-    /// Picoseconds of a thread of a session.
+    /// Picoseconds, by session and thread.
     spent: HashMap<(u64, u32), u64>,
-    /// Sessions that do not say.
+    /// Sessions that do not say it.
     unknown: BTreeSet<u64>,
 }
 
 impl Emissions {
-    /// Counts only if that is wanted: otherwise nothing is spent.
+    /// Counts only if `is_wanted`; otherwise no time is spent.
     pub(crate) fn new(is_wanted: bool) -> Emissions {
         Emissions { is_wanted, ..Emissions::default() }
     }
 
-    /// Takes an event. Its time is that before its emission.
+    /// Adds the emission of an event. Its time is the moment before.
     pub(crate) fn take(&mut self, event: &Event<'_>) {
         if !self.is_wanted {
             return;
@@ -36,13 +36,13 @@ impl Emissions {
         }
     }
 
-    /// Nanoseconds that a thread has spent so far.
+    /// Returns the nanoseconds that a thread has spent so far.
     pub(crate) fn spent_ns(&self, session: u64, thread: u32) -> i64 {
         let spent = self.spent.get(&(session, thread)).copied().unwrap_or_default();
         i64::try_from(spent / 1000).unwrap_or(i64::MAX)
     }
 
-    /// Sessions that do not say what an emission costs.
+    /// Returns the sessions that do not say what an emission costs.
     pub(crate) fn unknown(&self) -> impl Iterator<Item = u64> {
         self.unknown.iter().copied()
     }

@@ -6,18 +6,18 @@ use telemetry_decode::completeness::Gap;
 
 use super::pairing::{Def, End, Which};
 
-/// Stretches in which events may be missing, by clock readings, in order and apart from each other.
+/// Intervals in which events may be missing, by clock readings, in order and disjoint.
 #[derive(Default)]
 struct Stretches(Vec<(u64, u64)>);
 
-/// Stretches of lanes.
+/// The gaps of lanes.
 #[derive(Default)]
 pub(crate) struct Gaps {
     /// By session, registry and kind, on any thread.
     of_kinds: HashMap<(u64, u64, u8), Stretches>,
-    /// The same on one thread.
+    /// By thread, too.
     of_threads: HashMap<(u64, u64, u8, u32), Stretches>,
-    /// Of a session, in no lane in particular.
+    /// Gaps of a session that are not in a known lane.
     of_sessions: HashMap<u64, Stretches>,
 }
 
@@ -39,19 +39,19 @@ impl Gaps {
         all
     }
 
-    /// True if no begin or end of such a span can be missing between two clock readings.
+    /// Returns true if no begin or end of such a span can be missing between two clock readings.
     pub(crate) fn are_none(&self, def: &Def, which: &Which, thread: u32, from: u64, until: u64) -> bool {
         let session = which.session;
         let meets = |stretches: Option<&Stretches>| stretches.is_some_and(|of| of.meet(from, until));
         let of_kind = |kind: u8| match def.span.key {
-            // The other one may have been on any thread.
+            // The other event may be on any thread.
             Some(_) => meets(self.of_kinds.get(&(session, def.fingerprint, kind))),
             None => meets(self.of_threads.get(&(session, def.fingerprint, kind, thread))),
         };
         !(meets(self.of_sessions.get(&session)) || def.kinds.iter().any(|kind| of_kind(*kind)))
     }
 
-    /// True if a span is certainly one.
+    /// Returns true if a span is certain.
     pub(crate) fn are_not_in(&self, def: &Def, which: &Which, begin: &End, end: &End) -> bool {
         self.are_none(def, which, begin.thread, begin.ticks, end.ticks)
     }
@@ -69,7 +69,7 @@ impl Stretches {
         });
     }
 
-    /// True if one has a moment with a time in common.
+    /// Returns true if one has a time in common with this interval.
     fn meet(&self, from: u64, until: u64) -> bool {
         let first = self.0.partition_point(|(_, end)| *end <= from);
         self.0.get(first).is_some_and(|(start, _)| *start < until)

@@ -1,7 +1,7 @@
-//! Spans: begin and end events put together, their durations, and how they are shown.
+//! Spans: pairs of begin and end events, their durations, and their display.
 //!
-//! It may use `text`, `figures`, `term` and `input`. It never opens an input, and its memory grows only
-//! with the spans that are open, of which there is a limit.
+//! It may use `text`, `figures`, `term` and `input`. It never opens an input, and its memory grows
+//! only with the number of open spans, which is limited.
 
 mod emissions;
 mod gaps;

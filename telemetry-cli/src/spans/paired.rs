@@ -1,4 +1,4 @@
-//! The way through all events, with begins and ends put together.
+//! Reads all events and pairs begins with ends.
 
 use telemetry_decode::Event;
 
@@ -18,8 +18,8 @@ pub(crate) struct Paired {
 }
 
 impl Paired {
-    /// Pairs the spans of these names, or all. Keeps at most `most_open` open spans and `top` of the longest. Net
-    /// durations exclude the time of emissions.
+    /// Pairs spans with these names, or all. Keeps at most `most_open` open spans and `top` of the
+    /// longest. Net durations exclude the time of emissions.
     pub(crate) fn new(most_open: u32, names: &[String], top: usize, is_net: bool) -> Paired {
         Paired { pairing: Pairing::new(most_open as usize, names, is_net), tally: Tally::new(top) }
     }
@@ -42,7 +42,7 @@ impl Paired {
             if found.is_empty() {
                 continue;
             }
-            // Damage is found before the first event behind it.
+            // Damage is found before the first event after it.
             if opened.events.damages() != damages {
                 (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
             }

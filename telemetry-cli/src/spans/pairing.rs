@@ -10,7 +10,7 @@ use telemetry_schema::{Message, Registry, Span};
 use super::emissions::Emissions;
 use crate::text::keyed::PerEvent;
 
-/// Pairs begins and ends of the events of all sessions, which come by time.
+/// Pairs begins and ends of all sessions, whose events come by time.
 pub(crate) struct Pairing {
     /// The maximum of open spans.
     most: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Pairing {
     /// Open spans and free places.
     open: Vec<Open>,
     free: Vec<u32>,
-    /// By identity, the innermost of each.
+    /// The innermost open span of each identity.
     innermost: HashTable<u32>,
     hasher: DefaultHashBuilder,
     threads: HashMap<(u64, u32), Thread>,
@@ -34,15 +34,15 @@ pub(crate) struct Pairing {
 pub(crate) struct Def {
     pub(crate) registry: String,
     pub(crate) fingerprint: u64,
-    /// Of a message, what a span of its events would be.
+    /// For a message, the span that its events would be.
     pub(crate) span: Span,
-    /// The message whose pairs they are: the program itself may hear of them.
+    /// The message with these pairs, which the program itself may receive.
     pub(crate) message: Option<String>,
     /// Bits of the kinds of both events.
     pub(crate) kinds: [u8; 2],
 }
 
-/// What an event is to a span.
+/// The role of an event in a span.
 struct Role {
     def: u32,
     is_end: bool,
@@ -55,7 +55,7 @@ struct Role {
 struct Identity {
     def: u32,
     session: u64,
-    /// Without a key spans nest per thread; with one they may end on any.
+    /// Without a key, spans nest per thread. With a key, they may end on any thread.
     thread: Option<u32>,
     key: Key,
 }
@@ -73,14 +73,14 @@ pub(crate) enum Key {
 pub(crate) struct End {
     pub(crate) thread: u32,
     pub(crate) ns: i64,
-    /// What emissions had cost the thread that began the span by then; 0 if that is not subtracted.
+    /// Time that the thread had spent on emissions by then; 0 if it is not subtracted.
     pub(crate) spent_ns: i64,
     pub(crate) ticks: u64,
     /// Where the event begins in the input.
     pub(crate) offset: u64,
 }
 
-/// Which span of a session, without its times.
+/// A span of a session, without its times.
 #[derive(Debug, Clone)]
 pub(crate) struct Which {
     /// Index into [`Pairing::defs`].
@@ -89,16 +89,17 @@ pub(crate) struct Which {
     pub(crate) key: Key,
 }
 
-/// What was found.
+/// A result of pairing.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// A begin and its end, and the time in which no span that the thread began later was open.
     Whole { which: Which, begin: End, end: End, self_ns: i64 },
-    /// A begin that has no end: at the end of the stream, or because another one with its key followed.
+    /// A begin without an end, at the end of the stream or because another begin with its key
+    /// followed.
     NoEnd(Which, End),
-    /// An end that has no begin.
+    /// An end without a begin.
     NoBegin(Which, End),
-    /// A begin that was dropped because too many are open.
+    /// A begin that was dropped because too many spans were open.
     GivenUp(Which),
 }
 
@@ -106,7 +107,7 @@ struct Open {
     identity: Identity,
     begin: End,
     self_ns: i64,
-    /// In the order in which they began: on the thread, of the same identity, and of all.
+    /// Its neighbors by time of the begin: on the thread, with its identity, and among all.
     thread: Links,
     same: Links,
     all: Links,
@@ -118,18 +119,18 @@ struct Links {
     behind: u32,
 }
 
-/// No open span.
+/// Stands for no open span.
 const NONE: u32 = u32::MAX;
 
 struct Thread {
-    /// The open span that it began last.
+    /// The open span that the thread began last.
     innermost: u32,
-    /// Up to when time is accounted for.
+    /// The time up to which spans got their share.
     until_ns: i64,
 }
 
 impl Pairing {
-    /// Of the spans of these names, or of all; of net spans without the time that emissions took.
+    /// Pairs spans with these names, or all. With `is_net`, subtracts the time of emissions.
     pub(crate) fn new(most: usize, names: &[String], is_net: bool) -> Pairing {
         Pairing {
             most: most.clamp(1, NONE as usize),
@@ -147,7 +148,7 @@ impl Pairing {
         }
     }
 
-    /// Takes an event, and hands out what it completes or contradicts.
+    /// Takes an event, and appends what it completes or contradicts.
     pub(crate) fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) {
         let (names, defs) = (&self.names, &mut self.defs);
         let roles = self.roles.get(event, |event| roles(event, names, defs).into()).clone();
@@ -168,7 +169,7 @@ impl Pairing {
         self.emissions.take(event);
     }
 
-    /// Those that are still open, in the order in which they began.
+    /// Visits the spans that are still open, in the order of their begins.
     pub(crate) fn finish(&mut self, mut visit: impl FnMut(Found)) {
         while self.oldest != NONE {
             let (which, begin, _) = self.remove(self.oldest);
@@ -183,7 +184,7 @@ impl Pairing {
         }
         let hash = self.hasher.hash_one(&identity);
         let outer = match self.find(hash, &identity) {
-            // An open span's identity is unique.
+            // An open span with a key has a unique identity.
             Some(outer) if identity.thread.is_none() => {
                 let (which, begin, _) = self.remove(outer);
                 found.push(Found::NoEnd(which, begin));
@@ -247,17 +248,17 @@ impl Pairing {
         let end = End { spent_ns: self.emissions.spent_ns(identity.session, began_on), ..at };
         self.account(identity.session, began_on, end.net_ns());
         let (which, begin, self_ns) = self.remove(index);
-        // Events may come faster than was measured.
+        // Events may come faster than their measured cost.
         let self_ns = if end.spent_ns == 0 { self_ns } else { self_ns.min(end.since(&begin)) };
         found.push(Found::Whole { which, begin, end, self_ns });
     }
 
-    /// The innermost open span of an identity.
+    /// Finds the innermost open span of an identity.
     fn find(&self, hash: u64, identity: &Identity) -> Option<u32> {
         self.innermost.find(hash, |index| self.open[*index as usize].identity == *identity).copied()
     }
 
-    /// Gives the time since the last look to the innermost open span of a thread.
+    /// Adds the time since the last event to the innermost open span of a thread.
     fn account(&mut self, session: u64, thread: u32, ns: i64) {
         let Some(thread) = self.threads.get_mut(&(session, thread)) else { return };
         if let Some(open) = self.open.get_mut(thread.innermost as usize) {
@@ -266,7 +267,7 @@ impl Pairing {
         thread.until_ns = thread.until_ns.max(ns);
     }
 
-    /// Takes an open span out of everything.
+    /// Removes an open span from all lists.
     fn remove(&mut self, index: u32) -> (Which, End, i64) {
         let Open { begin, self_ns, thread, same, all, .. } = self.open[index as usize];
         if same.behind == NONE {
@@ -278,7 +279,7 @@ impl Pairing {
                 }
             }
         }
-        // A free place keeps no string.
+        // A free place must not keep a string.
         let identity = std::mem::replace(&mut self.open[index as usize].identity, Identity::NOBODYS);
         let of_thread = self.threads.get_mut(&(identity.session, begin.thread));
         if let Some(of_thread) = of_thread.filter(|of_thread| of_thread.innermost == index) {
@@ -318,12 +319,12 @@ fn all_links(open: &mut Open) -> &mut Links {
 }
 
 impl End {
-    /// Without the time of emissions.
+    /// Returns the time without emissions.
     fn net_ns(&self) -> i64 {
         self.ns.saturating_sub(self.spent_ns)
     }
 
-    /// How long it took from the begin to this end.
+    /// Returns the time from the begin to this end.
     pub(crate) fn since(&self, begin: &End) -> i64 {
         let took = self.net_ns().saturating_sub(begin.net_ns());
         if self.spent_ns == 0 { took } else { took.max(0) }
@@ -355,13 +356,14 @@ impl Key {
         match (value.as_i128(), value.as_bytes()) {
             (Some(number), _) => Key::Number(number as u64),
             (None, Some(bytes)) => Key::Text(bytes.into()),
-            // A registry has no other keys.
+            // Registries have no other keys.
             (None, None) => Key::None,
         }
     }
 }
 
-/// What an event is to the spans of its registry: ends first, for one that ends a span and begins the next.
+/// Returns the roles of an event in the spans of its registry: ends first, for an event that ends a
+/// span and begins the next.
 fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> {
     let registry: &Registry = event.registry();
     let mut roles = Vec::new();
@@ -387,7 +389,7 @@ fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> 
     roles
 }
 
-/// True if the pairs of a message are those of a span.
+/// Returns true if the pairs of a message are those of a span.
 fn is_of(message: &Message, span: &Span) -> bool {
     (message.begin, message.end, &message.key) == (span.begin, Some(span.end), &span.key)
 }
@@ -396,13 +398,13 @@ fn is_span(registry: &Registry, message: &Message) -> bool {
     registry.spans.iter().any(|span| is_of(message, span))
 }
 
-/// The span of a message's events; none for a message without a pair.
+/// Returns the span of a message's events; none for a message without a pair.
 fn span_of(message: &Message) -> Option<Span> {
     let Message { name, begin, end, key, doc, .. } = message.clone();
     Some(Span { name, begin, end: end?, key, doc })
 }
 
-/// The number of a span among those that were met.
+/// Returns the number of a span among the known ones, and adds a new one.
 fn def(event: &Event<'_>, span: &Span, message: Option<&Message>, defs: &mut Vec<Def>) -> u32 {
     let (registry, fingerprint) = (event.registry(), event.known_registry().fingerprint);
     let known = defs.iter().position(|def| def.fingerprint == fingerprint && def.span == *span);

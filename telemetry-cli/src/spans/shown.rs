@@ -26,14 +26,14 @@ pub(crate) struct Names<'a> {
     defs: &'a [Def],
 }
 
-/// All that the command shows. The JSON form, described in docs/json.md, is this.
+/// All that the command shows; docs/json.md describes the JSON form.
 #[derive(Serialize)]
 pub(crate) struct Spans<'a> {
     version: u32,
-    /// True if times are without those of emissions.
+    /// True if times exclude those of emissions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     net: bool,
-    /// Those with most time first, as people look for them.
+    /// Those with the most time first, since people look for them.
     spans: Vec<SpanStats>,
     longest: Vec<LongSpan>,
     unmatched: Vec<UnmatchedEnd>,
@@ -76,7 +76,7 @@ struct LongSpan {
 
 #[derive(Serialize)]
 struct UnmatchedEnd {
-    /// `begin` or `end`: the one that is there.
+    /// `begin` or `end`: the event that exists.
     what: &'static str,
     #[serde(flatten)]
     place: Place,
@@ -111,7 +111,7 @@ impl<'a> Names<'a> {
         self.sessions.iter().find(|session| session.id == id)
     }
 
-    /// The value of a key, for JSON and for people.
+    /// Returns the value of a key, for JSON and for people.
     fn key(&self, which: &Which) -> (Json, String) {
         let def = &self.defs[which.def];
         let number = match &which.key {
@@ -133,7 +133,8 @@ impl<'a> Names<'a> {
         match known.zip(sort) {
             Some((known, sort)) => {
                 let (json, text) = scalar::shown(&known.registry, sort, number, self.session(which.session));
-                // Keys of one number are looked for as they are printed elsewhere.
+                // The text of a number is without groups, so that a search finds it in other
+                // output.
                 (json, if matches!(sort, Sort::Pointer | Sort::Addr) { text } else { text.replace('_', "") })
             }
             None => (Json::from(number), number.to_string()),
@@ -160,7 +161,7 @@ impl<'a> Names<'a> {
         session.map_or_else(|| format!("#{thread}"), |session| thread_name(session, thread))
     }
 
-    /// Appends a line for a whole span.
+    /// Appends a line for a complete span.
     pub(crate) fn append_csv(&self, out: &mut Vec<u8>, found: &Found, gaps: &Gaps) {
         let Found::Whole { which, begin, end, self_ns } = found else { return };
         let def = &self.defs[which.def];
@@ -177,7 +178,7 @@ impl<'a> Names<'a> {
         }
         let duration = end.since(begin);
         let is_certain = gaps.are_not_in(def, which, begin, end);
-        // Names of registries need no quotes.
+        // Names in registries need no quotes.
         let message = def.message.as_deref().unwrap_or_default();
         let fields =
             format!(",{},{},{duration},{self_ns},{},{is_certain},{message}\n", begin.ns, end.ns, end.thread);
@@ -281,7 +282,7 @@ impl<'a> Spans<'a> {
         table.append_if_any(out);
     }
 
-    /// Appends at most `most` of the unmatched begins and ends.
+    /// Appends the unmatched begins and ends, but not more than `most`.
     pub(crate) fn append_unmatched(&self, out: &mut Vec<u8>, most: usize) {
         let mut table =
             Table::new(4, &["unmatched", "span", "key", "thread", "at ns", "event", ""]).with_words_last();
@@ -299,7 +300,7 @@ impl<'a> Spans<'a> {
         table.append_if_any(out);
     }
 
-    /// The thread, with its session if there are several.
+    /// Returns the thread, with its session if there are several.
     fn thread(&self, place: &Place) -> String {
         let is_one = self.longest.iter().map(|long| &long.place).all(|other| other.session == place.session)
             && self.unmatched.iter().all(|other| other.place.session == place.session);
@@ -327,7 +328,7 @@ impl<'a> Spans<'a> {
     }
 }
 
-/// The name of a span, with that of its message.
+/// Returns the name of a span, with that of its message.
 fn marked(span: &str, message: &Option<String>) -> String {
     match message {
         None => span.to_string(),

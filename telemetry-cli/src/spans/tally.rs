@@ -7,7 +7,7 @@ use super::gaps::Gaps;
 use super::pairing::{Def, End, Found, Which};
 use crate::figures::distribution::Distribution;
 
-/// Most unmatched begins and ends that are listed; the rest are counted.
+/// The maximum of unmatched begins and ends that are listed. The rest is counted.
 const MOST_LISTED: usize = 10_000;
 
 /// The statistics of all spans.
@@ -16,7 +16,7 @@ pub(crate) struct Tally {
     pub(crate) spans: Vec<SpanTally>,
     pub(crate) top: usize,
     longest: BinaryHeap<Reverse<Long>>,
-    /// Those found first, in the order in which they were.
+    /// The first that were found, in that order.
     pub(crate) unmatched: Vec<Unmatched>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct SpanTally {
     pub(crate) given_up: u64,
 }
 
-/// One of the longest.
+/// One of the longest spans.
 pub(crate) struct Long {
     pub(crate) which: Which,
     pub(crate) begin: End,
@@ -52,7 +52,7 @@ pub(crate) struct Unmatched {
 }
 
 impl Tally {
-    /// Keeps at most this many of the longest spans.
+    /// Keeps at most `top` of the longest spans.
     pub(crate) fn new(top: usize) -> Tally {
         Tally { spans: Vec::new(), top, longest: BinaryHeap::new(), unmatched: Vec::new() }
     }
@@ -101,7 +101,7 @@ impl Tally {
         }
     }
 
-    /// The longest spans, the longest first.
+    /// Returns the longest spans, the longest first.
     pub(crate) fn longest(&self) -> Vec<&Long> {
         let mut longest: Vec<_> = self.longest.iter().map(|Reverse(long)| long).collect();
         longest.sort_by(|a, b| b.cmp(a));
@@ -114,7 +114,7 @@ impl Long {
         self.end.since(&self.begin)
     }
 
-    /// Of those of one length, the earlier is listed first.
+    /// Orders spans by length; of two equal ones, the earlier comes first.
     fn rank(&self) -> (i64, Reverse<i64>, Reverse<u64>) {
         (self.duration_ns(), Reverse(self.begin.ns), Reverse(self.which.session))
     }

@@ -1,4 +1,4 @@
-//! Which changes have a witness, and the files that witnesses are written to.
+//! The changes that have a witness, and the files of witnesses.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,24 +12,24 @@ use super::{old, sample};
 use crate::term::ended::Failure;
 use crate::term::output::Output;
 
-/// What shows a median change.
+/// A demonstration of a median change.
 #[derive(Serialize)]
 pub(crate) struct Witness {
     rule: &'static str,
     message: String,
-    /// The stream; none where no byte is misread.
+    /// The stream; none if no byte is misread.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     /// Events as they were written and as they would be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     events: Vec<Misreading>,
-    /// What else breaks, where no byte is misread.
+    /// What else breaks, if no byte is misread.
     #[serde(skip_serializing_if = "Option::is_none")]
     breaks: Option<String>,
 }
 
-/// Writes the witnesses of all median changes: into one file, or, where there is a directory of that name, each
-/// into one of its own there.
+/// Writes the witnesses of all median changes: into one file, or one file each if there is a
+/// directory of that name.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -84,7 +84,7 @@ fn of_its_own(dir: &Path, number: usize, change: &Change) -> PathBuf {
     dir.join(format!("{:02}-{}-{}.tel", number + 1, change.rule.name(), names.join(".")))
 }
 
-/// What breaks though no byte is misread.
+/// Explains what breaks although no byte is misread.
 fn breaks(change: &Change) -> String {
     let name = |thing: &Option<telemetry_schema::version::Thing>| {
         thing.as_ref().map_or(String::new(), |thing| thing.name().to_string())
@@ -106,7 +106,7 @@ fn breaks(change: &Change) -> String {
 }
 
 impl Witness {
-    /// For people: the change, and what would be read of what was written.
+    /// Appends text for people: the change, what was written, and what would be read.
     pub(crate) fn append_text(&self, out: &mut String, released: &str) {
         let _ = writeln!(out, "witness: {}", self.message);
         let reader = format!("read by {released}");

@@ -1,4 +1,5 @@
-//! What a decoder of the old registry would read in a stream of the new one, if it did not look.
+//! What a decoder of the old registry would read in a stream of the new one, without a version
+//! check.
 
 use serde::Serialize;
 use telemetry_decode::blocks::{Block, Blocks, Piece};
@@ -11,7 +12,7 @@ use super::sample;
 use crate::term::ended::Failure;
 use crate::text::print::{append_event, append_value};
 
-/// Most events of a change that are shown.
+/// The maximum of events that are shown for a change.
 const MAX_SHOWN: usize = 2;
 
 /// The text if no event is read.
@@ -20,13 +21,13 @@ const NOTHING: &str = "nothing";
 /// An event that would be misread.
 #[derive(Serialize, PartialEq, Eq)]
 pub(crate) struct Misreading {
-    /// By the new registry.
+    /// Read by the new registry.
     pub(crate) wrote: String,
-    /// By the old one.
+    /// Read by the old registry.
     pub(crate) would_read: String,
 }
 
-/// An event as it was read, or why it was not.
+/// An event that was read, or the reason why it was not.
 enum Read {
     Event {
         line: String,
@@ -37,10 +38,10 @@ enum Read {
     Failed(String),
 }
 
-/// Events of a code that the old registry would misread, a few of them.
+/// Finds some events of a code that the old registry would misread.
 ///
 /// # Errors
-/// None that a sound registry can lead to.
+/// None, if the registry is valid.
 pub(super) fn of(
     change: &Change,
     old: &Registry,
@@ -62,7 +63,7 @@ pub(super) fn of(
     Ok(found)
 }
 
-/// The two, if what was read is not what was written. Another name alone is not a misreading.
+/// Returns both texts if they differ by more than a name, which would not be a misreading.
 fn misreading(change: &Change, wrote: Read, would_read: Read) -> Option<Misreading> {
     let Read::Event { line: wrote, kind, params } = wrote else { return None };
     match would_read {
@@ -85,7 +86,7 @@ fn misreading(change: &Change, wrote: Read, would_read: Read) -> Option<Misreadi
     }
 }
 
-/// The events of a stream, each in a block of its own, read by a registry that may be another than the stream's.
+/// Reads the events of a stream, each in its own block, by a registry that may not be the stream's.
 fn read(stream: &[u8], registry: &Registry) -> Result<Vec<Read>, Failure> {
     let mut before = Vec::new();
     let mut read = Vec::new();
@@ -95,7 +96,8 @@ fn read(stream: &[u8], registry: &Registry) -> Result<Vec<Read>, Failure> {
         match header.block_type {
             BlockType::Registry => append(&mut before, header, registry.to_toml().as_bytes(), registry),
             BlockType::Events => {
-                // Each event alone, as the first of its lane, so that an unreadable one affects no other.
+                // Each event is read alone, as the first of its lane, so that an unreadable one
+                // affects no other.
                 let mut alone = before.clone();
                 append(&mut alone, Header { seq: 0, before: 0, ..header }, payload, registry);
                 read.push(only_event(&alone)?);
@@ -106,7 +108,7 @@ fn read(stream: &[u8], registry: &Registry) -> Result<Vec<Read>, Failure> {
     Ok(read)
 }
 
-/// Appends a block that says that it is of this registry.
+/// Appends a block, with its header changed to name this registry.
 fn append(stream: &mut Vec<u8>, header: Header, payload: &[u8], registry: &Registry) {
     let fingerprint = if header.registry == 0 { 0 } else { registry.fingerprint() };
     let len = payload.len() as u32;
@@ -130,7 +132,7 @@ fn only_event(stream: &[u8]) -> Result<Read, Failure> {
     let undecodable = &events.completeness().undecodable;
     Ok(match (read, undecodable.first()) {
         (Some(Read::Event { line, kind, params }), Some(left)) => {
-            // It is misread, whatever its values say.
+            // This alone is a misreading, whatever the values are.
             let line = format!("{line}, and then: {}", left.reason);
             Read::Event { line, kind, params: [params, vec![("".to_string(), "".to_string())]].concat() }
         }

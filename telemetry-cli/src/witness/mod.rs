@@ -1,5 +1,5 @@
-//! Witnesses of median changes: streams of the new registry, and what a decoder of the old one would read in
-//! their bytes if it did not look at the version.
+//! Witnesses of median changes: streams of the new registry, and what a decoder of the old one
+//! would read in their bytes without a version check.
 //!
 //! It may use `text` and `term`. It never decides what a change is: `telemetry-schema` does.
 

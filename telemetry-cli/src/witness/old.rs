@@ -1,11 +1,11 @@
-//! The released registry, put together again from its lock.
+//! The released registry, rebuilt from its lock.
 
 use std::fmt::Write;
 
 use telemetry_schema::version::{Lock, LockEvent, LockParam, LockType, State};
 use telemetry_schema::{Clock, Registry, TypeForm, parse_embedded};
 
-/// The registry of a lock, without docs and spans, which decide nothing of how bytes are read.
+/// Rebuilds the registry of a lock, without docs and spans, which do not affect how bytes are read.
 pub(super) fn registry(lock: &Lock) -> Option<Registry> {
     let mut out = String::new();
     let version = lock.version;

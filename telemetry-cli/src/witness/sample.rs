@@ -1,4 +1,4 @@
-//! Events that show a change: which, with which values, and the stream that they make.
+//! Events that show a change, their values, and the stream that they make.
 
 use telemetry_decode::writer::{Lane, WriteError, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Value};
@@ -10,13 +10,14 @@ use crate::term::ended::Failure;
 /// Session and thread of the stream.
 const SESSION: u64 = 1;
 
-/// 2023-11-14, so that the same registries make the same bytes.
+/// 2023-11-14. A fixed time, so that the same registries make the same bytes.
 const WALL_NS: u64 = 1_700_000_000_000_000_000;
 
-/// Most events of each code.
+/// The maximum of events per code.
 const MAX_EVENTS: usize = 32;
 
-/// The code of an event that shows a change: the event itself, or the first of the kind or type.
+/// Returns the code of an event that shows a change: the event itself, or the first of the kind or
+/// type.
 pub(super) fn event(change: &Change, registry: &Registry) -> Option<u16> {
     let of_type = |name: &str| {
         let has = |param: &Param| registry.ty(param.sort).is_some_and(|ty| ty.name == name);
@@ -32,11 +33,11 @@ pub(super) fn event(change: &Change, registry: &Registry) -> Option<u16> {
     }
 }
 
-/// A stream with events of these codes, each in a block of its own: one with small values, others with large ones,
-/// enough that every value of an enum occurs.
+/// Makes a stream with events of these codes, each in its own block: one with small values, the
+/// others with large ones. They are enough to show each value of an enum.
 ///
 /// # Errors
-/// None that a sound registry can lead to.
+/// None, if the registry is valid.
 pub(super) fn stream(registry: &Registry, codes: &[u16]) -> Result<Vec<u8>, Failure> {
     written(registry, codes).map_err(|error| Failure::new(format!("no witness: {error}")))
 }
@@ -94,7 +95,7 @@ fn write_event(
     writer.event(lane, event.code, ticks, &values)
 }
 
-/// A value that shows its position, small in a first event and large in a second.
+/// Returns a value that shows its position, small in a first event and large in a second.
 fn value(registry: &Registry, param: &Param, place: u64, number: u64) -> Value<'static> {
     let is_large = number > 0;
     if let Some(ty) = registry.ty(param.sort) {

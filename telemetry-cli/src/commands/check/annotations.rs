@@ -5,7 +5,7 @@ use std::path::Path;
 use super::found::{Compared, Found};
 use super::report::{FileReport, Mistake};
 
-/// Appends an annotation for everything that is wrong with a file.
+/// Appends an annotation for each error in a file.
 pub(super) fn append(out: &mut Vec<u8>, path: &Path, found: &Found, report: &FileReport) {
     let file = in_workspace(path);
     let mut error = |file: &str, place: Option<(usize, usize)>, title: &str, message: &str| {
@@ -55,7 +55,7 @@ fn with_help(message: &str, help: Option<&str>) -> String {
     help.map_or(message.to_string(), |help| format!("{message}\nhelp: {help}"))
 }
 
-/// The path from the root of the repository, where GitHub looks for it.
+/// Returns the path from the root of the repository, where GitHub looks for it.
 fn in_workspace(path: &Path) -> String {
     let relative = || {
         let root = std::fs::canonicalize(std::env::var_os("GITHUB_WORKSPACE")?).ok()?;
@@ -64,12 +64,12 @@ fn in_workspace(path: &Path) -> String {
     relative().unwrap_or_else(|| path.to_path_buf()).display().to_string().replace('\\', "/")
 }
 
-/// A message, as a workflow command has it.
+/// Escapes a message for a workflow command.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A property, as a workflow command has it.
+/// Escapes a property for a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,4 @@
-//! `--fix`: the version raised, and `since` added, in the file itself.
+//! `--fix`: raises the version and adds `since`, in the file itself.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::term::ended::Failure;
 use crate::term::message::warning;
 use crate::term::output::Output;
 
-/// A line of the file that is another now.
+/// A changed line of the file.
 #[derive(Serialize)]
 pub(super) struct Fix {
-    /// Its number, from 1, as the file is now.
+    /// Its number in the changed file, from 1.
     line: usize,
     /// None if the line is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ impl Fix {
 /// Raises the version of a file, or warns that this is not enough. Updates `found`.
 ///
 /// # Errors
-/// If the file cannot be written; it is as it was then.
+/// If the file cannot be written; it is unchanged then.
 pub(super) fn fix(args: &RegistryArgs, path: &Path, found: &mut Found) -> Result<Vec<Fix>, Failure> {
     let Found::Compared(compared) = found else { return Ok(Vec::new()) };
     if compared.judgement.is_met() {
@@ -51,7 +51,7 @@ pub(super) fn fix(args: &RegistryArgs, path: &Path, found: &mut Found) -> Result
     Ok(fixes)
 }
 
-/// The registry as it should be, if its version and `since`s are all that is wrong.
+/// Returns the corrected registry, if only its version and `since`s were wrong.
 fn right(args: &RegistryArgs, compared: &Compared) -> Option<Compared> {
     let Compared { current, released, judgement } = compared;
     let current = args.parse(&fixed(current, judgement)?)?;
@@ -59,7 +59,8 @@ fn right(args: &RegistryArgs, compared: &Compared) -> Option<Compared> {
     judgement.is_met().then(|| Compared { current, released: released.clone(), judgement })
 }
 
-/// The lines that differ between a text and one in which some lines were changed and some added.
+/// Returns the lines that differ between a text and one in which some lines were changed and some
+/// added.
 fn difference(old: &str, new: &str) -> Vec<Fix> {
     let new: Vec<&str> = new.lines().collect();
     let mut old = old.lines().peekable();
@@ -69,7 +70,7 @@ fn difference(old: &str, new: &str) -> Vec<Fix> {
         if old.next_if_eq(line).is_some() {
             continue;
         }
-        // A line before one that is as it was is new.
+        // A line is new if the next line is an old one.
         let is_added = added > 0 && new.get(index + 1) == old.peek();
         added -= usize::from(is_added);
         let was = if is_added { None } else { old.next() };

@@ -1,4 +1,4 @@
-//! What `check` finds out about a file.
+//! The result of `check` for a file.
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use telemetry_schema::{LoadError, RegistryFile};
 use crate::registry::released::{Released, incomparable};
 use crate::term::ended::Failure;
 
-/// What was found out about a file.
+/// The result of `check` for a file.
 pub(super) enum Found {
     /// It is not a registry.
     Mistakes(LoadError),
-    /// Nothing could be found out.
+    /// It could not be read.
     Unreadable(LoadError),
     /// It was never released.
     Unreleased(RegistryFile),
-    /// What it should be compared with cannot be had.
+    /// The other side of the comparison is not available.
     Incomparable(RegistryFile, Failure),
     Compared(Box<Compared>),
 }
 
-/// A registry, and what changed since.
+/// A registry, and its changes since the release.
 pub(super) struct Compared {
     pub(super) current: RegistryFile,
     pub(super) released: Released,
@@ -29,7 +29,7 @@ pub(super) struct Compared {
 }
 
 impl Found {
-    /// In one word, as the JSON form has it.
+    /// Returns the result in one word, for the JSON form.
     pub(super) fn verdict(&self) -> &'static str {
         match self {
             Found::Mistakes(_) => "mistakes",
@@ -44,7 +44,7 @@ impl Found {
 }
 
 impl Compared {
-    /// The unmet demands as text, or only the reason if nothing can be compared.
+    /// Returns the unmet demands as text, or only the reason if no comparison is possible.
     pub(super) fn problems(&self, path: &Path) -> String {
         let shown = path.display().to_string();
         let report = self.released.report(&self.judgement, &shown, &self.current);

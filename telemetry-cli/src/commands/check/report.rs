@@ -1,4 +1,4 @@
-//! What `check` found, as text and as JSON.
+//! The results of `check`, as text and as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::term::ended::Failure;
 use crate::text::count;
 use crate::witness::Witness;
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 pub(super) struct CheckReport {
     pub(super) version: u32,
@@ -51,7 +51,7 @@ struct RegistryReport {
     fingerprint: String,
 }
 
-/// Something that is wrong, and where, from 1.
+/// An error and its place, from 1.
 #[derive(Serialize)]
 pub(super) struct Mistake {
     pub(super) line: usize,
@@ -63,13 +63,13 @@ pub(super) struct Mistake {
 
 #[derive(Serialize)]
 pub(super) struct Comparison {
-    /// What it was compared with.
+    /// The other side of the comparison.
     pub(super) against: String,
     against_version: String,
-    /// The lowest version that will do.
+    /// The lowest sufficient version.
     needed: String,
     pub(super) changes: Vec<JudgedReport>,
-    /// `[[allow]]`s that excuse nothing.
+    /// Each `[[allow]]` that excuses nothing.
     pub(super) idle: Vec<Mistake>,
     /// Line and column of the version.
     #[serde(skip)]
@@ -80,22 +80,22 @@ pub(super) struct Comparison {
 pub(super) struct JudgedReport {
     #[serde(flatten)]
     pub(super) change: ChangeReport,
-    /// True if the version is as it should be.
+    /// True if the version is sufficient.
     pub(super) met: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed: Option<String>,
-    /// Where it is in the registry, or, of what is gone, in what the registry was compared with.
+    /// The place in the registry, or of a removed item in the other side of the comparison.
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) gone: bool,
-    /// What the rule demands, and why.
+    /// The demand of the rule, and its reason.
     pub(super) note: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) help: Option<String>,
 }
 
 impl CheckReport {
-    /// Files of a verdict.
+    /// Counts the files with a verdict.
     pub(super) fn count(&self, verdict: &str) -> u64 {
         self.files.iter().filter(|file| file.verdict == verdict).count() as u64
     }
@@ -133,7 +133,7 @@ impl FileReport {
         }
     }
 
-    /// The text on standard output: fixes, and a line for a valid file.
+    /// Returns the text for standard output: fixes, and a line for a valid file.
     pub(super) fn text(&self) -> String {
         let mut out: String = self.fixes.iter().map(|fix| fix.text(&self.file)).collect();
         if let Some(comparison) = &self.comparison {
@@ -160,7 +160,7 @@ impl FileReport {
     }
 }
 
-/// What keeps a file from being compared.
+/// Lists the errors that prevent a comparison, or the other reason for it.
 fn mistakes(found: &Found) -> (Vec<Mistake>, Option<String>) {
     let why = |error: String| error.strip_prefix("error: ").unwrap_or(&error).to_string();
     match found {

@@ -1,4 +1,4 @@
-//! Events as a telemetry stream.
+//! Writes events as a telemetry stream.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ pub(super) fn write(
     Ok(stream.end(events)?)
 }
 
-/// A stream that is written.
+/// A stream that is being written.
 struct Stream<'o> {
     writer: Writer<&'o mut dyn Write>,
     sessions: BTreeSet<u64>,
@@ -64,7 +64,7 @@ impl Stream<'_> {
         Ok(())
     }
 
-    /// Appends an event. Takes room for its values, and gives it back.
+    /// Appends an event. Takes memory for its values, and gives it back.
     fn event(&mut self, event: &Event<'_>, room: Vec<Value<'static>>) -> io::Result<Vec<Value<'static>>> {
         let Event { session, thread, ticks, .. } = *event;
         let registry = event.known_registry();
@@ -89,8 +89,8 @@ impl Stream<'_> {
         Ok(room_for(values))
     }
 
-    /// Ends the stream as its source ended. The moment that the rate of a session's clock was taken at is told, too, so
-    /// that times are what they were.
+    /// Ends the stream as its source ended. Also writes the moment at which the rate of a session's
+    /// clock was measured, so that times remain the same.
     fn end(mut self, events: &Events<'_>) -> io::Result<Written> {
         for lane in events.completeness().lanes {
             if lane.lost == Loss::default() || !self.registries.contains(&(lane.session, lane.registry)) {
@@ -114,7 +114,7 @@ impl Stream<'_> {
     }
 }
 
-/// The facts of a session, with its clock.
+/// Returns the facts of a session, with its clock.
 fn with_clock(session: &Session) -> Facts {
     let mut facts = session.facts.clone();
     if facts.get("clock").is_none() {
@@ -127,9 +127,9 @@ fn with_clock(session: &Session) -> Facts {
     facts
 }
 
-/// An empty list, for values of any lifetime, in the memory of another.
+/// Returns an empty list for values of any lifetime, in the memory of another list.
 fn room_for<'a>(mut room: Vec<Value<'_>>) -> Vec<Value<'a>> {
     room.clear();
-    // The elements are none, so that nothing is copied: collecting in place keeps the memory.
+    // The list is empty, so nothing is copied. Collecting in place keeps the memory.
     room.into_iter().map(|_| Value::Bool(false)).collect()
 }

@@ -1,4 +1,4 @@
-//! A command, run with a control socket of its own and watched.
+//! Runs a command with a control socket of its own, and watches it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
@@ -22,26 +22,26 @@ use crate::process::{Info, Place, State, nearest_name};
 use crate::term::ended::Failure;
 use crate::term::native::user;
 
-/// How often processes are asked.
+/// The interval between requests to processes.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// How long a program may take to end when it is told to.
+/// How long a program may take to end after the request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long lines of a program that has ended may take.
+/// How long to wait for lines of a program that has ended.
 const AFTER: Duration = Duration::from_millis(200);
-/// Most lines of the runtime's that are looked at.
+/// The maximum of the runtime's lines that are examined.
 const MOST_LINES: usize = 100;
 
-/// What was seen of a command while it ran.
+/// The observations of a command while it ran.
 struct Seen {
-    /// The process with the most events, as it was asked last.
+    /// The process with the most events, in its last answer.
     process: Option<(Info, State)>,
-    /// What runtimes have said on standard error.
+    /// The messages of runtimes on standard error.
     said: Vec<String>,
     status: ExitStatus,
     was_ended: bool,
 }
 
-/// Runs a command and says what keeps its trace empty.
+/// Runs a command, and finds why its trace is empty.
 pub(super) fn look(
     name: &OsStr,
     args: &[OsString],
@@ -66,7 +66,7 @@ fn watch(
     quiet: bool,
 ) -> Result<Seen, Failure> {
     let cannot = |what: &str, error: &std::io::Error| Failure::new(format!("cannot {what}: {error}"));
-    // As the runtime wants it.
+    // The runtime accepts only such a directory.
     let sockets = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o700))
         .tempdir()
@@ -99,8 +99,8 @@ fn watch(
     Ok(Seen { process, said, status, was_ended })
 }
 
-/// Hands standard error on, and keeps what runtimes say. The channel ends when no writer is left, or
-/// soon after the command.
+/// Forwards standard error, and keeps the runtimes' messages. The channel ends when no writer is
+/// left, or soon after the command.
 fn listen(child: &mut Child) -> Receiver<String> {
     let (sender, lines) = mpsc::sync_channel(MOST_LINES);
     if let Some(stderr) = child.stderr.take() {
@@ -130,7 +130,7 @@ fn ask(place: &Place, best: &mut Option<(Info, State)>) {
     }
 }
 
-/// Lets a program end, and ends it if it does not.
+/// Asks a program to end, and kills it if it does not.
 fn stop(child: &mut Child) -> std::io::Result<ExitStatus> {
     crate::term::native::terminate(child.id());
     let since = Instant::now();
@@ -144,7 +144,7 @@ fn stop(child: &mut Child) -> std::io::Result<ExitStatus> {
     child.wait()
 }
 
-/// What was seen, and the stream that is left.
+/// Explains the observations and the stream that is left.
 fn explain(
     seen: &Seen,
     program: Option<&Path>,
@@ -166,7 +166,7 @@ fn explain(
         Some(path) => Some((Reader::open(&path).and_then(Reader::index).map_err(cannot_read)?, path)),
         None => None,
     };
-    // That of another run says nothing of this one.
+    // The stream of another run says nothing about this one.
     let since = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let is_new = |index: &Index| index.sessions.iter().any(|session| session.clock.start_wall() >= since);
     if let Some((index, path)) = stream.filter(|(index, _)| is_new(index)) {
@@ -199,7 +199,7 @@ fn explain(
     ))
 }
 
-/// A program with a ring that ends so has mostly lost the end of its file.
+/// Explains a bus error. A program with a ring that ends so has usually lost the end of its file.
 fn ended_by_bus_error(status: &ExitStatus, environment: &Environment) -> Option<Finding> {
     let ring = environment.get("TELEMETRY_RING")?;
     let is_bus_error = status.signal() == Some(libc::SIGBUS);
@@ -213,7 +213,7 @@ fn ended_by_bus_error(status: &ExitStatus, environment: &Environment) -> Option<
     })
 }
 
-/// The stream's file, if it is one.
+/// Returns the stream, if it is a file.
 fn left(info: Option<&Info>, environment: &Environment) -> Option<PathBuf> {
     let path = match info {
         Some(info) => environment.file(&info.filename, info.pid, &info.session),
@@ -222,14 +222,14 @@ fn left(info: Option<&Info>, environment: &Environment) -> Option<PathBuf> {
     path.filter(|path| path.is_file())
 }
 
-/// The file that a runtime writes in the place of another: the last one that its notice names.
+/// Returns the file that a runtime writes instead of another: the last one that its notice names.
 fn elsewhere(line: &str) -> Option<&str> {
     let (tag, text) = NoticeTag::parse(line)?;
     let name = text.strip_suffix('`')?.rsplit_once('`')?.1;
     (tag.notice == Notice::FileInUse).then_some(name)
 }
 
-/// What a line of a runtime's means. None of one that is not a notice.
+/// Explains a line of a runtime. Returns nothing if it is not a notice.
 fn of_line(line: &str, names: &[String]) -> Option<Finding> {
     let Some((tag, text)) = NoticeTag::parse(line) else {
         let help =

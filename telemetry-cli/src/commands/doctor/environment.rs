@@ -1,23 +1,23 @@
-//! What the environment of a program says of telemetry.
+//! The settings of telemetry in a program's environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Variables whose names begin with `TELEMETRY_`, and the directory that the program was in.
+/// Variables whose names begin with `TELEMETRY_`, and the working directory of the program.
 pub(super) struct Environment {
     variables: BTreeMap<String, String>,
     pub(super) dir: PathBuf,
 }
 
 impl Environment {
-    /// Of a command that is run here.
+    /// Returns the environment of a command that runs here.
     pub(super) fn own() -> Environment {
         let variables = std::env::vars_os();
         Environment::new(variables, std::env::current_dir().unwrap_or_default())
     }
 
-    /// Of a process, if it may be read.
+    /// Returns the environment of a process, if it may be read.
     pub(super) fn of(pid: u32) -> Option<Environment> {
         let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
         let dir = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
@@ -32,12 +32,12 @@ impl Environment {
         Environment { variables: variables.filter(|(name, _)| name.starts_with("TELEMETRY_")).collect(), dir }
     }
 
-    /// The value of a variable, if it is set to something.
+    /// Returns the value of a variable, if it is set and not empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The file that an address names for a process, if it names one.
+    /// Returns the file that an address names for a process, if it names one.
     pub(super) fn file(&self, address: &str, pid: u32, session: &str) -> Option<PathBuf> {
         let path = address.strip_prefix("file:").unwrap_or(address);
         let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
@@ -48,13 +48,13 @@ impl Environment {
         Some(self.dir.join(path.replace('\0', "%")))
     }
 
-    /// The address of the stream where the program says nothing else.
+    /// Returns the address of the stream, if the program does not set another.
     pub(super) fn address(&self) -> &str {
         self.get("TELEMETRY_FILENAME").unwrap_or("telemetry.tel")
     }
 }
 
-/// A path as it is shown.
+/// Formats a path for people.
 pub(super) fn shown(path: &Path) -> String {
     format!("`{}`", path.display())
 }

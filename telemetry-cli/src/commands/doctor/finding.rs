@@ -1,35 +1,35 @@
-//! What was found, and what helps.
+//! Findings, and their remedies.
 
 use serde::Serialize;
 use telemetry_format::LossCause;
 
 use crate::text::{count, escaped_text};
 
-/// One thing that was found.
+/// A finding.
 #[derive(Serialize)]
 pub(super) struct Finding {
     /// A word for scripts.
     pub(super) cause: &'static str,
-    /// False for what may well be meant.
+    /// False for something that may well be intended.
     pub(super) is_problem: bool,
     pub(super) found: String,
     pub(super) why: String,
     pub(super) help: String,
 }
 
-/// All that was found. The JSON form, described in docs/cli.md, is this.
+/// All findings; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 pub(super) struct Findings {
     version: u32,
-    /// What was looked at.
+    /// The thing that was examined.
     pub(super) subject: String,
-    /// What is as it should be, in a sentence, if all is.
+    /// A sentence for the case that all is well.
     pub(super) fine: String,
     pub(super) findings: Vec<Finding>,
 }
 
 impl Finding {
-    /// A problem.
+    /// Makes a finding that is a problem.
     pub(super) fn problem(
         cause: &'static str,
         found: impl Into<String>,
@@ -41,7 +41,8 @@ impl Finding {
         Finding { cause, is_problem: true, found, why, help }
     }
 
-    /// Lost events of one cause. `most` says which kind lost most of them.
+    /// Makes a finding about lost events of one cause. `most` names the kind that lost most of
+    /// them.
     pub(super) fn of_loss(cause: LossCause, events: u64, most: &str) -> Finding {
         let (why, help) = match cause {
             LossCause::PoolFull => (
@@ -61,7 +62,7 @@ impl Finding {
         Finding::problem(cause.code(), found, why, help)
     }
 
-    /// The same, which may be meant.
+    /// Makes it a finding that may be intended.
     pub(super) fn noted(self) -> Finding {
         Finding { is_problem: false, ..self }
     }
@@ -81,7 +82,7 @@ impl Findings {
         self.findings.iter().any(|finding| finding.is_problem)
     }
 
-    /// A paragraph for each.
+    /// Appends a paragraph for each finding.
     pub(super) fn append_text(&self, out: &mut Vec<u8>) {
         if !self.has_problem() {
             out.extend_from_slice(format!("{}: {}\n", self.subject, self.fine).as_bytes());

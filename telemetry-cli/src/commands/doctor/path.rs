@@ -1,4 +1,4 @@
-//! Whether a stream can be written to a path.
+//! Checks whether a stream can be written to a path.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use super::environment::shown;
 use super::finding::Finding;
 use crate::text::count;
 
-/// What keeps a stream from a path, as far as one can see without writing to it.
+/// Explains why a stream cannot be written to a path, as far as that shows without writing to it.
 pub(super) fn examine(path: &Path) -> Option<Finding> {
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let what = format!("the stream cannot be written to {}", shown(path));
@@ -45,13 +45,13 @@ pub(super) fn examine(path: &Path) -> Option<Finding> {
     }
 }
 
-/// A sink that has failed, and what that has cost.
+/// Explains the failure of a sink, and its losses.
 pub(super) fn explain(sink: &str, failure: &str, tag: Option<NoticeTag>, lost: u64) -> Finding {
     let found = format!("the sink {sink} failed, which has cost {}: {failure}", count(lost, "event"));
     of_sink(found, tag.unwrap_or(Notice::SinkFailed.into()))
 }
 
-/// What keeps a sink from taking events.
+/// Explains why a sink takes no events.
 pub(super) fn of_sink(found: String, tag: NoticeTag) -> Finding {
     let (cause, why, help) = match (tag.notice, tag.errno) {
         (Notice::SinkAddress, _) => {
@@ -80,7 +80,7 @@ const UNKNOWN: (&str, &str, &str) = (
     "events are counted as lost until the sink takes them; later events are whole",
 );
 
-/// Cause, reason and help for a number of the system's.
+/// Returns cause, reason and help for a number of the system's.
 fn of_errno(errno: i32) -> (&'static str, &'static str, &'static str) {
     match errno {
         libc::ENOSPC => {

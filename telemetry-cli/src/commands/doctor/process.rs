@@ -1,4 +1,4 @@
-//! A running process, asked by its control socket.
+//! Asks a running process by its control socket.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use crate::term::ended::Failure;
 use crate::term::native::exists;
 use crate::text::{count, grouped};
 
-/// Looks at a process.
+/// Examines a process.
 pub(super) fn look(pid: Pid) -> Result<Findings, Failure> {
     let subject = format!("process {pid}");
     let environment = Environment::of(pid.number);
     let process = match Process::find(pid) {
         Ok(process) => process,
-        // It is there, it is ours, and it has no socket.
+        // It exists, it is ours, and it has no socket.
         Err(failure) => match (exists(pid.number), &environment) {
             (Ok(()), Some(environment)) => {
                 let exe = std::fs::read_link(format!("/proc/{}/exe", pid.number)).ok();
@@ -32,7 +32,7 @@ pub(super) fn look(pid: Pid) -> Result<Findings, Failure> {
     Ok(examine(subject, &info, &state, environment.as_ref()))
 }
 
-/// Why a process that can be looked at cannot be asked.
+/// Explains why a process that exists cannot be asked.
 fn without_socket(exe: Option<&Path>, environment: &Environment) -> Finding {
     if let Some(finding) = exe.and_then(program::compiled_out) {
         return finding;
@@ -67,7 +67,7 @@ fn without_socket(exe: Option<&Path>, environment: &Environment) -> Finding {
     }
 }
 
-/// Nothing was asked for.
+/// Explains that no event was enabled.
 pub(super) fn switched_off(environment: &Environment) -> Finding {
     let why = match environment.get("TELEMETRY_CONTROL") {
         None => {
@@ -87,7 +87,7 @@ pub(super) fn switched_off(environment: &Environment) -> Finding {
     )
 }
 
-/// What a process's answers tell.
+/// Explains the answers of a process.
 pub(super) fn examine(
     subject: String,
     info: &Info,
@@ -141,7 +141,7 @@ pub(super) fn examine(
     Findings::new(subject, fine, findings)
 }
 
-/// Why nothing was recorded.
+/// Explains why nothing was recorded.
 fn nothing(info: &Info, environment: Option<&Environment>) -> Finding {
     let registries = info.registries.iter();
     let kinds: Vec<_> =
@@ -193,7 +193,7 @@ fn recorded_only(info: &Info, retained: u64) -> Finding {
     )
 }
 
-/// What keeps events from their sinks.
+/// Explains why sinks do not get events.
 fn sinks(sinks: &[SinkCounters], info: &Info, environment: Option<&Environment>) -> Vec<Finding> {
     let mut findings: Vec<_> = sinks
         .iter()
@@ -212,7 +212,7 @@ fn sinks(sinks: &[SinkCounters], info: &Info, environment: Option<&Environment>)
     findings
 }
 
-/// The file that the process writes may not be the one that its name leads to.
+/// Finds that the program writes a file whose name now belongs to another file, or to none.
 fn removed(file: &Path, pid: u32) -> Option<Finding> {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
     let named = |entry: &std::fs::DirEntry| -> Option<PathBuf> { std::fs::read_link(entry.path()).ok() };
@@ -251,7 +251,8 @@ fn removed(file: &Path, pid: u32) -> Option<Finding> {
     )
 }
 
-/// A pool that has next to nothing left, and what has it. What the flight recorder keeps is given up when it is needed.
+/// Finds that a pool has almost nothing left, and what uses it. The flight recorder's part does not
+/// count, since it is evicted when it is needed.
 fn full_pool(pool: &Pool) -> Option<Finding> {
     let Pool { size, free, open, waiting, lanes, .. } = *pool;
     if size == 0 || free >= size / 16 || open + waiting < size / 16 * 13 {
@@ -277,7 +278,7 @@ fn full_pool(pool: &Pool) -> Option<Finding> {
     })
 }
 
-/// Lost events. A sink that fails has a finding of its own.
+/// Explains lost events. A sink that failed has a finding of its own.
 fn losses(counters: &Counters, kinds: &[KindCounters]) -> Vec<Finding> {
     let loss = Loss { sink: 0, ..counters.loss() };
     let findings = loss.causes().map(|(cause, events)| {

@@ -1,4 +1,4 @@
-//! What can be seen of a program that does not run.
+//! Examines a program that does not run.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use super::environment::shown;
 use super::finding::Finding;
 
-/// What the runtime has in it, before its version and ` variety=NAME`.
+/// A string in the runtime, before its version and ` variety=NAME`.
 const RUNTIME: &[u8] = b"telemetry-runtime ";
-/// Most bytes of the rest.
+/// The maximum of bytes after it.
 const REST: usize = 64;
 
-/// What a program is made of.
+/// The sort of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The runtime is linked in, built in this variety.
     WithRuntime(&'static str),
-    /// A program of the machine's, without.
+    /// A program of this machine without the runtime.
     WithoutRuntime,
-    /// A script, a program that starts others, or nothing that could be read.
+    /// A script, a program that starts others, or a file that could not be read.
     Other,
 }
 
-/// The file that a shell would run; or one that is here, if there is no other.
+/// Finds the file that a shell would run, else a file in this directory.
 pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
     let here = Path::new(".").join(name);
     let path = std::env::var_os("PATH").filter(|_| !name.as_encoded_bytes().contains(&b'/'));
@@ -32,20 +32,20 @@ pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
     dirs.map(|dir| dir.join(name)).chain([here]).find(|path| is_executable(path))
 }
 
-/// True for a file that may be run. A stream with that right is none all the same.
+/// Returns true for a file that may be run. A stream with that permission does not count.
 pub(super) fn is_executable(path: &Path) -> bool {
     let is_stream = || begins_with(path, &telemetry_format::MAGIC);
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0) && !is_stream()
 }
 
-/// True if a file begins so.
+/// Returns true if a file begins with these bytes.
 pub(super) fn begins_with(path: &Path, magic: &[u8]) -> bool {
     let mut start = vec![0; magic.len()];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == magic
 }
 
-/// True for a program as Linux has them. Core dumps have the same beginning.
+/// Returns true for a Linux program. Core dumps have the same beginning.
 pub(super) fn is_program(path: &Path) -> bool {
     const CORE: u8 = 4;
     let mut start = [0; 17];
@@ -54,7 +54,7 @@ pub(super) fn is_program(path: &Path) -> bool {
     read.is_ok() && start.starts_with(b"\x7fELF") && start[16] != CORE
 }
 
-/// Looks into a program.
+/// Examines the content of a program.
 fn kind(path: &Path) -> Kind {
     if !is_program(path) {
         return Kind::Other;
@@ -76,7 +76,7 @@ fn kind(path: &Path) -> Kind {
 /// All varieties.
 const VARIETIES: &[&str] = &["cool", "hot", "rash"];
 
-/// What is to be said of a program that has no events.
+/// Explains that a program has no events.
 pub(super) fn compiled_out(path: &Path) -> Option<Finding> {
     match kind(path) {
         Kind::WithoutRuntime => Some(without_runtime(path)),
@@ -95,7 +95,7 @@ fn without_runtime(path: &Path) -> Finding {
     )
 }
 
-/// What is to be said of a build's variety, if it leaves events out.
+/// Explains that a build's variety leaves events out, if it does.
 pub(super) fn variety(name: &str) -> Option<Finding> {
     let found = |what: &str| format!("the program was built with TELEMETRY_VARIETY={name}: {what}");
     let help = "build it again with TELEMETRY_VARIETY=cool; look into the [env] table of .cargo/config.toml";
@@ -119,7 +119,7 @@ pub(super) fn variety(name: &str) -> Option<Finding> {
     }
 }
 
-/// True if a file has these bytes somewhere.
+/// Returns true if a file contains these bytes.
 pub(super) fn contains(path: &Path, bytes: &[u8]) -> std::io::Result<bool> {
     let mut found = false;
     search(path, bytes, |_| {
@@ -129,14 +129,14 @@ pub(super) fn contains(path: &Path, bytes: &[u8]) -> std::io::Result<bool> {
     Ok(found)
 }
 
-/// Calls a function with what stands behind each of these bytes in a file, until it has enough.
+/// Passes what follows each of these bytes in a file to a function, until it has enough.
 fn search(path: &Path, bytes: &[u8], mut is_enough: impl FnMut(&[u8]) -> bool) -> std::io::Result<()> {
     let mut file = std::fs::File::open(path)?;
     let (mut buffer, mut kept) = (vec![0; 1 << 20], 0);
     loop {
         let read = file.read(&mut buffer[kept..])?;
         let end = kept + read;
-        // What is cut by the end of the buffer is looked at with what comes next.
+        // A match at the end of the buffer is examined together with the next bytes.
         let whole = if read == 0 { end } else { end.saturating_sub(bytes.len() + REST) };
         let mut at = 0;
         while at < whole {

@@ -1,4 +1,4 @@
-//! A ring file that is not what its process takes it for.
+//! Finds a ring file that is not the one that its process uses.
 
 use std::fs;
 use std::io::Read;
@@ -15,11 +15,11 @@ use super::program;
 const HELP: &str = "start the program again, and name a ring where no tool truncates or replaces files, such as logrotate \
                     with copytruncate";
 
-/// What is wrong with the ring of a process, whose session that is.
+/// Finds what is wrong with the ring of a process, which has this session.
 pub(super) fn of_process(pid: u32, session: &str, ring: &Path) -> Option<Finding> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     let there = fs::symlink_metadata(ring).ok();
-    // Without its head, it may still have its name.
+    // A ring without its head may still have its name.
     let inode = opened(pid, session).or_else(|| there.as_ref().map(MetadataExt::ino))?;
     let end = mapped(&maps, inode)?;
     let there = there.filter(|there| there.ino() == inode);
@@ -40,11 +40,12 @@ pub(super) fn of_process(pid: u32, session: &str, ring: &Path) -> Option<Finding
     }
 }
 
-/// The number of the file that a process has open as the ring of a session, whatever its name is by now.
+/// Returns the inode number of the file that a process has open as the ring of a session, under any
+/// name.
 fn opened(pid: u32, session: &str) -> Option<u64> {
     let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
     open.map(|entry| entry.path()).find_map(|path| {
-        // Not what opening would wait for, or change.
+        // A pipe would make us wait, and opening a device may change it.
         let metadata = fs::metadata(&path).ok().filter(|metadata| metadata.is_file())?;
         let mut head = [0; RingHead::LEN];
         fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
@@ -53,10 +54,10 @@ fn opened(pid: u32, session: &str) -> Option<u64> {
     })
 }
 
-/// How far a process has mapped a file of this number, to write to it.
+/// Returns the length that a process has mapped of this file for writing.
 fn mapped(maps: &str, inode: u64) -> Option<u64> {
     let of_ring = maps.lines().filter_map(|line| {
-        // Range, access, offset, device, number, name.
+        // The fields are range, permissions, offset, device, inode, name.
         let mut words = line.split_ascii_whitespace();
         let (from, to) = words.next()?.split_once('-')?;
         let is_shared = words.next()?.ends_with('s');
@@ -67,7 +68,8 @@ fn mapped(maps: &str, inode: u64) -> Option<u64> {
     of_ring.max()
 }
 
-/// A ring file whose end is missing: what is behind the pool says whose events are in it.
+/// Finds that the end of a ring file is missing. The part after the pool says whose events they
+/// are.
 pub(super) fn cut(path: &Path) -> Option<Finding> {
     if !program::begins_with(path, &RING_MAGIC) {
         return None;
@@ -85,13 +87,13 @@ pub(super) fn cut(path: &Path) -> Option<Finding> {
     ))
 }
 
-/// Where logrotate has its configuration.
+/// Returns the configuration files of logrotate.
 fn configurations() -> Vec<PathBuf> {
     let entries = fs::read_dir("/etc/logrotate.d").into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).chain([PathBuf::from("/etc/logrotate.conf")]).collect()
 }
 
-/// A ring that logrotate may truncate or move.
+/// Finds that logrotate may truncate or move a ring.
 fn rotated(ring: &Path, configurations: &[PathBuf]) -> Option<Finding> {
     let ring_text = ring.to_str()?;
     let names = |text: &str| {
@@ -116,7 +118,7 @@ fn rotated(ring: &Path, configurations: &[PathBuf]) -> Option<Finding> {
     )
 }
 
-/// True if a pattern with `*` and `?` names a path. Neither stands for a `/`.
+/// Returns true if a pattern with `*` and `?` matches a path. Neither matches a `/`.
 fn matches(pattern: &[u8], path: &[u8]) -> bool {
     match (pattern, path) {
         ([], []) => true,

@@ -1,4 +1,4 @@
-//! A file that should be a stream.
+//! Examines a file that should be a stream.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ use crate::input::inputs::cannot_read;
 use crate::term::ended::Failure;
 use crate::text::{count, grouped};
 
-/// Looks into a file.
+/// Examines a file.
 pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
     let subject = shown(path);
     let metadata = match path.metadata() {
@@ -62,7 +62,7 @@ pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
     if *blocks == 0 {
         return Ok(Findings::new(subject, "", vec![no_stream(path, &index)]));
     }
-    // In memory, blocks of events are not as in streams; those of facts are.
+    // In memory, blocks of events differ from those in streams, and blocks of facts do not.
     if *events == 0 && bytes.damaged > bytes.read {
         return Ok(Findings::new(subject, "", vec![memory_image(path)]));
     }
@@ -70,7 +70,7 @@ pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
     Ok(Findings::new(subject, fine, findings))
 }
 
-/// Another user's, mostly.
+/// Explains that a file cannot be opened. Usually it is another user's.
 fn cannot_open(path: &Path, error: &std::io::Error) -> Failure {
     let help = match error.kind() {
         ErrorKind::PermissionDenied => {
@@ -81,7 +81,7 @@ fn cannot_open(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot read {}: {error}{help}", shown(path)))
 }
 
-/// What is there instead.
+/// Explains what is there instead.
 fn absent(path: &Path) -> Vec<Finding> {
     if let Some(finding) = path::examine(path) {
         return vec![finding];
@@ -119,7 +119,7 @@ fn absent(path: &Path) -> Vec<Finding> {
     }]
 }
 
-/// What a file is that has no block that could be read.
+/// Explains a file in which no block could be read.
 fn no_stream(path: &Path, index: &Index) -> Finding {
     let version = index.completeness.damage.iter().find_map(|damage| match damage.cause {
         Cause::Header(HeaderError::Version(version)) => Some(version),
@@ -166,7 +166,7 @@ fn memory_image(path: &Path) -> Finding {
     )
 }
 
-/// What a stream tells of its program.
+/// Explains what a stream says about its program.
 pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, String), Failure> {
     let Completeness { sessions, .. } = &index.completeness;
     let mut findings = Vec::new();
@@ -217,7 +217,7 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
             "the program still runs, or was killed, or called _exit: then up to a second of events is not here",
             "telemetry::flush() before _exit, a shorter TELEMETRY_LATENCY, or TELEMETRY_RING to survive kills",
         );
-        // That of a program with nothing to tell is no reason for it.
+        // If the program recorded nothing, the end of its stream is not the reason.
         findings.push(finding.noted());
     }
     let fine = format!("{} of {}", count(events, "event"), count(index.sessions.len() as u64, "session"));
@@ -225,7 +225,8 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
     Ok((findings, fine))
 }
 
-/// Bytes that are in no whole block. The index, of headers alone, knows nothing of damage in blocks.
+/// Counts bytes that are in no whole block. The index has only headers, so it does not know damage
+/// in blocks.
 fn damaged_bytes(path: &Path) -> std::io::Result<u64> {
     let mut blocks = Blocks::new(File::open(path)?);
     let mut damaged = 0;
@@ -237,7 +238,7 @@ fn damaged_bytes(path: &Path) -> std::io::Result<u64> {
     Ok(damaged)
 }
 
-/// Why a stream has no event of its program.
+/// Explains why a stream has no event of its program.
 fn nothing(path: &Path, sessions: &[Session], excluded: u64) -> Result<Finding, Failure> {
     if excluded > 0 {
         return Ok(Finding::problem(
@@ -266,7 +267,7 @@ fn nothing(path: &Path, sessions: &[Session], excluded: u64) -> Result<Finding, 
     })
 }
 
-/// The first changes of switches that a stream tells of.
+/// Returns the first changes of switches in a stream.
 fn changes(path: &Path) -> Result<Vec<String>, Failure> {
     const MOST: usize = 8;
     let filter = Filter::default().registries([RUNTIME_REGISTRY]).events(["ControlChange"]);

@@ -8,19 +8,19 @@ use telemetry_schema::version::{Change, Lock, Rule, Thing, compare};
 
 use crate::registry::change::ChangeReport;
 
-/// What came of a registry, up to a revision.
+/// The history of a registry, up to a revision.
 #[derive(Default)]
 pub(super) struct Past {
-    /// All events that ever were.
+    /// All events of all revisions.
     pub(super) events: Vec<EventPast>,
     /// Changes outside events.
     pub(super) other: Vec<Step>,
     pub(super) reused: Vec<Reuse>,
     /// Index of the first revision of this registry.
     pub(super) first: usize,
-    /// The last revision, and what it remembers of those before.
+    /// The last revision, with its memory of those before.
     pub(super) latest: Option<Lock>,
-    /// Index of the event that has a code.
+    /// Index of the event that has a code now.
     by_code: HashMap<u16, usize>,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct EventPast {
     pub(super) steps: Vec<Step>,
 }
 
-/// What a revision did to something.
+/// A revision's changes to an event.
 #[derive(Clone, Serialize)]
 pub(super) struct Step {
     /// Index of the revision.
     pub(super) revision: usize,
-    /// Version of the registry since.
+    /// Version of the registry in this revision.
     pub(super) version: String,
     pub(super) what: What,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,9 +54,9 @@ pub(super) enum What {
     Changed,
     Retired,
     Restored,
-    /// Its row was taken out after it was retired.
+    /// Its entry was removed after it was retired.
     Forgotten,
-    /// Its row was taken out.
+    /// Its entry was removed.
     Removed,
 }
 
@@ -70,12 +70,12 @@ pub(super) struct Reuse {
     pub(super) revision: usize,
     #[serde(skip)]
     pub(super) registry: String,
-    /// False if no stream can have it.
+    /// False if no stream can have the code.
     pub(super) released: bool,
 }
 
 impl EventPast {
-    /// True if it has or had a name, or has a code.
+    /// Returns true if it has or had a name, or has a code.
     pub(super) fn is_called(&self, word: &str) -> bool {
         let code = match word.strip_prefix("0x") {
             Some(digits) => u16::from_str_radix(digits, 16),
@@ -88,7 +88,7 @@ impl EventPast {
 }
 
 impl Step {
-    /// A line for each change, except of docs, which change often.
+    /// Returns a line for each change, except of docs, which change often.
     pub(super) fn messages(&self) -> Vec<String> {
         let whole = match self.what {
             What::Came => Some("came"),
@@ -118,7 +118,7 @@ impl Past {
                 }
                 self.latest = Some(Lock::of(registry, Some(&latest)));
             }
-            // The first revision, or the first of another registry with its own events and codes.
+            // The first revision of this registry, with its own events and codes.
             None => {
                 *self = Past { first: revision, latest: Some(Lock::of(registry, None)), ..Past::default() };
                 for event in &registry.events {
@@ -129,10 +129,10 @@ impl Past {
         }
     }
 
-    /// Adds a change. `before` has the codes as they were.
+    /// Adds a change. `before` has the codes before this revision.
     fn change(&mut self, change: &Change, step: Step, before: &HashMap<u16, usize>, registry: &Registry) {
         let what = match change.rule {
-            // They are about the version that a release has.
+            // These concern the version of a release.
             Rule::SinceMissing | Rule::SinceWrong => return,
             Rule::EventAdded | Rule::CodeReused => What::Came,
             Rule::EventRetired => What::Retired,
@@ -170,7 +170,7 @@ impl Past {
             event.code = code;
             self.by_code.insert(code, index);
         }
-        // A change of the whole is said by its word.
+        // For a change of the whole event, its word says all.
         event.add(Step { what, ..step }, (what == What::Changed).then_some(change));
     }
 
@@ -186,7 +186,7 @@ impl EventPast {
     }
 }
 
-/// A revision is one step, whatever it did.
+/// Adds a change. All changes by one revision are one step.
 fn add_to(steps: &mut Vec<Step>, step: Step, change: Option<&Change>) {
     let is_same = |last: &&mut Step| {
         last.revision == step.revision && (last.what == step.what || step.what == What::Changed)
@@ -201,7 +201,7 @@ fn add_to(steps: &mut Vec<Step>, step: Step, change: Option<&Change>) {
     steps[last].changes.extend(change.map(ChangeReport::new));
 }
 
-/// Name and code of the event that something is or belongs to.
+/// Returns name and code of the event that an item is or belongs to.
 fn event_of(thing: Option<&Thing>) -> Option<(&str, u16)> {
     match thing? {
         Thing::Event { name, code } | Thing::Param { event: name, code, .. } => Some((name, *code)),

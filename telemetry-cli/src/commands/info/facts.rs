@@ -1,4 +1,4 @@
-//! Registries and facts as `info` shows them.
+//! Registries and facts for `info`.
 
 use serde::Serialize;
 use telemetry_decode::KnownRegistry;
@@ -13,7 +13,7 @@ pub(super) struct RegistryInfo<'a> {
     pub(super) kinds: usize,
     pub(super) events: usize,
     pub(super) doc: &'a str,
-    /// False for one given by `--registry`.
+    /// False if `--registry` gave it.
     pub(super) in_stream: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn fact_text(text: Option<&str>, value: &impl ToString) -> String {
     text.map_or_else(|| shown_quoted(&value.to_string()), escaped_text)
 }
 
-/// Escapes only control characters of text that is already quoted.
+/// Escapes only the control characters of text that is already quoted.
 fn shown_quoted(text: &str) -> String {
     let parts = text.split_inclusive(['"', '\\']).map(|part| {
         let (rest, last) = part.split_at(part.trim_end_matches(['"', '\\']).len());

@@ -1,4 +1,4 @@
-//! What a log of another system holds, from looking through it once.
+//! The content of another system's log, from one scan.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::input::verdict::Verdict;
 use crate::text::table::Table;
 use crate::text::{escaped_text, grouped};
 
-/// All that the command shows. The JSON form, described in docs/json.md, is this.
+/// All that the command shows; docs/json.md describes the JSON form.
 #[derive(Serialize)]
 pub(super) struct LogInfo<'a> {
     version: u32,
     sessions: Vec<LogSession<'a>>,
-    /// Most frequent first; none that the log does not have.
+    /// The most frequent first, without those that the log does not have.
     events: Vec<EventCount<'a>>,
     registries: Vec<RegistryInfo<'a>>,
     completeness: &'a Verdict,
@@ -27,7 +27,7 @@ struct LogSession<'a> {
     ended: bool,
     ticks_per_second: f64,
     facts: BTreeMap<&'a str, serde_json::Value>,
-    /// As the facts, in the log's own order.
+    /// The same facts in the log's own order.
     #[serde(skip)]
     listed_facts: Vec<(&'a str, String)>,
     threads: Vec<LogThread<'a>>,
@@ -69,7 +69,7 @@ impl<'a> LogInfo<'a> {
             version: 1,
             sessions: events.sessions().iter().map(LogSession::new).collect(),
             events: counts,
-            // What a log's events are is known to the command.
+            // The command itself has the registries of logs.
             registries: registries
                 .iter()
                 .map(|known| RegistryInfo { in_stream: true, ..RegistryInfo::new(known) })

@@ -1,4 +1,4 @@
-//! Threads that listen: one for each address, and one for each connection.
+//! Listening threads: one for each address, and one for each connection.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Receiver {
                 Ok((connection, peer)) => self.take(connection, peer),
                 Err(error) => {
                     self.with_state(|state| state.tell(format!("cannot accept a connection: {error}")));
-                    // For example while all file descriptors are in use.
+                    // This happens, for example, while all file descriptors are in use.
                     std::thread::sleep(READ_TIMEOUT);
                 }
             }
@@ -69,7 +69,7 @@ impl Receiver {
     }
 }
 
-/// A connection that is counted as open until this is dropped.
+/// Counts a connection as open until this is dropped.
 struct Open {
     receiver: Arc<Receiver>,
     place: Arc<Place>,
@@ -86,7 +86,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         self.receiver.places.leave(&self.place);
-        // Release: with it, all that the connection sent is stored.
+        // Release: a reader of this count sees everything that the connection stored.
         self.receiver.connections.fetch_sub(1, Ordering::Release);
     }
 }

@@ -1,4 +1,4 @@
-//! Where to listen.
+//! Addresses for listening.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ pub(crate) enum Address {
     Unix(PathBuf),
 }
 
-/// An address that is listened on.
+/// A bound address.
 pub(super) enum Bound {
     Tcp(TcpListener),
     Udp(UdpSocket),
@@ -60,7 +60,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Starts to listen. Also the address as it turned out.
+    /// Begins to listen. Also returns the address with the port that the system chose.
     pub(super) fn bind(&self) -> io::Result<(Bound, String)> {
         match self {
             Address::Tcp(peer) => {
@@ -84,7 +84,7 @@ impl Address {
 }
 
 impl Bound {
-    /// The file of a Unix socket, which outlives the socket.
+    /// Returns the file of a Unix socket, which outlives the socket.
     pub(super) fn file(&self) -> RemovedAtEnd {
         match self {
             #[cfg(unix)]
@@ -104,7 +104,7 @@ impl Drop for RemovedAtEnd {
     }
 }
 
-/// The identity of the file at a path, without following a link.
+/// Returns the identity of the file at a path, without following a link.
 #[cfg(unix)]
 fn file_id(path: &std::path::Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt;
@@ -116,7 +116,7 @@ fn file_id(_: &std::path::Path) -> Option<FileId> {
     None
 }
 
-/// Removes what a run that was killed has left: a socket without a listener. Nothing else.
+/// Removes only a socket without a listener, which a killed run left.
 #[cfg(unix)]
 fn remove_stale(path: &std::path::Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;

@@ -1,4 +1,4 @@
-//! One sender: what it sends is read no faster, no longer and no further than the limits allow.
+//! One sender, which is read within the limits of rate, time and length.
 
 use std::io::{self, ErrorKind, Read};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,11 @@ use super::limits::{Bucket, READ_TIMEOUT};
 use super::places::Place;
 use super::receiver::Receiver;
 
-/// Bytes in which a block must begin, beside the longest block itself. A block that is longer than the limit
-/// is passed over, so that the next one is found.
+/// A block must begin within this number of bytes. It has space for the longest block, because a
+/// block above the limit is skipped to find the next one.
 const MAX_GARBAGE: u64 = MAX_PAYLOAD as u64 + (1 << 20);
 
-/// Reads blocks to the end of the connection and has them stored.
+/// Reads blocks to the end of the connection, and stores them.
 pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read + Send, peer: &str) {
     let progress = Progress::new();
     let bucket = Bucket::new(receiver.limits.max_rate);
@@ -31,7 +31,7 @@ pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read 
             }
             Ok(Some(Piece::Damage(damage, _))) => {
                 progress.get().consumed = damage.range.end;
-                // The sender is not at fault for what was under way when we stopped.
+                // The sender is not at fault for a block that our stop interrupted.
                 if !(receiver.is_stopping()
                     && matches!(damage.cause, Cause::Truncated { .. } | Cause::Header(_)))
                 {
@@ -46,14 +46,14 @@ pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read 
     }
 }
 
-/// How far a connection was read, shared by its reader and the loop that takes its blocks.
+/// The progress of a connection, shared by its reader and the loop that takes its blocks.
 struct Progress(Mutex<State>);
 
 struct State {
     read: u64,
     consumed: u64,
     has_block: bool,
-    /// Since when there should be another block.
+    /// The time from which to wait for another block.
     since: Instant,
 }
 
@@ -74,12 +74,12 @@ impl Progress {
 }
 
 impl State {
-    /// Bytes that are not a whole block yet.
+    /// Returns the number of bytes that are not a whole block yet.
     fn waiting(&self) -> u64 {
         self.read - self.consumed
     }
 
-    /// Between two blocks a sender may take its time.
+    /// Returns true between two blocks, where a sender may take its time.
     fn is_idle(&self) -> bool {
         self.has_block && self.waiting() == 0
     }
@@ -111,7 +111,7 @@ impl<C> Metered<'_, C> {
         Ok(())
     }
 
-    /// Waits until more may be read. False if it is time to stop.
+    /// Waits until more may be read. Returns false if it is time to stop.
     fn wait(&mut self) -> bool {
         loop {
             let wait = self.bucket.take(0).min(READ_TIMEOUT);
@@ -122,7 +122,7 @@ impl<C> Metered<'_, C> {
                 return false;
             }
             std::thread::sleep(wait);
-            // This program waits, not the sender.
+            // In this time our command waits, not the sender.
             self.progress.get().since += wait;
         }
     }

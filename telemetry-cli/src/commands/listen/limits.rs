@@ -22,7 +22,8 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = block_size, help_heading = "Limits")]
     pub(crate) max_block: u64,
 
-    /// Bytes per second of a connection, which waits beyond it, or of an address's datagrams, which are refused
+    /// Bytes per second of a connection, which waits beyond it, or of an address's datagrams, which
+    /// are refused
     #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = rate, help_heading = "Limits")]
     pub(crate) max_rate: u64,
 
@@ -70,7 +71,7 @@ fn rate(text: &str) -> Result<u64, String> {
 
 fn block_size(text: &str) -> Result<u64, String> {
     match bytes(text)? {
-        // The format's own limit is one of payloads.
+        // The limit of the format is one of payloads.
         bytes if bytes == u64::from(MAX_PAYLOAD) => Ok(MAX_BLOCK),
         bytes if (HEADER_LEN as u64..=u64::from(MAX_PAYLOAD)).contains(&bytes) => Ok(bytes),
         bytes => Err(format!("found {bytes} bytes, expected {HEADER_LEN} to {MAX_PAYLOAD}, which is 16M")),

@@ -1,31 +1,31 @@
-//! The slots for connections. If all slots are taken, an idle connection is replaced first.
+//! The places for connections. If all are taken, a new connection replaces an idle one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A connection without a block since it was made may have to go after this time.
+/// A connection that has sent no block may be replaced after this time.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// The connections that are open.
 pub(super) struct Places {
     max: usize,
-    /// How long a connection that has sent blocks may be silent before it may have to go.
+    /// A connection that has sent blocks may be replaced after a silence of this length.
     silence: Duration,
     taken: Mutex<Vec<Arc<Place>>>,
 }
 
-/// A connection, as far as others need to know of it.
+/// The shared state of a connection.
 pub(super) struct Place {
     state: Mutex<State>,
-    /// It has to go.
+    /// Another connection replaces it.
     given_up: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
 struct State {
     has_block: bool,
-    /// When its last block came, or the connection was made.
+    /// The time of its last block, or of its start.
     since: Instant,
 }
 
@@ -34,7 +34,7 @@ impl Places {
         Places { max, silence, taken: Mutex::new(Vec::new()) }
     }
 
-    /// A place for a new connection, if there is one, or an idle one gives its own up.
+    /// Returns a place for a new connection, if one is free or an idle connection can be replaced.
     pub(super) fn take(&self, now: Instant) -> Option<Arc<Place>> {
         let mut taken = self.lock();
         if taken.len() >= self.max {
@@ -52,7 +52,7 @@ impl Places {
         Some(place)
     }
 
-    /// The connection has ended.
+    /// Frees the place, since the connection has ended.
     pub(super) fn leave(&self, place: &Arc<Place>) {
         self.lock().retain(|taken| !Arc::ptr_eq(taken, place));
     }
@@ -63,12 +63,12 @@ impl Places {
 }
 
 impl Place {
-    /// A whole block has come.
+    /// Notes that a whole block has come.
     pub(super) fn has_block(&self) {
         *lock(&self.state) = State { has_block: true, since: Instant::now() };
     }
 
-    /// True if another connection has the place now.
+    /// Returns true if another connection has taken the place.
     pub(super) fn is_given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
     }
@@ -97,7 +97,7 @@ mod tests {
         assert!(empty.is_given_up() && !last.is_given_up() && !quiet.is_given_up());
         let second = places.take(start + 3 * MOMENT).unwrap();
         assert!(last.is_given_up() && !quiet.is_given_up());
-        // Of those that have sent something, the one that is silent for the longest.
+        // Of the connections that have sent something, the one that is silent for longest goes.
         first.has_block();
         second.has_block();
         assert!(places.take(start + 4 * MOMENT).is_none());

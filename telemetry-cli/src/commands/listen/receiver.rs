@@ -1,4 +1,4 @@
-//! What all senders share: the limits, the files, and the count of what was refused.
+//! The shared state of all connections: the limits, the files, and the counts of refusals.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
@@ -18,30 +18,30 @@ use crate::term::message::{note, warning};
 use crate::text::table::Table;
 use crate::text::{count, grouped};
 
-/// Problems that are reported. Further ones are only counted.
+/// The maximum of problems that are reported. Further ones are only counted.
 const MAX_TOLD: usize = 100;
-/// No datagram is longer.
+/// The maximum length of a datagram.
 const MAX_DATAGRAM: usize = 1 << 16;
 
 pub(super) struct Receiver {
     pub(super) limits: Limits,
-    /// None once all is over.
+    /// None after the end.
     state: Mutex<Option<State>>,
     stopping: AtomicBool,
     pub(super) places: Places,
-    /// Connections that are open, those that have to go included.
+    /// Open connections, with those that are being replaced.
     pub(super) connections: AtomicUsize,
 }
 
 pub(super) struct State {
     store: Store,
-    /// Connections that were made.
+    /// All connections so far.
     pub(super) connections: u64,
     pub(super) refused: Refused,
     told: usize,
 }
 
-/// What was received, in all.
+/// All that was received.
 #[derive(Serialize)]
 pub(super) struct Received {
     version: u32,
@@ -50,18 +50,18 @@ pub(super) struct Received {
     pub(super) refused: Refused,
 }
 
-/// What was refused, by the reason.
+/// All that was refused, by reason.
 #[derive(Serialize, Default, Clone)]
 pub(super) struct Refused {
     /// Ranges of bytes that are not a whole block within the limit,
     damaged_ranges: u64,
-    /// and all their bytes.
+    /// and the bytes in them.
     damaged_bytes: u64,
     /// Blocks beyond `--max-disk`,
     disk_blocks: u64,
     /// of sessions beyond `--max-sessions`,
     session_blocks: u64,
-    /// and whose file could not be written.
+    /// and of sessions whose file could not be written.
     file_blocks: u64,
     /// Datagrams beyond `--max-rate`.
     datagrams: u64,
@@ -69,7 +69,7 @@ pub(super) struct Refused {
     pub(super) connections: u64,
     /// and those that were closed because no block arrived in time, or only other bytes.
     closed_connections: u64,
-    /// Connections that were idle, and closed for others.
+    /// Idle connections that were closed for others.
     idle_connections: u64,
 }
 
@@ -93,19 +93,20 @@ impl Receiver {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Connections that are open.
+    /// Returns the number of open connections.
     pub(super) fn connections(&self) -> usize {
         self.connections.load(Ordering::Acquire)
     }
 
-    /// True if all connections have ended, after at least one; or, for datagrams, if a session has ended.
+    /// Returns true if all connections have ended, after at least one; or, for datagrams, if a
+    /// session has ended.
     pub(super) fn is_done(&self) -> bool {
         let (made, ended) =
             self.state().as_ref().map_or((0, false), |state| (state.connections, state.store.has_ended()));
         self.connections() == 0 && (made > 0 || ended)
     }
 
-    /// Ends it all. What comes later is not written.
+    /// Ends the reception. Later blocks are not written.
     pub(super) fn finish(&self) -> Received {
         let state = self.state().take();
         let (sessions, connections, refused) = state.map_or_else(Default::default, |state| {
@@ -184,7 +185,7 @@ impl Receiver {
 
     fn receive_datagram(&self, datagram: &[u8], peer: &str) {
         let mut blocks = Blocks::from_slice(datagram).max_block(self.limits.max_block);
-        // Memory cannot fail to be read.
+        // Reading from memory cannot fail.
         while let Ok(Some(piece)) = blocks.next() {
             match piece {
                 Piece::Block(block) => self.put(&block, peer),
@@ -245,7 +246,7 @@ impl State {
 }
 
 impl Received {
-    /// A table of the sessions.
+    /// Appends a table of the sessions.
     pub(super) fn append_text(&self, out: &mut Vec<u8>) {
         let mut table =
             Table::new(2, &["session", "ended", "events", "lost", "missing", "blocks", "bytes", "repeated"]);
@@ -260,7 +261,7 @@ impl Received {
         }
     }
 
-    /// All of it in a line.
+    /// Describes all in one line.
     pub(super) fn verdict(&self) -> String {
         let sum = |number: fn(&Session) -> u64| self.sessions.iter().map(number).sum::<u64>();
         let absent = [
@@ -282,7 +283,7 @@ impl Received {
 }
 
 impl Refused {
-    /// True if anything was.
+    /// Returns true if anything was refused.
     pub(super) fn is_any(&self) -> bool {
         self.reasons().next().is_some()
     }
@@ -292,7 +293,7 @@ impl Refused {
         if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
     }
 
-    /// How many of what, for each reason that there was.
+    /// Names the number and the reason of each sort of refusal.
     fn reasons(&self) -> impl Iterator<Item = String> {
         let all = [
             (self.damaged_bytes, "byte", "outside whole blocks"),

@@ -1,4 +1,4 @@
-//! The files of the sessions.
+//! The files of sessions.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -16,15 +16,16 @@ use super::limits::Limits;
 use crate::input::verdict::Lost;
 use crate::term::output::make_new;
 
-/// Files that are open at a time.
+/// The maximum of open files.
 const MAX_OPEN: usize = 64;
-/// Facts of a session that are known to be in its file. Further facts may be repeated in it.
+/// The maximum of facts of a session that are known to be in its file. Further facts may be
+/// repeated in it.
 const MAX_FACTS: usize = 1_024;
-/// Blocks of events that are known to stand in their files: the latest of all sessions. A sender repeats what it sent
-/// just before its connection broke.
+/// The maximum of event blocks that are known to be in their files: the latest of all sessions. A
+/// sender repeats what it sent just before its connection broke.
 const MAX_RECENT: usize = 64 << 10;
 
-/// The directory, and what was written to it.
+/// The directory, and the content written to it.
 pub(super) struct Store {
     dir: PathBuf,
     sessions: BTreeMap<u64, Session>,
@@ -37,7 +38,7 @@ pub(super) struct Store {
     max_sessions: usize,
 }
 
-/// A session, as far as it was received.
+/// A session, as received so far.
 #[derive(Serialize)]
 pub(super) struct Session {
     pub(super) id: String,
@@ -45,13 +46,13 @@ pub(super) struct Session {
     pub(super) blocks: u64,
     pub(super) bytes: u64,
     pub(super) events: u64,
-    /// Events lost in the program, from the whole file, including earlier runs.
+    /// Events lost in the program, from the whole file, with earlier runs.
     pub(super) lost: Lost,
-    /// Events that the file counts, and that are not in it.
+    /// Events that the file counts but does not contain.
     pub(super) missing: u64,
-    /// Blocks that the file already has: facts, and events that were sent again.
+    /// Blocks that the file already has: facts, and events that were sent twice.
     pub(super) repeated: u64,
-    /// In good order.
+    /// It ended in good order.
     pub(super) ended: bool,
     #[serde(skip)]
     opened: Option<File>,
@@ -73,16 +74,16 @@ pub(super) enum Refusal {
     File(PathBuf, io::Error),
 }
 
-/// The result for a block that was not refused.
+/// The result for an accepted block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
-    /// It is the first of its session in this run.
+    /// The first block of its session in this run.
     First,
     Further,
 }
 
 impl Store {
-    /// The directory, made if it is not there.
+    /// Opens the directory, and creates it if it is missing.
     pub(super) fn open(dir: &Path, limits: &Limits) -> io::Result<Store> {
         if std::fs::metadata(dir).is_ok_and(|metadata| !metadata.is_dir()) {
             return Err(io::Error::new(ErrorKind::NotADirectory, "expected a directory"));
@@ -144,22 +145,22 @@ impl Store {
         Ok(if is_known { Stored::Further } else { Stored::First })
     }
 
-    /// The session's file.
+    /// Returns the path of a session's file.
     pub(super) fn path(&self, session: u64) -> PathBuf {
         self.dir.join(format!("{session:016x}.tel"))
     }
 
-    /// True if a session has ended in good order.
+    /// Returns true if a session has ended in good order.
     pub(super) fn has_ended(&self) -> bool {
         self.sessions.values().any(|session| session.ended)
     }
 
-    /// What was received, by session.
+    /// Returns the sessions that were received.
     pub(super) fn into_sessions(self) -> Vec<Session> {
         self.sessions.into_values().map(Session::accounted).collect()
     }
 
-    /// The session with its file open.
+    /// Returns the session with its file open.
     fn opened(&mut self, id: u64) -> Result<&mut Session, Refusal> {
         let path = self.path(id);
         if self.open.back() != Some(&id) {
@@ -184,7 +185,7 @@ impl Store {
                 opened(session).map_err(|error| Refusal::File(path, error))?;
                 Ok(session)
             }
-            // Known only once it has a file.
+            // A session is known only once it has a file.
             Entry::Vacant(place) => {
                 let mut session = Session::new(id, path.clone());
                 opened(&mut session).map_err(|error| Refusal::File(path, error))?;
@@ -212,7 +213,7 @@ impl Session {
         }
     }
 
-    /// With the losses in block headers. A file that was removed since has none.
+    /// Adds the losses in block headers. If the file was removed, there are none.
     fn accounted(mut self) -> Session {
         self.opened = None;
         if let Ok(index) = Reader::open(&self.file).and_then(Reader::index) {
@@ -228,7 +229,7 @@ impl Session {
         match file.write_all(block) {
             Ok(()) => self.len += block.len() as u64,
             Err(error) => {
-                // If even that fails, readers find the next block behind the half one.
+                // If this fails too, readers find the next block after the incomplete one.
                 let _ = file.set_len(self.len);
                 return Err(error);
             }
@@ -237,10 +238,11 @@ impl Session {
     }
 }
 
-/// The headers of the blocks stored last. A header has its payload's checksum, and its place in the stream.
+/// The headers of the blocks stored last. A header contains its payload's checksum, and its place
+/// in the stream.
 #[derive(Default)]
 struct Recent {
-    /// A sender cannot know what makes two headers the same to it.
+    /// With a random key, a sender cannot make two headers collide.
     hasher: RandomState,
     set: HashSet<u64>,
     /// The latest last.
@@ -269,14 +271,14 @@ impl Recent {
     }
 }
 
-/// What a block says if it is one of facts.
+/// Returns the identity of a block of facts, if it is one.
 fn fact(header: &Header) -> Option<Fact> {
     let is_fact = matches!(header.block_type, BlockType::Session | BlockType::Registry | BlockType::Thread);
     let Header { registry, thread, offset, payload_crc, .. } = *header;
     is_fact.then_some((header.block_type.code(), registry, thread, offset, payload_crc))
 }
 
-/// True for blocks with a unique header: events have numbers, and the others a time.
+/// Returns true for blocks with a unique header. Events have numbers, and the others a time.
 fn is_unique(header: &Header) -> bool {
     header.events > 0 || header.block_type == BlockType::Sync
 }
@@ -286,8 +288,8 @@ fn is_of_session(name: &str) -> bool {
     digits.len() == 16 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Opens a session's file to go on at its end, or makes it. In a directory that others may write to, what stands under
-/// its name may be theirs: a link to a file that must not grow, or a pipe.
+/// Opens a session's file to append to it, or creates it. In a directory where others may write,
+/// the name may lead to their link or pipe.
 fn open_file(path: &Path) -> io::Result<(File, u64)> {
     let mut options = OpenOptions::new();
     options.append(true);
@@ -309,7 +311,7 @@ fn open_file(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, metadata.len()))
 }
 
-/// The message if the system refused to open a file that is not regular.
+/// Explains that a file is not regular, if the system refused to open it for that reason.
 fn not_a_file(path: &Path, error: io::Error) -> io::Error {
     match std::fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
@@ -322,7 +324,7 @@ fn not_a_file(path: &Path, error: io::Error) -> io::Error {
 #[cfg(unix)]
 fn follow_no_link(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
-    // A pipe without a reader would keep us waiting.
+    // A pipe without a reader would make us wait.
     options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
 }
 
@@ -351,8 +353,8 @@ fn is_own(_: &std::fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes and removes a file, so that an error is told at the start and not at the first block. Its name cannot be
-/// guessed, and it is made only where nothing stands: others may write to the directory too.
+/// Makes and removes a file, so that an error appears at the start and not at the first block.
+/// Others may write to the directory too, so the name cannot be guessed and nothing is replaced.
 fn check_writable(dir: &Path) -> io::Result<()> {
     tempfile::Builder::new().prefix(".telemetry-listen.").suffix(".tmp").make_in(dir, make_new)?.close()
 }

@@ -1,11 +1,11 @@
-//! The allocators that there are.
+//! The available allocators.
 
 use std::str::FromStr;
 
 /// An allocator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allocator {
-    /// What `malloc` is.
+    /// The system's `malloc`.
     System,
     #[cfg(feature = "mimalloc")]
     Mimalloc,

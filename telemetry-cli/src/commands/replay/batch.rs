@@ -9,10 +9,10 @@ use telemetry_schema::{Registry, Replay};
 use crate::input::inputs::{Inputs, cannot_read};
 use crate::term::ended::Failure;
 
-/// Most steps of a batch.
+/// The maximum of steps in a batch.
 const STEPS: usize = 4096;
 
-/// A few steps.
+/// Some steps.
 pub(super) struct Batch<'i> {
     pub(super) steps: Vec<BatchStep>,
     inputs: &'i Inputs,
@@ -22,7 +22,7 @@ pub(super) struct Batch<'i> {
     number: u64,
 }
 
-/// What to do again, and for which event.
+/// An allocation to repeat, and its event.
 pub(super) struct BatchStep {
     pub(super) op: Op,
     pub(super) origin: Origin,
@@ -35,7 +35,7 @@ impl<'i> Batch<'i> {
         Batch { steps: Vec::with_capacity(STEPS), inputs, given: HashMap::new(), number: 0 }
     }
 
-    /// The mark of an event. A stream may be older than the marks of its registry.
+    /// Returns the mark of an event. A stream may be older than the marks of its registry.
     fn mark<'a>(&mut self, event: &Event<'a>) -> Option<&'a Replay>
     where
         'i: 'a,
@@ -48,7 +48,8 @@ impl<'i> Batch<'i> {
         given?.event(event.schema.code)?.replay.as_ref()
     }
 
-    /// Reads the next steps, and calls a function with events that are none. False at the end.
+    /// Reads the next steps, and calls a function with events that are not steps. Returns false at
+    /// the end.
     pub(super) fn fill(
         &mut self,
         events: &mut Events<'_>,

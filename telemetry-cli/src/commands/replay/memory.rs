@@ -1,4 +1,4 @@
-//! Memory of a real allocator, by numbers.
+//! Memory of a real allocator, identified by numbers.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -6,7 +6,8 @@ use std::ptr::NonNull;
 
 use telemetry_decode::replay::{DEFAULT_ALIGN, Op};
 
-/// The part of the allocated memory that is written to: none of it, a byte of each page, or every byte.
+/// The part of the allocated memory that is written to: nothing, a byte of each page, or every
+/// byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Touch {
     None,
@@ -16,7 +17,7 @@ pub(crate) enum Touch {
 
 const PAGE: usize = 4096;
 
-/// The memory that is live, of one allocator.
+/// The live memory of one allocator.
 pub(super) struct Memory<A: GlobalAlloc> {
     allocator: A,
     touch: Touch,
@@ -33,12 +34,13 @@ struct Block {
 pub(super) struct Refused;
 
 impl<A: GlobalAlloc> Memory<A> {
-    /// Without blocks, and with space for the records of this many.
+    /// Begins without blocks, and with space for this many records.
     pub(super) fn new(allocator: A, touch: Touch, blocks: usize) -> Memory<A> {
         Memory { allocator, touch, blocks: std::iter::repeat_with(|| None).take(blocks).collect() }
     }
 
-    /// Does what an event says. After a refusal the number has no memory, or what it had before.
+    /// Does what an event says. After a refusal the number has no memory, or the memory that it had
+    /// before.
     #[inline]
     pub(super) fn run(&mut self, op: Op) -> Result<(), Refused> {
         match op {
@@ -93,7 +95,8 @@ impl<A: GlobalAlloc> Memory<A> {
                 return Err(refused);
             }
         };
-        // SAFETY: the block is of this allocator and layout, the size is not 0, and fits with the alignment.
+        // SAFETY: the block is of this allocator and layout. The size is not 0, and is valid with
+        // the alignment.
         let moved = unsafe { self.allocator.realloc(start.as_ptr(), before, layout.size()) };
         match NonNull::new(moved) {
             Some(start) => {
@@ -110,11 +113,11 @@ impl<A: GlobalAlloc> Memory<A> {
 
     #[inline]
     fn free(&mut self, Block { start, layout }: Block) {
-        // SAFETY: the block is of this allocator and layout, and gone now.
+        // SAFETY: the block is of this allocator and layout, and no record of it is left.
         unsafe { self.allocator.dealloc(start.as_ptr(), layout) }
     }
 
-    /// Writes to what a block has from an offset on.
+    /// Writes to the memory of a block from an offset on.
     #[inline]
     fn touch(&self, block: &Block, from: usize) {
         let (start, size) = (block.start.as_ptr(), block.layout.size());
@@ -130,7 +133,8 @@ impl<A: GlobalAlloc> Memory<A> {
             }
         };
         for at in (from..size).step_by(step) {
-            // SAFETY: the offset is below the size of the block. Volatile, since it is never read.
+            // SAFETY: the offset is below the size of the block. Volatile, since the byte is never
+            // read.
             unsafe { start.add(at).write_volatile(1) };
         }
     }
@@ -144,7 +148,8 @@ impl<A: GlobalAlloc> Drop for Memory<A> {
     }
 }
 
-/// The layout of a number of bytes. Zero becomes one, since an allocator need not support zero.
+/// Returns the layout of a number of bytes. Zero becomes one, since an allocator need not support
+/// zero.
 #[inline]
 fn layout(size: u64, align: u64) -> Result<Layout, Refused> {
     let (size, align) = (usize::try_from(size).ok(), usize::try_from(align).ok());

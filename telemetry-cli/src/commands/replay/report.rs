@@ -12,10 +12,10 @@ use crate::term::message::{note, warning};
 use crate::text::table::Table;
 use crate::text::{grouped, signed_grouped};
 
-/// Most lines for one sort of problem; the rest are counted. `--json` lists more.
+/// The maximum of lines for one sort of problem. The rest is counted; `--json` lists more.
 const MAX_LINES: usize = 10;
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
     version: u32,
@@ -24,7 +24,7 @@ pub(super) struct Report<'a> {
     /// The fastest first.
     allocators: Vec<Results<'a>>,
     completeness: &'a Verdict,
-    /// Faults that are in order, since memory may have been allocated unseen.
+    /// Faults that are accepted, since memory may have been allocated before the recording.
     #[serde(skip)]
     excused: u64,
     #[serde(skip)]
@@ -52,7 +52,7 @@ struct Recording {
     faults: u64,
 }
 
-/// What was measured with an allocator. Medians of its runs.
+/// The medians of an allocator's runs.
 #[derive(Serialize)]
 struct Results<'a> {
     allocator: &'static str,
@@ -64,7 +64,7 @@ struct Results<'a> {
     total_seconds: f64,
     operations_per_second: Option<f64>,
     peak_resident_bytes: Option<u64>,
-    /// Of that memory, the share that is not live at the recording's peak.
+    /// The share of that memory that is not live at the recording's peak.
     fragmentation: Option<f64>,
     refused: u64,
     refusals: &'a [Wrong],
@@ -193,7 +193,7 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// None without runs.
+    /// Summarizes runs. Returns nothing without runs.
     fn new(allocator: Allocator, runs: &'a [Measured], peak_bytes: u64) -> Option<Results<'a>> {
         let first = runs.first()?;
         let seconds = sorted(runs.iter().map(|run| run.seconds));

@@ -1,4 +1,4 @@
-//! What a recording holds: read once before it is replayed.
+//! The content of a recording, which is read once before it is replayed.
 
 use serde::{Deserialize, Serialize};
 use telemetry_decode::replay::{Live, Origin, Totals};
@@ -11,25 +11,25 @@ use crate::term::ended::Failure;
 use crate::term::progress::Progress;
 use crate::text::print::thread_name;
 
-/// What a recording holds.
+/// The content of a recording.
 pub(super) struct Survey {
     pub(super) totals: Totals,
-    /// The first of those that [`Totals::faults`] counts.
+    /// The first of the faults that [`Totals::faults`] counts.
     pub(super) faults: Vec<Wrong>,
-    /// Of all faults, those that events which are lost or missing can have brought about.
+    /// The number of faults that lost or missing events can have caused.
     pub(super) faults_of_loss: u64,
     /// Events with a mark that only the program's own replayer understands.
     pub(super) custom: u64,
     /// Events without a mark.
     pub(super) unmarked: u64,
-    /// False if the registry marks none.
+    /// False if the registry has no marks.
     pub(super) is_marked: bool,
-    /// False if events may be missing that others rest on.
+    /// False if events may be missing on which others depend.
     pub(super) is_whole: bool,
     pub(super) verdict: Verdict,
 }
 
-/// Something that is wrong with an event.
+/// A fault, and its event.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Wrong {
     /// The event's number among all, from 1.
@@ -39,7 +39,7 @@ pub(super) struct Wrong {
     pub(super) thread: u32,
     pub(super) thread_name: String,
     pub(super) time_ns: i64,
-    /// In bytes of the input.
+    /// Offset in the input in bytes.
     pub(super) offset: u64,
     pub(super) input: String,
     pub(super) why: String,

@@ -22,7 +22,7 @@ use crate::term::interrupt;
 use crate::term::output::Output;
 use crate::term::progress::Step;
 
-/// What the command says to itself.
+/// Options that the command passes to its own workers.
 #[derive(clap::Args)]
 pub(crate) struct RunArgs {
     /// Make one run, and print what was measured
@@ -38,21 +38,21 @@ pub(crate) struct RunArgs {
     spooled: bool,
 }
 
-/// What was measured in a run.
+/// The measurements of a run.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Measured {
-    /// Seconds in the allocator and in touching memory.
+    /// Seconds in the allocator and for writing to memory.
     pub(super) seconds: f64,
-    /// Seconds of everything, pauses included.
+    /// Seconds in total, with pauses.
     pub(super) total_seconds: f64,
     pub(super) operations: u64,
-    /// Bytes by which resident memory grew at most.
+    /// The maximum growth of resident memory in bytes.
     pub(super) peak_resident: Option<u64>,
     pub(super) refused: u64,
     pub(super) refusals: Vec<Wrong>,
 }
 
-/// Most refusals that are listed.
+/// The maximum of refusals that are listed.
 const MAX_REFUSALS: usize = 1000;
 
 impl RunArgs {
@@ -79,7 +79,7 @@ pub(super) fn work(
         }
     }?;
     let mut output = Output::stdout();
-    // What was measured serializes, and memory takes it.
+    // Measurements serialize, and writing to memory cannot fail.
     let _ = serde_json::to_writer(output.buffer(), &measured);
     output.finish()
 }
@@ -96,7 +96,7 @@ fn measure<A: GlobalAlloc>(
     let mut timer = Timer::new(pace);
     let (mut spent, mut operations, mut refused, mut refusals) = (Duration::ZERO, 0, 0, Vec::new());
     let mut more = batch.fill(&mut events, &mut live, |_| {})?;
-    // All that is not the allocator's is there by now.
+    // By now, all memory that is not the allocator's is resident.
     let before = resident::now();
     resident::forget_peak();
     let start = Instant::now();
@@ -142,7 +142,7 @@ fn measure<A: GlobalAlloc>(
     })
 }
 
-/// What an allocator refused.
+/// Describes an allocation that was refused.
 fn why(op: &Op) -> String {
     match op {
         Op::Alloc { size, align, .. } => {
@@ -153,11 +153,11 @@ fn why(op: &Op) -> String {
     }
 }
 
-/// Runs in processes of their own.
+/// Starts runs in separate processes.
 pub(super) struct Bench {
-    /// Of each allocator.
+    /// Runs per allocator.
     pub(super) repeat: u32,
-    /// Most blocks that will be live.
+    /// The most blocks that will be live.
     pub(super) blocks: u64,
     /// The streams, if they cannot be read again by name.
     pub(super) spooled: Option<File>,
@@ -182,7 +182,7 @@ impl Bench {
     fn run_one(&mut self, allocator: Allocator) -> Result<Measured, Failure> {
         let cannot_run = |error: io::Error| cannot(&format!("run `{}`", allocator.name()), &error);
         let mut command = Command::new(std::env::current_exe().map_err(cannot_run)?);
-        // Before the caller's own arguments, behind which there may be no option.
+        // It goes before the caller's own arguments, after which there may be no option.
         let mut args = std::env::args_os().skip(1);
         command.args(args.next());
         command.arg("--worker").arg(allocator.name()).arg("--blocks").arg(self.blocks.to_string());
@@ -200,8 +200,8 @@ impl Bench {
     }
 }
 
-/// What a command prints, and how it ends. It does not outlive this process: at the speed of a recording it might for
-/// days.
+/// Runs a command, and returns its output and status. The child must not outlive this process: at
+/// the recorded speed it might run for days.
 fn output_of(command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
     fn lock(child: &Mutex<Option<Child>>) -> MutexGuard<'_, Option<Child>> {
         child.lock().unwrap_or_else(PoisonError::into_inner)
@@ -211,10 +211,10 @@ fn output_of(command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
     let mut begun = lock(&child);
     let interrupted = child.clone();
     interrupt::stops(move || {
-        // Not freed: the caller must not take this for a failure.
+        // The lock is not released, because the caller must not take this for a failure.
         let mut begun = lock(&interrupted);
         if let Some(child) = &mut *begun {
-            // One that has ended by itself cannot be killed, and need not.
+            // A child that has ended cannot be killed, and need not be.
             let _ = child.kill().and_then(|()| child.wait());
         }
         interrupt::end();
@@ -229,7 +229,7 @@ fn output_of(command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
     Ok((printed, status))
 }
 
-/// A failure of something that the system does for us.
+/// Explains that the system failed to do something.
 fn cannot(what: &str, error: &io::Error) -> Failure {
     Failure::new(format!("cannot {what}: {error}"))
 }

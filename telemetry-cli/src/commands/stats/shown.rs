@@ -19,13 +19,13 @@ use crate::text::print::thread_name;
 use crate::text::table::Table;
 use crate::text::{escaped_bytes, grouped, json, number_text, scalar, signed_grouped};
 
-/// Values of a parameter that are listed.
+/// The maximum of values that are listed for a parameter.
 const TOP: usize = 10;
-/// Those that text has room for, if they are frequent enough.
+/// The maximum of values in text. Only frequent ones are shown.
 const SHOWN: usize = 3;
 const FREQUENT: f64 = 0.01;
 
-/// All that the command shows. The JSON form, described in docs/cli.md, is this.
+/// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
 pub(super) struct Stats<'a> {
     version: u32,
@@ -48,21 +48,21 @@ struct EventStats {
     #[serde(flatten)]
     measured: Measured,
     threads: Vec<OnThread>,
-    /// Nanoseconds between two on one thread.
+    /// Nanoseconds between two events on one thread.
     intervals_ns: Summary,
     params: Vec<ParamStats>,
-    /// Of the stretches of the whole.
+    /// In the intervals of the whole.
     rate: Box<RawValue>,
 }
 
-/// Of a parameter: how its numbers are distributed, and which values are most frequent.
+/// A parameter: the distribution of its numbers, and its most frequent values.
 #[derive(Serialize)]
 struct ParamStats {
     param: String,
     unit: String,
     distribution: Option<Summary>,
     top: Vec<TopValue>,
-    /// What each count of `top` may be too low by.
+    /// Each count of `top` may be too low by this.
     top_error: u64,
 }
 
@@ -75,10 +75,10 @@ struct TopValue {
     text: String,
 }
 
-/// When there were how many events: counts of equal stretches.
+/// Events over time: counts of equal intervals.
 #[derive(Serialize)]
 struct RateStats {
-    /// When the first one began.
+    /// Start of the first interval.
     from: String,
     width_ns: u64,
     counts: Box<RawValue>,
@@ -93,7 +93,7 @@ struct KindStats {
     #[serde(flatten)]
     measured: Measured,
     bytes_with_headers: Option<u64>,
-    /// Of the stretches of the whole.
+    /// In the intervals of the whole.
     rate: Box<RawValue>,
     #[serde(skip)]
     sparkline: Sparkline,
@@ -119,13 +119,13 @@ struct OnThread {
 struct Measured {
     count: u64,
     bytes: u64,
-    /// Null if the time is zero.
+    /// Null if the duration is zero.
     per_second: Option<f64>,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
 }
 
-/// Bytes of blocks by registry and bit number of the kind.
+/// Returns the bytes of blocks, by registry and bit of the kind.
 pub(super) fn bytes_by_kind(index: &Index) -> BTreeMap<(u64, u8), u64> {
     let mut bytes = BTreeMap::new();
     for block in &index.blocks {
@@ -311,7 +311,7 @@ impl EventStats {
 }
 
 impl ParamStats {
-    /// The values that make up much of all.
+    /// Names the values that are a large share of all.
     fn frequent(&self) -> String {
         let top = self.top.iter().take(SHOWN).filter(|value| value.share >= FREQUENT);
         let least = if self.top_error > 0 { "at least " } else { "" };
@@ -377,7 +377,7 @@ impl Measured {
         }
     }
 
-    /// Under the heads of [`with_measures`].
+    /// Returns the cells of a row, under the heads of [`with_measures`].
     fn cells(&self, all: u64) -> [String; 7] {
         let ns = |ns: Option<i64>| ns.map_or_else(|| "-".to_string(), signed_grouped);
         [
@@ -396,8 +396,8 @@ fn with_measures<'a>(words: [&'a str; 2], behind: &[&'a str]) -> Vec<&'a str> {
     [&words[..], &["count", "share", "bytes", "each", "per second", "first ns", "last ns"], behind].concat()
 }
 
-/// The most frequent first; where as many, in the order that they came in. Those of the runtime's own behind
-/// those of the program.
+/// Sorts by count, the highest first. Equal counts stay in the order of their first event. The
+/// runtime's own come after the program's.
 fn by_count<T>(mut list: Vec<T>, key: impl Fn(&T) -> (bool, u64)) -> Vec<T> {
     list.sort_by_key(|one| {
         let (is_runtimes, count) = key(one);

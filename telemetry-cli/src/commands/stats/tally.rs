@@ -12,12 +12,12 @@ use crate::input::events::Opened;
 use crate::term::ended::Failure;
 use crate::text::keyed::PerEvent;
 
-/// Longest strings that are counted by value, in bytes.
+/// The maximum length in bytes of strings that are counted by value.
 const LONGEST: usize = 256;
-/// Stands for all other values.
+/// Stands for all longer strings.
 const LONGER: &[u8] = b"(longer than 256 bytes)";
 
-/// How many, from when to when.
+/// A number of events, with the first and last time.
 #[derive(Clone, Copy)]
 pub(super) struct Count {
     pub(super) count: u64,
@@ -26,29 +26,29 @@ pub(super) struct Count {
     pub(super) last_ns: i64,
 }
 
-/// What was counted.
+/// The counts.
 pub(super) struct Tally {
-    /// Of every session, thread and registry, the counts of its events by index.
+    /// The counts of events by index, for every session, thread and registry.
     pub(super) lanes: Vec<(LaneKey, Vec<Count>)>,
     pub(super) events: PerEvent<EventTally>,
-    /// All by time, in nanoseconds since 1970.
+    /// All events by time, in nanoseconds since 1970.
     pub(super) rate: Rate,
 }
 
 /// Session, thread, fingerprint of the registry.
 type LaneKey = (u64, u32, u64);
 
-/// What was counted of an event's times and parameters.
+/// Counts of an event's times and parameters.
 pub(super) struct EventTally {
     pub(super) rate: Rate,
-    /// Nanoseconds since the thread's last event of this sort.
+    /// Nanoseconds since the thread's last event of this type.
     pub(super) intervals: Distribution,
     pub(super) params: Vec<ParamTally>,
 }
 
-/// What was counted of a parameter's values, by what they are.
+/// Counts of a parameter's values.
 pub(super) struct ParamTally {
-    /// Of numbers, also those in arrays.
+    /// The distribution of numbers, with those in arrays.
     pub(super) distribution: Option<Distribution>,
     pub(super) values: Values,
 }
