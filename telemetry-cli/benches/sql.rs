@@ -1,7 +1,7 @@
-//! How fast `telemetry sql` fills a database, beside a bare loop of prepared INSERTs of the same rows:
-//! `cargo bench -p telemetry-cli --bench sql`.
+//! Measures how fast `telemetry sql` fills a database, compared with a bare loop of prepared
+//! INSERTs of the same rows: `cargo bench -p telemetry-cli --bench sql`.
 //!
-//! Both write the same rows to a new file beside each other, in one transaction, committed. The command also reads and
+//! Both write the same rows to a new file in one committed transaction. The command also reads and
 //! decodes the stream, makes indexes and views, and is measured as a whole process.
 
 #![allow(missing_docs, clippy::print_stdout)]
@@ -19,7 +19,7 @@ use telemetry_testing::work::{self, Made};
 const EVENTS: u64 = 1_000_000;
 const ROUNDS: usize = 5;
 
-/// What the command must reach, of the bare loop.
+/// The share of the bare loop's rate that the command must reach.
 const GOAL: f64 = 0.6;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Four threads, each with blocks of its own.
+/// Makes a stream of four threads, each with its own blocks.
 fn make() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut facts = Facts::default();
     facts.set("program", "work");
@@ -69,7 +69,7 @@ fn make() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     })
 }
 
-/// The rows that the command makes of the stream.
+/// Returns the rows that the command makes of the stream.
 fn rows(stream: &Path) -> Result<Vec<[i64; 9]>, Box<dyn std::error::Error>> {
     let mut events = Reader::open(stream)?.order(Order::Stream).events()?;
     let mut rows = Vec::new();

@@ -1,7 +1,8 @@
-//! Writes a stream to measure the command on: `cargo run --release --example big_stream FILE [MILLIONS]`.
+//! Writes a stream for measurements of the command: `cargo run --release --example big_stream FILE
+//! [MILLIONS]`.
 //!
-//! Events of a pointer, an address, a word and a `u32`, on four threads that take turns. Measure with,
-//! for instance, `time telemetry cnv FILE > /dev/null`.
+//! Its events have a pointer, an address, a word and a `u32`, on four threads that take turns.
+//! Measure, for example, with `time telemetry cnv FILE > /dev/null`.
 
 use std::error::Error;
 use std::fs::File;

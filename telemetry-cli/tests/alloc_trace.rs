@@ -1,4 +1,4 @@
-//! A real program whose allocator is recorded, and what the command makes of the recording.
+//! Records the allocator of a real program, and checks the recording by the command.
 #![cfg(target_os = "linux")]
 
 #[path = "../../examples/alloc_trace/tracing.rs"]
@@ -21,7 +21,7 @@ static ALLOCATOR: Tracing = Tracing::new();
 
 const CHILD: &str = "TELEMETRY_TEST_CHILD";
 
-/// The program: this very test, in a process that is recorded from its first allocation on.
+/// Returns the program: this test, in a process that is recorded from its first allocation on.
 fn program() {
     work::work(2, 100);
     telemetry::reset("all");
@@ -63,7 +63,7 @@ fn every_allocation_is_replayed() {
     assert_eq!(replayed.iter().sum::<u64>(), told[0], "{json:#}");
     assert_eq!(number("asked_bytes"), told[1]);
     assert_eq!(number("faults"), 0, "{said}");
-    // What is live at the end is a little that the standard library and the test keep.
+    // The standard library and the test still have some memory at the end.
     assert_eq!(number("allocations"), number("frees") + number("live_blocks"));
     assert!(number("live_bytes") < number("peak_bytes") / 2 && number("peak_bytes") < told[1]);
 

@@ -1,5 +1,5 @@
-//! Long logs of the three systems, made of events like those of real runs: which there are, how often, and how their
-//! values go on.
+//! Makes long logs of the three systems. Types of events, frequencies and values are like those of
+//! real runs.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,13 +12,13 @@ use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
 use telemetry_foreign::{Format, ghc as ghc_format, mono as mono_format, mps as mps_format};
 use telemetry_schema::{Registry, Sort};
 
-/// How many events a log has.
+/// The number of events in a log.
 pub(crate) type Made = Result<u64, Box<dyn Error>>;
 
-/// Where addresses begin.
+/// The first address.
 const HEAP: u64 = 0x7f3a_4000_0000;
 
-/// A log of the MPS: a collector that scans segments, and allocates now and then.
+/// Makes a log of the MPS: a collector that scans segments, and sometimes allocates.
 pub(crate) fn mps(log: &Path, events: u64) -> Made {
     let registry = mps_format::registry();
     let (arena, pool, trace) = (HEAP + 0x30, HEAP + 0x2e10, HEAP + 0x9f8);
@@ -48,11 +48,12 @@ pub(crate) fn mps(log: &Path, events: u64) -> Made {
     })
 }
 
-/// An eventlog of GHC: threads on two capabilities, sparks, collections, messages of the program.
+/// Makes an eventlog of GHC: threads on two capabilities, sparks, collections, messages of the
+/// program.
 pub(crate) fn ghc(log: &Path, events: u64) -> Made {
     let registry = ghc_format::registry();
     write(log, Format::GhcEventlog, &registry, events, |source, number| {
-        // Capabilities take turns, as far as one sees.
+        // Capabilities take turns, as far as the log shows.
         source.lane.thread = 1 + source.below(2) as u32;
         let (thread, after) = (1 + source.below(64), 100 + source.below(3_000));
         match number % 20 {
@@ -78,7 +79,7 @@ pub(crate) fn ghc(log: &Path, events: u64) -> Made {
     })
 }
 
-/// A log of Mono: calls, what they allocate, and what was loaded before.
+/// Makes a log of Mono: calls, their allocations, and earlier loads.
 pub(crate) fn mono(log: &Path, events: u64) -> Made {
     const METHODS: u64 = 400;
     const CLASSES: u64 = 60;
@@ -117,9 +118,9 @@ pub(crate) fn mono(log: &Path, events: u64) -> Made {
         }
         let depth: &mut Vec<u64> = &mut depths[thread];
         match source.below(100) {
-            // Deeper and less deep in turn.
+            // The depth rises and falls in turn.
             0..44 if depth.len() < 40 => {
-                // What calls, calls things near it.
+                // A method calls methods near it.
                 let near = depth.last().copied().unwrap_or_default() + source.below(40);
                 depth.push(near % METHODS);
                 source.event("MethodEnter", after, &[method(near % METHODS)])
@@ -144,7 +145,7 @@ pub(crate) fn mono(log: &Path, events: u64) -> Made {
     })
 }
 
-/// Makes a stream of a number of events, and a log of that.
+/// Makes a stream of a number of events, and a log of it.
 fn write(
     log: &Path,
     format: Format,
@@ -181,23 +182,23 @@ fn write(
 struct Source<'r> {
     writer: Writer<BufWriter<File>>,
     registry: &'r Registry,
-    /// Of events by their names.
+    /// Indices of events by name.
     indices: HashMap<&'r str, usize>,
     lane: Lane,
     time: u64,
-    /// State of the numbers that look random.
+    /// State of the pseudorandom numbers.
     random: u64,
 }
 
 impl Source<'_> {
-    /// A number below another.
+    /// Returns a number below a limit.
     fn below(&mut self, limit: u64) -> u64 {
         self.random =
             self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.random >> 33) % limit
     }
 
-    /// A number as a value of a parameter's sort.
+    /// Converts a number to a value of a parameter's sort.
     fn value(&self, event: &str, param: usize, number: u64) -> Value<'static> {
         match self.registry.events[self.indices[event]].params[param].sort {
             Sort::Pointer => Value::Pointer(number),

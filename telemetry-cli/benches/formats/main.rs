@@ -1,11 +1,12 @@
-//! How fast other systems' logs are read, beside the real tools where they are installed:
-//! `cargo bench -p telemetry-cli --bench formats [-- mps ghc mono]`.
+//! Measures how fast other systems' logs are read, compared with the real tools if they are
+//! installed: `cargo bench -p telemetry-cli --bench formats [-- mps ghc mono]`.
 //!
-//! The logs are made here, of events like those of real runs, by the writers of `convert --to`. Every program is measured
-//! as a whole process, in turn with the others: CPU time of user and system, time that passed, and peak memory. Its text
-//! goes to /dev/null. Rates are the best of all rounds.
+//! The logs are made here by the writers of `convert --to`, with events like those of real runs.
+//! Each program is measured as a whole process, in turn with the others: CPU time of user and
+//! system, elapsed time, and peak memory. Its text goes to /dev/null. Rates are the best of all
+//! rounds.
 //!
-//! `TELEMETRY=PATH` measures another build of the command than the one that this was built with.
+//! `TELEMETRY=PATH` measures another build of the command.
 
 #![allow(missing_docs, clippy::print_stdout, unsafe_code)]
 
@@ -22,7 +23,7 @@ const ROUNDS: usize = 5;
 /// Rounds of programs that take many seconds.
 const FEW_ROUNDS: usize = 2;
 
-/// The system, the million events of its log, how it is made, and what is measured.
+/// The system, the million events of its log, the function that makes it, and the measurements.
 type Bench = (&'static str, u64, fn(&Path, u64) -> logs::Made, fn(&Path) -> Vec<Work>);
 
 const BENCHES: &[Bench] =
@@ -32,10 +33,12 @@ const BENCHES: &[Bench] =
 struct Work {
     program: Program,
     rounds: usize,
-    /// Its goals: at least these millions of events per second of CPU, and at most these megabytes.
+    /// The goals: at least this rate in millions of events per second of CPU, and at most these
+    /// megabytes.
     goal: Option<f64>,
     most_memory: f64,
-    /// The program that does the same, by its place in the list, and what must be reached of it.
+    /// The program that does the same, by its place in the list, and the share of its rate to
+    /// reach.
     beside: Option<(usize, Option<f64>)>,
 }
 
@@ -114,7 +117,7 @@ impl Work {
     }
 }
 
-/// Runs all programs in turn, and says what they reach.
+/// Runs all programs in turn, and prints their rates.
 fn compare(what: &str, log: &Path, events: u64, all: &[Work]) -> Result<(), Box<dyn Error>> {
     let len = std::fs::metadata(log)?.len();
     println!("\n{what}: {:.2} M events, {:.1} MB", events as f64 / 1e6, len as f64 / 1e6);

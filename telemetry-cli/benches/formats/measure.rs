@@ -1,4 +1,4 @@
-//! Programs as whole processes, and what they cost.
+//! Programs as whole processes, and their costs.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The argument by which this program makes a bare pass.
+/// The argument that makes this program read the bare bytes.
 pub(crate) const PASS: &str = "--pass";
 
-/// What a run of a program cost.
+/// The cost of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     /// Of user and system.
@@ -21,10 +21,10 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// More than any run's.
+    /// More than any run costs.
     pub(crate) const MOST: Cost = Cost { cpu: Duration::MAX, passed: Duration::MAX, megabytes: 0.0 };
 
-    /// The lesser times of two runs, and the larger memory.
+    /// Returns the lesser times of two runs, and the larger memory.
     pub(crate) fn better_of(&self, other: &Cost) -> Cost {
         Cost {
             cpu: self.cpu.min(other.cpu),
@@ -39,12 +39,12 @@ pub(crate) struct Program {
     pub(crate) name: String,
     program: OsString,
     args: Vec<OsString>,
-    /// A file that it makes, and that must not be there before.
+    /// A file that it makes, and that must not exist before.
     makes: Option<PathBuf>,
 }
 
 impl Program {
-    /// The command.
+    /// Returns the command.
     pub(crate) fn telemetry(args: &[&str], files: &[&Path]) -> Program {
         let program = std::env::var_os("TELEMETRY").unwrap_or_else(|| env!("CARGO_BIN_EXE_telemetry").into());
         let args = args.iter().map(OsString::from).chain(files.iter().map(OsString::from));
@@ -53,7 +53,7 @@ impl Program {
         Program { name, program, args, makes: None }
     }
 
-    /// A program of others, if it is there.
+    /// Returns a program of another system, if it is installed.
     pub(crate) fn installed(program: &str, args: &[&str], log: &Path) -> Option<Program> {
         let found = Command::new(program).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if found.is_err() {
@@ -65,7 +65,7 @@ impl Program {
         Some(Program { name, program: program.into(), args, makes: None })
     }
 
-    /// A bare pass over the bytes of a log, by this program.
+    /// Returns this program, reading the bare bytes of a log.
     pub(crate) fn bare_pass(log: &Path) -> Program {
         let program = std::env::current_exe().unwrap_or_default().into();
         Program {
@@ -76,7 +76,7 @@ impl Program {
         }
     }
 
-    /// Says what file it makes.
+    /// Sets the file that it makes.
     pub(crate) fn makes(self, file: PathBuf) -> Program {
         Program { makes: Some(file), ..self }
     }
@@ -107,9 +107,9 @@ impl Program {
     }
 }
 
-/// Waits for a child. What it used is told with it, and of it alone.
+/// Waits for a child. Returns the resources that this child alone used.
 fn wait(pid: u32) -> io::Result<(libc::rusage, i32)> {
-    // SAFETY: all its fields are numbers.
+    // SAFETY: all its fields are numbers, for which zeros are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     let mut status = 0;
     // SAFETY: both places are ours, and the child was not waited for.
@@ -119,7 +119,7 @@ fn wait(pid: u32) -> io::Result<(libc::rusage, i32)> {
     }
 }
 
-/// Reads a log in pieces of 64 KiB, and looks at each byte.
+/// Reads a log in pieces of 64 KiB, and uses each byte.
 pub(crate) fn pass(log: &Path) -> io::Result<()> {
     let mut file = File::open(log)?;
     let mut piece = vec![0; 64 << 10];

@@ -1,9 +1,10 @@
-//! Adds the streams that the archive lacks: `cargo run -p telemetry-cli --example golden`.
+//! Adds the missing streams to the archive: `cargo run -p telemetry-cli --example golden`.
 //!
-//! For every relation in `tests/golden/relations` that has no stream of the present format there, a process
-//! of its own emits its events, on two threads and with labels, as any program does. Two sessions of the
-//! reference writer follow, with losses, parts of blocks and no end. What is there is never written again:
-//! a stream of the archive is what was written when its versions were new.
+//! It takes each registry in `tests/golden/relations` that has no stream of the present format. A
+//! process of its own emits the registry's events, on two threads and with labels, as any program
+//! does. Two sessions of the reference writer follow, with losses, parts of blocks and no end.
+//! Existing streams are never written again: a stream of the archive was written when its versions
+//! were new.
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod program;
@@ -25,13 +26,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let streams = archive.join(format!("streams/{FORMAT_VERSION}"));
     fs::create_dir_all(&streams)?;
-    for relation in files(&archive.join("relations"))? {
-        let name = relation.file_stem().ok_or("a file without a name")?.to_string_lossy().into_owned();
+    for file in files(&archive.join("relations"))? {
+        let name = file.file_stem().ok_or("a file without a name")?.to_string_lossy().into_owned();
         let path = streams.join(format!("{name}.tel"));
         if path.exists() {
             continue;
         }
-        let registry = telemetry_schema::load(&relation)?.registry;
+        let registry = telemetry_schema::load(&file)?.registry;
         let mut stream = emitted(&registry.version.to_string())?;
         stream.extend(writer::sessions(&registry)?);
         File::create_new(&path)?.write_all(&stream)?;
@@ -40,10 +41,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     list(&archive)
 }
 
-/// Names the version that a child process is a program of.
+/// Names the version whose program a child process is.
 const CHILD: &str = "GOLDEN_VERSION";
 
-/// What a program of a version writes.
+/// Returns what the program of a version writes.
 fn emitted(version: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("stream.tel");
@@ -77,7 +78,7 @@ fn list(archive: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files of a directory by name.
+/// Returns the files of a directory by name.
 fn files(dir: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;

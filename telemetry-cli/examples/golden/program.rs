@@ -22,7 +22,7 @@ pub mod v1_2_1 {}
 #[telemetry_event("../tests/golden/relations/heap-2.0.0.toml", at = "program::v2_0_0")]
 pub mod v2_0_0 {}
 
-/// One round of a program: what all versions have, with what a version has of its own.
+/// One round of a program: the events of all versions, and those of its own version.
 macro_rules! round {
     ($events:ident, $pool:ident, $trace:ident, $number:ident, turn $turn:block, end $end:block, finish $finish:block) => {{
         use $events::{Access, Why};
@@ -55,7 +55,7 @@ macro_rules! round {
     }};
 }
 
-/// What a program does, as long as its thread runs.
+/// The work of a program while its thread runs.
 type Round = fn(&[u64; 3], &u64, usize);
 
 /// Emits three rounds of events on each of two threads.

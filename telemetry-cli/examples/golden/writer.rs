@@ -1,4 +1,4 @@
-//! Sessions with what does not happen to a program at will.
+//! Sessions with conditions that a program cannot produce at will.
 
 use std::error::Error;
 
@@ -10,8 +10,8 @@ use telemetry_schema::{Count, Param, Registry, Sort};
 /// 2026-11-21 05:47:31 UTC.
 const START: u64 = 1_795_240_051_000_000_000;
 
-/// Two sessions of a registry: one with losses of all causes, its blocks small and in parts; one that did
-/// not end.
+/// Makes two sessions of a registry: one with losses of all causes, in small blocks and parts; the
+/// other without an end.
 pub(crate) fn sessions(registry: &Registry) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut writer = Writer::new(Vec::new()).block_size(300);
     for session in [1, 2] {
@@ -47,7 +47,7 @@ pub(crate) fn sessions(registry: &Registry) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(writer.finish()?)
 }
 
-/// The values of a parameter.
+/// Returns the values of a parameter.
 fn values(registry: &Registry, param: &Param, pick: u64) -> Vec<Value<'static>> {
     let count = match param.count {
         Count::One => 1,
@@ -57,7 +57,7 @@ fn values(registry: &Registry, param: &Param, pick: u64) -> Vec<Value<'static>> 
     (0..count).map(|at| value(registry, param.sort, pick + at)).collect()
 }
 
-/// One value, of an enum also one that has no name.
+/// Returns one value. For an enum it may have no name.
 fn value(registry: &Registry, sort: Sort, pick: u64) -> Value<'static> {
     match sort {
         Sort::Pointer => Value::Pointer(0x7f00_1000 + pick * 64),

@@ -100,7 +100,7 @@ pub(crate) enum Found {
     /// An end without a begin.
     NoBegin(Which, End),
     /// A begin that was dropped because too many spans were open.
-    GivenUp(Which),
+    Dropped(Which),
 }
 
 struct Open {
@@ -180,7 +180,7 @@ impl Pairing {
     fn begin(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
         if self.open.len() - self.free.len() >= self.most {
             let (which, ..) = self.remove(self.oldest);
-            found.push(Found::GivenUp(which));
+            found.push(Found::Dropped(which));
         }
         let hash = self.hasher.hash_one(&identity);
         let outer = match self.find(hash, &identity) {

@@ -60,7 +60,7 @@ struct SpanStats {
     uncertain: u64,
     begins_without_end: u64,
     ends_without_begin: u64,
-    given_up: u64,
+    begins_dropped: u64,
 }
 
 #[derive(Serialize)]
@@ -206,7 +206,7 @@ impl<'a> Spans<'a> {
             uncertain: span.uncertain,
             begins_without_end: span.no_end,
             ends_without_begin: span.no_begin,
-            given_up: span.given_up,
+            begins_dropped: span.begins_dropped,
         };
         let mut spans: Vec<SpanStats> = names.defs.iter().zip(&tally.spans).map(of_span).collect();
         spans.sort_by_key(|span| std::cmp::Reverse(span.total_ns));
@@ -320,7 +320,11 @@ impl<'a> Spans<'a> {
         let numbers = [
             (sum(|span| span.begins_without_end), "begin", "without end"),
             (sum(|span| span.ends_without_begin), "end", "without begin"),
-            (sum(|span| span.given_up), "begin", "dropped, because more than --max-open were open at once"),
+            (
+                sum(|span| span.begins_dropped),
+                "begin",
+                "dropped, because more than --max-open were open at once",
+            ),
         ];
         for (number, noun, what) in numbers.into_iter().filter(|(number, ..)| *number > 0) {
             unmatched(format!("{} {what}", count(number, noun)));

@@ -30,7 +30,7 @@ pub(crate) struct SpanTally {
     pub(crate) uncertain: u64,
     pub(crate) no_end: u64,
     pub(crate) no_begin: u64,
-    pub(crate) given_up: u64,
+    pub(crate) begins_dropped: u64,
 }
 
 /// One of the longest spans.
@@ -81,7 +81,7 @@ impl Tally {
                 let is_certain = gaps.are_none(&defs[which.def], &which, at.thread, 0, at.ticks);
                 self.list(Unmatched { which, at, is_begin: false, is_certain });
             }
-            Found::GivenUp(which) => self.spans[which.def].given_up += 1,
+            Found::Dropped(which) => self.spans[which.def].begins_dropped += 1,
         }
     }
 

@@ -9,12 +9,12 @@ use telemetry_decode::{RawStr, Value};
 use crate::run::{Folder, Run, run};
 use crate::streams::{begun, gc_registry};
 
-/// Several times what a command may take.
+/// Several times the memory that a command may use.
 const STREAM_KIB: usize = 48 << 10;
 
 #[test]
 fn memory_stays_small() {
-    // Few lanes of many blocks, and many that are all in the middle of one.
+    // Few lanes with many blocks, and many lanes that are all in the middle of a block.
     let folder = Folder::new().with("few.tel", big(8)).with("many.tel", big(700));
     let commands = [
         "print few.tel",
@@ -29,7 +29,7 @@ fn memory_stays_small() {
         "print many.tel",
     ];
     for args in commands {
-        // The peak as the system counts it, seen until the command ends.
+        // The peak that the system reports, read until the command ends.
         let telemetry = env!("CARGO_BIN_EXE_telemetry");
         let script = format!(
             "{telemetry} {args} > /dev/null & \
@@ -45,12 +45,12 @@ fn memory_stays_small() {
     }
 }
 
-/// Threads that talk much, in turns.
+/// Makes a stream of threads that emit much, in turn.
 pub(crate) fn big(threads: u64) -> Vec<u8> {
     events(threads, STREAM_KIB as u64, 1000)
 }
 
-/// Events with a text of `bytes` bytes, of threads that take turns.
+/// Makes events with a text of `bytes` bytes, on threads that take turns.
 pub(crate) fn events(threads: u64, count: u64, bytes: usize) -> Vec<u8> {
     let (mut writer, lane) = begun(1, 1, "", &gc_registry());
     let text = "x".repeat(bytes);

@@ -1,4 +1,4 @@
-//! Every command under every condition that may go wrong: the exit code, and that something is said.
+//! Every command under every adverse condition: the exit code, and a message.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -7,12 +7,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Output, Stdio};
 
 use crate::gzip::gzip;
-use crate::relations::released;
+use crate::registries::released;
 use crate::run::Folder;
 use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image, with_header};
 
-/// Commands that read a stream; `-o FILE`, where they have it, may stand behind.
+/// Commands that read a stream. `-o FILE` may follow if they have it.
 const READERS: [&str; 16] = [
     "print FILE",
     "print --json FILE",
@@ -32,7 +32,7 @@ const READERS: [&str; 16] = [
     "validate --json FILE",
 ];
 
-/// The others that take a file, and one that they can read.
+/// The other commands that take a file, and a file that they can read.
 const OTHERS: [(&str, &str); 8] = [
     ("recover FILE", "app.ring"),
     ("check FILE", "events.toml"),
@@ -44,7 +44,7 @@ const OTHERS: [(&str, &str); 8] = [
     ("convert --to telemetry --input-format mps FILE", "made.mpsio.log"),
 ];
 
-/// Those that need none.
+/// Commands that need no file.
 const WITHOUT: [&str; 6] =
     ["completions bash", "completions zsh", "completions fish", "man stats", "gdb", "gdb --lldb"];
 
@@ -58,7 +58,7 @@ fn folder() -> Folder {
     let unknown =
         with_header(&whole, events[1], |header| header.block_type = telemetry_format::BlockType::Unknown(99));
     let mut newer = whole.clone();
-    // The version of the format, in every header.
+    // The version of the format is in every header.
     for number in 0..parts.len() {
         newer[start(number) + 8] ^= 0x40;
     }
@@ -97,7 +97,7 @@ fn check(folder: &Folder, args: &str, expected: i32, says: &str) {
 #[test]
 fn inputs_that_are_not_whole() {
     let folder = folder();
-    // By file: the exit code, that with --strict, and what is said.
+    // By file: the exit code, the one with --strict, and the message.
     let table = [
         ("whole.tel", 0, 0, "complete: "),
         ("cut.tel", 1, 1, "incomplete: "),
@@ -112,7 +112,7 @@ fn inputs_that_are_not_whole() {
     ];
     for reader in READERS {
         for (file, code, strict, says) in table {
-            // Headers do not show what is wrong inside of a block.
+            // Headers do not show damage inside of a block.
             if reader.starts_with("info") && file == "damaged.tel" {
                 continue;
             }
@@ -127,7 +127,8 @@ fn inputs_that_are_not_whole() {
     }
 }
 
-/// What cannot be opened: a file without permission, unless root runs this; and a socket, which no user can open.
+/// Inputs that cannot be opened: a file without permission, unless root runs this, and a socket,
+/// which no user can open.
 #[test]
 #[cfg(unix)]
 fn an_input_that_cannot_be_read() {
@@ -148,7 +149,7 @@ fn an_input_that_cannot_be_read() {
     }
 }
 
-/// Those that read streams, too, but write no text of them.
+/// These read streams too, but write no text of them.
 const LOADERS: [&str; 2] = ["sql -f -o loaded.db FILE", "replay --dry-run FILE"];
 
 #[test]
@@ -171,7 +172,8 @@ fn inputs_of_loaders() {
     }
 }
 
-/// Commands whose inputs are no streams, or not only: what is wrong is said, and every file stays as it was.
+/// Commands whose inputs are not streams, or not only streams. They report the error, and every
+/// file stays as it was.
 #[test]
 fn inputs_of_the_others() {
     let folder = folder().with("old.py", "old").with("old.lock", "old");
@@ -247,13 +249,13 @@ fn inputs_of_the_others() {
     {
         let run = folder.run(&format!("doctor {file}"));
         assert_eq!(run.code, Some(code), "{file}: {}", run.stderr);
-        // What it finds is its output.
+        // Its findings are its output.
         assert!(String::from_utf8_lossy(&run.stdout).contains(&format!("`{file}`")), "{file}");
     }
     assert_eq!(names.map(content), before);
 }
 
-/// What they write goes to a full disk.
+/// Their output goes to a full disk.
 #[test]
 #[cfg(target_os = "linux")]
 fn outputs_of_the_others_that_take_nothing() {
@@ -275,7 +277,7 @@ fn outputs_of_the_others_that_take_nothing() {
     }
 }
 
-/// A disk that fills up on the way: the old file stays, and nothing half written.
+/// A disk that fills up during a command: the old file stays, and no incomplete file.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_disk_that_fills_up() {
@@ -306,12 +308,12 @@ fn ends(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr.clone()).unwrap())
 }
 
-/// Every command that writes: a full disk is said, a reader that has enough is not.
+/// Every command that writes reports a full disk, but not a reader that closes the pipe.
 #[test]
 #[cfg(target_os = "linux")]
 fn outputs_that_take_nothing() {
     let folder = folder();
-    // A stream without spans would have nothing to be written.
+    // A stream without spans would produce no output.
     let of_streams = READERS.into_iter().map(|reader| reader.replace("FILE", "spans.tel"));
     let of_others = OTHERS.into_iter().map(|(other, good)| other.replace("FILE", good));
     let all = of_streams.chain(of_others).chain(WITHOUT.map(str::to_string));
@@ -326,7 +328,7 @@ fn outputs_that_take_nothing() {
         let mut stderr = String::new();
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         let code = child.wait().unwrap().code();
-        // One that has written all before the pipe was closed ends with its verdict.
+        // A command that had written everything before the pipe was closed ends with its verdict.
         assert_eq!(code, Some(0), "{args}: {stderr}");
         assert!(!stderr.contains("pipe"), "{args}: {stderr}");
     }
@@ -346,7 +348,7 @@ fn outputs_that_take_nothing() {
     assert!(left.into_iter().all(|name| !name.to_string_lossy().ends_with(".tmp")));
 }
 
-/// A request to end while a file is written removes what there is of it, and of no other.
+/// A request to end removes the file that is being written, and no other.
 #[test]
 #[cfg(unix)]
 fn an_interrupt_leaves_nothing_behind() {

@@ -4,7 +4,7 @@ use crate::run::Folder;
 use crate::streams::{drifting, gc, labeled, lossy, two_registries};
 use telemetry_testing::reference;
 
-/// What `print` says of a file.
+/// Returns the output of `print` for a file.
 fn printed(folder: &Folder, file: &str) -> String {
     let run = folder.run(&format!("print {file}"));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -28,12 +28,12 @@ fn a_stream_of_a_stream_says_the_same() {
             assert_eq!(printed(&folder, out), printed(&folder, name), "{name} {more}");
         }
         let len = |file: &str| std::fs::metadata(folder.path(file)).unwrap().len();
-        // Of a few short events nothing is left that could be compressed.
+        // A few short events are too small to compress.
         let is_short = ["lossy.tel", "two.tel", "drifting.tel", "cut.tel"].contains(&name);
         assert!(len("packed.tel") < len("plain.tel") + u64::from(is_short), "{name}");
-        // Texts are compressed anyhow.
+        // Texts are compressed in any case.
         assert!(name != "gc.tel" || len("plain.tel") < len(name), "{name}");
-        // Losses are in the new stream, too.
+        // Losses are in the new stream too.
         let lost = |file: &str| folder.run(&format!("info --json {file}")).stdout;
         let lost = |file: &str| {
             let info: serde_json::Value = serde_json::from_slice(&lost(file)).unwrap();
@@ -62,7 +62,7 @@ fn what_convert_says() {
     assert!(!folder.path("out.log").exists());
 }
 
-/// How long streams of real logs are, of which the texts of a session are not most.
+/// The length of streams of real logs, in which the texts of a session are a small part.
 #[test]
 fn streams_of_logs_are_short() {
     check_lengths("mps", ".mpsio.log", 1_000_000, |_, events| [7 * events, 4 * events]);
@@ -70,15 +70,15 @@ fn streams_of_logs_are_short() {
     check_lengths("mono", ".mlpd", 40_000, |log, _| [log, log / 2]);
 }
 
-/// Streams of a system's logs are at most this part of the log, plain and with `--compress`, from a length on. The function makes
-/// both of the length of the log and of the number of its events.
+/// Checks the length of streams of a system's logs, plain and with `--compress`, from a length on.
+/// The function computes both limits from the length of the log and its number of events.
 fn check_lengths(system: &str, ending: &str, least: u64, most: impl Fn(u64, u64) -> [u64; 2]) {
     let Some(logs) = reference::folder(system) else { return };
     let mut checked = 0;
     for name in reference::names(&logs, ending) {
         let Some(log) = reference::read(&logs.join(format!("{name}{ending}"))) else { return };
         let len = log.len() as u64;
-        // A log that is compressed as a whole is no longer than its stream.
+        // A log that is compressed as a whole is not longer than its stream.
         if len < least || log.starts_with(&[0x1f, 0x8b]) {
             continue;
         }

@@ -23,7 +23,7 @@ fn csv() {
             "csv gc.tel -d gc.tel",
             "csv gc.tel -d tables -o out.csv",
             "csv two.tel -d two",
-            // Nothing comes into these: they go again, unless they were there.
+            // No file is written to these, so they are removed unless they existed before.
             "csv text.tel -d no/text",
             "csv text.tel -d there",
             "csv gc.tel -d no/tables --event RequestBegin",
@@ -44,7 +44,7 @@ fn csv() {
     assert_eq!(pools.as_bytes(), folder.run("csv gc.tel --event PoolInit").stdout);
 }
 
-/// What others read is what was written: Python's own reader of such files, and every number and string.
+/// Python's own reader of such files finds every number and string.
 #[test]
 fn others_read_the_same() {
     const SCRIPT: &str = "

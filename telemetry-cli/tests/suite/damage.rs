@@ -5,7 +5,7 @@ use telemetry_format::{BlockType, HEADER_LEN};
 use crate::run::Folder;
 use crate::streams::{blocks, events_blocks, gc, gc_run, with_header};
 
-/// Streams by name, each broken in its own way.
+/// Returns streams by name, each damaged in its own way.
 fn broken() -> Vec<(&'static str, Vec<u8>)> {
     let whole = gc();
     let parts = blocks(&whole);
@@ -18,7 +18,7 @@ fn broken() -> Vec<(&'static str, Vec<u8>)> {
     };
     let without = |number: usize| [parts[..number].concat(), parts[number + 1..].concat()].concat();
     let shuffled: Vec<u8> = parts.iter().rev().flatten().copied().collect();
-    // A length of 4 GB, as a careless reader would believe it and as the checksum shows it to be wrong.
+    // A length of 4 GB: as a careless reader would believe it, and as the checksum refutes it.
     let mut unchecked = whole.clone();
     unchecked[start(events[1]) + 16..][..4].copy_from_slice(&[0xff; 4]);
     vec![
@@ -42,7 +42,7 @@ fn broken() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What each command says of them: the verdict, and how it ends.
+/// The verdict and exit code of each command for these streams.
 #[test]
 fn every_command_reports_damage() {
     for (name, stream) in broken() {
@@ -57,12 +57,12 @@ fn every_command_reports_damage() {
         });
         for args in stream_args {
             let run = folder.run_on(args, &stream);
-            // Headers do not show what is wrong inside of a block.
+            // Headers do not show damage inside of a block.
             if args.starts_with("info") {
                 assert!(matches!(run.code, Some(0 | 1)), "{name}: {args}: {}", run.stderr);
                 continue;
             }
-            // A pipe in stream order cannot use a registry before it comes.
+            // In stream order, a pipe cannot use a registry before it comes.
             let in_order = !(args.contains("stream") && name == "shuffled");
             assert_eq!(run.code == Some(0), code == 0 && in_order, "{name}: {args}: {}", run.stderr);
             if (args.starts_with("cnv") || args.starts_with("txt")) && name != "joined_twice" {
@@ -72,7 +72,7 @@ fn every_command_reports_damage() {
     }
 }
 
-/// However short a file is cut, every command ends with a verdict.
+/// For every length of a truncated file, every command ends with a verdict.
 #[test]
 fn no_cut_is_silent() {
     let whole = gc();
@@ -87,7 +87,7 @@ fn no_cut_is_silent() {
     }
 }
 
-/// Damage is placed in the file that it is in.
+/// Damage is reported with its file.
 #[test]
 fn damage_is_named_by_its_file() {
     let mut broken = gc_run(7).finish().unwrap();

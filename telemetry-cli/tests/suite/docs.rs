@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use crate::relations::released;
+use crate::registries::released;
 use crate::run::{Folder, commands};
 use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image};
@@ -39,7 +39,7 @@ fn samples_are_real() {
         let run = folder.run(args);
         let printed = String::from_utf8(run.stdout).unwrap() + &run.stderr;
         write!(fresh, "{before}```console\n$ telemetry {args}\n").unwrap();
-        // Lines of `txt` end in a space, which editors take away.
+        // Lines of `txt` end in a space, which editors remove.
         printed.trim_end().lines().for_each(|line| writeln!(fresh, "{}", line.trim_end()).unwrap());
         fresh += "```";
         rest = behind;
@@ -89,7 +89,7 @@ fn tables_are_complete() {
     let fresh = with_table(&docs, "| command | purpose |\n|---|---|\n", &table_of_commands);
     let fresh = with_table(&fresh, "| command | options |\n|---|---|\n", &table_of_options);
     check(&docs, &fresh);
-    // No text names an option that is gone. Those of other programs stand in shell lines.
+    // No text names an option that does not exist. Options of other programs are in shell lines.
     all.extend(["--help", "--version", "--debug", "--no-default-features"].map(str::to_string));
     let prose = docs.split("```").step_by(2).flat_map(str::lines).filter(|line| !line.starts_with("    "));
     let mentioned =
@@ -99,7 +99,7 @@ fn tables_are_complete() {
     }
 }
 
-/// The lines of options, each with the heading that it stands below.
+/// Returns the lines of options, each with its heading.
 fn headed(help: &str) -> Vec<(&str, &str)> {
     let (mut heading, mut lines) = ("", Vec::new());
     for line in help.lines().take_while(|line| !line.starts_with("Examples:")) {
@@ -114,7 +114,7 @@ fn headed(help: &str) -> Vec<(&str, &str)> {
     lines
 }
 
-/// The text with other rows below the head of a table.
+/// Returns the text with other rows in a table.
 fn with_table(text: &str, head: &str, rows: &str) -> String {
     let (before, behind) = text.split_once(head).unwrap_or_else(|| panic!("docs/cli.md has no {head}"));
     let end = behind.find("\n\n").unwrap() + 1;

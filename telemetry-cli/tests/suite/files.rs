@@ -80,7 +80,7 @@ fn outputs() {
     }
 }
 
-/// A file is replaced when its new content is whole, and never by less.
+/// A file is replaced only when its new content is complete.
 #[test]
 fn a_failed_run_leaves_the_old_file() {
     let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
@@ -95,7 +95,7 @@ fn a_failed_run_leaves_the_old_file() {
     assert_eq!(left, ["gc.tel", "out.txt"]);
 }
 
-/// What is read is not replaced, by whatever name it goes, by any command; and stays as it was.
+/// No command replaces its own input, under any name. The input stays as it was.
 #[test]
 #[cfg(unix)]
 fn an_output_that_is_an_input_is_refused() {
@@ -140,7 +140,7 @@ fn an_output_that_is_an_input_is_refused() {
     assert_eq!(folder.run("recover /dev/null -o /dev/null").code, Some(1), "no file is lost there");
 }
 
-/// The file that a link points to is replaced, not the link; and it stays as private as it was.
+/// The target of a link is replaced, not the link. Its permissions stay.
 #[test]
 #[cfg(unix)]
 fn links_and_permissions_stay() {
@@ -156,11 +156,12 @@ fn links_and_permissions_stay() {
     assert!(std::fs::metadata(folder.path("real.txt")).unwrap().len() > 100);
 }
 
-/// Starts a command that writes a file, sends a signal when a part of that is there, and then the rest of its input.
+/// Starts a command that writes a file. When a part of the file is there, sends a signal, and then
+/// the rest of its input.
 #[cfg(unix)]
 fn signaled(folder: &Folder, command: &mut Command, signal: &str) -> std::process::ExitStatus {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // As long as its input stays open the command waits for more, once it has seen what it is.
+    // The command knows the format of its input by now. It waits for more while the input is open.
     let mut input = child.stdin.take().unwrap();
     input.write_all(&gc()[..100]).unwrap();
     let start = std::time::Instant::now();
@@ -168,7 +169,7 @@ fn signaled(folder: &Folder, command: &mut Command, signal: &str) -> std::proces
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(entries(folder), 3);
-    // The handler is set right behind the file.
+    // The handler is set just after the file is made.
     std::thread::sleep(std::time::Duration::from_millis(200));
     let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
@@ -184,7 +185,7 @@ fn entries(folder: &Folder) -> usize {
     std::fs::read_dir(folder.path("")).unwrap().count()
 }
 
-/// An interrupt while a file is written removes what there is of it, and is what the command dies of.
+/// An interrupt removes the file that is being written, and the command dies of it.
 #[test]
 #[cfg(unix)]
 fn an_interrupt_leaves_nothing_behind() {
@@ -197,7 +198,7 @@ fn an_interrupt_leaves_nothing_behind() {
     }
 }
 
-/// What `nohup` runs goes on when its terminal is closed.
+/// A program that `nohup` started continues when its terminal is closed.
 #[test]
 #[cfg(unix)]
 fn a_hangup_that_is_ignored_stays_so() {
@@ -237,7 +238,8 @@ fn help_is_for_every_command() {
     assert!(version.contains(" (stream format "), "{version}");
 }
 
-/// Names of temporary files cannot be guessed, and a link that another user has planted is not followed.
+/// Names of temporary files cannot be guessed, and a link that another user has planted is not
+/// followed.
 #[cfg(unix)]
 #[test]
 fn planted_links_are_refused() {
@@ -246,7 +248,7 @@ fn planted_links_are_refused() {
     std::fs::create_dir(folder.path("shared")).unwrap();
     std::fs::write(folder.path("shared/own"), "old").unwrap();
     let victim = || std::fs::read_to_string(folder.path("victim")).unwrap();
-    // Our own link is followed, as ever.
+    // Our own link is still followed.
     symlink(folder.path("shared/own"), folder.path("shared/link")).unwrap();
     assert_eq!(folder.run("cnv -o shared/link whole.tel").code, Some(0));
     assert_ne!(std::fs::read_to_string(folder.path("shared/own")).unwrap(), "old");
@@ -255,7 +257,7 @@ fn planted_links_are_refused() {
         eprintln!("SKIPPED: cannot make a link of another user: not root");
         return;
     }
-    // As /tmp is.
+    // These are the permissions of /tmp.
     std::fs::set_permissions(folder.path("shared"), PermissionsExt::from_mode(0o1777)).unwrap();
     for command in ["cnv", "recover", "csv"] {
         let run = folder.run(&format!("{command} -o shared/planted whole.tel"));

@@ -1,4 +1,4 @@
-//! Which events are taken.
+//! The filter options.
 
 use crate::run::Folder;
 use crate::streams::{gc, gc_run};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::run::Folder;
 use crate::streams::{blocks, gc, gc_run};
 
-/// Longer than anything here takes.
+/// Longer than any step takes.
 const LONG: Duration = Duration::from_secs(30);
 
 /// The command while it follows.
@@ -43,7 +43,7 @@ impl Following {
         }
     }
 
-    /// Waits for the end, and gives the lines that were not waited for, and what it said.
+    /// Waits for the end. Returns the lines that were not waited for, and the messages.
     #[track_caller]
     fn end(mut self, code: i32) -> (Vec<String>, String) {
         let start = Instant::now();
@@ -66,7 +66,7 @@ fn append(folder: &Folder, name: &str, bytes: &[u8]) {
     file.write_all(bytes).unwrap();
 }
 
-/// Blocks are shown as they come, in whatever pieces; the end of the session is the end.
+/// Blocks are shown as they arrive, in pieces of any size. The end of the session ends the command.
 #[test]
 fn a_growing_file_is_followed_to_the_end_of_its_session() {
     let whole = gc();
@@ -94,7 +94,7 @@ fn lines_are_shown_before_there_is_more() {
     following.end(0);
 }
 
-/// An interrupt ends it with a verdict also while nothing comes through a pipe.
+/// An interrupt ends it with a verdict even while nothing comes through the pipe.
 #[test]
 fn a_pipe_is_followed_until_an_interrupt() {
     let cut = blocks(&gc())[..10].concat();
@@ -109,7 +109,7 @@ fn a_pipe_is_followed_until_an_interrupt() {
     assert!(stderr.contains("incomplete: 13 events"), "{stderr}");
 }
 
-/// A file that takes another's place is read after what was appended to the other one.
+/// A file that replaces another is read after the rest of the other one.
 #[test]
 fn a_replaced_file_is_followed() {
     let whole = gc();
@@ -163,7 +163,7 @@ fn a_cut_file_is_read_again() {
     assert!(stderr.contains("incomplete: 6 events"), "{stderr}");
 }
 
-/// Waiting costs next to nothing, and an interrupt ends it with a verdict and a whole file.
+/// Waiting takes almost no CPU time. An interrupt ends it with a verdict and a complete file.
 #[test]
 #[cfg(target_os = "linux")]
 fn waiting_is_not_busy() {

@@ -1,4 +1,4 @@
-//! Eventlogs of GHC by the command: what numbers are called, and when events were.
+//! Eventlogs of GHC by the command: names of numbers, and times of events.
 
 use crate::run::Folder;
 
@@ -11,7 +11,7 @@ const TYPES: [(u16, u16, &str); 5] = [
     (167, 0xffff, "Time profile cost-centre stack"),
 ];
 
-/// A log with these types and events.
+/// Makes a log with these types and events.
 pub(crate) fn log(types: &[(u16, u16, &str)], events: &[Vec<u8>]) -> Vec<u8> {
     let mut log = b"hdrbhetb".to_vec();
     for (tag, size, description) in types {
@@ -27,7 +27,7 @@ pub(crate) fn log(types: &[(u16, u16, &str)], events: &[Vec<u8>]) -> Vec<u8> {
     log
 }
 
-/// An event of a type whose size varies.
+/// Makes an event of a type whose size varies.
 fn varying(tag: u16, time: u64, payload: &[u8]) -> Vec<u8> {
     let len = (payload.len() as u16).to_be_bytes();
     [&tag.to_be_bytes()[..], &time.to_be_bytes(), &len, payload].concat()
@@ -37,7 +37,7 @@ fn cost_centre(time: u64, id: u32, label: &str) -> Vec<u8> {
     varying(161, time, &[&id.to_be_bytes()[..], label.as_bytes(), b"\0Main\0Main.hs:1\0\0"].concat())
 }
 
-/// Samples of the heap and of the time, whose cost centres have names before and behind them.
+/// Makes samples of the heap and of the time, with names of cost centres before and after them.
 fn profile() -> Vec<u8> {
     let stack = [[0, 0, 0, 57], [0, 0, 0, 3], [0, 0, 0, 9]].concat();
     let of_heap = [&[0; 7][..], &[0, 64, 3], &stack].concat();
@@ -82,7 +82,7 @@ fn stacks_of_cost_centres_have_names() {
     assert!(!shown.contains("57 [main]"), "{shown}");
 }
 
-/// An event of a type of 16 bytes: a number and a moment.
+/// Makes an event of a type of 16 bytes: a number and a moment.
 fn begin(time: u64, era: u64, moment: u64) -> Vec<u8> {
     [&166_u16.to_be_bytes()[..], &time.to_be_bytes(), &era.to_be_bytes(), &moment.to_be_bytes()].concat()
 }
@@ -91,7 +91,7 @@ fn end(time: u64, era: u64) -> Vec<u8> {
     [&165_u16.to_be_bytes()[..], &time.to_be_bytes(), &era.to_be_bytes()].concat()
 }
 
-/// A biographical profile is written at the end of the program, and tells of moments before that.
+/// A biographical profile is written at the end of the program, and describes earlier moments.
 #[test]
 fn samples_are_at_the_time_that_they_tell_of() {
     let types = [
@@ -134,7 +134,7 @@ fn samples_are_at_the_time_that_they_tell_of() {
         assert_eq!(found, expected.map(|(time, name)| (time, name.to_string())), "{file}");
         assert!(json.stderr.contains("complete: 7 events"), "{}", json.stderr);
     }
-    // GHC's own tool has them where they were written, and so has a log that is written once more.
+    // GHC's own tool shows them at the time that they were written, and so does a copy of the log.
     let shown = String::from_utf8(folder.run("show bio.eventlog").stdout).unwrap();
     assert!(shown.contains("\n1000: ") && !shown.contains("\n150: "), "{shown}");
     let again = folder.run("convert --to ghc-eventlog -o again.eventlog bio.eventlog");

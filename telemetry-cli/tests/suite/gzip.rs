@@ -6,14 +6,14 @@ use crate::mono;
 use crate::run::Folder;
 use crate::streams::gc;
 
-/// What `gzip` makes of some bytes.
+/// Returns bytes compressed by `gzip`.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-/// Logs of every other system are read as if they were not compressed, from files and pipes.
+/// Compressed logs of every other system are read like others, from files and pipes.
 #[test]
 fn logs_are_unpacked() {
     let folder = Folder::new().with("gc.tel", gc());

@@ -1,6 +1,6 @@
-//! Other systems' logs that are not as they were written, through the command: whatever the bytes are, it ends, in little
-//! memory, and says what is wrong and where. That all that can be read is read is tested in `telemetry-foreign`, with
-//! every cut and every bit; here each goes to one command or another.
+//! Damaged logs of other systems through the command. For any bytes, it ends, in little memory, and
+//! reports what is wrong and where. The tests of `telemetry-foreign` show that everything readable
+//! is read, with every cut and every bit. Here each log goes to one command or another.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use crate::run::{Folder, Run, run};
 use telemetry_testing::mps::{self as mps_made, Is::N, Is::S, event};
 
-/// All that read logs, `x.log` in this folder. `FORMAT` is where the format is said.
+/// All commands that read logs, here `x.log`. `FORMAT` stands for the option that names the format.
 const COMMANDS: &[&str] = &[
     "cnv FORMAT x.log",
     "print FORMAT x.log",
@@ -29,12 +29,12 @@ const COMMANDS: &[&str] = &[
     "spans FORMAT x.log",
 ];
 
-/// Address space in KiB, and seconds of the processor, that are enough for any of these.
+/// Address space in KiB, and seconds of CPU time, that are enough for any of these.
 const MEMORY: usize = 600_000;
 const SECONDS: usize = 20;
 
-/// Runs a command on a log. It ends by itself, with 0, or with 1 and why; with 2 where gzip has so little to unpack
-/// that nothing tells what it is.
+/// Runs a command on a log. It ends by itself, with 0, or with 1 and a reason; with 2 if gzip has
+/// too little to unpack to detect a format.
 #[track_caller]
 fn check(folder: &Folder, log: &[u8], format: &str, command: &str) -> Run {
     std::fs::write(folder.path("x.log"), log).unwrap();
@@ -58,7 +58,7 @@ fn big(number: u64, bytes: usize) -> Vec<u8> {
     number.to_be_bytes()[8 - bytes..].to_vec()
 }
 
-/// Two capabilities with messages, a string that a NUL ends, and a number in each.
+/// Makes two capabilities with messages: a string that ends in a NUL, and a number in each.
 pub(crate) fn ghc() -> Vec<u8> {
     let mut log = b"hdrbhetb".to_vec();
     for (tag, size, name) in
@@ -84,7 +84,7 @@ pub(crate) fn ghc() -> Vec<u8> {
     log
 }
 
-/// Two threads; names of an image, a class and a method, and events that use them.
+/// Makes two threads; names of an image, a class and a method, and events that use them.
 pub(crate) fn mono(version: u8) -> Vec<u8> {
     let mut log = b"\x01\x5a\x50\x4d".to_vec();
     let (head, first, second): (_, &[u8], &[u8]) = match version {
@@ -122,7 +122,7 @@ pub(crate) fn mps() -> Vec<u8> {
     [mps_made::init(1_010), named, label, other, mps_made::sync(1_050, 1_000)].concat()
 }
 
-/// Of each form of log: its name, what it is, and the events of it.
+/// Returns logs of each form with their name, bytes and number of events.
 pub(crate) fn logs() -> [(&'static str, Vec<u8>, usize); 5] {
     [
         ("mps", mps(), 5),
@@ -180,7 +180,7 @@ fn nothing() {
     }
 }
 
-/// Cut at every byte: what stands before the cut is read.
+/// Cut at every byte: everything before the cut is read.
 #[test]
 fn logs_that_are_cut() {
     each(|log, visit| (1..log.len()).for_each(|len| visit(&log[..len])));
@@ -210,7 +210,7 @@ fn logs_with_a_bit_flipped() {
     });
 }
 
-/// Every number of two and of four bytes that a log has is somewhere among these.
+/// Every number of two and of four bytes in a log is somewhere among these.
 #[test]
 fn sizes_codes_and_counts_that_are_wrong() {
     let numbers: [&[u8]; 6] =
@@ -226,7 +226,7 @@ fn sizes_codes_and_counts_that_are_wrong() {
     });
 }
 
-/// What is not of the log costs nothing of it.
+/// Bytes after the log do not affect the events in it.
 #[test]
 fn bytes_behind_and_logs_joined() {
     for (format, log, events) in logs() {
@@ -267,7 +267,7 @@ fn text_that_is_not_utf_8() {
         let (folder, log) = (Folder::new(), replaced(log, text));
         for command in COMMANDS {
             let run = check(&folder, &log, format, command);
-            // What prints as the systems' own programs do gives strings as they are.
+            // Commands that print like the systems' own programs leave strings unchanged.
             let is_text = !["cnv", "txt", "mono-", "convert"].iter().any(|raw| command.starts_with(raw));
             assert!(!is_text || std::str::from_utf8(&run.stdout).is_ok(), "{format}: {command}");
         }

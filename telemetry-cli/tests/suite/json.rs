@@ -1,4 +1,4 @@
-//! `--json` is what its schemas say, and nothing is lost in it.
+//! `--json` follows its schemas, and loses nothing.
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn output_is_what_the_schemas_say() {
         check(&stats, name, &object("stats --json"));
         check(&spans, name, &object("spans --json"));
     }
-    // A schema that takes anything would prove nothing.
+    // A schema that accepts anything would prove nothing.
     let mut wrong: Value =
         serde_json::from_slice(&folder.run("print --json --event Heartbeat gc.tel").stdout).unwrap();
     wrong["params"] = Value::Null;
@@ -75,7 +75,7 @@ fn events_as_json() {
     );
 }
 
-/// Numbers keep all their digits, whatever reads them.
+/// Numbers keep all their digits for every reader.
 #[test]
 fn numbers_are_exact() {
     let folder = folder();

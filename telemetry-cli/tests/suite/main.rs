@@ -1,5 +1,5 @@
-//! The command, run as a user runs it on streams made for the purpose. Each snapshot is a transcript:
-//! the command lines, what they printed, and how they ended.
+//! The command, run as by a user on streams made for the tests. Each snapshot is a transcript: the
+//! command lines, their output, and their exit codes.
 
 mod run;
 mod streams;
@@ -28,7 +28,7 @@ mod mutants;
 mod processes;
 mod py;
 mod recover;
-mod relations;
+mod registries;
 mod replay;
 mod report;
 mod shells;

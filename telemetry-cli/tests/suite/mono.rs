@@ -6,7 +6,8 @@ use crate::run::Folder;
 use crate::sql;
 use telemetry_testing::mono as mono_made;
 
-/// A log of data version 1 with one buffer: a walk of the heap begins, and something unknown.
+/// Makes a log of data version 1 with one buffer: a walk of the heap begins, and an unknown event
+/// follows.
 pub(crate) fn log(unknown: &[u8]) -> Vec<u8> {
     let mut log = b"\x01\x5a\x50\x4d\x00\x01\x01\x08".to_vec();
     log.resize(32, 0);
@@ -40,7 +41,7 @@ fn a_log_is_printed_and_damage_is_said() {
     assert_eq!(folder.run("mono-debug absent.mlpd").code, Some(2));
 }
 
-/// The first buffer's end looks like the log's.
+/// The end of the first buffer looks like the end of the log.
 #[test]
 fn a_log_without_an_end_mark_is_not_complete() {
     let two = [log(b""), log(b"\x16\x01").split_off(32)].concat();
@@ -59,7 +60,7 @@ fn a_log_without_an_end_mark_is_not_complete() {
             (&completeness["complete"], &completeness["may_be_truncated"]),
             (&false.into(), &true.into())
         );
-        // Nothing is known to be lost, which is all that `--strict` asks for.
+        // Nothing is known to be lost, which is all that `--strict` checks.
         assert_eq!(folder.run(&format!("info --strict {file}")).code, Some(0), "{file}");
     }
     // A stream that was made from the log knows no more than the log.
@@ -78,7 +79,7 @@ fn a_database_is_not_said_to_have_what_it_has_not() {
     let folder = Folder::new().with("cut.mlpd", cut).with("whole.mlpd", whole);
     let cut = folder.run("sql -o mono.db cut.mlpd");
     assert_eq!(cut.code, Some(1), "{}", cut.stderr);
-    // The same events again are there already.
+    // The same events are there already.
     let again = folder.run("sql -o mono.db cut.mlpd");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     let run = folder.run("sql -o mono.db whole.mlpd");
@@ -95,7 +96,7 @@ fn a_database_is_not_said_to_have_what_it_has_not() {
     }
 }
 
-/// A folder with logs of both data versions and streams of them.
+/// Makes a folder with logs of both data versions and streams of them.
 fn logs_and_streams() -> Folder {
     let folder = Folder::new().with("1.mlpd", mono_made::one()).with("17.mlpd", mono_made::seventeen());
     for log in ["1", "17"] {
@@ -105,7 +106,7 @@ fn logs_and_streams() -> Folder {
     folder
 }
 
-/// Lines in an order of their own: a log has events of one time in another than a stream of it.
+/// Sorts lines, since a log and its stream may order events of one time differently.
 fn sorted(text: &[u8]) -> Vec<String> {
     let mut lines: Vec<String> = String::from_utf8_lossy(text).lines().map(str::to_string).collect();
     lines.sort();
@@ -115,7 +116,8 @@ fn sorted(text: &[u8]) -> Vec<String> {
 #[test]
 fn a_stream_shows_the_names_of_its_log() {
     let folder = logs_and_streams();
-    // A log, and names that its events must have somewhere: of a method, a class, an image, by a vtable.
+    // A log, and names that its events must have somewhere: of a method, a class, an image, by a
+    // vtable.
     for (log, names) in [
         ("1", &["[Prog:Main (string[])]", "[Näme.Inner<T>]", "[prog.exe]"][..]),
         ("17", &["[Prog:Main ()]", "vtable:0x1030 [Name]", "[prog.exe]", "[Main]"]),
@@ -132,7 +134,7 @@ fn a_stream_shows_the_names_of_its_log() {
     }
 }
 
-/// What `print --json` calls something in events of a name, in the order of time.
+/// Returns the names that `print --json` gives a parameter of an event, in the order of time.
 fn called(folder: &Folder, file: &str, event: &str, param: &str) -> Vec<String> {
     let run = folder.run(&format!("print --json --event {event} {file}"));
     let lines = String::from_utf8(run.stdout).unwrap();
@@ -147,7 +149,7 @@ fn called(folder: &Folder, file: &str, event: &str, param: &str) -> Vec<String> 
 #[test]
 fn a_database_has_the_names_of_a_log() {
     let folder = logs_and_streams();
-    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry-foreign/registries/mono.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry-foreign/registries/mono.toml");
     for log in ["1", "17"] {
         let cnv = folder.run(&format!("cnv {log}.tel"));
         std::fs::write(folder.path(&format!("{log}.txt")), sorted(&cnv.stdout).join("\n") + "\n").unwrap();
@@ -161,7 +163,7 @@ fn a_database_has_the_names_of_a_log() {
     ] {
         let expected = called(&folder, &format!("{log}.tel"), event, param);
         assert!(expected.iter().filter(|name| !name.is_empty()).count() >= least, "{event}: {expected:?}");
-        let text = format!("--registry {} -i {log}.txt", relation.display());
+        let text = format!("--registry {} -i {log}.txt", path.display());
         for input in [format!("{log}.mlpd"), format!("{log}.tel"), text] {
             let run = folder.run(&format!("sql -d -o names.db {input}"));
             assert_eq!(run.code, Some(0), "{input}: {}", run.stderr);

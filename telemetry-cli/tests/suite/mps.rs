@@ -1,4 +1,4 @@
-//! Logs of the MPS, read as the MPS's own four programs read them, also under their names.
+//! Logs of the MPS, read as the MPS's four programs do, also under their names.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn assert_same(found: &[u8], expected: &[u8], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
 }
 
-/// What `mpseventtxt` prints of the small log: by hand.
+/// The output of `mpseventtxt` for the small log, written by hand.
 const TXT: &str = "\
 00000000000003E8 0021 Intern              stringId:0000000000000001 string:\"@(#)Ravenbrook MPS, product.mps, release/1.118.0, platform.lii6gc, variety.asserted.logging.nonstats, compiled on Jan  1 2025 12:00:00\" 
 00000000000003F2 001D EventInit           major:2 median:0 minor:0 maxCode:92 maxNameLen:19 wordWidth:64 clocksPerSec:00000000000F4240 
@@ -55,7 +55,7 @@ fn text() {
     let txt = folder.run("txt mpsio.log");
     assert_same(&txt.stdout, TXT.as_bytes(), "txt");
     assert_eq!(txt.code, Some(0), "{}", txt.stderr);
-    // By way of sorted text, in which events have no names.
+    // The other way is by sorted text, in which events have no names.
     let mut lines: Vec<&str> = made::SMALL.lines().collect();
     lines.sort();
     let sorted: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -85,7 +85,7 @@ fn unknown_events_and_line_feeds() {
     );
 }
 
-/// Rows by table, and what the first event's rows are.
+/// Returns the number of rows by table, and the first event's rows.
 fn rows(database: &Path) -> Vec<(String, i64)> {
     let connection = Connection::open(database).unwrap();
     let mut tables = connection
@@ -129,7 +129,8 @@ fn database() {
     for (table, rows) in expected {
         assert_eq!(of(table), Some(rows), "{table}");
     }
-    // The real program leaves the opening quote and the backslashes in, and cuts words from 2^63 on.
+    // The real program keeps the opening quote and the backslashes, and truncates words from 2^63
+    // on.
     assert_eq!(
         column(&database, "SELECT string FROM EVENT_Intern WHERE stringId = 2"),
         ["Text(\"a \\\"pool\\\" \\\\ of mine\")"]
@@ -139,7 +140,7 @@ fn database() {
         column(&database, "SELECT ident FROM event_param WHERE type = 73 AND param_index = 1"),
         ["Text(\"refIO\")"]
     );
-    // What is there is not loaded again.
+    // Events that are there are not loaded again.
     let again = folder.run("sql -o mps.db mpsio.log");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     assert!(again.stderr.contains("already has all events of `mpsio.log`"), "{}", again.stderr);
@@ -195,7 +196,7 @@ fn under_the_names_of_the_mpss_programs() {
         assert_eq!((run.code, run.stdout.len()), (Some(code), 0), "{name} {args}");
         assert!(run.stderr.contains(said), "{}", run.stderr);
     }
-    // What is asked for goes to standard output.
+    // Requested help goes to standard output.
     for (name, usage) in [
         ("mpseventcnv", "[-f logfile] [-h]"),
         ("mpseventtxt", "[-l textlog] [-h]"),
@@ -268,7 +269,7 @@ fn what_is_told_of_a_log_that_is_piped() {
     }
 }
 
-/// What the real programs print.
+/// The output of the real programs.
 #[test]
 fn real_logs() {
     let Some(logs) = reference::folder("mps") else { return };
@@ -301,7 +302,7 @@ fn real_logs() {
                 assert_eq!(found, Some(expected), "{name}, {database}: {table}");
             }
         }
-        // Every column that the real tables have.
+        // Every column of the real tables.
         let connection = Connection::open(folder.path("a.db")).unwrap();
         let schema = std::fs::read_to_string(logs.join("sql.schema")).unwrap();
         for create in schema.lines().filter(|line| line.starts_with("CREATE TABLE EVENT_")) {

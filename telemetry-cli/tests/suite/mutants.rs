@@ -1,5 +1,6 @@
-//! Damaged memory images and core dumps through `recover`, and damaged streams through `sql`: never a panic, a hang or
-//! memory without bounds, and nothing that is damaged passes for whole. `TELEMETRY_MUTANTS=20000` tries more.
+//! Damaged memory images and core dumps through `recover`, and damaged streams through `sql`: never
+//! a panic, a hang, unlimited memory, or damage that passes as complete. `TELEMETRY_MUTANTS=20000`
+//! tries more.
 
 use std::process::Command;
 
@@ -10,7 +11,7 @@ use telemetry_decode::completeness::Reason;
 use crate::run::{Folder, Run, run};
 use crate::streams::{blocks, gc, image, labeled, lossy};
 
-/// Numbers that look random, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -24,7 +25,8 @@ fn mutants() -> usize {
     std::env::var("TELEMETRY_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
 }
 
-/// Changes some bytes as damage does, and as an attacker would: bits, runs, lengths, pieces moved, repeated, cut.
+/// Changes some bytes as damage or an attacker would: bits, runs, lengths, pieces moved, repeated,
+/// truncated.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(4) {
         let len = bytes.len();
@@ -51,7 +53,8 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Whole blocks in another order, some twice, some with a number in the header changed and its checksum right.
+/// Reorders whole blocks and repeats some. Some get another number in the header and a valid
+/// checksum.
 fn forge(stream: &[u8], random: &mut Random) -> Vec<u8> {
     let mut all = blocks(stream);
     for _ in 0..random.below(4) {
@@ -78,7 +81,7 @@ fn forge(stream: &[u8], random: &mut Random) -> Vec<u8> {
     all.concat()
 }
 
-/// Runs the command with little memory, in words of the shell. It ends by itself.
+/// Runs the command with little memory. It ends by itself.
 fn limited(folder: &Folder, args: &str) -> Run {
     let mut command = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_telemetry");
@@ -92,7 +95,8 @@ fn is_sound(run: &Run, what: &str) {
     assert!(!run.stderr.contains("panicked") && !run.stderr.is_empty(), "{what}: {}", run.stderr);
 }
 
-/// A core dump: other bytes, a pool, a copy of some of it, and the stream that was being written.
+/// Makes a core dump: other bytes, a pool, a copy of some of it, and the stream that was being
+/// written.
 fn core(stream: &[u8]) -> Vec<u8> {
     let (pool, noise) =
         (image(stream, 2), |len: usize| (0..len).map(|n| ((n * n) >> 3) as u8).collect::<Vec<_>>());
@@ -132,12 +136,12 @@ fn recover_survives_mutants() {
             assert!(run.stderr.contains("nothing"), "{}: {:?} {}", keep(), run.code, run.stderr);
             continue;
         }
-        // What is written is a stream without damage, whatever the image was.
+        // For any image, the output is a stream without damage.
         let mut events = Reader::open(folder.path("out.tel")).unwrap().events().unwrap();
         while events.next().unwrap().is_some() {}
         let found = events.completeness();
         assert_eq!(found.damaged_ranges, 0, "{}: {found}", keep());
-        // The image may lack what a part needs; another stream may have it.
+        // The image may lack a block that a part needs; another stream may have it.
         let needs = |reason| matches!(reason, Reason::NoPredecessor | Reason::NoRegistry(_));
         assert!(found.undecodable.iter().all(|part| needs(part.reason)), "{}: {found}", keep());
     }
@@ -169,7 +173,7 @@ fn sql_survives_mutants() {
                 is_sound(run, &what());
             }
         }
-        // Neither takes for whole what the other does not, nor for an input.
+        // Both commands agree on whether the input is complete, and whether it is an input.
         assert_eq!(sql.code, print.code, "{}: {}{}", what(), sql.stderr, print.stderr);
         if !folder.path("out.db").exists() {
             assert!(sql.code != Some(0), "{}: {}", what(), sql.stderr);

@@ -1,4 +1,4 @@
-//! `py`, and what Python makes of its modules.
+//! `py`, and its modules in Python.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,7 +53,7 @@ fn modules_are_made_and_checked() {
     assert!(!folder.path("-").exists());
 }
 
-/// A Python of 3.9 or later; loudly none.
+/// Finds a Python of 3.9 or later. If there is none, prints a notice.
 fn python() -> Option<String> {
     let names = std::env::var("TELEMETRY_PYTHON").unwrap_or("python3".to_string());
     let name = names.split_whitespace().next().unwrap_or_default().to_string();
@@ -108,7 +108,7 @@ fn the_module_as_a_command() {
     }
 }
 
-/// An interrupt is what the module dies of, with no word about it.
+/// The module dies of an interrupt, without a message.
 #[test]
 #[cfg(unix)]
 fn an_interrupted_module() {
@@ -119,7 +119,7 @@ fn an_interrupted_module() {
     let Some(python) = python() else { return };
     let folder = Folder::new().with("events.toml", GC);
     assert_eq!(folder.run("py -o gc_events.py").code, Some(0));
-    // Waits for more input once it says that it has begun.
+    // It prints that it has begun, and then waits for more input.
     let script =
         "import sys, gc_events; sys.stdout.write('x'); sys.stdout.flush(); sys.exit(gc_events.main(['-']))";
     let mut command = Command::new(&python);
@@ -139,7 +139,7 @@ fn an_interrupted_module() {
     );
 }
 
-/// Every stream that is kept for good, read by the module of its own registry.
+/// Every stream of the archive, read by the module of its own registry.
 #[test]
 fn golden_streams() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
@@ -166,7 +166,7 @@ fn golden_streams() {
     }
 }
 
-/// What an address and a pointer were called, which the MPS tells by events of its own: as `txt` has it.
+/// The names of an address and a pointer, which the MPS reports by its own events, as in `txt`.
 const NAMES: &str = r#"
 import sys, mps_events
 for event in mps_events.read(sys.argv[1]):
@@ -182,8 +182,8 @@ for event in mps_events.read(sys.argv[1]):
 fn names_in_a_stream_of_a_log_of_the_mps() {
     let Some(python) = python() else { return };
     let folder = Folder::new().with("mpsio.log", mps_made::small()).with("names.py", NAMES);
-    let relation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry-foreign/registries/mps.toml");
-    assert_eq!(folder.run(&format!("py {} -o mps_events.py", relation.display())).code, Some(0));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry-foreign/registries/mps.toml");
+    assert_eq!(folder.run(&format!("py {} -o mps_events.py", path.display())).code, Some(0));
     for more in ["", "--compress"] {
         let run = folder.run(&format!("convert --to telemetry {more} -o some.tel mpsio.log"));
         assert_eq!(run.code, Some(0), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! `recover`: images as a program that was killed leaves them, made by hand.
+//! `recover` on images like those that a killed program leaves, made by hand.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -58,7 +58,7 @@ fn recover() {
         ],
     );
     assert!(!folder.path("noise.out").exists());
-    // Nothing is changed by going round, and all of the run is there.
+    // The way through an image changes nothing, and all of the run is there.
     let events = |name: &str| {
         folder
             .run(&format!("cnv {name}"))
@@ -74,8 +74,8 @@ fn recover() {
     }
 }
 
-/// A core dump is mostly holes: they cost little time, and no memory; where the system tells of holes, none, however
-/// large they are.
+/// A core dump is mostly holes. They take little time and no memory; if the system reports holes,
+/// their size does not matter.
 #[test]
 fn a_sparse_image() {
     let (most, size) =
@@ -85,7 +85,7 @@ fn a_sparse_image() {
     file.seek(SeekFrom::Start(most / 4 * 3 + 8192)).unwrap();
     file.write_all(&image(&gc(), 0)).unwrap();
     file.set_len(most).unwrap();
-    // Holes alone, and nothing at all, before it.
+    // A hole alone, and an empty file, before it.
     std::fs::File::create(folder.path("holes")).unwrap().set_len(most).unwrap();
     std::fs::write(folder.path("empty"), "").unwrap();
     let check = |args: &str, code: i32, says: &[&str]| {

@@ -1,5 +1,5 @@
-//! `replay` on recordings made for the purpose, wrong ones above all. What a real program's allocator tells is
-//! replayed in `tests/alloc_trace.rs`.
+//! `replay` on recordings made for the tests, most of them faulty. `tests/alloc_trace.rs` replays
+//! what a real program's allocator recorded.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::streams::{begun, gc};
 
 const HEAP: &str = include_str!("../../../examples/alloc_trace/events.toml");
 
-/// What an event tells: address, size.
+/// The content of an event: address, size.
 #[derive(Clone, Copy)]
 enum Told {
     Alloc(u64, u64),
@@ -27,14 +27,14 @@ enum Told {
 
 use Told::{Aligned, Alloc, Free, Lost, Resize};
 
-/// A recording of events of threads, a microsecond apart.
+/// Makes a recording of events of threads, a microsecond apart.
 fn recording(told: &[(u32, Told)]) -> Vec<u8> {
     marked(HEAP, told)
 }
 
-/// The same of a relation like that of the example.
-fn marked(relation: &str, told: &[(u32, Told)]) -> Vec<u8> {
-    let registry = telemetry_schema::parse(relation).unwrap();
+/// Makes such a recording with another registry.
+fn marked(registry: &str, told: &[(u32, Told)]) -> Vec<u8> {
+    let registry = telemetry_schema::parse(registry).unwrap();
     let (mut writer, lane) = begun(7, 1_795_240_051_000_000_000, "heap", &registry);
     let mut now = 0;
     for (thread, told) in told {
@@ -60,13 +60,13 @@ fn marked(relation: &str, told: &[(u32, Told)]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Blocks that are allocated, each freed later.
+/// Makes a recording of blocks that are allocated, and freed later.
 pub(crate) fn long(blocks: u64) -> Vec<u8> {
     let told = |i: u64| [(1, Alloc(0x1000 + i * 16, 16)), (1, Free(0x1000 + i * 16, 16))];
     recording(&(0..blocks).flat_map(told).collect::<Vec<_>>())
 }
 
-/// Nothing is wrong with it, and it has all that there is.
+/// Makes a recording without faults, with every type of event.
 pub(crate) fn sound() -> Vec<u8> {
     recording(&[
         (1, Alloc(0x1000, 100)),
@@ -74,10 +74,10 @@ pub(crate) fn sound() -> Vec<u8> {
         (1, Aligned(0x3000, 64, 4096)),
         (2, Resize(0x2000, 0x5000, 9000)),
         (2, Free(0x1000, 100)),
-        // The same address again, for something else.
+        // The same address again, for another block.
         (1, Alloc(0x1000, 1)),
         (1, Resize(0x1000, 0x1000, 17)),
-        // There was no memory; and there is none.
+        // A refused allocation, and no memory.
         (1, Alloc(0, 1 << 60)),
         (1, Resize(0x1000, 0, 1 << 60)),
         (1, Free(0, 0)),
@@ -121,7 +121,7 @@ fn recordings_are_checked() {
     );
 }
 
-/// Each way in which a recording can be one of no program.
+/// Each fault that no real program can have.
 #[test]
 fn faults_are_told() {
     let double = [(1, Alloc(0x1000, 10)), (1, Alloc(0x1000, 20)), (1, Free(0x1000, 20))];
@@ -147,12 +147,12 @@ fn faults_are_told() {
             "replay --dry-run many.tel",
         ],
     );
-    // A run says the same.
+    // A run reports the same.
     let (dry, wet) = (folder.run("replay --dry-run twice.tel"), folder.run("replay twice.tel"));
     assert_eq!((dry.stderr, dry.code), (wet.stderr, wet.code));
 }
 
-/// An address is another thread's before the thread that gave it up has said so.
+/// An address may be allocated on another thread before the event of its free.
 #[test]
 fn what_is_told_late_is_no_fault() {
     let late = recording(&[
@@ -171,7 +171,7 @@ fn what_is_told_late_is_no_fault() {
     folder.check("replay_late", &["replay --dry-run --strict late.tel"]);
 }
 
-/// What is lost was perhaps the very allocation.
+/// A lost event may have been the allocation.
 #[test]
 fn losses_excuse_what_they_may_have_brought_about() {
     let lossy = [
@@ -202,7 +202,7 @@ fn losses_excuse_what_they_may_have_brought_about() {
     );
 }
 
-/// An allocator that has no memory for it, which is what it says of everything that no memory can be.
+/// An allocator that refuses a size, as every allocator refuses an impossible one.
 #[test]
 fn refusals_are_told() {
     let vast = recording(&[
@@ -248,7 +248,7 @@ fn runs_are_measured() {
     assert!(printed.contains("\nallocator  runs ") && printed.contains("\nsystem        1  "), "{printed}");
 }
 
-/// Memory that is touched is resident, and what is only allocated is not.
+/// Memory that is written to is resident, and other allocated memory is not.
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_is_that_of_the_allocator() {
@@ -263,12 +263,12 @@ fn memory_is_that_of_the_allocator() {
     };
     let touched = resident("--compare");
     assert!(touched.iter().all(|bytes| (64 * BLOCK..96 * BLOCK).contains(bytes)), "{touched:?}");
-    // Others may have huge pages, which a byte of their own brings in whole.
+    // Others may have huge pages, which one byte makes resident as a whole.
     let untouched = resident("--touch none");
     assert!(untouched.iter().all(|bytes| *bytes < 16 * BLOCK), "{untouched:?}");
 }
 
-/// The system's own refusal, since the process may have no more.
+/// The system's refusal, since the process reached its limit.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_allocator_that_has_no_more_is_told_of() {
@@ -284,7 +284,7 @@ fn an_allocator_that_has_no_more_is_told_of() {
     assert!(run.stderr.contains("`system` refused") || refused <= 10, "{}", run.stderr);
 }
 
-/// A replay that would take days.
+/// Starts a replay that would take days.
 #[cfg(target_os = "linux")]
 fn slow(folder: &Folder) -> Child {
     let told = [(1, Alloc(0x1000, 10)), (1, Free(0x1000, 10))];
@@ -293,7 +293,7 @@ fn slow(folder: &Folder) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The process of its run.
+/// Returns the process of its run.
 #[cfg(target_os = "linux")]
 fn worker(replay: &Child) -> String {
     let children = format!("/proc/{0}/task/{0}/children", replay.id());
@@ -313,7 +313,7 @@ fn kill(signal: &str, process: &str) {
     assert!(Command::new("kill").args([signal, process]).status().unwrap().success());
 }
 
-/// A run that dies is no measurement.
+/// A run that dies is not a measurement.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_run_that_is_killed_is_told_of() {
@@ -327,7 +327,7 @@ fn a_run_that_is_killed_is_told_of() {
     assert_eq!(said, "error: the run with `system` has failed: signal: 9 (SIGKILL)\n");
 }
 
-/// Nor does a run outlive the command.
+/// A run does not outlive the command.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_run_ends_with_its_command() {
@@ -336,7 +336,7 @@ fn a_run_ends_with_its_command() {
     let folder = Folder::new();
     let mut replay = slow(&folder);
     let worker = worker(&replay);
-    // Its own image by now, and not a copy of the command that has not begun it.
+    // By now it has its own image, and is not a copy of the command before its start.
     let since = Instant::now();
     while !std::fs::read_to_string(format!("/proc/{worker}/cmdline")).unwrap().contains("--worker") {
         assert!(since.elapsed() < Duration::from_secs(60), "the run does not begin");
@@ -347,7 +347,8 @@ fn a_run_ends_with_its_command() {
     assert!(!std::path::Path::new(&format!("/proc/{worker}")).exists(), "the run goes on");
 }
 
-/// From a pipe, which can be read only once; and with marks that the stream's own relation does not have.
+/// From a pipe, which can be read only once; and with marks that the stream's own registry does not
+/// have.
 #[test]
 fn any_input_will_do() {
     let bare: String =
@@ -366,7 +367,7 @@ fn any_input_will_do() {
     assert!(json["allocators"].as_array().unwrap().iter().all(|each| each["operations"] == 11), "{json:#}");
 }
 
-/// As fast as it was recorded, or faster by a factor.
+/// As fast as recorded, or faster by a factor.
 #[test]
 fn intervals_are_kept_on_request() {
     let mut told = vec![(1, Alloc(0x1000, 10))];
@@ -383,7 +384,7 @@ fn intervals_are_kept_on_request() {
     assert!(took("--speed 1000") < took("--speed 0.5"));
 }
 
-/// What an event marked `custom` tells is for the program's own replayer.
+/// Events marked `custom` are for the program's own replayer.
 #[test]
 fn custom_events_are_counted() {
     let custom = HEAP

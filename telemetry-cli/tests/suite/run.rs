@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// A folder for one test.
 pub(crate) struct Folder(TempDir);
 
-/// How a command ended, and what it said.
+/// The output of a command, and its exit code.
 pub(crate) struct Run {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
@@ -31,7 +31,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// The command in this folder; arguments are separated by spaces.
+    /// Returns the command in this folder. Spaces separate the arguments.
     pub(crate) fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry"));
         command.args(args.split_whitespace()).current_dir(self.0.path());
@@ -43,20 +43,20 @@ impl Folder {
         run(&mut self.command(args), &[])
     }
 
-    /// With something on standard input.
+    /// Runs it with something on standard input.
     pub(crate) fn run_on(&self, args: &str, input: &[u8]) -> Run {
         run(&mut self.command(args), input)
     }
 
-    /// Runs command lines one after the other and compares the transcript. `< FILE` gives a file as
-    /// standard input.
+    /// Runs command lines in turn and compares the transcript. `< FILE` gives a file as standard
+    /// input.
     #[track_caller]
     pub(crate) fn check(&self, name: &str, lines: &[&str]) {
         let transcript: String = lines.iter().map(|line| self.transcript(line)).collect();
         snapshot(name, &transcript);
     }
 
-    /// Runs a command line: what a transcript has of it.
+    /// Runs a command line, and returns its transcript.
     pub(crate) fn transcript(&self, line: &str) -> String {
         let (args, input) = line.split_once('<').unwrap_or((line, ""));
         let input = match input.trim() {
@@ -76,7 +76,7 @@ impl Folder {
     }
 }
 
-/// The commands that `telemetry --help` lists.
+/// Returns the commands that `telemetry --help` lists.
 pub(crate) fn commands(folder: &Folder) -> Vec<String> {
     let help = String::from_utf8(folder.run("--help").stdout).unwrap();
     let listed = help.split_once("Options:\n").unwrap().0.lines().filter_map(|line| line.strip_prefix("  "));

@@ -1,4 +1,4 @@
-//! Completions, manual pages, and what only a terminal sees.
+//! Completions, manual pages, and output on a terminal.
 #![cfg(unix)]
 
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::big::events;
 use crate::run::{Folder, commands, run};
 use crate::streams::gc;
 
-/// Each shell that is there takes its completions.
+/// Each installed shell accepts its completions.
 #[test]
 fn shells_take_their_completions() {
     let folder = Folder::new();
@@ -86,10 +86,10 @@ fn colors_are_for_terminals() {
     }
 }
 
-/// Long work is shown on a terminal while it goes on, and leaves nothing behind.
+/// A terminal shows the progress of long work, and nothing of it remains.
 #[test]
 fn progress_is_shown_and_erased() {
-    // What is done in a moment shows nothing: a fast machine needs more work for it.
+    // Short work shows nothing, so a fast machine needs more of it.
     let (mut folder, mut shown) = (Folder::new(), String::new());
     for count in [200_000, 2_000_000] {
         folder = folder.with("big.tel", events(8, count, 1));
@@ -100,16 +100,16 @@ fn progress_is_shown_and_erased() {
         }
     }
     assert!(shown.contains(" of ") && shown.contains('%'), "{shown:?}");
-    // Behind the last erasure and the way back up stands the verdict alone.
+    // After the last erasure and the way back up, only the verdict follows.
     let last = shown.rsplit_once("\u{1b}[2K").map_or("", |(_, last)| last);
     let last = last.trim_start_matches("\u{1b}[1A").trim_start_matches('\r');
     assert!(last.starts_with("complete: "), "{shown:?}");
-    // No terminal, no bar.
+    // Without a terminal there is no bar.
     let quiet = folder.run("stats big.tel -o out.txt");
     assert!(!quiet.stderr.contains('%') && !quiet.stderr.contains('\r'), "{}", quiet.stderr);
 }
 
-/// What a terminal is shown, if there is a program to make one.
+/// Returns the output on a terminal, if a program can make one.
 // Colors are also for terminals of a CI system, whatever `TERM` says.
 fn on_terminal(folder: &Folder, variables: &str, args: &str) -> Option<String> {
     let line =

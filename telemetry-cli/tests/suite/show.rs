@@ -3,7 +3,7 @@
 use crate::run::Folder;
 use crate::streams::gc;
 
-/// A log with a capability, and a message that is cut in the middle if `cut` bytes are missing.
+/// Makes a log with a capability, and a message that is truncated if `cut` bytes are missing.
 fn log(cut: usize) -> Vec<u8> {
     let mut log = b"hdrbhetb".to_vec();
     for (tag, size, description) in [(18_u16, 14_u16, "Block marker"), (19, 0xffff, "User message")] {

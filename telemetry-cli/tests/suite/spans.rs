@@ -8,7 +8,7 @@ use telemetry_format::Loss;
 use crate::run::Folder;
 use crate::streams::{begun, blocks, events_blocks, gc};
 
-const RELATION: &str = include_str!("../data/spans.toml");
+const REGISTRY: &str = include_str!("../data/spans.toml");
 
 const PHASE_BEGIN: u16 = 1;
 const PHASE_END: u16 = 2;
@@ -20,20 +20,20 @@ const LEAVE: u16 = 6;
 /// A run whose ticks are nanoseconds.
 struct Run {
     writer: Writer<Vec<u8>>,
-    /// That of no thread.
+    /// The lane without a thread.
     lane: Lane,
 }
 
 impl Run {
     fn new() -> Run {
-        let registry = telemetry_schema::parse(RELATION).unwrap();
+        let registry = telemetry_schema::parse(REGISTRY).unwrap();
         let (writer, lane) = begun(7, 1_795_240_051_000_000_000, "spans", &registry);
         Run { writer: writer.block_size(64), lane: Lane { thread: 0, ..lane } }
     }
 
-    /// A session in which an emission costs some picoseconds.
+    /// Begins a session in which an emission costs some picoseconds.
     fn costing(emission_ps: i64) -> Run {
-        let registry = telemetry_schema::parse(RELATION).unwrap();
+        let registry = telemetry_schema::parse(REGISTRY).unwrap();
         let mut facts = Facts::default();
         facts.set("clock", "os");
         facts.set("emission_ps", emission_ps);
@@ -74,7 +74,7 @@ impl Run {
         )
     }
 
-    /// A thread loses events behind what it has, in a lane of a kind.
+    /// Adds a loss to a thread's lane of a kind.
     fn lose(&mut self, thread: u32, kind: u8) -> &mut Run {
         let lane = self.lane(thread);
         self.writer.flush().unwrap();
@@ -89,13 +89,13 @@ impl Run {
     }
 }
 
-/// All that can happen to a span.
+/// Makes a stream with everything that can happen to a span.
 pub(crate) fn stream() -> Vec<u8> {
     let mut run = Run::new();
-    // Nested, and a job that ends on another thread meanwhile.
+    // Nested spans, and a job that ends on another thread meanwhile.
     run.phase(1, 100, true).job(1, 150, true, 0xa0).phase(1, 200, true).phase(1, 300, false);
     run.job(2, 350, false, 0xa0).phase(1, 1_100, false);
-    // Ended without having begun; begun without an end; begun again.
+    // An end without a begin, a begin without an end, and a second begin.
     run.phase(2, 1_200, false).job(1, 1_300, true, 0xb0).job(1, 1_400, true, 0xb0).job(1, 1_450, false, 0xb0);
     run.phase(2, 1_500, true);
     run.queue(1, 2_000, ENTER, 1, "me").queue(1, 2_500, LEAVE, 1, "me");
@@ -124,7 +124,7 @@ fn spans() {
     );
 }
 
-/// What the command says of the spans of a stream, by name.
+/// Checks the spans of a stream, by name.
 #[track_caller]
 fn check(stream: &[u8], args: &str, expected: &[(&str, &str, Json)]) {
     let folder = Folder::new().with("x.tel", stream);
@@ -139,7 +139,8 @@ fn check(stream: &[u8], args: &str, expected: &[(&str, &str, Json)]) {
 #[test]
 fn self_time_is_that_of_the_innermost_span() {
     let mut run = Run::new();
-    // 0 ... 100 with 10..40, 50..90 in it, and 60..70 in that; on another thread 0..1000, which is no part of it.
+    // 0..100 contains 10..40 and 50..90, which contains 60..70. Another thread's 0..1000 is not
+    // part of it.
     run.phase(2, 0, true);
     for (ns, is_begin) in
         [(0, true), (10, true), (40, false), (50, true), (60, true), (70, false), (90, false), (100, false)]
@@ -157,15 +158,17 @@ fn self_time_is_that_of_the_innermost_span() {
     check(&run.finish(), "", &expected);
 }
 
-/// Net times are without what emissions cost the thread that began the span, and never less than nothing.
+/// Net times exclude the cost of emissions for the thread that began the span, and are never
+/// negative.
 #[test]
 fn net_times_are_without_emissions() {
     let stream = || {
         let mut run = Run::costing(2_500);
-        // Two events of the thread are within the outer span beside its begin, one is on another thread.
+        // Besides its begin, two events of the thread are within the outer span. One is on another
+        // thread.
         run.phase(1, 0, true).phase(1, 10, true).phase(2, 20, true).phase(1, 40, false).phase(1, 100, false);
         run.phase(2, 21, false);
-        // Ends on another thread, which has emitted more.
+        // It ends on another thread, which has emitted more.
         run.job(1, 200, true, 9).job(2, 260, false, 9);
         run.finish()
     };
@@ -209,8 +212,9 @@ fn overlapping_spans_share_no_time() {
 fn a_loss_in_between_makes_a_span_uncertain() {
     const PHASE: u8 = 0;
     const JOB: u8 = 1;
-    // Which lane loses events; how many spans that makes uncertain. A lane tells its loss in its next block, which may
-    // be anywhere up to that block's end; the other half of what has a key may have been on any thread.
+    // The lane that loses events, and the number of uncertain spans. A lane reports its loss in its
+    // next block, and the loss may be anywhere up to that block's end. The other half of a span
+    // with a key may be on any thread.
     let table = [(1, PHASE, 1, 0), (2, PHASE, 1, 0), (1, JOB, 0, 2), (2, JOB, 0, 2)];
     for (thread, kind, phases, jobs) in table {
         let mut run = Run::new();
@@ -238,7 +242,8 @@ fn a_loss_in_between_makes_a_span_uncertain() {
     }
 }
 
-/// Whichever block is damaged or missing, what is paired over the hole is uncertain, and no end is paired with the wrong begin.
+/// If any block is damaged or missing, spans across the gap are uncertain, and no end is paired
+/// with the wrong begin.
 #[test]
 fn damage_makes_spans_uncertain() {
     let mut run = Run::new();
@@ -269,14 +274,14 @@ fn damage_makes_spans_uncertain() {
     }
 }
 
-/// Too many open spans cost no memory: the oldest are given up, and said.
+/// Too many open spans take no memory: the oldest are dropped, and counted.
 #[test]
-fn the_oldest_are_given_up() {
+fn the_oldest_are_dropped() {
     let mut run = Run::new();
     for job in 0..100 {
         run.job(1, job, true, job);
     }
-    // Those that are left are the last ten; nested ones are taken from the bottom.
+    // The last ten jobs remain. Of nested phases, the outermost are dropped.
     for job in 0..100 {
         run.job(1, 100 + job, false, job);
     }
@@ -288,10 +293,10 @@ fn the_oldest_are_given_up() {
     }
     let expected = [
         ("Job", "/duration_ns/count", Json::from(10)),
-        ("Job", "/given_up", Json::from(90)),
+        ("Job", "/begins_dropped", Json::from(90)),
         ("Job", "/ends_without_begin", Json::from(90)),
         ("Phase", "/duration_ns/count", Json::from(10)),
-        ("Phase", "/given_up", Json::from(20)),
+        ("Phase", "/begins_dropped", Json::from(20)),
         ("Phase", "/duration_ns/min", Json::from(1)),
         ("Phase", "/duration_ns/max", Json::from(19)),
     ];

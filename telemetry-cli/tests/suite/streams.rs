@@ -1,4 +1,4 @@
-//! Streams to run the command on, and what can happen to them.
+//! Streams to run the command on, and damage to them.
 
 use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_decode::writer::{Lane, Writer};
@@ -15,12 +15,12 @@ pub(crate) fn gc_registry() -> Registry {
 /// 2026-11-21 05:47:31.123456789 UTC.
 const START: u64 = 1_795_240_051_123_456_789;
 
-/// A run of a collector: four threads, two of one name and one without, and every sort.
+/// Makes a run of a collector: four threads, two with one name and one without, and every sort.
 pub(crate) fn gc() -> Vec<u8> {
     gc_run(0x2a).finish().unwrap()
 }
 
-/// A stream whose blocks are all of a version to come.
+/// Makes the version of all blocks a future one.
 pub(crate) fn future(stream: &[u8]) -> Vec<u8> {
     let mut stream = stream.to_vec();
     for at in (0..stream.len() - 8).filter(|at| stream[*at..].starts_with(&MAGIC)).collect::<Vec<_>>() {
@@ -29,12 +29,12 @@ pub(crate) fn future(stream: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// The same without its registry.
+/// Makes the same run without its registry.
 pub(crate) fn gc_without_registry() -> Vec<u8> {
     blocks(&gc()).into_iter().filter(|block| block_type(block) != BlockType::Registry).flatten().collect()
 }
 
-/// A run that ended in good order, for more to be added.
+/// Makes a run that ended in good order, to which more can be added.
 pub(crate) fn gc_run(session: u64) -> Writer<Vec<u8>> {
     let mut writer = Writer::new(Vec::new()).block_size(100);
     let facts = facts(&[("program", "gcbench"), ("host", "build"), ("clock", "os")]);
@@ -78,7 +78,7 @@ pub(crate) fn gc_run(session: u64) -> Writer<Vec<u8>> {
     writer
 }
 
-/// What the parameters of an `Everything` are made of.
+/// The values for the parameters of an `Everything`.
 struct Extreme {
     unsigned: u64,
     signed: i64,
@@ -140,7 +140,7 @@ fn everything(event: &mut impl FnMut(u32, u16, u64, &[Value])) {
     }
 }
 
-/// A session that lost events on one thread, for all causes, and did not end.
+/// Makes a session that lost events on one thread, for all causes, and did not end.
 pub(crate) fn lossy() -> Vec<u8> {
     let (mut writer, lane) = begun(0x77, START, "lossy\u{1b}[1m", &gc_registry());
     let lane = Lane { thread: 9, ..lane };
@@ -154,8 +154,8 @@ pub(crate) fn lossy() -> Vec<u8> {
 
 const RUNTIME: &str = include_str!("../../../telemetry-runtime/telemetry.toml");
 
-/// A run with labels: strings and names of addresses, one of them changed on the way, and numbers without a
-/// string. The runtime's own events share the codes of none of the program's.
+/// Makes a run with labels: strings and names of addresses, one of which changes, and numbers
+/// without a string. The runtime's own events share no codes with the program's.
 pub(crate) fn labeled() -> Vec<u8> {
     let (mut writer, Lane { registry: gc, .. }) = begun(5, START, "labels", &gc_registry());
     let runtime = writer.registry(5, &telemetry_schema::parse_embedded(RUNTIME).unwrap()).unwrap();
@@ -201,7 +201,7 @@ pub(crate) fn labeled() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The second one of [`two_registries`].
+/// The second registry of [`two_registries`].
 pub(crate) const APP: &str = r#"
 [registry]
 name = "app"
@@ -217,7 +217,7 @@ doc = "A request came in"
 params = [{ name = "url", sort = "S", doc = "what for" }]
 "#;
 
-/// Two registries that share codes, in one session.
+/// Makes a session with two registries that share codes.
 pub(crate) fn two_registries() -> Vec<u8> {
     let (mut writer, Lane { registry: gc, .. }) = begun(5, START, "server", &gc_registry());
     let app = writer.registry(5, &telemetry_schema::parse(APP).unwrap()).unwrap();
@@ -229,10 +229,9 @@ pub(crate) fn two_registries() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// A stream that has begun: of a session whose ticks are nanoseconds since this date, of a program if one is named; and
-/// the lane of its first thread.
-/// A run whose clock is faster than it said by twenty parts in a million, which the last moment tells, long behind the
-/// last event.
+/// Returns a stream that has begun: of a session whose ticks are nanoseconds since this date, of a
+/// program if one is named; and the lane of its first thread. A run whose clock is faster than it
+/// said by twenty parts in a million, which the last moment tells, long behind the last event.
 pub(crate) fn drifting(is_ended: bool) -> Vec<u8> {
     let mut facts = facts(&[("clock", "tsc")]);
     facts.set("ticks_per_second", 1_000_000_000);
@@ -273,8 +272,8 @@ fn facts_of_thread(name: &str) -> Facts {
     facts(&[("name", name)])
 }
 
-/// What a run that was killed left in memory: its facts, and its blocks of events from number `from` on, of which
-/// the last of each lane is still open.
+/// Makes the memory of a killed run: its facts, and its blocks of events from number `from` on. The
+/// last block of each lane is still open.
 pub(crate) fn image(stream: &[u8], from: usize) -> Vec<u8> {
     let blocks = blocks(stream);
     let mut image = vec![0xaa; 5_000];
@@ -296,7 +295,7 @@ pub(crate) fn image(stream: &[u8], from: usize) -> Vec<u8> {
     image
 }
 
-/// A block as it stands in memory.
+/// Makes a block as it is in memory.
 fn live(block: &[u8], is_open: bool) -> Vec<u8> {
     let header = Header::decode(block, crc32c::crc32c).unwrap();
     let (state, payload) = (state::pack(header.payload_len, header.events), &block[HEADER_LEN..]);
@@ -315,7 +314,7 @@ fn live(block: &[u8], is_open: bool) -> Vec<u8> {
     [bytes, payload.to_vec()].concat()
 }
 
-/// The blocks of a whole stream.
+/// Splits a whole stream into blocks.
 pub(crate) fn blocks(stream: &[u8]) -> Vec<Vec<u8>> {
     let mut blocks = Blocks::from_slice(stream);
     let mut found = Vec::new();
@@ -331,12 +330,12 @@ pub(crate) fn block_type(block: &[u8]) -> BlockType {
     Header::decode(block, crc32c::crc32c).unwrap().block_type
 }
 
-/// The numbers of the blocks that hold events.
+/// Returns the numbers of the blocks with events.
 pub(crate) fn events_blocks(blocks: &[Vec<u8>]) -> Vec<usize> {
     (0..blocks.len()).filter(|index| block_type(&blocks[*index]) == BlockType::Events).collect()
 }
 
-/// A stream with a change made to the header of a block, whose checksum is right again.
+/// Changes the header of a block, and makes its checksum valid again.
 pub(crate) fn with_header(stream: &[u8], number: usize, change: impl FnOnce(&mut Header)) -> Vec<u8> {
     let mut blocks = blocks(stream);
     let mut header = Header::decode(&blocks[number], crc32c::crc32c).unwrap();

@@ -52,14 +52,14 @@ fn cnv() {
     );
 }
 
-/// Two relations that say the same of an event are of one mind, however they pack it.
+/// Two registries that agree on an event count as one, with any alignment.
 #[test]
 fn cnv_of_other_alignments() {
     let check = |old: &str, new: &str, is_told: bool| {
         let mut folder = Folder::new();
-        for (name, relation) in [("a.tel", GC.to_string()), ("b.tel", GC.replacen(old, new, 1))] {
-            let relation = telemetry_schema::parse(&relation).unwrap();
-            let (mut writer, lane) = begun(1, 0, "", &relation);
+        for (name, registry) in [("a.tel", GC.to_string()), ("b.tel", GC.replacen(old, new, 1))] {
+            let registry = telemetry_schema::parse(&registry).unwrap();
+            let (mut writer, lane) = begun(1, 0, "", &registry);
             let pool = [Value::Pointer(16), Value::Addr(2), Value::Word(3), Value::Unsigned(4)];
             writer.event(lane, 0x10, 20, &pool).unwrap();
             folder = folder.with(name, writer.finish().unwrap());
@@ -140,7 +140,7 @@ X
     assert_eq!((binary.stdout.len(), binary.code), (0, Some(1)), "{}", binary.stderr);
 }
 
-/// Labels are shown where they are known, whatever the filter leaves out and in which order events come.
+/// Labels are shown when they are known, with every filter and order of events.
 #[test]
 fn labels() {
     let labels = blocks(&labeled());
@@ -171,7 +171,7 @@ fn labels() {
     );
 }
 
-/// Both ways to MPS's second text give the same, however often numbers are rounded on the way.
+/// Both ways to the MPS's second text give the same, although numbers are rounded repeatedly.
 #[test]
 fn sorted_cnv_text_becomes_the_text_of_the_stream() {
     let folder = Folder::new().with("gc.tel", gc()).with("gc.toml", GC);
@@ -185,7 +185,7 @@ fn sorted_cnv_text_becomes_the_text_of_the_stream() {
     assert_eq!(direct.lines().count(), 23);
 }
 
-/// The same of events of two registries that share a code: lines name theirs.
+/// The same with two registries that share a code: lines name theirs.
 #[test]
 fn sorted_cnv_text_of_two_registries_becomes_the_text_of_the_stream() {
     let folder = Folder::new().with("two.tel", two_registries()).with("gc.toml", GC).with("app.toml", APP);
@@ -227,7 +227,7 @@ fn a_registry_can_come_from_a_file() {
             "print --kind Pool gc.tel",
             "print --kind Pool gc.tel --registry gc.toml",
             "print --kind Pool gc.tel --registry bad.toml",
-            // Of another version: it decodes nothing, and both are named.
+            // Another version decodes nothing, and both are named.
             "print --kind Pool gc.tel --registry newer.toml",
             "recover gc.tel --registry newer.toml",
             // Of several, the one that fits.
@@ -236,12 +236,13 @@ fn a_registry_can_come_from_a_file() {
     );
 }
 
-/// Whatever reads streams reads those without a registry, if it is given.
+/// Every command that reads streams accepts a stream without its registry, if the registry is
+/// given.
 #[test]
 fn all_commands_take_a_registry() {
     let folder = Folder::new().with("gc.toml", GC);
     for command in ["print", "cnv", "txt", "stats", "stats --json"] {
-        // Under one name, since they may show it.
+        // Both have one name, since commands may print it.
         std::fs::write(folder.path("gc.tel"), gc()).unwrap();
         let whole = folder.run(&format!("{command} gc.tel"));
         std::fs::write(folder.path("gc.tel"), gc_without_registry()).unwrap();
@@ -249,7 +250,7 @@ fn all_commands_take_a_registry() {
         assert_eq!((whole.code, given.code), (Some(0), Some(0)), "{command}: {}", given.stderr);
         let text = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).into_owned();
-            // The registry's own block is not there.
+            // The block of the registry is missing.
             let lines =
                 text.lines().filter(|line| !line.contains("\"blocks\"") && !line.contains("\"bytes\""));
             lines.map(|line| format!("{line}\n")).collect::<String>()

@@ -6,7 +6,7 @@ use telemetry_decode::Value;
 use crate::run::Folder;
 use crate::streams::begun;
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
 [registry]
 name = "gc"
 version = { major = 1, median = 0, minor = 0 }
@@ -63,9 +63,9 @@ begin = "Low"
 doc = "Little is left"
 "#;
 
-/// A stream of events: code, and the trace of those that have one.
+/// Makes a stream of events: code, and the trace of those that have one.
 pub(crate) fn stream(events: &[(u16, Option<u64>)]) -> Vec<u8> {
-    let registry = telemetry_schema::parse(RELATION).unwrap();
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
     let (writer, lane) = begun(7, 1_795_240_051_000_000_000, "gc", &registry);
     let mut writer = writer.block_size(64);
     for (time, (code, trace)) in (1000..).step_by(100).zip(events) {
@@ -76,11 +76,11 @@ pub(crate) fn stream(events: &[(u16, Option<u64>)]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Two whole pairs of `Gc`, one of `Step`, and a `Low`.
+/// Two complete pairs of `Gc`, one of `Step`, and a `Low`.
 pub(crate) const WHOLE: [(u16, Option<u64>); 7] =
     [(1, Some(1)), (3, None), (1, Some(2)), (5, None), (2, Some(1)), (4, None), (2, Some(2))];
 
-/// What a command prints that finds nothing wrong.
+/// Returns the output of a command that finds nothing wrong.
 #[track_caller]
 fn good(folder: &Folder, args: &str) -> String {
     let run = folder.run(args);

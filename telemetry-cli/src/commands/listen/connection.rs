@@ -40,7 +40,7 @@ pub(super) fn receive(receiver: &Receiver, place: &Place, connection: impl Read 
             }
             Ok(None) => return,
             Err(error) => {
-                return receiver.refuse_rest(progress.get().waiting(), place.is_given_up(), &error, peer);
+                return receiver.refuse_rest(progress.get().waiting(), place.is_replaced(), &error, peer);
             }
         }
     }
@@ -97,7 +97,7 @@ struct Metered<'r, C> {
 impl<C> Metered<'_, C> {
     fn check(&self) -> io::Result<()> {
         let progress = self.progress.get();
-        if self.place.is_given_up() {
+        if self.place.is_replaced() {
             return Err(io::Error::new(ErrorKind::TimedOut, "it was idle, and other connections wait"));
         }
         if !progress.is_idle() && progress.since.elapsed() > self.receiver.limits.timeout {

@@ -19,7 +19,7 @@ pub(super) struct Places {
 pub(super) struct Place {
     state: Mutex<State>,
     /// Another connection replaces it.
-    given_up: AtomicBool,
+    replaced: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
@@ -44,10 +44,10 @@ impl Places {
                 (now.saturating_duration_since(since) >= least).then_some(((has_block, since), index))
             });
             let (_, index) = idle.min()?;
-            taken.swap_remove(index).given_up.store(true, Ordering::Relaxed);
+            taken.swap_remove(index).replaced.store(true, Ordering::Relaxed);
         }
         let state = Mutex::new(State { has_block: false, since: now });
-        let place = Arc::new(Place { state, given_up: AtomicBool::new(false) });
+        let place = Arc::new(Place { state, replaced: AtomicBool::new(false) });
         taken.push(place.clone());
         Some(place)
     }
@@ -69,8 +69,8 @@ impl Place {
     }
 
     /// Returns true if another connection has taken the place.
-    pub(super) fn is_given_up(&self) -> bool {
-        self.given_up.load(Ordering::Relaxed)
+    pub(super) fn is_replaced(&self) -> bool {
+        self.replaced.load(Ordering::Relaxed)
     }
 }
 
@@ -94,15 +94,15 @@ mod tests {
         // All have come just now.
         assert!(places.take(start + MOMENT).is_none());
         let first = places.take(start + 2 * MOMENT).unwrap();
-        assert!(empty.is_given_up() && !last.is_given_up() && !quiet.is_given_up());
+        assert!(empty.is_replaced() && !last.is_replaced() && !quiet.is_replaced());
         let second = places.take(start + 3 * MOMENT).unwrap();
-        assert!(last.is_given_up() && !quiet.is_given_up());
+        assert!(last.is_replaced() && !quiet.is_replaced());
         // Of the connections that have sent something, the one that is silent for longest goes.
         first.has_block();
         second.has_block();
         assert!(places.take(start + 4 * MOMENT).is_none());
         let third = places.take(Instant::now() + silence).unwrap();
-        assert!(quiet.is_given_up() && !first.is_given_up());
+        assert!(quiet.is_replaced() && !first.is_replaced());
         assert_eq!(places.lock().len(), 3);
         places.leave(&quiet);
         assert_eq!(places.lock().len(), 3);

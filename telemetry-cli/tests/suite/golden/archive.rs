@@ -1,4 +1,4 @@
-//! What was put into the archive stays, as it is.
+//! The archive stays as it is.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use telemetry_format::{FORMAT_VERSION, Header};
 
 use super::{folder, names};
 
-/// What is wrong with an archive: files that changed, are gone, or are not in its list.
+/// Returns the problems of an archive: files that changed, are missing, or are not in its list.
 fn problems(archive: &Path) -> Vec<String> {
     let mut files: BTreeSet<String> =
         names(&archive.join("relations")).iter().map(|name| format!("relations/{name}")).collect();
@@ -39,7 +39,7 @@ fn nothing_in_it_changes() {
     assert_eq!(problems(&folder()), [""; 0], "see tests/golden/README.md");
 }
 
-/// An archive that is not as it was is told from one that is.
+/// A changed archive is detected.
 #[test]
 fn changes_are_seen() {
     let copy = tempfile::tempdir().unwrap();
@@ -73,17 +73,17 @@ fn changes_are_seen() {
 }
 
 #[test]
-fn every_format_has_a_stream_of_every_relation() {
-    let relations: Vec<String> =
+fn every_format_has_a_stream_of_every_registry() {
+    let registries: Vec<String> =
         names(&folder().join("relations")).iter().map(|name| name.replace(".toml", ".tel")).collect();
-    assert!(relations.len() >= 6, "{relations:?}");
+    assert!(registries.len() >= 6, "{registries:?}");
     for format in 1..=FORMAT_VERSION {
         let streams = folder().join(format!("streams/{format}"));
         let found = names(&streams);
-        // Later relations have no streams of formats that nobody writes any more.
+        // Later registries have no streams of formats that are not written any more.
         let is_current = format == FORMAT_VERSION;
         assert!(
-            if is_current { found == relations } else { !found.is_empty() },
+            if is_current { found == registries } else { !found.is_empty() },
             "format {format}: {found:?}"
         );
         for name in found {

@@ -8,7 +8,7 @@ use super::readers::{PROGRAMS, Program, Read};
 use super::{check, folder, names, streams};
 use crate::run::Folder;
 
-/// How much of each stream a command shows, and what it says of the rest.
+/// The share of each stream that a command shows, and its messages about the rest.
 const COMMANDS: &[&str] = &["print", "print --order stream", "cnv", "txt", "stats --json"];
 
 #[test]
@@ -41,19 +41,20 @@ fn all_readers_on_all_streams() {
     }
 }
 
-/// What Python modules of every version read. None, loudly, without Python.
+/// Returns what Python modules of every version read. Without Python, it prints a notice and
+/// returns nothing.
 fn modules(streams: &[(String, Vec<u8>)]) -> Option<String> {
     if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("SKIPPED: no python3 to run modules of the archive's relations");
+        eprintln!("SKIPPED: no python3 to run modules of the archive's registries");
         return None;
     }
     let mut all = Folder::new();
     let mut command = Command::new("python3");
     command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/golden/read.py"));
     command.current_dir(all.path("")).env("PYTHONIOENCODING", "utf-8");
-    for relation in names(&folder().join("relations")) {
-        let name = relation.replace(".toml", ".py");
-        let path = folder().join("relations").join(&relation);
+    for registry in names(&folder().join("relations")) {
+        let name = registry.replace(".toml", ".py");
+        let path = folder().join("relations").join(&registry);
         let made = all.run(&format!("py {} -o {name}", path.display()));
         assert_eq!(made.code, Some(0), "{}", made.stderr);
         command.arg(name);

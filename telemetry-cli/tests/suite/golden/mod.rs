@@ -1,5 +1,5 @@
-//! The archive in `tests/golden`: streams of every format and of a chain of versions of one relation, none
-//! of which is ever written again, and what every reader makes of them.
+//! The archive in `tests/golden`: streams of every format and of a chain of versions of one
+//! registry, which are never written again, and the results of every reader.
 
 mod archive;
 mod matrix;
@@ -9,12 +9,12 @@ mod snapshots_of_each;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where it is.
+/// Returns its path.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden")
 }
 
-/// All streams: format and name, as in `1/heap-1.0.0`, and bytes.
+/// Returns all streams: format and name, as in `1/heap-1.0.0`, and bytes.
 fn streams() -> Vec<(String, Vec<u8>)> {
     let streams = folder().join("streams");
     let mut all = Vec::new();
@@ -29,7 +29,7 @@ fn streams() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// What a folder has, by name.
+/// Returns the entries of a folder by name.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut names: Vec<String> =
@@ -38,7 +38,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Compares what a reader makes of the archive with what was reviewed.
+/// Compares the result of a reader with the reviewed one.
 #[track_caller]
 fn check(name: &str, text: &str) {
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {

@@ -1,4 +1,4 @@
-"""Reads streams with Python modules of versions of one relation: `read.py MODULE... -- STREAM...`."""
+"""Reads streams with Python modules of versions of one registry: `read.py MODULE... -- STREAM...`."""
 
 import importlib.util
 import sys

@@ -3,11 +3,11 @@
 use telemetry::decode::{Error, Order, Reader, Skipped};
 use telemetry::telemetry_event;
 
-/// What a typed decoder makes of a stream.
+/// The result of a typed decoder for a stream.
 pub(super) struct Read {
     /// Session and event of all that was read, by time.
     pub(super) events: Vec<(u64, String)>,
-    /// What became of the others, or why the stream is refused.
+    /// A summary of the other events, or the reason why the stream is refused.
     pub(super) account: String,
 }
 
@@ -18,9 +18,9 @@ pub(super) struct Program {
 }
 
 macro_rules! programs {
-    ($($version:literal $relation:literal $module:ident $path:literal,)*) => {
+    ($($version:literal $registry:literal $module:ident $path:literal,)*) => {
         $(
-            #[telemetry_event($relation, decode, at = $path)]
+            #[telemetry_event($registry, decode, at = $path)]
             pub mod $module {}
         )*
 
@@ -41,7 +41,7 @@ macro_rules! programs {
                 for form in reader.other_forms() {
                     account += &format!("\n{form}; {} passed over", form.events);
                 }
-                // In the order of the stream generated code reads the bytes themselves.
+                // In stream order, generated code reads the bytes itself.
                 let (mut again, mut count) = (typed(Order::Stream), 0);
                 let ended = again.for_each(|at| {
                     let text = format!("{:?}", at.event);

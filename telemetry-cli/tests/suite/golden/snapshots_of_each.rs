@@ -1,4 +1,4 @@
-//! What is read of each stream, event by event.
+//! The events that are read from each stream.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ fn generic() {
     }
 }
 
-/// The typed decoders. Of each stream what one of its sessions has first is enough: each event once.
+/// The typed decoders. The first part of one session is enough: it has each event once.
 #[test]
 fn typed() {
     const SESSION: u64 = 1;

@@ -1,4 +1,4 @@
-//! Senders that are slow, broken or hostile do not hurt others.
+//! Slow, broken and hostile senders do not hurt others.
 
 use std::io::Write;
 use std::net::UdpSocket;
@@ -11,7 +11,7 @@ use super::{Listening, PATIENCE, block, connect, file, is_closed, promise, send,
 use crate::run::Folder;
 use crate::streams::{blocks, with_header};
 
-/// What senders do that mean ill, or are broken: after each an honest one is served as ever.
+/// Each does something hostile or broken. Afterwards an honest sender is still served.
 #[test]
 fn hostile_senders_do_not_hurt_others() {
     let folder = Folder::new();
@@ -20,7 +20,7 @@ fn hostile_senders_do_not_hurt_others() {
     let mut id = 100;
     let mut check = |listening: &mut Listening, what: &str, bytes: &[u8], expected: &str| {
         let mut connection = connect(&listening.addresses[0]);
-        // It may be closed while we send.
+        // The other side may close it while we send.
         let _ = connection.write_all(bytes);
         if expected.contains("closed") {
             assert!(is_closed(&mut connection), "{what}");
@@ -36,7 +36,7 @@ fn hostile_senders_do_not_hurt_others() {
     flipped[HEADER_LEN + 5] ^= 1;
     let header = |change: fn(&mut Header)| with_header(&good, 0, change);
     let damaged = "are damaged: ";
-    // By its bytes, or by the time that it takes, on a busy machine.
+    // The reason is its bytes, or on a busy machine the time that it takes.
     let closed = "the connection is closed: ";
     check(&mut listening, "nothing", &[], "is closed: no whole block arrived in time");
     check(&mut listening, "text", b"GET / HTTP/1.1\r\n\r\n", "is closed: no whole block arrived in time");
@@ -51,7 +51,7 @@ fn hostile_senders_do_not_hurt_others() {
     check(&mut listening, "4 GiB", &header(|header| header.payload_len = u32::MAX), "beyond --max-block");
     check(&mut listening, "a wrong length", &header(|header| header.payload_len += 1), damaged);
     check(&mut listening, "promises in promises", &promise(900_000).repeat(7_000), damaged);
-    // What was whole in them is there, and reads well.
+    // Complete blocks in them were stored, and are readable.
     assert_eq!(folder.run("print 0000000000000001.tel").code, Some(0));
     let status = std::fs::read_to_string(format!("/proc/{}/status", listening.child.id())).unwrap();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap().to_owned();
@@ -62,13 +62,14 @@ fn hostile_senders_do_not_hurt_others() {
     assert!(run.stderr.contains("bytes outside whole blocks"), "{}", run.stderr);
 }
 
-/// Connections that send a byte now and then take no place for long, and those beyond the limit none at all.
+/// Connections that send a byte from time to time do not keep a place for long. Those beyond the
+/// limit get none.
 #[test]
 fn slow_senders_are_closed() {
     let folder = Folder::new();
     let listening = Listening::new(&folder, "tcp:127.0.0.1:0 --timeout 1.5s --max-connections 4");
     let stream = session(6);
-    // One that has sent a whole block may be silent.
+    // A connection that has sent a whole block may be silent.
     let mut honest = connect(&listening.addresses[0]);
     let first = blocks(&stream)[0].len();
     honest.write_all(&stream[..first]).unwrap();
@@ -102,7 +103,7 @@ fn slow_senders_are_closed() {
     honest.write_all(&stream[first..]).unwrap();
     wait_for_file(&folder, 6, &stream);
     let run = listening.interrupt();
-    // On a busy machine one of them is idle by then, and its place given to the next.
+    // On a busy machine one of them is idle by then, and the next one replaces it.
     let refused = ["refused, beyond --max-connections 4", "it was idle, and other connections wait"];
     assert!(refused.iter().any(|text| run.stderr.contains(text)), "{}", run.stderr);
 }
@@ -136,14 +137,15 @@ fn idle_connections_make_room() {
     }
 }
 
-/// What others plant in a directory that they may write to is neither emptied nor appended to.
+/// Links that others make in a shared directory are not followed, and their targets stay as they
+/// were.
 #[test]
 fn planted_links_are_not_followed() {
     let folder = Folder::new().with("victim", "precious");
     let victim = || std::fs::read_to_string(folder.path("victim")).unwrap();
     let link = |name: &str| std::os::unix::fs::symlink(folder.path("victim"), folder.path(name)).unwrap();
-    // Names that a process might take are as many as there are numbers of processes. This one waits, is planted for,
-    // and becomes the command.
+    // The names that a process might use depend on its number. This process waits until links for
+    // its number exist, and then becomes the command.
     let mut command = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_telemetry");
     let script = format!("read go; exec '{program}' listen tcp:127.0.0.1:0 -o . --for 100ms");
@@ -153,7 +155,7 @@ fn planted_links_are_not_followed() {
     waiting.stdin.take().unwrap().write_all(b"go\n").unwrap();
     assert!(waiting.wait().unwrap().success());
     assert_eq!(victim(), "precious");
-    // A session's file that is a link of either sort, or a pipe.
+    // The file of a session is a link of either type, or a pipe.
     link(&format!("{:016x}.tel", 1));
     std::fs::hard_link(folder.path("victim"), folder.path(&format!("{:016x}.tel", 2))).unwrap();
     let pipe = folder.path(&format!("{:016x}.tel", 3));
@@ -192,7 +194,7 @@ fn disk_and_sessions_are_limited() {
     assert_eq!(file(&folder, 3), many[2]);
     assert_eq!(said.matches("a session is refused, beyond --max-sessions 3").count(), 1, "{said}");
 
-    // What is there counts.
+    // Existing files count.
     let there = bytes();
     let said = run_with(&format!("--max-disk {}", there + 10_000), &block(7, 500).repeat(100));
     assert_eq!(
@@ -213,7 +215,7 @@ fn a_full_disk_leaves_whole_blocks() {
     let folder = Folder::new();
     let mut command = Command::new("sh");
     let listen = format!("{} listen tcp:127.0.0.1:0 --once", env!("CARGO_BIN_EXE_telemetry"));
-    // In units of 512 bytes or 1 KiB, as the shell has it.
+    // The shell's unit is 512 bytes or 1 KiB.
     command.args(["-c", &format!("trap '' XFSZ; ulimit -f 8; exec {listen}")]).current_dir(folder.path(""));
     let listening = Listening::start(&mut command, "tcp:127.0.0.1:0");
     listening.send(&block(8, 1_000).repeat(20));
@@ -225,7 +227,7 @@ fn a_full_disk_leaves_whole_blocks() {
     assert!(blocks(&whole).len() < 20);
 }
 
-/// More files than may be open at a time, each written to twice.
+/// More files than may be open at a time, each written twice.
 #[test]
 fn many_sessions_share_few_open_files() {
     let folder = Folder::new();
@@ -283,7 +285,7 @@ fn damaged_datagrams_are_refused() {
         socket.send_to(bytes, &peer).unwrap();
         listening.wait_for(expected);
     }
-    // Two blocks in one, and nothing at all.
+    // Two blocks in one datagram, and an empty one.
     socket.send_to(&[], &peer).unwrap();
     socket.send_to(&good.repeat(2), &peer).unwrap();
     wait_for_file(&folder, 13, &good.repeat(3));

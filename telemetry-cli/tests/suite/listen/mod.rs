@@ -17,13 +17,13 @@ use telemetry_format::{BlockType, Header};
 use crate::run::{Folder, Run};
 use crate::streams::{blocks, gc_run};
 
-/// What is waited for takes no longer unless it never comes.
+/// Longer than any event takes, unless it never comes.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// `telemetry listen` at work.
+/// A running `telemetry listen`.
 struct Listening {
     child: Child,
-    /// As they turned out.
+    /// The addresses that it printed.
     addresses: Vec<String>,
     lines: Receiver<String>,
     stderr: String,
@@ -79,13 +79,13 @@ impl Listening {
         assert!(status.success());
     }
 
-    /// Interrupts it. How it ends.
+    /// Interrupts it, and returns its output and exit code.
     fn interrupt(self) -> Run {
         self.signal("-INT");
         self.end()
     }
 
-    /// How it ends.
+    /// Waits for its end.
     fn end(mut self) -> Run {
         let since = Instant::now();
         let code = loop {
@@ -131,7 +131,7 @@ fn connect(address: &str) -> Box<dyn Peer> {
     }
 }
 
-/// Sends all, waits until the other side has read to the end.
+/// Sends all bytes, and waits until the other side has read to the end.
 fn send(address: &str, bytes: &[u8]) {
     if let Some(peer) = address.strip_prefix("udp:") {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -140,7 +140,7 @@ fn send(address: &str, bytes: &[u8]) {
     connect(address).write_all(bytes).unwrap();
 }
 
-/// True if the other side closes the connection.
+/// Returns true if the other side closes the connection.
 fn is_closed(mut connection: impl Read) -> bool {
     match connection.read(&mut [0]) {
         Ok(read) => read == 0,
@@ -152,7 +152,7 @@ fn file(folder: &Folder, session: u64) -> Vec<u8> {
     std::fs::read(folder.path(&format!("{session:016x}.tel"))).unwrap_or_default()
 }
 
-/// Waits until a session's file is what it should be.
+/// Waits until a session's file has the expected content.
 #[track_caller]
 fn wait_for_file(folder: &Folder, session: u64, expected: &[u8]) {
     let since = Instant::now();
@@ -167,12 +167,12 @@ fn wait_for_file(folder: &Folder, session: u64, expected: &[u8]) {
     }
 }
 
-/// The stream of a session that ended.
+/// Makes the stream of a session that ended.
 fn session(id: u64) -> Vec<u8> {
     gc_run(id).finish().unwrap()
 }
 
-/// A block of events with a payload of `len` bytes, and its right checksums.
+/// Makes a block of events with a payload of some length, and valid checksums.
 fn block(session: u64, payload: usize) -> Vec<u8> {
     let payload = vec![1; payload];
     let header = Header {
@@ -183,7 +183,7 @@ fn block(session: u64, payload: usize) -> Vec<u8> {
     [&header.encode(crc32c::crc32c)[..], &payload].concat()
 }
 
-/// A header that promises a payload, without the payload.
+/// Makes a header that announces a payload, without the payload.
 fn promise(payload_len: u32) -> Vec<u8> {
     let header = Header { payload_len, ..Header::new(BlockType::Events, 666) };
     header.encode(crc32c::crc32c).to_vec()

@@ -1,4 +1,4 @@
-//! What comes in goes into a file for each session.
+//! Each session is written to its own file.
 
 use std::io::Write;
 use std::os::unix::net::UnixListener;
@@ -21,7 +21,7 @@ fn each_session_has_its_file() {
     let (tcp, unix, both, udp) = (session(1), session(2), [session(3), lossy()].concat(), session(4));
     send(&listening.addresses[0], &tcp);
     send(&listening.addresses[1], &unix);
-    // Blocks of two sessions, turn by turn.
+    // Blocks of two sessions, in turn.
     let mut mixed = blocks(&both);
     mixed.sort_by_key(|block| Header::decode(block, crc32c::crc32c).unwrap().seq);
     send(&listening.addresses[0], &mixed.concat());
@@ -43,7 +43,7 @@ fn each_session_has_its_file() {
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(text.contains("0000000000000001  in good order"), "{text}");
     assert!(text.contains("0000000000000077  not in good order"), "{text}");
-    // What a program lost is told where its stream arrives, as by those who read the file.
+    // Losses of a program are reported when its stream arrives, like by readers of the file.
     let lost =
         |text: &str| text.split(", ").find(|part| part.ends_with("lost in the program")).map(str::to_owned);
     let stats = folder.run(&format!("stats {}", dir("77")));
@@ -55,7 +55,7 @@ fn each_session_has_its_file() {
     assert_eq!(print.code, Some(0), "{}", print.stderr);
 }
 
-/// Facts that are sent again stand in the file once, whichever connection or run they come by.
+/// Facts that are sent again are in the file once, even by another connection or run.
 #[test]
 fn a_session_goes_on_in_its_file() {
     let folder = Folder::new();
@@ -67,7 +67,7 @@ fn a_session_goes_on_in_its_file() {
     // The first five are facts.
     listening.send(&[&parts[..5], &parts[6..9]].concat().concat());
     wait_for_file(&folder, 5, &parts[..9].concat());
-    // A killed one leaves whole blocks, and the next goes on behind them.
+    // A killed run leaves whole blocks, and the next run appends to them.
     listening.signal("-KILL");
     assert_eq!(listening.end().code, None);
     let listening = Listening::new(&folder, "tcp:127.0.0.1:0 --json --once");
@@ -81,7 +81,7 @@ fn a_session_goes_on_in_its_file() {
     assert_eq!(received["refused"]["damaged_bytes"], 0);
 }
 
-/// What a connection repeats that broke stands in the file once, and counts once.
+/// Blocks that a sender repeats after its connection broke are in the file once, and count once.
 #[test]
 fn blocks_that_are_sent_again_count_once() {
     let folder = Folder::new();
@@ -92,7 +92,7 @@ fn blocks_that_are_sent_again_count_once() {
     wait_for_file(&folder, 5, &parts[..9].concat());
     listening.send(&parts[5..].concat());
     wait_for_file(&folder, 5, &whole);
-    // Sent as a whole once more.
+    // The whole stream once more.
     listening.send(&whole);
     let marker = session(6);
     listening.send(&marker);
@@ -122,7 +122,8 @@ fn it_stops_when_told() {
     assert!(said.contains("received 1 session in 1 connection"), "{said}");
     let said = check("udp:127.0.0.1:0 --once", &|own| send(&own.addresses[0], &session(2)));
     assert!(said.contains("received 1 session in 0 connections"), "{said}");
-    // A connection that stands still does not hold it up, and its half a block is not reported as a fault.
+    // A silent connection does not delay the end, and its incomplete block is not reported as a
+    // fault.
     let stream = session(3);
     let connection = std::cell::RefCell::new(None);
     let said = check("tcp:127.0.0.1:0", &|own| {

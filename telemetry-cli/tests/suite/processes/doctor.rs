@@ -1,4 +1,4 @@
-//! `doctor`: each cause provoked by a real process or file, and found.
+//! `doctor` finds each cause, which a real process or file provokes.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ fn emit() {
     gc_events::ref_fix!(4_u64);
 }
 
-/// The causes that a run of `doctor --json` has found, notes in parentheses.
+/// Returns the causes that a run of `doctor --json` has found, notes in parentheses.
 fn causes(run: &Run) -> String {
     let json: Value =
         serde_json::from_slice(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stderr));
@@ -35,7 +35,7 @@ fn causes(run: &Run) -> String {
     json["findings"].as_array().unwrap().iter().map(cause).collect::<Vec<_>>().join(" ")
 }
 
-/// What is found, and that exit code and text agree with it.
+/// Checks the findings, and that exit code and text agree with them.
 #[track_caller]
 fn check(mut command: Command, expected: &str) -> String {
     let found = run(&mut command, &[]);
@@ -45,7 +45,7 @@ fn check(mut command: Command, expected: &str) -> String {
     String::from_utf8(found.stdout).unwrap()
 }
 
-/// What is found of a process.
+/// Checks the findings about a process.
 #[track_caller]
 fn check_process(sockets: &Sockets, pid: u32, expected: &str) -> String {
     check(sockets.command(&format!("doctor --json {pid}")), expected)
@@ -71,13 +71,13 @@ fn a_process_that_traces_is_fine() {
 
     std::fs::remove_file(sockets.path("stream.tel")).unwrap();
     let found = check_process(&sockets, program.pid, "removed-file");
-    // The help is one that helps.
+    // The help works.
     let copy = found.split("cp ").nth(1).unwrap().split(' ').next().unwrap();
     std::fs::copy(copy, sockets.path("rescued.tel")).unwrap();
     assert!(String::from_utf8(sockets.run("print rescued.tel").stdout).unwrap().contains("PoolInit"));
 }
 
-/// A ring that another tool truncates or removes, while its process runs and after.
+/// Another tool truncates or removes a ring, while its process runs and afterwards.
 #[test]
 fn rings_that_are_cut_or_gone() {
     let sockets = Sockets::new();
@@ -96,7 +96,7 @@ fn rings_that_are_cut_or_gone() {
     check_process(&sockets, program.pid, "ring-removed");
     std::fs::rename(sockets.path("moved.ring"), &ring).unwrap();
     check_process(&sockets, program.pid, "");
-    // Behind what the process uses, so that it lives on: the registry's room.
+    // This is after the part that the process uses, so that it survives: the space of the registry.
     std::fs::set_permissions(&ring, Permissions::from_mode(0o600)).unwrap();
     let file = std::fs::File::options().write(true).open(&ring).unwrap();
     file.set_len(whole.len() as u64 - 4096).unwrap();
@@ -119,7 +119,7 @@ fn a_command_that_a_bus_error_ends() {
     check(command, "ring-truncated");
 }
 
-/// Programs of one sort of events, in many environments.
+/// Programs with one kind of events, in many environments.
 #[test]
 fn processes_with_nothing_to_show() {
     let sockets = Sockets::new();
@@ -159,7 +159,7 @@ fn processes_with_nothing_to_show() {
         });
         let found = run(&mut sockets.command(&format!("doctor --json {}", program.pid)), &[]);
         let causes = causes(&found);
-        // What fails may also fill the memory.
+        // A sink that fails may also fill the memory.
         assert_eq!(causes.split(' ').next(), Some(expected), "{setup:?}: {causes}");
         program.kill();
     }
@@ -183,7 +183,7 @@ fn processes_without_a_socket() {
     let found = check_process(&sockets, other.pid, "no-socket");
     assert!(found.contains(&format!("TELEMETRY_SOCKET={dir} telemetry doctor")), "{found}");
 
-    // Nothing is on, and no setting asks for a socket.
+    // Nothing is enabled, and no setting asks for a socket.
     let quiet = Program::start(&sockets, test, &[("TELEMETRY_SOCKET", ""), ("TELEMETRY_CONTROL", "")], emit);
     wait("its program", || {
         std::fs::read_link(format!("/proc/{}/exe", quiet.pid))
@@ -203,7 +203,7 @@ fn processes_without_a_socket() {
     sockets.check(&format!("doctor {pid}"), 2, &dead);
 }
 
-/// A user may not look into another user's process, or file.
+/// A user may not examine another user's process or file.
 #[test]
 fn what_is_another_users() {
     let (sockets, folder) = (Sockets::new(), Folder::new());
@@ -226,7 +226,8 @@ fn what_is_another_users() {
     assert!(asked.stderr.contains("it belongs to another user: run this as that user"), "{}", asked.stderr);
 }
 
-/// A process that says what it is in the words of another version: a real one, through a server between.
+/// A process that answers in the format of another version: a real process, through a server
+/// between.
 #[test]
 fn a_runtime_of_another_version() {
     let behind = Sockets::new();
@@ -248,7 +249,7 @@ fn a_runtime_of_another_version() {
     program.end();
 }
 
-/// The second of two processes with one file has another.
+/// The second of two processes with one file has another file.
 #[test]
 fn a_file_that_another_process_has() {
     let sockets = Sockets::new();
@@ -263,7 +264,7 @@ fn a_file_that_another_process_has() {
     assert!(found.contains(&own.display().to_string()), "{found}");
     first.end();
     second.end();
-    // A file that is not there: the files beside it are named.
+    // If a file is missing, the files beside it are named.
     std::fs::remove_file(sockets.path("stream.tel")).unwrap();
     check(sockets.command("doctor --json stream.tel"), "file-elsewhere");
 }
@@ -330,7 +331,7 @@ fn files() {
     check(folder.command("doctor --json"), "no-file");
 }
 
-/// A stream without events of a build that has few or none.
+/// Makes a stream without events of a build that has few or none.
 fn variety(name: &str) -> Vec<u8> {
     let mut facts = telemetry_decode::Facts::default();
     facts.set("program", "app");
@@ -341,7 +342,7 @@ fn variety(name: &str) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// A command is this very test, in which it emits.
+/// The command is this test, in which it emits.
 #[test]
 fn commands() {
     const TEST: &str = "processes::doctor::commands";
@@ -374,9 +375,9 @@ fn commands() {
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "/dev/full")]), "disk-full");
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "no/such/file.tel")]), "wrong-path");
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", ".")]), "wrong-path");
-    // Not even root makes files there.
+    // Not even root can make files there.
     check(doctor("", "emits", &[on, ("TELEMETRY_FILENAME", "/sys/stream.tel")]), "not-allowed");
-    // It does not end by itself; killed, its stream is not ended, and has the last second all the same.
+    // It does not end by itself. When it is killed, its stream has no end, but has the last second.
     let latency = ("TELEMETRY_LATENCY", "0.02");
     check(doctor("--for 1s", "waits", &[on, latency]), "(not-ended)");
     check(doctor("--for 1s", "waits", &[on, ("TELEMETRY_LATENCY", "3600")]), "not-written-yet");
@@ -429,7 +430,7 @@ fn a_build_without_events() {
     }
 }
 
-/// The help says what helps: what was off is on afterwards.
+/// The help works: events that were off are on afterwards.
 #[test]
 fn helps_help() {
     let sockets = Sockets::new();

@@ -1,4 +1,4 @@
-//! Directories, sockets and servers that are not what they should be, and other users.
+//! Wrong directories, sockets and servers, and other users.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -78,7 +78,7 @@ fn what_is_no_socket_of_the_process_is_refused() {
     check(&format!("it is served by process {}, expected {pid}", other.pid));
 }
 
-/// Answers that are none end the command with a message, and in time.
+/// Invalid answers end the command with a message, and in time.
 #[test]
 fn servers_that_answer_nonsense_are_told_of() {
     let check = |answer: &'static [u8], expected: &str| {
@@ -112,7 +112,7 @@ fn answers_without_end_are_cut() {
 fn silence_is_not_waited_for() {
     let sockets = Sockets::new();
     let pid = sockets.serve(|_, stream| {
-        // A byte at a time would do, were there not a limit to all of them.
+        // One byte at a time would never end, if there were no limit in total.
         while stream.write_all(b"o").is_ok() {
             std::thread::sleep(Duration::from_millis(300));
         }
@@ -132,9 +132,9 @@ fn a_snapshot_that_is_cut_leaves_no_file() {
     assert_eq!(std::fs::read(sockets.path("out.tel")).unwrap(), b"before");
 }
 
-/// The command as another user.
+/// Runs the command as another user.
 pub(super) fn as_other_user(command: &Command, folder: &Folder) -> Run {
-    // Where other users find it.
+    // A path that other users can read.
     let path = folder.path("telemetry");
     std::fs::copy(command.get_program(), &path).unwrap();
     mode(path.parent().unwrap(), 0o755);
@@ -152,7 +152,7 @@ pub(super) fn as_other_user(command: &Command, folder: &Folder) -> Run {
 #[test]
 fn other_users_are_refused() {
     const TEST: &str = "processes::hostile::other_users_are_refused";
-    // As another user, with nothing in the way: what the process itself says.
+    // As another user, with an open path: the message is the process's own.
     if let Some(path) = std::env::var_os(CHILD).filter(|path| path.as_encoded_bytes().contains(&b'/')) {
         let mut stream = UnixStream::connect(path).unwrap();
         let _ = stream.write_all(b"set all\n");
@@ -178,8 +178,8 @@ fn other_users_are_refused() {
     mode(&sockets.dir(), 0o711);
     mode(&sockets.socket(pid), 0o666);
     let path = folder.path("test");
-    // By another process: a child that another test starts meanwhile would have the copy open for writing, and the
-    // system would not run it.
+    // By another process. A child that another test starts meanwhile would have the copy open for
+    // writing, and the system would not run it.
     assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&path).status().unwrap().success());
     let mut theirs = Command::new(path);
     theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(OTHER_USER).gid(OTHER_USER);
@@ -189,7 +189,7 @@ fn other_users_are_refused() {
     assert!(asked.stderr.contains(&refused), "{}", asked.stderr);
 }
 
-/// Root reaches the processes of others where they are by default, and removes nothing there.
+/// Root reaches the default sockets of other users' processes, and removes nothing there.
 #[test]
 fn root_reaches_all_users() {
     const TEST: &str = "processes::hostile::root_reaches_all_users";
@@ -202,8 +202,8 @@ fn root_reaches_all_users() {
         return;
     }
     let path = folder.path("test");
-    // By another process: a child that another test starts meanwhile would have the copy open for writing, and the
-    // system would not run it.
+    // By another process. A child that another test starts meanwhile would have the copy open for
+    // writing, and the system would not run it.
     assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&path).status().unwrap().success());
     mode(path.parent().unwrap(), 0o755);
     let mut theirs = Command::new(path);
@@ -219,7 +219,7 @@ fn root_reaches_all_users() {
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
     assert!(String::from_utf8(shown.stdout).unwrap().contains(&format!("process     {pid}")));
 
-    // Their link may point to anything: to a file of ours, and to one that even is a ring.
+    // Their link may point to any file: to one of ours, or even to a ring.
     let precious = sockets.path("precious");
     write_ring(&precious, 4_194_305);
     let link = dir.join("4194305.ring");
@@ -240,13 +240,13 @@ fn root_reaches_all_users() {
     assert!(socket.exists(), "theirs to remove");
     std::fs::remove_file(&socket).unwrap();
 
-    // The owner of the directory must be who serves.
+    // The server must be the owner of the directory.
     let listener = UnixListener::bind(&socket).unwrap();
     chown(&socket, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     let refused = ours(&format!("control {pid}"));
     drop(listener);
     std::fs::remove_file(&socket).unwrap();
-    // Unless another process is there.
+    // This fails if another process is there.
     let _ = std::fs::remove_dir(dir);
     assert_eq!(
         refused.stderr,

@@ -1,4 +1,4 @@
-//! `control`, `list` and `tail` on processes: those of real programs, and a server that answers as told.
+//! `control`, `list` and `tail` on processes: real programs, and a server with scripted answers.
 
 mod doctor;
 mod hostile;
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Folder, Run, run};
 
-/// Names the test that a child process is to run.
+/// Names the test that a child process runs.
 const CHILD: &str = "TELEMETRY_TEST_CHILD";
-/// What takes longer hangs.
+/// A step that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a directory of sockets.
@@ -38,7 +38,7 @@ impl Sockets {
         self.folder.path("sockets")
     }
 
-    /// Where the socket of a process is.
+    /// Returns the path of a process's socket.
     pub(crate) fn socket(&self, pid: u32) -> PathBuf {
         self.dir().join(pid.to_string())
     }
@@ -47,7 +47,7 @@ impl Sockets {
         self.folder.path(name)
     }
 
-    /// The command, which looks into this directory only.
+    /// Returns the command, which looks only into this directory.
     pub(crate) fn command(&self, args: &str) -> Command {
         let mut command = self.folder.command(args);
         command.env("TELEMETRY_SOCKET", self.dir());
@@ -58,14 +58,14 @@ impl Sockets {
         run(&mut self.command(args), &[])
     }
 
-    /// What a command that succeeds prints.
+    /// Returns the output of a command that succeeds.
     pub(crate) fn prints(&self, args: &str) -> String {
         let run = self.run(args);
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args}");
         String::from_utf8(run.stdout).unwrap()
     }
 
-    /// Runs a command that says this on standard error, and ends so. Nothing is on standard output.
+    /// Runs a command and checks its message and exit code. Standard output must be empty.
     #[track_caller]
     pub(crate) fn check(&self, args: &str, code: i32, stderr: &str) {
         let run = self.run(args);
@@ -73,7 +73,7 @@ impl Sockets {
         assert_eq!((run.code, run.stderr.trim_end(), &*stdout), (Some(code), stderr, ""), "{args}");
     }
 
-    /// Answers requests from this process: what the function makes of them.
+    /// Answers requests from this process by a function.
     pub(crate) fn serve(&self, answer: impl Fn(&str, &mut UnixStream) + Send + 'static) -> u32 {
         let pid = std::process::id();
         let listener = UnixListener::bind(self.socket(pid)).unwrap();
@@ -89,14 +89,14 @@ impl Sockets {
     }
 }
 
-/// A process that emits events until it is told to end.
+/// A process that emits events until it is asked to end.
 pub(crate) struct Program {
     pub(crate) pid: u32,
     child: Child,
 }
 
 impl Program {
-    /// Runs `body` again and again in a process of its own, which is the very test that calls, `test`.
+    /// Runs `body` repeatedly in a process of its own, which runs the calling test, `test`.
     pub(crate) fn start(
         sockets: &Sockets,
         test: &str,
@@ -104,7 +104,7 @@ impl Program {
         mut body: impl FnMut(),
     ) -> Program {
         if std::env::var(CHILD).is_ok_and(|child| child == test) {
-            // The parent may end in any way: then it holds the other end no more.
+            // If the parent ends in any way, its end of the pipe is closed.
             std::thread::spawn(|| {
                 let _ = std::io::stdin().read_to_end(&mut Vec::new());
                 std::process::exit(0);
@@ -126,7 +126,7 @@ impl Program {
         Program { pid: child.id(), child }
     }
 
-    /// The same, once it can be asked.
+    /// Starts a program, and waits until it answers.
     pub(crate) fn ready(
         sockets: &Sockets,
         test: &str,
@@ -138,13 +138,13 @@ impl Program {
         program
     }
 
-    /// Lets it end in good order.
+    /// Ends it in good order.
     pub(crate) fn end(mut self) {
         drop(self.child.stdin.take());
         assert!(self.child.wait().unwrap().success());
     }
 
-    /// Ends it at once.
+    /// Kills it.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -158,7 +158,7 @@ impl Drop for Program {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 #[track_caller]
 pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
     let since = Instant::now();
@@ -168,10 +168,10 @@ pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Root only: the user that owns nothing.
+/// For root only: the user that owns nothing.
 pub(crate) const OTHER_USER: u32 = 65534;
 
-/// True if tests can act as other users; says so if they cannot.
+/// Returns true if tests can act as other users; prints a notice if they cannot.
 pub(crate) fn is_root(sockets: &Sockets) -> bool {
     let is_root = sockets.dir().metadata().unwrap().uid() == 0;
     if !is_root {

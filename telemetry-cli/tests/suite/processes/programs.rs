@@ -35,7 +35,7 @@ fn a_program_is_switched() {
     wait("an event", || emitted(&sockets, pid) > 0);
     let masks = sockets.prints(&format!("control {pid} --reset all"));
     assert!(masks.starts_with("output  nothing\n"), "{masks}");
-    // What was just being emitted is recorded by then.
+    // Events that were just being emitted are recorded by then.
     sockets.prints(&format!("control {pid} --flush"));
     let silent = emitted(&sockets, pid);
     std::thread::sleep(Duration::from_millis(50));
@@ -64,7 +64,7 @@ fn a_flush_writes_what_was_recorded() {
     });
 }
 
-/// Nothing is on, nothing is recorded, and yet it can be asked.
+/// No event is enabled or recorded, but the program answers.
 #[test]
 fn a_silent_program_can_be_switched_on() {
     let sockets = Sockets::new();
@@ -76,7 +76,7 @@ fn a_silent_program_can_be_switched_on() {
     wait("an event", || emitted(&sockets, program.pid) > 0);
 }
 
-/// What the pool's memory is used for, of a program that records one kind and outputs another.
+/// The uses of the pool's memory, in a program that records one kind and outputs another.
 #[test]
 fn the_pool_is_shown() {
     let sockets = Sockets::new();
@@ -92,7 +92,7 @@ fn the_pool_is_shown() {
         serde_json::from_str(&json).unwrap()
     };
     wait("what the recorder keeps", || shown()["pool"]["retained"].as_u64() > Some(0));
-    // Nothing moves while it is off.
+    // Nothing changes while it is off.
     sockets.prints(&format!("control {} --reset all", program.pid));
     sockets.prints(&format!("control {} --record --reset all", program.pid));
     sockets.prints(&format!("control {} --flush", program.pid));
@@ -110,7 +110,7 @@ fn the_pool_is_shown() {
     assert!(text.contains(&line), "{text}");
 }
 
-/// As the command writes numbers.
+/// Formats a number like the command.
 fn grouped(number: u64) -> String {
     match number / 1000 {
         0 => number.to_string(),
@@ -132,7 +132,7 @@ fn unknown_words_are_told() {
     assert!(String::from_utf8(run.stdout).unwrap().starts_with("output  gc:Pool"));
 }
 
-/// What is recorded and not output can be had, and is still there afterwards.
+/// Events that are recorded but not output are in the snapshot, and still there afterwards.
 #[test]
 fn a_snapshot_has_what_is_in_memory() {
     let sockets = Sockets::new();
@@ -155,7 +155,7 @@ fn a_snapshot_has_what_is_in_memory() {
     assert_eq!(std::fs::read_dir(sockets.dir()).unwrap().count(), 1);
 }
 
-/// Follows a kind that is not output otherwise, until it is interrupted.
+/// Follows a kind that is not output otherwise, until an interrupt.
 #[test]
 fn a_tail_follows_until_it_is_interrupted() {
     let sockets = Sockets::new();
@@ -177,11 +177,11 @@ fn a_tail_follows_until_it_is_interrupted() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("complete: "), "{said}");
-    // Its sink goes, and what it asked for.
+    // Its sink and its enabled events are gone.
     wait("the end of the sink", || sockets.prints(&format!("control {pid} --counters")).lines().count() == 8);
 }
 
-/// Ends with the process, and all is accounted for though it begins in the middle.
+/// It ends with the process. All events are accounted for although it begins in the middle.
 #[test]
 fn a_tail_ends_with_the_process() {
     let sockets = Sockets::new();
@@ -199,7 +199,7 @@ fn a_tail_ends_with_the_process() {
     assert!(said.starts_with("complete: "), "{said}");
 }
 
-/// Neither the program nor its other output waits for who does not read.
+/// Neither the program nor its other output waits for a slow reader.
 #[test]
 fn a_tail_that_is_not_read_holds_up_nothing() {
     let sockets = Sockets::new();
@@ -236,7 +236,7 @@ fn lists_show_what_can_be_asked() {
     let mut both = [one.pid, other.pid];
     both.sort();
     assert_eq!(listed(), both);
-    // Killed, it leaves its socket.
+    // The killed process leaves its socket.
     let dead = one.pid;
     one.kill();
     assert!(sockets.socket(dead).exists());
@@ -267,8 +267,8 @@ fn a_stopped_process_is_told_of() {
     wait("an answer", || sockets.run(&format!("control {pid}")).code == Some(0));
 }
 
-/// The child of a fork neither answers in its parent's place nor takes the parent's socket away; it has one
-/// of its own.
+/// The child of a fork does not answer for its parent or remove the parent's socket. It has its
+/// own.
 #[test]
 fn forked_children_leave_the_socket_alone() {
     let sockets = Sockets::new();
@@ -284,7 +284,7 @@ fn forked_children_leave_the_socket_alone() {
             forked = true;
             // One ends at once, the other outlives its parent.
             let short = fork(|| {});
-            // SAFETY: a child of ours; how it ended does not matter.
+            // SAFETY: waits for our own child, whose status does not matter.
             unsafe { libc::waitpid(short, std::ptr::null_mut(), 0) };
             let long = fork(|| {
                 emit();
@@ -306,7 +306,7 @@ fn forked_children_leave_the_socket_alone() {
 }
 
 pub(super) fn fork(body: impl FnOnce()) -> libc::pid_t {
-    // SAFETY: the child runs the body and exits, as programs do.
+    // SAFETY: the child runs the body and exits.
     unsafe {
         let child = libc::fork();
         assert!(child >= 0);
@@ -319,6 +319,6 @@ pub(super) fn fork(body: impl FnOnce()) -> libc::pid_t {
 }
 
 pub(super) fn signal(pid: u32, signal: libc::c_int) {
-    // SAFETY: the process is a child of ours that was not waited for.
+    // SAFETY: the process is our child and was not waited for.
     assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
 }

@@ -1,5 +1,5 @@
-//! Ring files: those of dead processes are found, each once and as the one that it is, and those of others are left
-//! alone.
+//! Ring files: those of dead processes are found, each once and with its owner, and those of others
+//! are left alone.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -15,12 +15,13 @@ use telemetry_format::RingHead;
 use super::programs::{emit, emitted, fork, signal};
 use super::{Program, Sockets, wait};
 
-/// What begins as the ring of a process.
+/// Writes the beginning of a process's ring.
 pub(super) fn write_ring(path: &Path, pid: u32) {
     std::fs::write(path, RingHead { pid, session: 42 }.encode(crc32c::crc32c)).unwrap();
 }
 
-/// The command finds these rings of dead processes, whose they are, and no others. Each can be recovered.
+/// Checks that the command finds these rings of dead processes with their owners, and no others.
+/// Each can be recovered.
 #[track_caller]
 fn check(sockets: &Sockets, args: &str, is_removed: bool, expected: &[(u32, &Path)]) {
     let run = sockets.run(args);
@@ -46,7 +47,7 @@ fn check(sockets: &Sockets, args: &str, is_removed: bool, expected: &[(u32, &Pat
     }
 }
 
-/// One process after the other is killed, all with the same path.
+/// Several processes with one path are killed in turn.
 #[test]
 fn a_path_that_is_used_again_and_again() {
     let sockets = Sockets::new();
@@ -81,7 +82,7 @@ fn a_path_that_is_used_again_and_again() {
     let second = crash(living);
     let third = crash(start());
     check(&sockets, "list --json", false, &[(third, &ring), (second, &old)]);
-    // The second's ring gives way to the third's.
+    // The third ring replaces the second one.
     let fourth = crash(start());
     check(&sockets, "list --json", false, &[(fourth, &ring), (third, &old)]);
     assert_eq!(links(), 2);
@@ -90,8 +91,8 @@ fn a_path_that_is_used_again_and_again() {
     assert_eq!(links(), 0);
 }
 
-/// A ring in use is not removed: one that a process holds a lock on, and one that it has in its
-/// memory though it closed all its files.
+/// A ring in use is not removed: one that a process has locked, and one that is still mapped after
+/// its process closed all files.
 #[test]
 fn rings_that_are_in_use_stay() {
     let sockets = Sockets::new();
@@ -108,7 +109,7 @@ fn rings_that_are_in_use_stay() {
                 path.is_ok_and(|path| path.file_name().is_some_and(|name| name == "a.ring"))
             };
             let fd = (3..1000).find(is_ring).unwrap();
-            // SAFETY: as a daemon does that closes whatever it finds open.
+            // SAFETY: a daemon also closes all its open files.
             unsafe { libc::close(fd) };
         });
     });
@@ -127,7 +128,7 @@ fn rings_that_are_in_use_stay() {
     check(&sockets, "list --json --remove-dead", true, &[(pid, &ring)]);
 }
 
-/// Children that are killed, or end, in the moment of their first event.
+/// Children that are killed, or end, at the moment of their first event.
 #[test]
 fn processes_that_live_for_a_moment() {
     let check_found = |socket: &str, are_found: bool| {
@@ -156,7 +157,7 @@ fn processes_that_live_for_a_moment() {
                             libc::_exit(0);
                         }
                     });
-                    // SAFETY: a child of ours; how it ended does not matter.
+                    // SAFETY: waits for our own child, whose status does not matter.
                     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
                     child.cast_unsigned()
                 });
@@ -175,7 +176,7 @@ fn processes_that_live_for_a_moment() {
         if are_found {
             check(&sockets, "list --json", false, &expected);
         } else {
-            // No one is told where they are.
+            // The directory says nothing about their places.
             check(&sockets, "list --json", true, &[]);
         }
         drop(program);
@@ -209,7 +210,7 @@ fn a_process_whose_child_outlives_it() {
     let (pid, child) = (program.pid, child().trim().parse().unwrap());
     program.kill();
     let ring = sockets.path(&format!("{pid}.ring"));
-    // The child begins with letting the ring go.
+    // The child first releases the ring.
     wait("the end of the lock", || File::open(&ring).unwrap().try_lock_shared().is_ok());
     assert!(Path::new(&format!("/proc/{child}")).exists());
     check(&sockets, "list --json", false, &[(pid, &ring)]);
@@ -224,14 +225,15 @@ fn half_made_sockets_are_swept() {
     let hidden = |pid: u32| sockets.dir().join(format!(".{pid}"));
     let (dead, living) = (hidden(4_194_305), hidden(std::process::id()));
     drop([&dead, &living].map(|path| UnixListener::bind(path).unwrap()));
-    // A number that no process has is not ours.
+    // A name without a process number is not ours.
     let other = sockets.dir().join(".profile");
     std::fs::write(&other, "").unwrap();
     sockets.run("list");
     assert_eq!([&dead, &living, &other].map(|path| path.exists()), [false, true, true]);
 }
 
-/// The ring of a killed process is shown until it is removed; those of others are left alone.
+/// The ring of a killed process is listed until it is removed. Other processes' rings are left
+/// alone.
 #[test]
 fn rings_of_the_dead_are_found() {
     let sockets = Sockets::new();
@@ -249,7 +251,7 @@ fn rings_of_the_dead_are_found() {
     assert_eq!(link(killed.pid).read_link().unwrap(), ring(killed.pid));
     let dead = killed.pid;
     killed.kill();
-    // What the flight recorder has, without a snapshot, is still in its ring.
+    // Without a snapshot, the events of the flight recorder are still in its ring.
     let other = ended.pid;
     sockets.prints(&format!("control {other} --record --reset all"));
     ended.end();

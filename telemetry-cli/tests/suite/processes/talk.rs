@@ -1,4 +1,4 @@
-//! What the command asks and shows, against a server that answers as told.
+//! Requests and output of the command, with a server that has scripted answers.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,7 @@ name = \"`telemetry.tel`\"\n\
 written = 19000000\n\
 lost = 1000\n";
 
-/// A server that answers as a process would, and remembers the requests.
+/// Starts a server that answers like a process, and records the requests.
 fn process(sockets: &Sockets) -> (u32, Arc<Mutex<Vec<String>>>) {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let asked = requests.clone();
@@ -99,7 +99,7 @@ fn what_people_see() {
         "control PID --snapshot out.tel",
         "tail PID Pool Rex",
         "tail --strict PID",
-        // Mistakes.
+        // Errors.
         "control",
         "control PID --reset",
         "control PID Pool --flush",
@@ -170,7 +170,7 @@ fn list_is_a_table() {
     assert_eq!(lines, [&head[..], &row]);
 }
 
-/// What a shared library's runtime answers, which is another copy in the process.
+/// The answers of a shared library's runtime, which is another copy in the process.
 #[test]
 fn copies_have_numbers_of_their_own() {
     let sockets = Sockets::new();
@@ -190,7 +190,7 @@ fn copies_have_numbers_of_their_own() {
     sockets.check(&format!("control {pid}-3"), 2, &absent);
 }
 
-/// A pool that has nothing left, by what has it; and an older runtime, which does not tell.
+/// A full pool, by what fills it; and an older runtime, which does not report it.
 #[test]
 fn a_pool_that_is_full() {
     let check = |pool: &'static str, expected: Option<(&str, &str)>| {
@@ -216,7 +216,7 @@ fn a_pool_that_is_full() {
     );
     let found = "60,000 of the 65,536 bytes of the pool are waiting for sinks";
     check("[pool]\nsize = 65536\nfree = 100\nopen = 5000\nwaiting = 60000\n", Some(("pool-waiting", found)));
-    // What the recorder keeps is as good as free.
+    // Retained blocks are as good as free.
     check("[pool]\nsize = 65536\nfree = 0\nopen = 4096\nretained = 61440\n", None);
     check("[pool]\nsize = 65536\nfree = 8192\nopen = 57344\n", None);
     check("", None);

@@ -1,4 +1,4 @@
-//! What is loaded again, and what was loaded in pieces.
+//! Loads of the same events, and of pieces of a stream.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::hostile_logs::logs;
 use crate::run::Folder;
 use crate::streams::{GC, blocks, events_blocks, gc, gc_run, lossy};
 
-/// Everything in the tables of events and of what is known of lanes, without what tells by which log it came.
+/// Returns the content of the tables of events and of lanes, except the numbers of logs.
 fn content(database: &Path) -> Vec<String> {
     let mut all = rows(database, "SELECT time_ns, event, session, thread, time FROM event ORDER BY 1, 2, 4");
     all.extend(rows(
@@ -36,12 +36,12 @@ fn the_same_stream_is_loaded_once() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let forced = ["SELECT log_serial, count(*) FROM event GROUP BY 1", "SELECT name, events FROM event_log"];
     check(&database, &[(forced[0], &["1|23", "2|23"]), (forced[1], &["gc.tel|23", "copy.tel|23"])]);
-    // And what is known of the lanes is as before.
+    // The state of the lanes is as before, too.
     assert_eq!(folder.run("sql gc.tel").code, Some(0));
     check(&database, &[(forced[0], &["1|23", "2|23"])]);
 }
 
-/// Other systems' logs have no numbers: what is of one run is known by how the run begins.
+/// Events in other systems' logs have no numbers. A run is recognized by its beginning.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_log_and_its_stream_are_one_run() {
@@ -68,7 +68,7 @@ fn a_log_and_its_stream_are_one_run() {
                 assert_eq!(found, events, "{format}");
             }
         }
-        // The whole log, when some of it is there, is not loaded beside that.
+        // If some of a log is in the database, the whole log is not loaded again.
         let (_, some) = sql("cut.db", "cut.log", 1);
         assert!((1..events).contains(&some), "{format}: {some}");
         let (said, found) = sql("cut.db", "a.log", 1);
@@ -83,8 +83,8 @@ fn a_log_and_its_stream_are_one_run() {
     }
 }
 
-/// A file that grew, segments in any order and with overlaps, the same block in several of them: the result is that of
-/// the whole stream.
+/// A file that grew, or segments in any order, with overlaps and repeated blocks: the result is
+/// that of the whole stream.
 #[test]
 fn pieces_make_the_whole() {
     for (number, whole) in [gc(), lossy()].into_iter().enumerate() {
@@ -94,12 +94,12 @@ fn pieces_make_the_whole() {
         let events = &parts[events_blocks(&parts)[0]..];
         let segment = |from: usize, until: usize| [&facts[..], &events[from..until].concat()].concat();
         let end = events.len();
-        // It grew.
+        // The file grew.
         let mut ways = vec![
             vec![segment(0, end / 2), segment(0, end)],
             vec![segment(0, 1), segment(0, end - 1), segment(0, end)],
         ];
-        // Or it is in segments, some of which overlap. Not so where a segment would begin in the middle of a block.
+        // Or it is in segments, some of which overlap. No segment begins in the middle of a block.
         if number == 0 {
             ways.extend([
                 vec![segment(0, end / 2), segment(end / 2, end)],
@@ -124,7 +124,7 @@ fn pieces_make_the_whole() {
     }
 }
 
-/// Text has no session; it is known by its content.
+/// Text has no session; it is recognized by its content.
 #[test]
 fn the_same_text_is_loaded_once() {
     let folder = Folder::new().with("gc.tel", gc()).with("events.toml", GC);
@@ -153,7 +153,7 @@ fn the_same_text_is_loaded_once() {
     );
 }
 
-/// Text and stream give the same values, but for digits that text does not have.
+/// Text and stream give the same values, except digits that text does not have.
 #[test]
 fn text_gives_what_the_stream_gives() {
     let folder = loaded(&[("gc.tel", gc())]).with("events.toml", GC);
@@ -181,7 +181,7 @@ fn text_gives_what_the_stream_gives() {
     }
 }
 
-/// Several runs in one database are told apart; `-d` leaves only the last.
+/// Several runs in one database have their own numbers; `-d` leaves only the last.
 #[test]
 fn several_sessions_and_replacement() {
     let run = |session| gc_run(session).finish().unwrap();
@@ -193,7 +193,7 @@ fn several_sessions_and_replacement() {
     check(&database, &[(sessions, &["0000000000000001|23|1", "0000000000000002|23|2"])]);
     assert_eq!(folder.run("sql -d c.tel a.tel").code, Some(0));
     check(&database, &[(sessions, &["0000000000000001|23|2", "0000000000000003|23|1"])]);
-    // With the room that it took.
+    // Their space is freed, too.
     let with_big = folder.with("big.tel", super::killed::big());
     assert_eq!(with_big.run("sql big.tel").code, Some(0));
     assert_eq!(with_big.run("sql -d c.tel").code, Some(0));

@@ -1,4 +1,4 @@
-//! Inputs and databases that are not what they should be: a message, the right exit code, nothing lost.
+//! Bad inputs and databases: a message, the right exit code, nothing lost.
 
 use std::process::{Command, Stdio};
 
@@ -85,7 +85,7 @@ fn databases() {
     assert_eq!(names.map(|name| std::fs::read(folder.path(name)).unwrap()), before);
 }
 
-/// A name that SQLite has a meaning for is the name of a file here.
+/// Names with a special meaning in SQLite are names of files here.
 #[test]
 fn names_are_names_of_files() {
     let folder = Folder::new().with("gc.tel", gc());
@@ -97,7 +97,7 @@ fn names_are_names_of_files() {
     }
 }
 
-/// Another process writes, for longer than one waits.
+/// Another process writes for longer than the command waits.
 #[test]
 fn a_database_in_use() {
     let folder = loaded(&[("gc.tel", gc())]).with("b.tel", gc_run(2).finish().unwrap());
@@ -108,8 +108,9 @@ fn a_database_in_use() {
     assert_eq!(folder.run("sql b.tel").code, Some(0));
 }
 
-/// Several make one new database at the same time: what is reported as loaded is there, and one that fails takes nothing from
-/// the others, and who comes too late is told to try again.
+/// Several processes make one new database at the same time. Loads that were reported as done are
+/// there, a failed one takes nothing from the others, and one that comes too late must be tried
+/// again.
 #[test]
 fn a_database_that_several_make() {
     for round in 0..8 {
@@ -117,7 +118,7 @@ fn a_database_that_several_make() {
         let mut children = Vec::new();
         for number in 0..6_u64 {
             let name = format!("{number}.tel");
-            // Some are no streams.
+            // Some are not streams.
             let content = if number % 2 == 1 { b"noise".repeat(9) } else { gc_run(number).finish().unwrap() };
             std::fs::write(folder.path(&name), content).unwrap();
             let command = folder.command(&format!("sql {name}")).stderr(Stdio::piped()).spawn();
@@ -150,7 +151,8 @@ fn a_database_that_several_make() {
     }
 }
 
-/// On a file system of our own, in a namespace of our own, so that it can be full or read-only. `$1` is what to run.
+/// Runs `$1` on a file system of our own, in a namespace of our own, so that it can be full or
+/// read-only.
 #[cfg(target_os = "linux")]
 pub(crate) fn on_tmpfs(folder: &Folder, script: &str) -> Option<crate::run::Run> {
     std::fs::create_dir_all(folder.path("small")).unwrap();
@@ -173,7 +175,7 @@ pub(crate) fn on_tmpfs(folder: &Folder, script: &str) -> Option<crate::run::Run>
 #[cfg(target_os = "linux")]
 fn a_full_disk() {
     let folder = Folder::new().with("gc.tel", gc()).with("big.tel", super::killed::big());
-    // A new database, and one that has something.
+    // A new database, and one with content.
     let script = "\"$1\" sql -o small/new.db big.tel; echo $?; ls small; \"$1\" sql -o small/old.db gc.tel 2> /dev/null; \
                   \"$1\" sql -o small/old.db big.tel; echo $?; \"$1\" sql -d -o small/old.db big.tel; echo $?; \
                   cp small/* .";

@@ -1,4 +1,4 @@
-//! The queries in docs/sql.md give what stands there.
+//! The queries in docs/sql.md have the results that are there.
 
 use std::fmt::Write;
 use std::path::Path;

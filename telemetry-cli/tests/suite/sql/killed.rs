@@ -1,4 +1,4 @@
-//! Ended in the middle, in the ways that programs end.
+//! Loads that are ended in the middle, in all the ways that programs end.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,10 +13,10 @@ use super::{loaded, rows};
 use crate::run::Folder;
 use crate::streams::{begun, gc, gc_registry};
 
-/// More than SQLite keeps in memory, so that some of it is in the file before it is committed.
+/// More than SQLite keeps in memory, so that a part is in the file before it is committed.
 const KIB: u64 = 80 << 10;
 
-/// A stream of some KiB.
+/// Makes a stream of this size.
 pub(crate) fn big() -> Vec<u8> {
     let (writer, lane) = begun(0xb16, 1, "", &gc_registry());
     let mut writer = writer.block_size(64 << 10);
@@ -28,12 +28,13 @@ pub(crate) fn big() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The command with all but the last bytes of a big stream given to it, when it has written some of that to a file.
+/// Starts the command, gives it all but the last bytes of a big stream, and waits until it has
+/// written a part of that to a file.
 pub(super) fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Child {
     let mut child = folder.command(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let stream = big();
     let mut stdin = child.stdin.take().unwrap();
-    // A new one is made in a directory of its own.
+    // A new database is made in a directory of its own.
     let written = || -> u64 {
         let of_it =
             files(folder).into_iter().filter(|name| name.contains(database) && !name.contains("-journal"));
@@ -47,7 +48,7 @@ pub(super) fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Chil
         assert!(start.elapsed() < Duration::from_secs(60), "nothing is written before the end");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Open, so that the command waits for more.
+    // It stays open, so that the command waits for more.
     std::mem::forget(stdin);
     child
 }
@@ -57,7 +58,7 @@ pub(super) fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// Names of what is in a folder.
+/// Returns the names of the files in a folder.
 fn files(folder: &Folder) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder.path(""))
         .unwrap()
@@ -78,7 +79,7 @@ fn an_interrupted_new_database_is_removed() {
     }
 }
 
-/// Also where the command does not wait for input, but is at work.
+/// The command does not wait for input here, but works.
 #[test]
 fn an_interrupt_at_work() {
     let folder = loaded(&[("gc.tel", gc())]).with("big.tel", big());
@@ -95,7 +96,7 @@ fn an_interrupt_at_work() {
     assert!(fs::read(folder.path("telemetry.db")).unwrap() == before);
 }
 
-/// What was there before is there after, and can be added to.
+/// The former content is still there, and more can be added.
 #[test]
 fn an_old_database_stays() {
     for name in ["-INT", "-KILL"] {

@@ -1,5 +1,5 @@
-//! `sql`: what it leaves in a database, read by two SQLites: the one it is built with and, where there is a `python3`,
-//! Python's.
+//! `sql`: its databases, read by two SQLites: the one that it is built with and, if there is a
+//! `python3`, Python's.
 
 mod again;
 pub(crate) mod bad;
@@ -16,7 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::run::{Folder, Run};
 
-/// The manual's query of the MPS, as it stands there.
+/// The query in the MPS's manual, unchanged.
 pub(super) const MANUAL: &str = "
     /* Pool name and creation time */
     SELECT I.string, P.time
@@ -26,7 +26,8 @@ pub(super) const MANUAL: &str = "
     WHERE I.stringId = L.stringId AND L.address = P.pool;
 ";
 
-/// Runs queries on a database and compares each with the lines that it should give, cells separated by `|`.
+/// Runs queries on a database and compares each result with the expected lines. Cells are separated
+/// by `|`.
 #[track_caller]
 pub(super) fn check(database: &Path, queries: &[(&str, &[&str])]) {
     for (query, expected) in queries {
@@ -34,7 +35,7 @@ pub(super) fn check(database: &Path, queries: &[(&str, &[&str])]) {
     }
 }
 
-/// The rows of a query as lines of text.
+/// Returns the rows of a query as lines of text.
 #[track_caller]
 pub(super) fn rows(database: &Path, query: &str) -> Vec<String> {
     let found = rows_here(database, query);
@@ -71,7 +72,7 @@ fn cell(value: ValueRef<'_>) -> String {
     }
 }
 
-/// What Python's own SQLite reads; none without a `python3`.
+/// Returns what Python's own SQLite reads; none without a `python3`.
 fn rows_by_python(database: &Path, query: &str) -> Option<Vec<String>> {
     const SCRIPT: &str = r"
 import sqlite3, sys
@@ -93,7 +94,7 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2].strip().rstrip(';'))
     Some(text.split_terminator('\x1e').map(str::to_string).collect())
 }
 
-/// A database of streams, all loaded without a complaint.
+/// Makes a database of streams, which all load without a complaint.
 #[track_caller]
 pub(super) fn loaded(streams: &[(&str, Vec<u8>)]) -> Folder {
     let folder = streams.iter().fold(Folder::new(), |folder, (name, stream)| folder.with(name, stream));

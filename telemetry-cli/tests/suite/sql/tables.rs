@@ -1,4 +1,4 @@
-//! Tables, and what stands in them.
+//! Tables and their content.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::streams::{
     begun, blocks, events_blocks, gc, gc_registry, labeled, lossy, two_registries, with_header,
 };
 
-/// What the MPS's own tables begin with.
+/// The MPS's own tables begin with these columns.
 #[test]
 fn tables_begin_as_those_of_the_mps() {
     let folder = loaded(&[("gc.tel", gc())]);
@@ -67,7 +67,7 @@ fn tables_begin_as_those_of_the_mps() {
     );
 }
 
-/// Every value of every event, against the decoder.
+/// Compares every value of every event with the decoder.
 #[test]
 fn values_are_what_the_decoder_gives() {
     for stream in [gc(), labeled(), lossy(), odd_strings()] {
@@ -76,7 +76,7 @@ fn values_are_what_the_decoder_gives() {
         let mut events = Reader::from_slice(&stream).order(Order::Stream).events().unwrap();
         while let Some(event) = events.next().unwrap() {
             let table = match event.name() {
-                // Labels are where the MPS has them.
+                // Labels are in the MPS's tables.
                 "LabelAddress" => "EVENT_Label".to_string(),
                 name => format!("EVENT_{name}"),
             };
@@ -89,7 +89,7 @@ fn values_are_what_the_decoder_gives() {
     }
 }
 
-/// A row as docs/sql.md says that it is.
+/// Formats a row as docs/sql.md describes it.
 fn row(event: &Event<'_>) -> String {
     let mut cells: Vec<_> = event.values().map(|value| cell(&value)).collect();
     cells.extend(
@@ -121,7 +121,7 @@ fn cell(value: &Value<'_>) -> String {
     }
 }
 
-/// Strings that are no text, or not what one expects of text.
+/// Makes strings that are not text, or unusual text.
 fn odd_strings() -> Vec<u8> {
     let (mut writer, lane) = begun(9, 1, "", &gc_registry());
     let lane = Lane { thread: 4, ..lane };
@@ -130,7 +130,7 @@ fn odd_strings() -> Vec<u8> {
         writer.event(lane, 0xffff, 4_000_000_000 + n as u64, &[Value::String(RawStr(text))]).unwrap();
     }
     writer.end(9, 5_000_000_000).unwrap();
-    // A program can write what is no text; our writer cannot.
+    // A program can write strings that are not text; our writer cannot.
     let stream = writer.finish().unwrap();
     let at = stream.windows(3).position(|bytes| bytes == b"@@@").unwrap();
     let parts = blocks(&stream);
@@ -144,7 +144,7 @@ fn odd_strings() -> Vec<u8> {
     stream
 }
 
-/// The bits of unsigned numbers stay, and docs/sql.md's way to compare them is right.
+/// The bits of unsigned numbers stay, and the comparison in docs/sql.md is right.
 #[test]
 fn unsigned_numbers_survive() {
     let folder = loaded(&[("gc.tel", gc())]);
@@ -176,7 +176,7 @@ fn the_manual_s_label_query_runs_unchanged() {
     let database = folder.path("telemetry.db");
     let mut found = rows(&database, MANUAL);
     found.sort();
-    // One address had two names in turn; one has a name that no string is known of.
+    // One address had two names in turn; one has a name without a known string.
     assert_eq!(found, ["say \"\u{1b}[1m\"\n|20", "say \"\u{1b}[1m\"\n|5", "the nursery|20", "the nursery|5"]);
     check(
         &database,
@@ -193,7 +193,7 @@ fn the_manual_s_label_query_runs_unchanged() {
                 "SELECT address, string FROM label ORDER BY time",
                 &["4096|the nursery", "4096|say \"\u{1b}[1m\"\n", "8192|"],
             ),
-            // The runtime's registry does not take the codes of the program's.
+            // The runtime's registry does not use the codes of the program's.
             (
                 "SELECT name, code, number, registry FROM event_type WHERE code IN (16, 65538) ORDER BY code",
                 &["PoolInit|16|16|gc", "Intern|65538|2|telemetry"],
@@ -262,7 +262,7 @@ fn losses_have_their_place() {
     );
 }
 
-/// Registries that use one code, and one name.
+/// Registries with a common code and a common name.
 #[test]
 fn registries_do_not_meet() {
     let folder = loaded(&[("two.tel", two_registries()), ("log.tel", log_event())]);
@@ -271,7 +271,7 @@ fn registries_do_not_meet() {
         &[
             ("SELECT url FROM EVENT_RequestBegin", &["/index"]),
             ("SELECT pool FROM EVENT_PoolInit", &["1"]),
-            // Names that are taken: by MPS's own table, and by another registry.
+            // Names that are taken: by the MPS's own table, and by another registry.
             ("SELECT time_, time FROM EVENT_other_Log", &["77|1"]),
             ("SELECT pool FROM EVENT_other_PoolInit", &["abc"]),
             (
@@ -283,7 +283,7 @@ fn registries_do_not_meet() {
     );
 }
 
-/// A registry whose names are all taken.
+/// Makes a registry whose names are all taken.
 fn log_event() -> Vec<u8> {
     const OTHER: &str = r#"
         [registry]
@@ -335,7 +335,7 @@ fn indexes_serve_queries() {
     }
 }
 
-/// Every sort has a class, and the columns say it.
+/// Every sort has a class, and the columns declare it.
 #[test]
 fn every_sort_has_a_column() {
     let folder = loaded(&[("gc.tel", gc())]);

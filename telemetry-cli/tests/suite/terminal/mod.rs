@@ -1,4 +1,4 @@
-//! Commands on a terminal: how far they are is shown there while it takes time, and nothing of it is left.
+//! Commands on a terminal: it shows their progress while they work, and nothing of it remains.
 
 mod pty;
 mod screen;
@@ -18,15 +18,15 @@ use crate::replay;
 use crate::run::{Folder, Run};
 use crate::streams::gc_registry;
 
-/// What does not come sooner does not come.
+/// Output that takes longer does not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A command under way.
+/// A running command.
 struct Working {
     terminal: Terminal,
     child: Child,
     input: Option<ChildStdin>,
-    /// What goes to a pipe, if anything does.
+    /// Output that goes to a pipe.
     elsewhere: Option<JoinHandle<Vec<u8>>>,
 }
 
@@ -47,11 +47,11 @@ impl Working {
     }
 
     fn give(&mut self, bytes: &[u8]) {
-        // One that has ended does not read.
+        // A command that has ended does not read.
         let _ = self.input.as_mut().unwrap().write_all(bytes);
     }
 
-    /// Gives the same again and again until something is to be seen, and some more.
+    /// Sends the same bytes repeatedly until the screen shows a text, and then some more.
     #[track_caller]
     fn give_until(&mut self, bytes: &[u8], what: &str) {
         let since = Instant::now();
@@ -62,7 +62,7 @@ impl Working {
         }
     }
 
-    /// Waits until something is to be seen.
+    /// Waits until the screen shows a text.
     #[track_caller]
     fn see(&self, what: &str) {
         wait(&format!("{what:?} on {:?}", self.terminal.screen()), || {
@@ -70,13 +70,14 @@ impl Working {
         });
     }
 
-    /// What the command ended with, what it wrote elsewhere than on the terminal, and what it wrote there.
+    /// Waits for the end. Returns its output elsewhere and its exit code, and its output on the
+    /// terminal.
     fn end(mut self) -> (Run, Vec<u8>) {
         self.input = None;
         self.interrupted()
     }
 
-    /// The same where its input does not end.
+    /// Interrupts it, since its input does not end.
     fn interrupted(mut self) -> (Run, Vec<u8>) {
         let since = Instant::now();
         let ended = loop {
@@ -97,11 +98,11 @@ impl Working {
     }
 }
 
-/// How long streams are, until one takes long enough.
+/// The numbers of events in streams, until one takes long enough.
 const COUNTS: [u64; 4] = [50_000, 200_000, 800_000, 3_200_000];
 
-/// Runs a command on longer and longer streams until it takes so long that a bar is shown, and compares with what
-/// it does without a terminal.
+/// Runs a command on longer and longer streams until it shows a bar, and compares with its output
+/// without a terminal.
 #[track_caller]
 fn check(args: &str, bar: &str, columns: u16) {
     for count in COUNTS {
@@ -115,7 +116,7 @@ fn check(args: &str, bar: &str, columns: u16) {
         let plain = Folder::new().with("in.tel", &stream).run(args);
         assert_eq!(run.code, plain.code, "{args}: {text}");
         assert!(run.stdout == plain.stdout, "{args}: another output than without a terminal");
-        // The rest is as if nothing else had been there.
+        // The rest is the same as without a bar.
         let lines = plain.stderr.replace('\n', "\r\n");
         let expected = Screen::of(lines.as_bytes(), columns.into()).text();
         assert_eq!(run.stderr, expected, "{args}: what is left on the terminal of {text}");
@@ -125,7 +126,7 @@ fn check(args: &str, bar: &str, columns: u16) {
     panic!("{args}: no bar");
 }
 
-/// A stream of small events, in many small blocks.
+/// Makes a stream of small events, in many small blocks.
 fn blocks(count: u64) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(400);
     let mut facts = Facts::default();
@@ -163,7 +164,7 @@ fn a_bar_is_shown_and_erased() {
     check("stats in.tel", " % ", 30);
 }
 
-/// Both reading and running it show something; what it prints is never the same.
+/// Both the reading and the runs show something; the output differs in every run.
 #[test]
 fn a_replay_leaves_nothing() {
     for bar in [" % ", "run 1 of"] {
@@ -190,7 +191,7 @@ fn both_outputs_may_be_the_terminal() {
         let (run, written) = Working::start(&folder, args, Shown::Both, 200).end();
         assert!(run.stderr == expected, "{args}: {}", run.stderr);
         if args.starts_with("print") {
-            // Its own lines are what shows that it goes on.
+            // Its own lines show the progress.
             assert!(!String::from_utf8(written).unwrap().contains(" % "), "{args}: a bar between lines");
         }
     }
@@ -210,7 +211,7 @@ fn no_bar_goes_to_a_file() {
     assert_eq!(written, b"");
 }
 
-/// A line of `cnv` text.
+/// Returns a line of `cnv` text.
 fn line() -> &'static [u8] {
     b"0000000000000001   12 1 2 3 4\n"
 }

@@ -1,4 +1,4 @@
-//! A terminal for one command: what it writes there, and keys that are pressed.
+//! A terminal for one command: its output there, and keys that are pressed.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use super::screen::Screen;
 
-/// Which of a command's outputs are the terminal. The others are pipes.
+/// The outputs of a command that are the terminal. The others are pipes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Stderr,
@@ -19,7 +19,7 @@ pub(crate) enum Shown {
     Both,
 }
 
-/// A terminal on which a command runs, in a session of its own, as in a window.
+/// A terminal with a command in a session of its own, as in a window.
 pub(crate) struct Terminal {
     keys: File,
     written: Arc<Mutex<Vec<u8>>>,
@@ -28,14 +28,15 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts a command on a terminal that is so wide.
+    /// Starts a command on a terminal of some width.
     pub(crate) fn start(command: &mut Command, shown: Shown, columns: u16) -> (Terminal, Child) {
         let (master, slave) = pair(columns);
         let of = |shows: bool| if shows { Stdio::from(slave.try_clone().unwrap()) } else { Stdio::piped() };
         command.stdin(Stdio::piped()).env("TERM", "xterm");
         command.stdout(of(shown != Shown::Stderr)).stderr(of(shown != Shown::Stdout));
         let terminal = slave.as_raw_fd();
-        // SAFETY: both calls are async-signal-safe, and the descriptor is open: the parent has it until after the fork.
+        // SAFETY: both calls are async-signal-safe, and the descriptor is open: the parent has it
+        // until after the fork.
         unsafe {
             command.pre_exec(move || {
                 if libc::setsid() < 0 || libc::ioctl(terminal, libc::TIOCSCTTY, 0) < 0 {
@@ -57,7 +58,7 @@ impl Terminal {
                     Ok(0) => break,
                     Ok(len) => into.lock().unwrap().extend_from_slice(&piece[..len]),
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    // Linux says so when no process has the terminal open.
+                    // Linux reports this when no process has the terminal open.
                     Err(_) => break,
                 }
             }
@@ -70,12 +71,12 @@ impl Terminal {
         self.keys.write_all(keys).unwrap();
     }
 
-    /// What is to be seen now.
+    /// Returns the present screen.
     pub(crate) fn screen(&self) -> Screen {
         Screen::of(&self.written.lock().unwrap(), self.columns.into())
     }
 
-    /// All that was written, once no process has the terminal open.
+    /// Returns everything that was written, once no process has the terminal open.
     pub(crate) fn end(self) -> (Vec<u8>, Screen) {
         self.reading.join().unwrap();
         let written = self.written.lock().unwrap().clone();
@@ -84,18 +85,19 @@ impl Terminal {
     }
 }
 
-/// The two ends of a new terminal.
+/// Opens a new terminal, and returns its two ends.
 fn pair(columns: u16) -> (File, OwnedFd) {
     let (mut master, mut slave) = (-1, -1);
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the pointers are valid for the call; the name and the modes are not asked for.
+    // SAFETY: the pointers are valid for the call, and null where the name and the modes are not
+    // needed.
     let opened =
         unsafe { libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size) };
     assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
     for end in [master, slave] {
-        // SAFETY: it is open. No other command may keep it open.
+        // SAFETY: the descriptor is open. No other command may keep it open.
         assert_eq!(unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
     }
-    // SAFETY: they are open, and owned here alone.
+    // SAFETY: both are open, and owned only here.
     unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) }
 }

@@ -1,4 +1,4 @@
-//! What a terminal shows of what was written to it.
+//! The screen of a terminal, from the bytes that were written to it.
 
 /// The lines of a terminal, without blanks at their ends, and the place of the cursor.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// As far as the bytes are whole; one that the last bytes only begin does not count yet.
+    /// Interprets the complete sequences. An incomplete one at the end does not count yet.
     pub(crate) fn of(written: &[u8], columns: usize) -> Screen {
         let text = String::from_utf8_lossy(written);
         let mut screen = Screen::default();
@@ -57,13 +57,13 @@ impl Screen {
                 self.line(row).truncate(column);
                 self.lines.truncate(row + 1);
             }
-            // Colors, and whether the cursor is visible.
+            // Colors, and the visibility of the cursor.
             ('m' | 'h' | 'l', _) => {}
             _ => panic!("a sequence that is not known: {number}{action}"),
         }
     }
 
-    /// What is to be seen, without empty lines at the end.
+    /// Returns the visible text, without empty lines at the end.
     pub(crate) fn text(&self) -> String {
         let lines: Vec<String> = self.lines.iter().map(|line| line.iter().collect()).collect();
         let lines: Vec<_> = lines.iter().map(|line| line.trim_end()).collect();
@@ -71,7 +71,7 @@ impl Screen {
     }
 }
 
-/// The number and the letter of a sequence, if it is whole.
+/// Reads the number and the letter of a sequence, if it is complete.
 fn sequence(chars: &mut std::str::Chars<'_>) -> Option<(usize, char)> {
     assert_eq!(chars.next()?, '[', "a sequence that is not known");
     let mut number = 0;

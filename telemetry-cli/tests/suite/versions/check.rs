@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{CACHE, Steps, check};
-use crate::relations::released;
+use crate::registries::released;
 use crate::run::Folder;
 
-/// A parameter appended, an event, a doc.
+/// An appended parameter, a new event, a changed doc.
 const CHANGED: [(&str, &str); 3] = [
     ("doc = \"hash of the key\" }", "doc = \"a hash\" }, { name = \"depth\", sort = \"u8\" }"),
     ("{ Full = 1, Expired = 2 }", "{ Full = 1, Expired = 2, Dropped = 3 }"),
@@ -20,7 +20,7 @@ fn changed() -> String {
     })
 }
 
-/// A folder with a lock, and a relation that has changed since.
+/// Makes a folder with a lock, and a registry that has changed since.
 fn folder() -> Folder {
     Folder::new().with("events.toml", changed()).with("events.lock", released(CACHE)).with("old.toml", CACHE)
 }
@@ -52,12 +52,12 @@ fn what_changed_is_told_if_the_version_is_right() {
             "check",
             "check --github",
             "check --json",
-            // Retired, and gone too early.
+            // Retired, and removed too early.
             r#"edit events.toml | [[event]]\nname = "Full"\ncode = 3\nkind = "Lookup"\ndoc = "No room is left"\n | "#,
             r#"edit events.toml | code = 1\n | code = 1\nused = false\n"#,
             "check",
             "check --against missing.toml",
-            // More lines of one rule that demands nothing than anybody reads.
+            // Too many lines of one rule that demands nothing.
             r#"edit events.toml | doc = "A cache's view of itself"\n\n[kinds]\nLookup = { bit = 0, doc = "per lookup" }\nEvict = { bit = 1, doc = "per eviction" } | doc = "What a cache sees"\n\n[kinds]\nLookup = { bit = 0, doc = "for each lookup" }\nEvict = { bit = 1, doc = "for each eviction" }"#,
             r#"edit events.toml | doc = "An entry was evicted"\nparams = [\n  { name = "entry", sort = "P", doc = "the entry" },\n  { name = "size", sort = "W", unit = "bytes", doc = "what it frees" } | doc = "An entry went"\nparams = [\n  { name = "entry", sort = "P", align = 16, doc = "which" },\n  { name = "size", sort = "W", unit = "bytes", doc = "how large" }"#,
             "check",
@@ -82,7 +82,7 @@ fn mistakes_come_first() {
     );
 }
 
-/// Only numbers and `since`s differ then: comments, order and layout are the user's.
+/// Only numbers and `since`s change: comments, order and layout are the user's.
 #[test]
 fn a_fix_keeps_everything_else() {
     check(
@@ -119,7 +119,7 @@ fn a_fix_is_refused_where_no_number_makes_up() {
     );
 }
 
-/// They are about the last release, and so no mistake where another one is compared with.
+/// Each `[[allow]]` is about the last release, so it is no error in another comparison.
 #[test]
 fn allows_are_about_the_last_release() {
     check(
@@ -139,7 +139,7 @@ fn allows_are_about_the_last_release() {
     );
 }
 
-/// An output of its own has nothing to do with the file that is fixed, or with the witness.
+/// Several outputs do not affect each other: the fixed file, the witness, and the report.
 #[test]
 fn several_files_are_written_at_once() {
     let folder = folder();
@@ -158,7 +158,7 @@ fn several_files_are_written_at_once() {
     assert_eq!(names, ["break.tel", "events.lock", "events.toml", "old.toml", "said.txt"]);
 }
 
-/// Whatever stands in the file, the JSON form says what the text does.
+/// For every file, the JSON form says what the text does.
 #[test]
 fn json_says_as_much() {
     let run = folder().run("check --json");
@@ -176,7 +176,8 @@ fn json_says_as_much() {
     assert!(changes.iter().any(|change| change["rule"] == "docs-changed" && change["met"] == true));
 }
 
-/// Paths of annotations begin at the root of the repository, and no text ends a workflow command early.
+/// Paths of annotations begin at the root of the repository, and no text ends a workflow command
+/// early.
 #[test]
 fn annotations_are_where_github_looks() {
     let mut steps = Steps::new();

@@ -21,7 +21,7 @@ fn revisions_are_compared() {
             "check --against HEAD",
             "check --against HEAD:events.lock",
             "check --against v1",
-            // A directory with the name of a revision is none to compare with.
+            // A directory with the name of a revision is not compared with.
             "git branch docs v1",
             "mv events.lock docs/x.lock",
             "check --against docs",
@@ -33,7 +33,7 @@ fn revisions_are_compared() {
             "check relations/cache.toml --against v1:events.toml",
             "in relations",
             "check cache.toml --against v1:events.toml",
-            // What hooks set is not for another repository.
+            // The variables that git sets for hooks do not select another repository.
             "env GIT_DIR=/nowhere",
             "env GIT_WORK_TREE=/nowhere",
             "env LC_ALL=de_DE.UTF-8",
@@ -115,7 +115,7 @@ fn a_submodule_has_revisions_of_its_own() {
     );
 }
 
-/// Root may give files away, which git does not like.
+/// Root may give files away, which git refuses to read.
 #[cfg(unix)]
 #[test]
 fn a_repository_of_another_user_is_told() {

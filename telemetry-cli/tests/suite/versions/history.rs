@@ -26,7 +26,7 @@ fn events_come_and_change_and_go() {
             "edit events.toml | Expired = 2 | TooOld = 2",
             "mv events.toml relations/cache.toml",
             "commit mend, rename and move",
-            // What a branch did is told as that of the merge.
+            // Changes on a branch belong to the merge.
             "git checkout -q -b side",
             "edit relations/cache.toml | minor = 0 | minor = 1",
             "edit relations/cache.toml | code = 2\\n | code = 2\\nused = false\\n",
@@ -38,7 +38,7 @@ fn events_come_and_change_and_go() {
             "commit something else",
             "git merge -q --no-ff -m merge side",
             "history relations/cache.toml",
-            // Nothing that users set changes what they get.
+            // User settings do not change the result.
             "git config log.showRoot false",
             "git config log.showSignature true",
             "git config diff.relative true",
@@ -74,7 +74,7 @@ fn a_code_that_is_used_again_is_told() {
         "commit add Full",
     ];
     check("history_unreleased", &[before, REUSED, &["history"]].concat());
-    // The lock has it, whatever it says later.
+    // The lock had it at that time.
     let lock: &[&str] = &["release", "commit release"];
     check(
         "history_released",
@@ -97,7 +97,7 @@ fn histories_of_nothing() {
             "rm events.toml",
             "commit gone",
             "history",
-            // Its codes are not the other's.
+            // Its codes are not those of the other registry.
             "append events.toml | [registry]\\nname = \"new\"\\nversion = { major = 1, median = 0, minor = 0 }\\ndoc = \"another\"\\n[kinds]\\nAll = { bit = 0, doc = \"all\" }\\n[[event]]\\nname = \"Other\"\\ncode = 1\\nkind = \"All\"\\ndoc = \"another one\"\\n",
             "commit another registry",
             "history",
@@ -105,7 +105,7 @@ fn histories_of_nothing() {
     );
 }
 
-/// One `git log` and one `git cat-file`, however many revisions there are.
+/// One `git log` and one `git cat-file`, for any number of revisions.
 #[test]
 fn a_thousand_revisions() {
     if !has_git() {

@@ -1,4 +1,4 @@
-//! Relations that change: `release`, `check` and `history`, with real files and real git.
+//! Registries that change: `release`, `check` and `history`, with real files and real git.
 
 mod check;
 mod git;
@@ -14,17 +14,17 @@ use std::process::Command;
 
 use crate::run::{Folder, snapshot};
 
-/// The relation of the README.
+/// The registry of the README.
 pub(crate) const CACHE: &str = include_str!("../../data/cache.toml");
 
-/// A folder, and what is done in it, step by step:
+/// A folder, and steps in it:
 ///
-/// - `edit FILE | OLD | NEW` replaces a text that is there once; `\n` is a line end.
-/// - `append FILE | TEXT`, `cat FILE`, `rm FILE`, `mv FILE TO` are what they are called.
-/// - `git ARGUMENTS`; `commit MESSAGE` takes in everything, a day after the one before.
-/// - `in DIR` does all that follows there.
-/// - `env NAME=VALUE` is the environment of all commands that follow.
-/// - Anything else is a command line of `telemetry`. Of one that fails with 2 nothing may be written.
+/// - `edit FILE | OLD | NEW` replaces a text that occurs once; `\n` is a line end.
+/// - `append FILE | TEXT`, `cat FILE`, `rm FILE` and `mv FILE TO` do what their names say.
+/// - `git ARGUMENTS`; `commit MESSAGE` commits everything, a day after the last commit.
+/// - `in DIR` runs all following steps there.
+/// - `env NAME=VALUE` sets a variable for all following commands.
+/// - Anything else is a command line of `telemetry`. If it fails with 2, it may write nothing.
 struct Steps {
     folder: Folder,
     dir: PathBuf,
@@ -33,7 +33,7 @@ struct Steps {
     transcript: String,
 }
 
-/// Runs steps from a folder with the README's relation, and compares their transcript.
+/// Runs steps from a folder with the README's registry, and compares their transcript.
 #[track_caller]
 fn check(name: &str, steps: &[&str]) {
     if !has_git() && steps.iter().any(|step| step.starts_with("git ")) {
@@ -119,7 +119,7 @@ impl Steps {
         writeln!(self.transcript, "= {}\n", run.code.unwrap()).unwrap();
     }
 
-    /// The same ids for every user at any time.
+    /// Returns variables that give the same ids for every user at any time.
     fn environment(&self) -> Vec<(&'static str, String)> {
         let date = format!("{} +0000", 1_767_225_600 + self.commits * 86_400);
         let person = |text: &str| text.to_string();
@@ -159,7 +159,7 @@ impl Steps {
     }
 }
 
-/// All files of a directory but those of git, with what they hold.
+/// Returns all files of a directory except those of git, with their content.
 fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(dir).unwrap() {

@@ -1,4 +1,4 @@
-//! The relations of this project keep to the rules that it has for those of others.
+//! The registries of this project follow its own rules.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Runs `check`, which must find nothing: what it prints.
+/// Runs `check`, which must find nothing, and returns its output.
 #[track_caller]
 fn good(args: &[&str]) -> String {
     let mut check = Command::new(env!("CARGO_BIN_EXE_telemetry"));
@@ -17,14 +17,14 @@ fn good(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// After a change here: `telemetry check --fix`, and `telemetry release` when it is to be published.
+/// After a change: run `telemetry check --fix`, and `telemetry release` before it is published.
 #[test]
-fn published_relations_are_as_released_or_newer() {
+fn published_registries_are_as_released_or_newer() {
     let text = good(&["--own", "events.toml", "telemetry-runtime/telemetry.toml"]);
     assert!(!text.contains("not released"), "{text}");
 }
 
-/// The archive's relations, each against the one before it.
+/// Checks the archive's registries, each against the one before it.
 #[test]
 fn the_archives_chain_has_its_numbers() {
     let dir = root().join("tests/golden/relations");

@@ -5,7 +5,7 @@ use super::check;
 const FULL: &str = r#"append events.toml | \n[[event]]\nname = "Full"\ncode = 3\nkind = "Lookup"\ndoc = "No room is left"\n"#;
 
 #[test]
-fn a_relation_is_released_again_and_again() {
+fn a_registry_is_released_again_and_again() {
     check(
         "release",
         &[
@@ -28,7 +28,7 @@ fn a_relation_is_released_again_and_again() {
             "edit events.toml | median = 0, minor = 2 | median = 1, minor = 0",
             "release",
             "cat events.lock",
-            // A code of which only the lock knows.
+            // A code that only the lock knows.
             r#"append events.toml | \n[[event]]\nname = "Hit"\ncode = 3\nkind = "Lookup"\ndoc = "A key was found"\n"#,
             "edit events.toml | minor = 0 | minor = 1",
             "release",
@@ -59,13 +59,13 @@ fn nothing_is_released_over_what_is_not_understood() {
         &[
             "release missing.toml",
             "release",
-            // Of a newer version.
+            // A newer version.
             "edit events.toml | minor = 0 | minor = 3",
             "release",
             "edit events.toml | minor = 3 | minor = 0",
             "release",
             "check",
-            // Of another registry.
+            // Another registry.
             "edit events.toml | name = \"cache\" | name = \"store\"",
             "release",
             "check",
@@ -76,17 +76,17 @@ fn nothing_is_released_over_what_is_not_understood() {
             "check",
             "check --fix",
             "edit events.lock | TooOld | Expired",
-            // Of a newer format.
+            // A newer format.
             "edit events.lock | telemetry-lock 1 | telemetry-lock 2",
             "release",
             "check",
             "edit events.lock | telemetry-lock 2 | telemetry-lock 1",
-            // Merged without care.
+            // A careless merge.
             "edit events.lock | registry cache | <<<<<<< HEAD\\nregistry cache",
             "release",
             "rm events.lock",
             "check",
-            // Missing, though there was a release.
+            // Missing, although there was a release.
             "edit events.toml | minor = 0 | minor = 1",
             "check",
             "check --github",
@@ -96,7 +96,7 @@ fn nothing_is_released_over_what_is_not_understood() {
     );
 }
 
-/// A lock that was taken away by mistake would take with it what it remembers.
+/// A lock that was removed by mistake would lose its history.
 #[test]
 fn a_lock_that_git_has_is_not_made_again() {
     check(

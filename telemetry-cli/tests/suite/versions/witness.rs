@@ -3,10 +3,10 @@
 use telemetry_decode::Reader;
 
 use super::CACHE;
-use crate::relations::released;
+use crate::registries::released;
 use crate::run::{Folder, snapshot};
 
-/// What is replaced in the README's relation, by the rule that it breaks.
+/// The replacements in the README's registry, by the rule that they break.
 const CHANGES: [(&str, &str, &str); 18] = [
     ("param-retyped", "sort = \"u64\"", "sort = \"i64\""),
     ("param-retyped", "sort = \"W\"", "sort = \"[u16; 2]\""),
@@ -36,7 +36,7 @@ const CHANGES: [(&str, &str, &str); 18] = [
     ("value-renumbered", "Expired = 2", "Expired = 3"),
 ];
 
-/// Each has a stream of the new relation that can be read, unless no byte is misread.
+/// Each has a stream of the new registry that can be read, unless no byte is misread.
 #[test]
 fn median_changes_are_shown() {
     let mut transcript = String::new();
@@ -79,14 +79,14 @@ fn witnesses_can_have_files_of_their_own() {
     assert_eq!(names, ["01-param-retyped-Miss.hash.tel", "02-unit-changed-Evicted.size.tel"]);
 }
 
-/// What is packed by its alignment is as it was: no byte of it is misread.
+/// A parameter that is packed by its alignment did not change: no byte of it is misread.
 #[test]
 fn alignments_are_no_misreading() {
     let (_, old, new) = CHANGES[7];
     let aligned = CACHE.replace("sort = \"P\", doc", "sort = \"P\", align = 16, doc");
-    let witnesses = [CACHE, &aligned].map(|relation| {
-        let changed = relation.replace("median = 0", "median = 1").replace(old, new);
-        let folder = Folder::new().with("events.toml", changed).with("events.lock", released(relation));
+    let witnesses = [CACHE, &aligned].map(|registry| {
+        let changed = registry.replace("median = 0", "median = 1").replace(old, new);
+        let folder = Folder::new().with("events.toml", changed).with("events.lock", released(registry));
         let run = folder.run("check --witness break.tel");
         let text = String::from_utf8(run.stdout).unwrap();
         assert!(folder.path("break.tel").exists() && text.contains("entry:0x7f064010"), "{text}");
@@ -95,7 +95,7 @@ fn alignments_are_no_misreading() {
     assert_eq!(witnesses[0], witnesses[1]);
 }
 
-/// What demands no median, or nothing at all, has none.
+/// Changes that demand no median, or nothing at all, have none.
 #[test]
 fn other_changes_have_no_witness() {
     let changed = CACHE.replace("minor = 0", "minor = 1").replace("Expired = 2", "Expired = 2, Lost = 3");

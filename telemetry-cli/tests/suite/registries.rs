@@ -1,13 +1,13 @@
-//! `check` of relations, whatever was released. What was is in `versions`.
+//! `check` of registries, without a release. `versions` has the tests with one.
 
 use telemetry_schema::version::Lock;
 
 use crate::run::Folder;
 use crate::streams::GC;
 
-/// The lock of a relation that was never released before.
-pub(crate) fn released(relation: &str) -> String {
-    Lock::of(&telemetry_schema::parse(relation).unwrap(), None).to_text()
+/// Returns the lock of a registry that was never released before.
+pub(crate) fn released(registry: &str) -> String {
+    Lock::of(&telemetry_schema::parse(registry).unwrap(), None).to_text()
 }
 
 #[test]
