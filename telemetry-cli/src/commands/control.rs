@@ -162,11 +162,13 @@ impl Shown {
     /// Describes the pool, and the kinds of which the flight recorder retains most.
     fn usage(&self, pool: &Pool) -> String {
         let Pool { size, free, open, waiting, retained, lanes, labels } = *pool;
-        let mut kinds: Vec<_> = self.kinds.iter().filter(|kind| kind.retained > 0).collect();
-        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.retained));
+        let mut kinds: Vec<_> = self.kinds.iter().filter(|kind| kind.retained_bytes > 0).collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.retained_bytes));
         let most = kinds.iter().take(3);
         let most: Vec<_> = most
-            .map(|kind| escaped_text(&format!("{}:{} {}", kind.registry, kind.name, grouped(kind.retained))))
+            .map(|kind| {
+                escaped_text(&format!("{}:{} {}", kind.registry, kind.name, grouped(kind.retained_bytes)))
+            })
             .collect();
         let most = if most.is_empty() { String::new() } else { format!(" ({})", most.join(", ")) };
         let labels = if labels > 0 { format!("; {} of labels", grouped(labels)) } else { String::new() };

@@ -31,18 +31,25 @@ impl Unknown {
     /// Returns a message for each word.
     pub(crate) fn messages(&self) -> impl Iterator<Item = String> {
         self.unknown.iter().map(|word| {
-            let shown = escaped_text(word);
-            match nearest_name(word, &self.names) {
-                Some(name) => {
-                    format!(
-                        "`{shown}` matches no kind or event; help: did you mean `{}`?",
-                        escaped_text(name)
-                    )
-                }
-                None => format!("`{shown}` matches no kind or event"),
-            }
+            let help = nearest_name(word, &self.names).map(|name| format!("; help: {}", did_you_mean(name)));
+            format!("`{}` matches no kind or event{}", escaped_text(word), help.unwrap_or_default())
         })
     }
+
+    /// Returns a hint for the first word that is similar to a name.
+    pub(crate) fn hint(&self) -> Option<String> {
+        self.unknown.iter().find_map(|word| nearest_name(word, &self.names)).map(did_you_mean)
+    }
+
+    /// Returns the names of kinds, events and registries, if any word matches nothing.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// Formats a hint.
+pub(crate) fn did_you_mean(name: &str) -> String {
+    format!("did you mean `{}`?", escaped_text(name))
 }
 
 /// Finds the name that is most similar to a word of control, if one is similar. A word may begin
@@ -96,7 +103,7 @@ pub(crate) struct KindCounters {
     pub(crate) counters: Counters,
     /// Bytes of the pool that the flight recorder retains of it.
     #[serde(default)]
-    pub(crate) retained: u64,
+    pub(crate) retained_bytes: u64,
 }
 
 /// The counters of a sink.

@@ -10,7 +10,7 @@ mod ring;
 mod talk;
 
 pub(crate) use answer::{
-    Counters, Info, KindCounters, Masks, Pool, SinkCounters, State, Unknown, nearest_name,
+    Counters, Info, KindCounters, Masks, Pool, SinkCounters, State, Unknown, did_you_mean, nearest_name,
 };
 pub(crate) use pid::Pid;
 pub(crate) use place::{Found, Place, Process, word};

@@ -95,7 +95,7 @@ impl Actions for Process {
         });
         let numbers_of = |(kind, retained): (KindCounters, usize)| {
             let mut numbers = numbers(&kind.counters);
-            numbers.push(("retained", retained as u64));
+            numbers.push(("retained_bytes", retained as u64));
             (kind.registry, kind.kind, numbers)
         };
         kinds.zip(retained).map(numbers_of).collect()

@@ -13,12 +13,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use telemetry_decode::Reader;
 use telemetry_decode::blocks::Index;
 use telemetry_format::{NOTICE_PREFIX, Notice, NoticeTag};
+use telemetry_schema::Registry;
 
 use super::environment::{Environment, shown};
 use super::finding::{Finding, Findings};
 use super::{path, process, program, stream};
 use crate::input::inputs::cannot_read;
-use crate::process::{Info, Place, State, nearest_name};
+use crate::process::{Info, Place, State, Unknown, did_you_mean, nearest_name};
 use crate::term::ended::Failure;
 use crate::term::native::user;
 
@@ -31,10 +32,17 @@ const AFTER: Duration = Duration::from_millis(200);
 /// The maximum of the runtime's lines that are examined.
 const MOST_LINES: usize = 100;
 
+/// The answers of a process.
+struct Answers {
+    info: Info,
+    state: State,
+    unknown: Unknown,
+}
+
 /// The observations of a command while it ran.
 struct Seen {
     /// The process with the most events, in its last answer.
-    process: Option<(Info, State)>,
+    process: Option<Answers>,
     /// The messages of runtimes on standard error.
     said: Vec<String>,
     status: ExitStatus,
@@ -51,7 +59,7 @@ pub(super) fn look(
     let environment = Environment::own();
     let program = program::find(name);
     let began = SystemTime::now();
-    let seen = watch(name, program.as_deref(), args, limit, quiet)?;
+    let seen = watch(name, program.as_deref(), args, &environment, limit, quiet)?;
     let subject = shown(Path::new(name));
     let (findings, fine) = explain(&seen, program.as_deref(), &environment, began)?;
     let ended = if seen.was_ended { "it was ended".to_string() } else { seen.status.to_string() };
@@ -62,6 +70,7 @@ fn watch(
     name: &OsStr,
     program: Option<&Path>,
     args: &[OsString],
+    environment: &Environment,
     limit: Option<Duration>,
     quiet: bool,
 ) -> Result<Seen, Failure> {
@@ -82,7 +91,7 @@ fn watch(
     let (start, mut process, mut was_ended) = (Instant::now(), None, false);
     let status = loop {
         if let Some(place) = Place::at(sockets.path().to_path_buf(), user())? {
-            ask(&place, &mut process);
+            ask(&place, environment, &mut process);
         }
         if let Some(status) = child.try_wait().map_err(|error| cannot("wait for the command", &error))? {
             break status;
@@ -118,14 +127,15 @@ fn listen(child: &mut Child) -> Receiver<String> {
 }
 
 /// Asks all processes that have a socket by now.
-fn ask(place: &Place, best: &mut Option<(Info, State)>) {
+fn ask(place: &Place, environment: &Environment, best: &mut Option<Answers>) {
     for process in place.find().processes {
         let (Ok(info), Ok(state)) = (process.info(), process.ask::<State>("counters")) else { continue };
-        let is_better = best.as_ref().is_none_or(|(other, before)| {
-            other.session == info.session || before.counters.emitted < state.counters.emitted
+        let is_better = best.as_ref().is_none_or(|before| {
+            before.info.session == info.session || before.state.counters.emitted < state.counters.emitted
         });
         if is_better {
-            *best = Some((info, state));
+            let unknown = process::unknown(&process, environment);
+            *best = Some(Answers { info, state, unknown });
         }
     }
 }
@@ -151,16 +161,10 @@ fn explain(
     environment: &Environment,
     began: SystemTime,
 ) -> Result<(Vec<Finding>, String), Failure> {
-    let info = seen.process.as_ref().map(|(info, _)| info);
-    let registries = info.map_or(&[][..], |info| &info.registries);
-    let names = registries.iter().flat_map(|registry| registry.kinds.iter().chain([&registry.name]));
-    let names: Vec<_> = names.cloned().collect();
-    let mut findings: Vec<_> = seen.said.iter().filter_map(|line| of_line(line, &names)).collect();
-    findings.extend(ended_by_bus_error(&seen.status, environment));
     let elsewhere = seen.said.iter().find_map(|line| elsewhere(line));
     let path = match elsewhere {
         Some(name) => Some(environment.dir.join(name)),
-        None => left(info, environment),
+        None => left(seen.process.as_ref().map(|answers| &answers.info), environment),
     };
     let stream = match path.filter(|path| program::begins_with(path, &telemetry_format::MAGIC)) {
         Some(path) => Some((Reader::open(&path).and_then(Reader::index).map_err(cannot_read)?, path)),
@@ -169,7 +173,11 @@ fn explain(
     // The stream of another run says nothing about this one.
     let since = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     let is_new = |index: &Index| index.sessions.iter().any(|session| session.clock.start_wall() >= since);
-    if let Some((index, path)) = stream.filter(|(index, _)| is_new(index)) {
+    let stream = stream.filter(|(index, _)| is_new(index));
+    let names = names(seen.process.as_ref(), stream.as_ref().map(|(index, _)| index));
+    let mut findings: Vec<_> = seen.said.iter().filter_map(|line| of_line(line, &names)).collect();
+    findings.extend(ended_by_bus_error(&seen.status, environment));
+    if let Some((index, path)) = stream {
         let (of_stream, fine) = stream::examine(&path, &index)?;
         let told = |cause: &str| findings.iter().any(|finding: &Finding| finding.cause == cause);
         let more: Vec<_> = of_stream.into_iter().filter(|finding| !told(finding.cause)).collect();
@@ -180,8 +188,8 @@ fn explain(
         return Ok((findings, String::new()));
     }
     let fine = "its stream is not in a file".to_string();
-    if let Some((info, state)) = &seen.process {
-        let examined = process::examine(String::new(), info, state, Some(environment));
+    if let Some(Answers { info, state, unknown }) = &seen.process {
+        let examined = process::examine(String::new(), info, state, unknown, Some(environment));
         return Ok((examined.findings, fine));
     }
     Ok((
@@ -197,6 +205,20 @@ fn explain(
         }],
         fine,
     ))
+}
+
+/// Returns the names that words can match, as far as the process or its stream has told them.
+fn names(answers: Option<&Answers>, stream: Option<&Index>) -> Vec<String> {
+    let mut names = answers.map_or(Vec::new(), |answers| answers.unknown.names().to_vec());
+    for registry in answers.iter().flat_map(|answers| &answers.info.registries) {
+        names.extend(registry.kinds.iter().chain([&registry.name]).cloned());
+    }
+    for known in stream.iter().flat_map(|index| &index.registries) {
+        let Registry { name, kinds, events, .. } = &known.registry;
+        let kinds = kinds.iter().map(|kind| &kind.name);
+        names.extend(kinds.chain(events.iter().map(|event| &event.name)).chain([name]).cloned());
+    }
+    names
 }
 
 /// Explains a bus error. A program with a ring that ends so has usually lost the end of its file.
@@ -250,7 +272,7 @@ fn of_line(line: &str, names: &[String]) -> Option<Finding> {
         Notice::UnknownName => {
             let word = text.split('`').nth(1).unwrap_or_default();
             let help = match nearest_name(word, names) {
-                Some(name) => format!("did you mean `{name}`?"),
+                Some(name) => did_you_mean(name),
                 None => "telemetry check shows the names of a registry; `all` is everything".to_string(),
             };
             let why = "TELEMETRY_CONTROL, TELEMETRY_RECORD or the program switches on something that does not exist";

@@ -7,7 +7,7 @@ use telemetry_format::{Loss, NoticeTag};
 use super::environment::{Environment, shown};
 use super::finding::{Finding, Findings};
 use super::{path, program, ring};
-use crate::process::{Counters, Info, KindCounters, Pid, Pool, Process, SinkCounters, State};
+use crate::process::{Counters, Info, KindCounters, Pid, Pool, Process, SinkCounters, State, Unknown};
 use crate::term::ended::Failure;
 use crate::term::native::exists;
 use crate::text::{count, grouped};
@@ -29,7 +29,20 @@ pub(super) fn look(pid: Pid) -> Result<Findings, Failure> {
     };
     let info = process.info()?;
     let state = process.ask("counters")?;
-    Ok(examine(subject, &info, &state, environment.as_ref()))
+    let unknown =
+        environment.as_ref().map_or(Unknown::default(), |environment| unknown(&process, environment));
+    Ok(examine(subject, &info, &state, &unknown, environment.as_ref()))
+}
+
+/// Asks a process which words of its environment match nothing. An older runtime does not know the
+/// request, and one without registries knows no names.
+pub(super) fn unknown(process: &Process, environment: &Environment) -> Unknown {
+    let words =
+        ["TELEMETRY_CONTROL", "TELEMETRY_RECORD"].map(|name| environment.get(name).unwrap_or_default());
+    match words.concat().trim() {
+        "" => Unknown::default(),
+        _ => process.ask(&format!("unknown {}", words.join(" "))).unwrap_or_default(),
+    }
 }
 
 /// Explains why a process that exists cannot be asked.
@@ -92,6 +105,7 @@ pub(super) fn examine(
     subject: String,
     info: &Info,
     state: &State,
+    unknown: &Unknown,
     environment: Option<&Environment>,
 ) -> Findings {
     let mut findings = Vec::new();
@@ -99,7 +113,7 @@ pub(super) fn examine(
     findings.extend(program::variety(&info.variety));
     let is_rash = info.variety == "rash";
     if emitted == 0 && !is_rash {
-        findings.push(nothing(info, environment));
+        findings.push(nothing(info, unknown, environment));
     } else if info.masks.output.is_empty() && written == 0 && !is_rash {
         findings.push(recorded_only(info, retained));
     }
@@ -142,7 +156,7 @@ pub(super) fn examine(
 }
 
 /// Explains why nothing was recorded.
-fn nothing(info: &Info, environment: Option<&Environment>) -> Finding {
+fn nothing(info: &Info, unknown: &Unknown, environment: Option<&Environment>) -> Finding {
     let registries = info.registries.iter();
     let kinds: Vec<_> =
         registries.flat_map(|one| one.kinds.iter().map(move |kind| format!("{}:{kind}", one.name))).collect();
@@ -171,7 +185,7 @@ fn nothing(info: &Info, environment: Option<&Environment>) -> Finding {
             "unknown-words",
             format!("no event is on, though TELEMETRY_CONTROL is `{words}`"),
             "its words name no kind and no event of the program, take away what they add, or were overruled since",
-            format!("there are {}; `all` is everything", kinds.join(", ")),
+            unknown.hint().unwrap_or_else(|| format!("there are {}; `all` is everything", kinds.join(", "))),
         ),
         None => {
             let mut finding = switched_off(environment.unwrap_or(&Environment::own()));

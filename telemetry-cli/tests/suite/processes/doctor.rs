@@ -11,7 +11,7 @@ use std::sync::Once;
 use serde_json::Value;
 
 use super::hostile::as_other_user;
-use super::{CHILD, Program, Sockets, is_root, wait};
+use super::{CHILD, Program, Sockets, copy_program, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
 use crate::streams::{blocks, future, gc, gc_run, image, lossy};
@@ -129,6 +129,7 @@ fn processes_with_nothing_to_show() {
     for (setup, least, expected) in [
         (&[("TELEMETRY_CONTROL", "")][..], 0, "switched-off"),
         (&[("TELEMETRY_CONTROL", "Trase")], 0, "unknown-words"),
+        (&[("TELEMETRY_CONTROL", "RefFx")], 0, "unknown-words"),
         (&[("TELEMETRY_CONTROL", "User")], 0, "no-event"),
         (&[("TELEMETRY_CONTROL", ""), ("TELEMETRY_RECORD", "all")], 1, "recorded-only"),
         (&[("TELEMETRY_LATENCY", "3600")], 1, "not-written-yet"),
@@ -143,6 +144,12 @@ fn processes_with_nothing_to_show() {
             static ONCE: Once = Once::new();
             match std::env::var("TELEMETRY_LATENCY").as_deref() {
                 Ok("3600") => ONCE.call_once(emit),
+                // What waits for a reader must not fill its space before the first attempt to
+                // connect has failed.
+                _ if std::env::var("TELEMETRY_FILENAME").is_ok_and(|name| name.starts_with("tcp:")) => {
+                    (0..500).for_each(|_| emit());
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
                 _ => (0..20_000).for_each(|_| emit()),
             }
         });
@@ -161,6 +168,12 @@ fn processes_with_nothing_to_show() {
         let causes = causes(&found);
         // A sink that fails may also fill the memory.
         assert_eq!(causes.split(' ').next(), Some(expected), "{setup:?}: {causes}");
+        for (word, name) in [("Trase", "Trace"), ("RefFx", "RefFix")] {
+            if setup[0].1 == word {
+                let json = String::from_utf8(found.stdout.clone()).unwrap();
+                assert!(json.contains(&format!("did you mean `{name}`?")), "{json}");
+            }
+        }
         program.kill();
     }
 }
@@ -299,8 +312,8 @@ fn files() {
         .with("rash.tel", variety("rash"))
         .with("hot.tel", variety("hot"));
     let program: PathBuf = std::env::current_exe().unwrap();
-    std::fs::copy("/bin/sleep", folder.path("plain")).unwrap();
-    std::fs::copy(program, folder.path("ours")).unwrap();
+    copy_program("/bin/sleep", &folder.path("plain"));
+    copy_program(program, &folder.path("ours"));
     for name in ["plain", "ours"] {
         std::fs::set_permissions(folder.path(name), Permissions::from_mode(0o644)).unwrap();
     }
@@ -382,9 +395,11 @@ fn commands() {
     check(doctor("--for 1s", "waits", &[on, latency]), "(not-ended)");
     check(doctor("--for 1s", "waits", &[on, ("TELEMETRY_LATENCY", "3600")]), "not-written-yet");
     check(doctor("--for 1s", "waits", &[]), "switched-off");
+    let found = check(doctor("--for 1s", "waits", &[("TELEMETRY_CONTROL", "RefFx")]), "unknown-words");
+    assert!(found.contains("did you mean `RefFix`?"), "{found}");
 
     check(folder.command("doctor --json true"), "compiled-out");
-    std::fs::copy("/bin/true", folder.path("here")).unwrap();
+    copy_program("/bin/true", &folder.path("here"));
     check(folder.command("doctor --json ./here with arguments"), "compiled-out");
     check(folder.command("doctor --json here"), "compiled-out");
     let missing = folder.run("doctor no-such-command with arguments");

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::rings::write_ring;
-use super::{CHILD, OTHER_USER, Program, Sockets, is_root, wait};
+use super::{CHILD, OTHER_USER, Program, Sockets, copy_program, is_root, wait};
 use crate::gc_events;
 use crate::run::{Folder, Run, run};
 
@@ -136,7 +136,7 @@ fn a_snapshot_that_is_cut_leaves_no_file() {
 pub(super) fn as_other_user(command: &Command, folder: &Folder) -> Run {
     // A path that other users can read.
     let path = folder.path("telemetry");
-    std::fs::copy(command.get_program(), &path).unwrap();
+    copy_program(command.get_program(), &path);
     mode(path.parent().unwrap(), 0o755);
     let mut theirs = Command::new(path);
     theirs
@@ -178,9 +178,7 @@ fn other_users_are_refused() {
     mode(&sockets.dir(), 0o711);
     mode(&sockets.socket(pid), 0o666);
     let path = folder.path("test");
-    // By another process. A child that another test starts meanwhile would have the copy open for
-    // writing, and the system would not run it.
-    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&path).status().unwrap().success());
+    copy_program(std::env::current_exe().unwrap(), &path);
     let mut theirs = Command::new(path);
     theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(OTHER_USER).gid(OTHER_USER);
     let asked = run(theirs.env(CHILD, sockets.socket(pid)), &[]);
@@ -202,9 +200,7 @@ fn root_reaches_all_users() {
         return;
     }
     let path = folder.path("test");
-    // By another process. A child that another test starts meanwhile would have the copy open for
-    // writing, and the system would not run it.
-    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&path).status().unwrap().success());
+    copy_program(std::env::current_exe().unwrap(), &path);
     mode(path.parent().unwrap(), 0o755);
     let mut theirs = Command::new(path);
     theirs.args([TEST, "--exact", "--nocapture"]).current_dir("/").uid(OTHER_USER).gid(OTHER_USER);

@@ -102,8 +102,11 @@ fn the_pool_is_shown() {
     assert_eq!(of("free") + of("open") + of("waiting") + of("retained"), of("size"), "{shown:#}");
     assert!(of("lanes") >= 2 && of("waiting") == 0, "{shown:#}");
     let kinds = shown["kinds"].as_array().unwrap().iter();
-    let retained: Vec<_> = kinds.filter(|kind| kind["retained"].as_u64() > Some(0)).collect();
-    assert_eq!(retained.iter().map(|kind| kind["retained"].as_u64().unwrap()).sum::<u64>(), of("retained"));
+    let retained: Vec<_> = kinds.filter(|kind| kind["retained_bytes"].as_u64() > Some(0)).collect();
+    assert_eq!(
+        retained.iter().map(|kind| kind["retained_bytes"].as_u64().unwrap()).sum::<u64>(),
+        of("retained")
+    );
     assert!(retained.iter().any(|kind| kind["name"] == "Ref"), "{shown:#}");
     let line = format!(" {} retained by the recorder (gc:Ref ", grouped(of("retained")));
     let text = sockets.prints(&format!("control {}", program.pid));

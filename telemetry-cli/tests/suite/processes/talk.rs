@@ -37,7 +37,7 @@ retained = 6000\n\
 evicted = 990000\n\
 lost_pool = 3000\n\
 lost_sink = 1000\n\
-cut = 7000\n\
+truncated = 7000\n\
 \n\
 [pool]\n\
 size = 16777216\n\
@@ -53,7 +53,7 @@ registry = \"gc\"\n\
 name = \"Pool\"\n\
 emitted = 20000000\n\
 written = 19000000\n\
-retained = 3145728\n\
+retained_bytes = 3145728\n\
 \n\
 [[sink]]\n\
 name = \"`telemetry.tel`\"\n\
@@ -134,7 +134,7 @@ fn what_programs_read() {
     assert_eq!(shown["counters"]["lost_reentrant"], 0);
     assert_eq!(shown["kinds"][0]["name"], "Pool");
     assert_eq!(shown["kinds"][0]["written"], 19_000_000);
-    assert_eq!(shown["kinds"][0]["retained"], 3_145_728);
+    assert_eq!(shown["kinds"][0]["retained_bytes"], 3_145_728);
     assert_eq!(shown["sinks"][0]["lost"], 1000);
     assert_eq!(shown["pool"]["open"], 4_194_304);
     assert_eq!(shown["registries"][0]["version"], "1.2.3");
