@@ -9,7 +9,7 @@ use telemetry_schema::parse_embedded;
 use telemetry_schema::version::{Lock, State};
 
 use self::past::{EventPast, Past, Reuse, Step};
-use crate::git::{Content, GitFile, Revision};
+use crate::git::{Content, GitFile, Objects, Revision};
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::message::warning;
 use crate::term::output::OutputArgs;
@@ -55,11 +55,12 @@ impl Run for Args {
         let revisions = file.revisions()?;
         let mut past = Past::default();
         let mut reports = Vec::with_capacity(revisions.len());
-        file.contents(&revisions, |index, content| {
+        let mut objects = file.objects()?;
+        objects.contents(&revisions, |index, content| {
             reports.push(take(&mut past, index, &revisions[index], content));
         })?;
         for reuse in &mut past.reused {
-            reuse.released = was_released(&file, &revisions[reuse.revision], reuse)?;
+            reuse.released = was_released(&file, &mut objects, &revisions[reuse.revision], reuse)?;
         }
         let history = History::new(self, past, reports);
         self.output
@@ -100,8 +101,13 @@ fn take(past: &mut Past, index: usize, revision: &Revision, content: Content) ->
 }
 
 /// Returns false if the lock beside the registry, just before the reuse, did not have the code.
-fn was_released(file: &GitFile, revision: &Revision, reuse: &Reuse) -> Result<bool, Failure> {
-    let lock = file.sibling_before(revision, "lock")?.and_then(|text| Lock::parse(&text).ok());
+fn was_released(
+    file: &GitFile,
+    objects: &mut Objects,
+    revision: &Revision,
+    reuse: &Reuse,
+) -> Result<bool, Failure> {
+    let lock = file.sibling_before(objects, revision, "lock")?.and_then(|text| Lock::parse(&text).ok());
     Ok(lock.is_none_or(|lock| lock.registry != reuse.registry || lock.event(reuse.code).is_some()))
 }
 

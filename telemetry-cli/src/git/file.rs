@@ -59,7 +59,7 @@ impl GitFile {
     /// If the revision does not exist, or does not have the file.
     pub(crate) fn at(&self, revision: &str) -> Result<Blob, Failure> {
         let id = self.resolve(revision.as_ref())?.ok_or_else(|| self.no_revision(revision))?;
-        let mut objects = Objects::open(&self.dir)?;
+        let mut objects = self.objects()?;
         match objects.get(&id)? {
             Object::NoFile => {}
             // git accepts any complete id, even if there is no such object.
@@ -75,6 +75,14 @@ impl GitFile {
         spec.push(&self.path);
         let file = self.resolve(&spec)?.ok_or_else(|| self.not_there(revision, &id))?;
         blob(format!("{revision}:{}", self.path.display()), objects.get(&file)?)
+    }
+
+    /// Starts to read objects of the repository.
+    ///
+    /// # Errors
+    /// If git cannot be run.
+    pub(crate) fn objects(&self) -> Result<Objects, Failure> {
+        Objects::open(&self.dir)
     }
 
     /// Returns the id of the object that a text names.

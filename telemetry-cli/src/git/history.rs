@@ -70,20 +70,39 @@ impl GitFile {
         Failure::new(format!("no revision has `{}`; help: `git commit` makes one", self.named.display()))
     }
 
-    /// Returns the file's content in some revisions, by index.
+    /// Returns the content, before a revision, of the file with another extension beside this one.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub(crate) fn sibling_before(
+        &self,
+        objects: &mut Objects,
+        revision: &Revision,
+        extension: &str,
+    ) -> Result<Option<String>, Failure> {
+        let sibling = std::path::Path::new(&revision.path).with_extension(extension);
+        let name = format!("{}^:{}", revision.commit, sibling.display());
+        // Each line is a request, so a name with a line end needs an id.
+        let name = if name.contains('\n') { self.resolve(name.as_ref())? } else { Some(name) };
+        let Some(name) = name else { return Ok(None) };
+        Ok(objects.get(&name)?.text().unwrap_or_default())
+    }
+}
+
+impl Objects {
+    /// Passes the content of a file in some revisions to a function, by index.
     ///
     /// # Errors
     /// If git fails.
     pub(crate) fn contents(
-        &self,
+        &mut self,
         revisions: &[Revision],
         mut each: impl FnMut(usize, Content),
     ) -> Result<(), Failure> {
-        let mut objects = Objects::open(&self.dir)?;
         for (index, revision) in revisions.iter().enumerate() {
             let content = match &revision.blob {
                 None => Content::Gone,
-                Some(id) => match objects.get(id)?.text() {
+                Some(id) => match self.get(id)?.text() {
                     Ok(Some(text)) => Content::Text(text),
                     Ok(None) => Content::Unreadable("no file in this clone".to_string()),
                     Err(why) => Content::Unreadable(why),
@@ -92,22 +111,6 @@ impl GitFile {
             each(index, content);
         }
         Ok(())
-    }
-
-    /// Returns the content, before a revision, of the file with another extension beside this one.
-    ///
-    /// # Errors
-    /// If git fails.
-    pub(crate) fn sibling_before(
-        &self,
-        revision: &Revision,
-        extension: &str,
-    ) -> Result<Option<String>, Failure> {
-        let sibling = std::path::Path::new(&revision.path).with_extension(extension);
-        let mut spec = std::ffi::OsString::from(format!("{}^:", revision.commit));
-        spec.push(sibling);
-        let Some(id) = self.resolve(&spec)? else { return Ok(None) };
-        Ok(Objects::open(&self.dir)?.get(&id)?.text().unwrap_or_default())
     }
 }
 

@@ -9,3 +9,4 @@ mod objects;
 
 pub(crate) use file::{Blob, GitFile};
 pub(crate) use history::{Content, Revision};
+pub(crate) use objects::Objects;

@@ -10,7 +10,7 @@ use super::command::{cannot_run, command};
 use crate::term::ended::Failure;
 
 /// The running process.
-pub(super) struct Objects {
+pub(crate) struct Objects {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -45,6 +45,10 @@ impl Object {
 }
 
 impl Objects {
+    /// Starts the process in a directory of the repository.
+    ///
+    /// # Errors
+    /// If git cannot be run.
     pub(super) fn open(dir: &Path) -> Result<Objects, Failure> {
         let mut command = command(dir);
         command.args(["cat-file", "--batch"]);
@@ -57,24 +61,27 @@ impl Objects {
         Ok(Objects { child, requests, answers: BufReader::new(answers) })
     }
 
-    /// Returns the object of an id.
+    /// Returns the object of an id, or of a name such as `REV:PATH` on one line.
     ///
     /// # Errors
     /// If git fails.
-    pub(super) fn get(&mut self, id: &str) -> Result<Object, Failure> {
-        self.ask(id).map_err(|error| Failure::new(format!("cannot read object {id} from git: {error}")))
+    pub(super) fn get(&mut self, name: &str) -> Result<Object, Failure> {
+        self.ask(name).map_err(|error| Failure::new(format!("cannot read object {name} from git: {error}")))
     }
 
     /// Sends one request and reads its answer, so that no pipe fills up.
-    fn ask(&mut self, id: &str) -> io::Result<Object> {
+    fn ask(&mut self, name: &str) -> io::Result<Object> {
         let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        requests.write_all(format!("{id}\n").as_bytes())?;
+        requests.write_all(format!("{name}\n").as_bytes())?;
         requests.flush()?;
         let mut head = String::new();
         self.answers.read_line(&mut head)?;
+        // The answer repeats the name, which may have spaces.
+        if head.trim_end().ends_with(" missing") {
+            return Ok(Object::Missing);
+        }
         let mut words = head.split_whitespace().skip(1);
         let (is_file, len) = match (words.next(), words.next().map(str::parse::<u64>)) {
-            (Some("missing"), _) => return Ok(Object::Missing),
             (Some(word), Some(Ok(len))) => (word == "blob", len),
             _ => return Err(io::Error::other(format!("it says `{}`", head.trim()))),
         };
