@@ -340,7 +340,7 @@ impl LaneLoss {
 
     fn line(&self) -> String {
         let Lost { pool, reentrant, sink, truncated } = self.lost;
-        let loss = Loss { pool, reentrant, sink, truncated: truncated };
+        let loss = Loss { pool, reentrant, sink, truncated };
         let lost = loss
             .causes()
             .map(|(cause, events)| format!("{} lost ({})", count(events, "event"), cause.text()));
