@@ -132,6 +132,38 @@ fn one_fails_for_a_while() {
     assert_eq!(run.stderr.matches("telemetry:").count(), 1, "{}", run.stderr);
 }
 
+/// A sink that fails, at first or later, while all threads are quiet gets all open blocks once it
+/// works again. So the sweep that is the first to meet the failure must not seal them.
+#[test]
+fn one_fails_while_all_threads_are_quiet() {
+    let run = child(
+        "outputs::one_fails_while_all_threads_are_quiet",
+        |process| process.env("TELEMETRY_LATENCY", "3600"),
+        || {
+            let fails = Collects::default();
+            fails.fail(true);
+            telemetry::sinks::add(fails.clone()).unwrap();
+            // Meanwhile the drain's thread registers for barriers, without which no lane is stopped.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            for _ in 0..3 {
+                emit(10);
+                fails.fail(true);
+                telemetry::flush();
+                fails.fail(false);
+                telemetry::flush();
+            }
+            let of = telemetry::counters::by_sink();
+            assert_eq!(of.iter().map(|sink| sink.lost).collect::<Vec<_>>(), [0, 0], "{of:?}");
+            fails.save("fails.tel");
+            vec![("emitted", telemetry::counters::total().emitted())]
+        },
+    );
+    for name in ["stream.tel", "fails.tel"] {
+        let counts = Counts::of(run.dir().join(name));
+        assert_eq!((counts.decoded, counts.lost.events()), (run.number("emitted"), 0), "{name}: {counts:?}");
+    }
+}
+
 /// A sink of the program that panics loses its blocks, without other effects.
 #[test]
 fn one_panics() {

@@ -1,9 +1,12 @@
 //! The way out: passes give sealed blocks and parts of open ones to all sinks, with the facts that
 //! readers need. Uses the rooms up to `sinks`. `passes` has the lock, `outputs` all sinks, `output`
-//! one. Every wait for a sink has a limit, and no sink is dropped under the lock.
+//! one, and `delivery` calls it. Every wait for a sink has a limit, and no sink is dropped under the
+//! lock.
 
 pub(crate) mod config;
+pub(crate) mod delivery;
 pub(crate) mod output;
 pub(crate) mod outputs;
 pub(crate) mod passes;
-pub(crate) mod told;
+pub(crate) mod selection;
+pub(crate) mod sent_facts;

@@ -7,82 +7,54 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
 
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
-use crate::control::words::Words;
-use crate::drain::told::Told;
+use crate::drain::selection::Selection;
+use crate::drain::sent_facts::SentFacts;
 use crate::memory::record::{LaneRecord, Owner};
 use crate::memory::registry::Registry;
 use crate::own::labels;
 use crate::own::registry as own;
 use crate::run::clock;
 use crate::run::state;
-use crate::run::state::Policy;
-use crate::sinks::sink::{Batch, Sink, Start};
+use crate::sinks::sink::Sink;
 use crate::store::counters::SinkCounters;
-use crate::store::progress::{Part, Progress, sum};
+use crate::store::progress::{Part, Progress, head, sum};
 use crate::store::source::Source;
 use crate::sys;
 use crate::sys::atomic::Ordering;
-
-/// What a sink gets.
-pub(crate) enum Selection {
-    /// What the control selects.
-    Control,
-    /// The kinds that its own words select.
-    Own(Box<Words>),
-    /// Everything, for a snapshot, which does not count as written.
-    All,
-}
-
-impl Selection {
-    /// Returns the selection by these words, or that of the control.
-    pub(crate) fn of(words: Option<&str>) -> Selection {
-        match words {
-            None => Selection::Control,
-            Some(words) => Selection::Own(Box::new(Words::of(words))),
-        }
-    }
-}
-
-/// What happens after a write has failed, for messages.
-const LOST: &str = "events are counted as lost until it can be written";
-/// How long a snapshot waits for a slow sink.
-const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A sink in use.
 pub(crate) struct Output {
     pub(crate) id: u32,
     pub(crate) sink: Box<dyn Sink>,
-    selection: Selection,
-    is_client: bool,
-    told: Told,
+    pub(super) selection: Selection,
+    pub(super) is_client: bool,
+    pub(super) sent: SentFacts,
     /// Positions by the address of the lane's record.
-    lanes: BTreeMap<usize, Progress>,
+    pub(super) lanes: BTreeMap<usize, Progress>,
     /// Number of events given, without those of labels, and number of events of labels. Each counts
     /// once.
     given: u64,
-    labels: u64,
+    pub(super) labels: u64,
     /// Number of events of ended lanes that the sink did not take.
     past_lost: u64,
     /// Losses of ended lanes that no block has stated.
     strays: Loss,
     /// The sum of the losses without a lane that the last sync block stated.
-    strays_told: u64,
+    strays_stated: u64,
     /// True if something was written at all, and if something was written since the last sync
     /// block.
-    begun: bool,
-    unsynced: bool,
+    pub(super) begun: bool,
+    pub(super) unsynced: bool,
     /// True if a wait for the sink was in vain. It is not waited for again until it takes
     /// something.
-    is_stuck: bool,
+    pub(super) is_stuck: bool,
     /// The first error.
-    error: Option<io::Error>,
+    pub(super) error: Option<io::Error>,
     /// True if the sink did not take the last write.
-    is_failing: bool,
+    pub(super) is_failing: bool,
 }
 
 impl Output {
@@ -92,13 +64,13 @@ impl Output {
             sink,
             selection,
             is_client: false,
-            told: Told::default(),
+            sent: SentFacts::default(),
             lanes: BTreeMap::new(),
             given: 0,
             labels: 0,
             past_lost: 0,
             strays: Loss::default(),
-            strays_told: 0,
+            strays_stated: 0,
             begun: false,
             unsynced: false,
             is_stuck: false,
@@ -113,34 +85,12 @@ impl Output {
         Output { is_client: true, ..Output::new(id, sink, selection) }
     }
 
-    /// Returns the same sink for the child of a fork, if the sink can start over.
-    pub(crate) fn in_child(self) -> Option<Output> {
-        let Output { id, mut sink, selection, .. } = self;
-        match guarded(&mut sink, |sink| Ok(sink.after_fork())) {
-            Ok(true) => Some(Output::new(id, sink, selection)),
-            _ => {
-                // Dropping it may write what the parent writes, too.
-                std::mem::forget(sink);
-                None
-            }
-        }
-    }
-
     /// Returns true if this sink gets blocks of this kind that were opened at that time. Blocks of
     /// the runtime's own registry do not begin a stream, except that of a snapshot, which begins
     /// anyway.
     fn wants(&self, registry: &Registry, kind: u8, base_ticks: u64) -> bool {
-        let begins = !registry.is_own() || matches!(self.selection, Selection::All);
-        (self.begun || begins) && self.selects(registry, kind, base_ticks)
-    }
-
-    /// Returns the same for a stream that has begun.
-    fn selects(&self, registry: &Registry, kind: u8, base_ticks: u64) -> bool {
-        match &self.selection {
-            Selection::Control => registry.is_followed(kind, base_ticks),
-            Selection::Own(words) => words.kinds(registry) & 1 << kind != 0,
-            Selection::All => true,
-        }
+        let begins = !registry.is_own() || self.selection.is_all();
+        (self.begun || begins) && self.selection.has(registry, kind, base_ticks)
     }
 
     /// Returns true once anything was written.
@@ -150,9 +100,9 @@ impl Output {
 
     /// Returns the labels that the sink does not have, and its position once it has them. At the
     /// beginning of a segment these are all labels.
-    fn labels(&self) -> (Vec<(Header, &'static [u8])>, labels::Position) {
-        let mut position = self.told.labels;
-        let wanted = self.selects(own::registry(), own::LABEL_KIND, clock::ticks());
+    pub(super) fn labels(&self) -> (Vec<(Header, &'static [u8])>, labels::Position) {
+        let mut position = self.sent.labels;
+        let wanted = self.selection.has(own::registry(), own::LABEL_KIND, clock::ticks());
         (labels::parts(&mut position).filter(|_| wanted).collect(), position)
     }
 
@@ -163,18 +113,18 @@ impl Output {
             *wanted |= self.wants(source.owner.registry, source.owner.kind, source.header.base_ticks);
         }
         let (mut parts, mut after) = self.plan(sources);
-        let bytes = parts.iter().map(|part| HEADER_LEN + part.block.1.len()).sum();
+        let bytes = parts.iter().map(|part| HEADER_LEN + part.payload.len()).sum();
         let begun = if parts.is_empty() { Some(false) } else { self.begin(bytes) };
         if begun == Some(true) {
             drop((parts, after));
             (parts, after) = self.plan(sources);
         }
-        let blocks: Vec<(&Header, &[u8])> = parts.iter().map(|part| (&part.block.0, part.block.1)).collect();
+        let blocks: Vec<[&[u8]; 2]> = parts.iter().map(|part| [&part.head, part.payload]).collect();
         let threads: Vec<&Owner> = parts.iter().map(|part| &part.source.owner).collect();
         if blocks.is_empty() || begun.is_some() && self.put(&blocks, &threads) {
             self.lanes.extend(after);
             self.given += parts.iter().map(|part| part.new).sum::<u64>();
-            if !matches!(self.selection, Selection::All) {
+            if !self.selection.is_all() {
                 parts.iter().for_each(|part| part.source.take());
             }
         } else {
@@ -232,7 +182,7 @@ impl Output {
             lane.pass_over(record.overwritten.load(Ordering::Relaxed), recorded);
         }
         let lost = lane.lost(record);
-        if lost == lane.told || self.begin(HEADER_LEN).is_none() {
+        if lost == lane.stated || self.begin(HEADER_LEN).is_none() {
             return;
         }
         let lane = self.lanes.entry(key(record)).or_default();
@@ -250,34 +200,34 @@ impl Output {
             excluded: lane.excluded,
             ..Header::new(BlockType::Events, state::session())
         };
-        if self.put(&[(&header, &[])], &[&owner]) {
-            self.lanes.entry(key(record)).or_default().told = lost;
+        if self.put(&[[&head(&header, &[]), &[]]], &[&owner]) {
+            self.lanes.entry(key(record)).or_default().stated = lost;
         }
     }
 
     /// Returns true if the stream states all losses of an ended lane.
-    pub(crate) fn has_told(&self, record: &LaneRecord) -> bool {
-        self.lanes.get(&key(record)).is_none_or(|lane| lane.lost(record) == lane.told)
+    pub(crate) fn has_stated(&self, record: &LaneRecord) -> bool {
+        self.lanes.get(&key(record)).is_none_or(|lane| lane.lost(record) == lane.stated)
     }
 
     /// Forgets an ended lane. Losses that the stream does not state become losses without a lane.
     pub(crate) fn forget(&mut self, record: &LaneRecord) {
         let Some(lane) = self.lanes.remove(&key(record)) else { return };
         let lost = lane.lost(record);
-        self.strays.pool += lost.pool.saturating_sub(lane.told.pool);
-        self.strays.reentrant += lost.reentrant.saturating_sub(lane.told.reentrant);
-        self.strays.sink += lost.sink.saturating_sub(lane.told.sink);
+        self.strays.pool += lost.pool.saturating_sub(lane.stated.pool);
+        self.strays.reentrant += lost.reentrant.saturating_sub(lane.stated.reentrant);
+        self.strays.sink += lost.sink.saturating_sub(lane.stated.sink);
         self.past_lost += lane.lost;
     }
 
     /// Forgets ended threads, since a long run may have any number of them.
     pub(crate) fn forget_threads(&mut self, alive: &BTreeSet<u32>) {
-        self.told.threads.retain(|thread| alive.contains(thread));
+        self.sent.threads.retain(|thread| alive.contains(thread));
     }
 
     /// Returns the number of threads that the reader knows.
     pub(crate) fn threads(&self) -> usize {
-        self.told.threads.len()
+        self.sent.threads.len()
     }
 
     /// Writes a sync block if there is something to state, if it is the last one, or for a
@@ -292,13 +242,13 @@ impl Output {
             sink: self.strays.sink,
             truncated: strays.truncated,
         };
-        let is_last = flags & flags::END != 0 && self.told.session;
+        let is_last = flags & flags::END != 0 && self.sent.session;
         // Labels alone do not begin a stream.
-        if self.told.session && !self.labels().0.is_empty() && self.begin(0).is_some() {
+        if self.sent.session && !self.labels().0.is_empty() && self.begin(0).is_some() {
             self.put(&[], &[]);
         }
-        let is_due = self.unsynced || sum(&lost) != self.strays_told;
-        if !is_due && !is_last && !matches!(self.selection, Selection::All) {
+        let is_due = self.unsynced || sum(&lost) != self.strays_stated;
+        if !is_due && !is_last && !self.selection.is_all() {
             return;
         }
         let moment = clock::now();
@@ -311,9 +261,9 @@ impl Output {
             lost,
             ..Header::new(BlockType::Sync, state::session())
         };
-        if self.begin(0).is_some() && self.put(&[(&header, &[])], &[]) {
+        if self.begin(0).is_some() && self.put(&[[&head(&header, &[]), &[]]], &[]) {
             self.unsynced = false;
-            self.strays_told = sum(&lost);
+            self.strays_stated = sum(&lost);
         }
     }
 
@@ -332,103 +282,9 @@ impl Output {
         self.given.saturating_sub(self.sink.lost())
     }
 
-    /// Makes the sink write what it holds back. Returns false if the sink is slow and has not
-    /// written all of it.
-    pub(crate) fn flush(&mut self) -> bool {
-        match guarded(&mut self.sink, |sink| sink.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
-            result => {
-                self.report_failure(result, "it is tried again");
-                true
-            }
-        }
-    }
-
-    /// Returns true if the sink holds back something that its reader may take soon.
-    pub(crate) fn is_behind(&mut self) -> bool {
-        guarded(&mut self.sink, |sink| Ok(sink.is_behind())).unwrap_or(false)
-    }
-
     /// Returns true if the sink is a client's, which nothing waits for.
     pub(crate) fn is_client(&self) -> bool {
         self.is_client
-    }
-
-    /// Tells the sink the length of the next write. Returns true if that is for a new reader, which
-    /// knows no facts and has nothing of the open blocks. Returns `None` if the sink cannot take
-    /// it.
-    fn begin(&mut self, bytes: usize) -> Option<bool> {
-        match guarded(&mut self.sink, |sink| sink.begin(bytes)) {
-            Ok(Start::New) => {
-                self.told = Told::default();
-                self.lanes.values_mut().for_each(Progress::rewind);
-                Some(true)
-            }
-            Ok(Start::Continued) => Some(false),
-            Err(error) => {
-                self.is_failing = true;
-                self.report_failure(Err(error), LOST);
-                None
-            }
-        }
-    }
-
-    /// Gives the sink blocks, and before them the facts that their reader needs.
-    fn put(&mut self, blocks: &[(&Header, &[u8])], owners: &[&Owner]) -> bool {
-        let (labels, position) = self.labels();
-        let own = (!labels.is_empty()).then(|| own::registry().relation());
-        let (facts, told) = self.told.facts(owners, own, self.sink.max_block());
-        let all = || {
-            let facts = facts.iter().map(|(header, text)| (header, text.as_bytes()));
-            let labels = labels.iter().map(|(header, payload)| (header, *payload));
-            facts.chain(labels).chain(blocks.iter().copied())
-        };
-        let mut heads = Vec::with_capacity(facts.len() + labels.len() + blocks.len());
-        for (header, payload) in all() {
-            heads.push(head(header, payload));
-        }
-        let blocks: Vec<[&[u8]; 2]> =
-            heads.iter().zip(all()).map(|(head, (_, payload))| [&head[..], payload]).collect();
-        let result = self.write_patiently(&Batch { blocks: &blocks });
-        let taken = self.report_failure(result, LOST);
-        self.is_failing = !taken;
-        if taken {
-            (self.begun, self.unsynced) = (true, true);
-            self.told.session = true;
-            self.told.registries.extend(told.registries);
-            self.told.threads.extend(told.threads);
-            self.told.labels = position;
-            let ends = labels.iter().map(|(header, _)| header.before + u64::from(header.events));
-            self.labels = ends.fold(self.labels, u64::max);
-        }
-        taken
-    }
-
-    /// Writes. If the policy lets threads wait for memory, waits for a slow sink: the pool then
-    /// fills up, and they wait, too. Does not wait for a client, nor after a wait in vain.
-    fn write_patiently(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
-        let longest = match (&self.selection, state::policy()) {
-            // It holds up nothing else.
-            (Selection::All, _) => SNAPSHOT_TIMEOUT,
-            (_, Policy::Wait(longest)) if !self.is_client => longest,
-            _ => Duration::ZERO,
-        };
-        let since = Instant::now();
-        loop {
-            match guarded(&mut self.sink, |sink| sink.write(blocks)) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.is_stuck |= since.elapsed() >= longest;
-                    if self.is_stuck {
-                        return Err(error);
-                    }
-                    sys::pause();
-                }
-                result => {
-                    self.is_stuck &= result.is_err();
-                    return result;
-                }
-            }
-        }
     }
 
     /// Returns the counters of the sink.
@@ -446,34 +302,6 @@ impl Output {
     pub(crate) fn result(self) -> io::Result<()> {
         self.error.map_or(Ok(()), Err)
     }
-
-    /// Reports the first error of a sink. The caller of a snapshot reports its errors, and a client
-    /// reports its own. Returns true if there was no error.
-    fn report_failure(&mut self, result: io::Result<()>, what_follows: &str) -> bool {
-        let Err(error) = result else { return true };
-        if self.error.is_none() {
-            if !matches!(self.selection, Selection::All) && !self.is_client {
-                let text = format_args!("cannot write {}: {error}; {what_follows}", self.sink.name());
-                sys::report(sys::tag_of(&error), text);
-            }
-            self.error = Some(error);
-        }
-        false
-    }
-}
-
-/// Returns the header of a block with this payload.
-// A function of its own, because it would be on the drain's stack below the sink.
-#[inline(never)]
-fn head(header: &Header, payload: &[u8]) -> [u8; HEADER_LEN] {
-    let header = Header { payload_crc: crc32c::crc32c(payload), ..header.clone() };
-    header.encode(crc32c::crc32c)
-}
-
-/// Calls a sink, whose panic becomes an error. The program may have written the sink.
-fn guarded<T>(sink: &mut Box<dyn Sink>, call: impl FnOnce(&mut dyn Sink) -> io::Result<T>) -> io::Result<T> {
-    catch_unwind(AssertUnwindSafe(|| call(&mut **sink)))
-        .unwrap_or_else(|_| Err(io::Error::other("the sink panicked")))
 }
 
 fn key(record: &LaneRecord) -> usize {

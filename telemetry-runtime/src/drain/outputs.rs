@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use telemetry_format::{Loss, flags};
 
 use crate::drain::config;
-use crate::drain::output::{Output, Selection};
+use crate::drain::output::Output;
+use crate::drain::selection::Selection;
 use crate::emit::revoke;
 use crate::memory::block::{Block, PAGE};
 use crate::memory::lanes::LANES;
@@ -104,15 +105,8 @@ impl Outputs {
         let (own_records, others): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| is_own(record));
         // The program's events begin a stream. Those of the runtime follow in it.
         self.write_sealed(Store::outgoing);
-        if !self.list.iter().any(|output| output.is_failing() && !output.is_client()) {
-            // Sealed blocks are written in full, and their memory is free again. Blocks whose
-            // threads are inside them at this moment are written in parts. While a sink fails, all
-            // open blocks are: it gets them again later.
-            seal(&mut open_ones, is_for_sinks);
-            seal(&mut own_open, is_for_sinks);
-            self.write_sealed(Store::outgoing);
-        }
-        self.write_rest(&open_ones, &others);
+        self.write_open(&mut open_ones, Store::outgoing);
+        self.write_losses(&others);
         if sweep && !self.has_stream() {
             // Losses without a lane also begin a stream.
             self.sync(0);
@@ -121,7 +115,10 @@ impl Outputs {
         STORE.set_stream(has_stream);
         if has_stream {
             self.write_sealed(Store::own_outgoing);
-            self.write_rest(&own_open, &own_records);
+            self.write_open(&mut own_open, Store::own_outgoing);
+            self.write_losses(&own_records);
+        } else if !self.is_failing() {
+            seal(&mut own_open, is_for_sinks);
         }
         STORE.unpin(&own_open);
         STORE.unpin(&open_ones);
@@ -224,27 +221,55 @@ impl Outputs {
             if blocks.is_empty() {
                 return;
             }
-            self.write(&blocks, true);
+            self.write(&blocks, |block| Source::of(block, true));
             blocks.clear();
         }
     }
 
-    /// Writes parts of open blocks, and the losses of lanes, after the sealed blocks.
-    fn write_rest(&mut self, open: &[NonNull<Block>], records: &[&'static LaneRecord]) {
-        open.chunks(MAX_BATCH).for_each(|some| self.write(some, false));
+    /// Writes the committed events of open blocks, which are pinned. Blocks of quiet lanes are
+    /// written as their last parts, and then sealed, so that their memory is free again.
+    ///
+    /// In this order, since a sealed block is lost for a sink that fails. Of an open block it gets
+    /// all events later. So while a sink fails, no lane is stopped.
+    fn write_open(
+        &mut self,
+        open: &mut Vec<NonNull<Block>>,
+        next: impl Fn(&Store, &mut Vec<NonNull<Block>>, usize),
+    ) {
+        let stopped = if self.is_failing() { Vec::new() } else { stop(open, is_for_sinks) };
+        // In the order of `open`.
+        let mut next_stopped = stopped.iter().copied().peekable();
+        let mut is_stopped = |block: &NonNull<Block>| next_stopped.next_if_eq(block).is_some();
+        let not_stopped: Vec<_> = open.iter().copied().filter(|block| !is_stopped(block)).collect();
+        self.write(&stopped, Source::of_stopped);
+        if !stopped.is_empty() && !self.is_failing() {
+            STORE.seal(&stopped, open);
+            self.write_sealed(next);
+        }
+        self.write(&not_stopped, |block| Source::of(block, false));
+    }
+
+    /// Writes the losses of lanes, after their blocks.
+    fn write_losses(&mut self, records: &[&'static LaneRecord]) {
         for record in records {
             self.list.iter_mut().for_each(|output| output.write_losses(record));
         }
     }
 
-    fn write(&mut self, blocks: &[NonNull<Block>], sealed: bool) {
-        let sources: Vec<Source> = blocks.iter().map(|&block| Source::of(block, sealed)).collect();
-        let mut wanted = vec![false; sources.len()];
-        for output in &mut self.list {
-            output.write(&sources, &mut wanted);
-        }
-        if sealed {
-            for (source, wanted) in sources.iter().zip(wanted) {
+    /// Returns true if a sink did not take the last write, except that of a client.
+    fn is_failing(&self) -> bool {
+        self.list.iter().any(|output| output.is_failing() && !output.is_client())
+    }
+
+    /// Writes what `read` finds in some blocks, and returns those that are sealed to the pool.
+    fn write(&mut self, blocks: &[NonNull<Block>], read: impl Fn(NonNull<Block>) -> Source) {
+        for some in blocks.chunks(MAX_BATCH) {
+            let sources: Vec<Source> = some.iter().map(|&block| read(block)).collect();
+            let mut wanted = vec![false; sources.len()];
+            for output in &mut self.list {
+                output.write(&sources, &mut wanted);
+            }
+            for (source, wanted) in sources.iter().zip(wanted).filter(|(source, _)| source.sealed) {
                 source.settle(wanted);
             }
         }
@@ -260,7 +285,7 @@ impl Outputs {
             // Acquire: all that was counted with the blocks is counted.
             let is_empty = record.blocks.load(Ordering::Acquire) == 0;
             // Losses stay until every stream can state them.
-            if is_empty && (crowded || self.list.iter().all(|output| output.has_told(record))) {
+            if is_empty && (crowded || self.list.iter().all(|output| output.has_stated(record))) {
                 self.list.iter_mut().for_each(|output| output.forget(record));
                 counters::remember(record);
             }
@@ -273,11 +298,17 @@ impl Outputs {
     }
 }
 
-/// Seals the open, pinned blocks that `wants` selects, and removes them from `open`.
+/// Stops the lanes of the open, pinned blocks that `wants` selects, and returns the blocks of those
+/// that are quiet.
+fn stop(open: &[NonNull<Block>], wants: impl Fn(&Block) -> bool) -> Vec<NonNull<Block>> {
+    // SAFETY: the blocks are pinned.
+    revoke::stop(open.iter().copied().filter(|block| wants(unsafe { block.as_ref() })))
+}
+
+/// Seals the blocks of quiet lanes that `wants` selects, and removes them from `open`.
 #[inline(never)]
 fn seal(open: &mut Vec<NonNull<Block>>, wants: impl Fn(&Block) -> bool) {
-    // SAFETY: the blocks are pinned.
-    let stopped = revoke::stop(open.iter().copied().filter(|block| wants(unsafe { block.as_ref() })));
+    let stopped = stop(open, wants);
     if !stopped.is_empty() {
         STORE.seal(&stopped, open);
     }

@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::control::switches as control;
-use crate::drain::output::Selection;
 use crate::drain::outputs::{Outputs, Snapshot};
+use crate::drain::selection::Selection;
 use crate::own::registry as own;
 use crate::run::state;
 use crate::run::wake;

@@ -15,8 +15,11 @@ use core::ptr::{NonNull, null_mut};
 use telemetry_format::{HEADER_LEN, Header, memory, state};
 
 use crate::sync::list::Linked;
+use crate::sync::pages::CHUNK_PAGES;
 use crate::sync::publish::State;
-use crate::sys::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use crate::sys::atomic::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence,
+};
 
 /// The unit of the pool. A lane opens a block with 1, 4 or 16 pages, and returns the pages that it
 /// has not used.
@@ -89,11 +92,16 @@ pub(crate) struct Block {
     /// True while a pass reads the block, which must not go back to the pool. Changed under the
     /// store's lock.
     pub(crate) pinned: AtomicBool,
+    /// Number of events that some sink has taken. Only a pass uses it.
+    taken: AtomicU16,
     /// Clock reading when the block was opened.
     base_ticks: AtomicU64,
-    /// Number of events that some sink has taken. Only a pass uses it.
-    pub(crate) taken: AtomicU64,
 }
+
+// There is an entry for each page of the pool.
+const _: () = assert!(usize::BITS < 64 || size_of::<Block>() == 48);
+// An event has a code and a time, so `taken` can count all events of the longest block.
+const _: () = assert!(capacity(CHUNK_PAGES) / 2 <= u16::MAX as usize);
 
 impl Linked for Block {
     fn next(&self) -> &AtomicPtr<Block> {
@@ -124,8 +132,8 @@ impl Block {
             seq: AtomicU32::new(0),
             pages: AtomicU8::new(1),
             pinned: AtomicBool::new(false),
+            taken: AtomicU16::new(0),
             base_ticks: AtomicU64::new(0),
-            taken: AtomicU64::new(0),
         }
     }
 
@@ -213,6 +221,17 @@ impl Block {
             base_ticks: self.base_ticks(),
             ..header
         }
+    }
+
+    /// Returns the number of events that some sink has taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed).into()
+    }
+
+    /// Sets the number of events that some sink has taken. Only a pass does.
+    pub(crate) fn set_taken(&self, events: u32) {
+        // More events than a block can have come from another process that writes to a ring file.
+        self.taken.store(u16::try_from(events).unwrap_or(u16::MAX), Ordering::Relaxed);
     }
 
     /// Returns the clock reading when the block was opened.

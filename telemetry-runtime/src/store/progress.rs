@@ -1,7 +1,7 @@
 //! The position of a sink in a lane: what it was given, what it has lost, and what was excluded
 //! from it.
 
-use telemetry_format::{Header, Loss, flags};
+use telemetry_format::{HEADER_LEN, Header, Loss, flags};
 
 use crate::memory::record::LaneRecord;
 use crate::store::source::Source;
@@ -20,13 +20,14 @@ pub(crate) struct Progress {
     /// The part of `LaneRecord::overwritten` that is counted here.
     overwritten: u64,
     /// The losses that the stream states already.
-    pub(crate) told: Loss,
+    pub(crate) stated: Loss,
 }
 
 /// A block, or a part of one, for a sink.
 pub(crate) struct Part<'s> {
     pub(crate) source: &'s Source,
-    pub(crate) block: (Header, &'s [u8]),
+    pub(crate) head: [u8; HEADER_LEN],
+    pub(crate) payload: &'s [u8],
     /// Number of its events that no earlier reader has.
     pub(crate) new: u64,
 }
@@ -51,15 +52,12 @@ impl Progress {
     /// Returns the part of a source that the sink does not have, and moves on as if the sink took
     /// it.
     pub(crate) fn plan<'s>(&mut self, source: &'s Source) -> Option<Part<'s>> {
+        if self.has(source) {
+            return None;
+        }
         let (len, events) = self.cursor(source.header.seq);
         self.pass_over(source.overwritten, source.header.before + u64::from(events));
-        let block = (source.events > events).then(|| self.part(source, len, events));
-        let part = block.map(|block| Part { source, block, new: source.end().saturating_sub(self.next) });
-        if let Some(part) = &part
-            && sum(&part.block.0.lost) > sum(&self.told)
-        {
-            self.told = part.block.0.lost;
-        }
+        let part = if source.events > events { Some(self.part(source, len, events)) } else { None };
         self.advance(source);
         part
     }
@@ -78,6 +76,12 @@ impl Progress {
         (self.len, self.events) = (0, 0);
     }
 
+    /// Returns true if the sink has all of a block: it got the block when the lane was stopped, and
+    /// the block was sealed later.
+    fn has(&self, source: &Source) -> bool {
+        self.seq == source.header.seq.wrapping_add(1) && self.next >= source.end()
+    }
+
     /// Returns how much of a block the sink has.
     fn cursor(&self, seq: u32) -> (u32, u32) {
         if self.seq == seq { (self.len, self.events) } else { (0, 0) }
@@ -86,28 +90,42 @@ impl Progress {
     /// Moves on to the end of a source.
     fn advance(&mut self, source: &Source) {
         self.next = source.header.before + u64::from(source.events);
-        (self.seq, self.len, self.events) = match source.sealed {
+        (self.seq, self.len, self.events) = match source.is_last {
             true => (source.header.seq.wrapping_add(1), 0, 0),
             false => (source.header.seq, source.len, source.events),
         };
     }
 
-    /// Returns the part of a source after the cursor of the sink.
-    fn part<'s>(&self, source: &'s Source, len: u32, events: u32) -> (Header, &'s [u8]) {
+    /// Returns the part of a source after the cursor of the sink. It states the losses so far.
+    fn part<'s>(&mut self, source: &'s Source, len: u32, events: u32) -> Part<'s> {
+        let lost = Loss { sink: self.lost, ..source.header.lost };
+        if sum(&lost) > sum(&self.stated) {
+            self.stated = lost;
+        }
         let header = Header {
-            flags: if source.sealed { flags::LAST } else { 0 },
+            flags: if source.is_last { flags::LAST } else { 0 },
             payload_len: source.len - len,
             unpacked_len: source.len - len,
             events: source.events - events,
             offset: len,
             end_ticks: source.end_ticks,
             before: source.header.before + u64::from(events),
-            lost: Loss { sink: self.lost, ..source.header.lost },
+            lost,
             excluded: self.excluded,
             ..source.header.clone()
         };
-        (header, source.payload(len))
+        let payload = source.payload(len);
+        let new = source.end().saturating_sub(self.next);
+        Part { source, head: head(&header, payload), payload, new }
     }
+}
+
+/// Returns the bytes of a header for this payload.
+// A function of its own, because it would be on the drain's stack below the sink.
+#[inline(never)]
+pub(crate) fn head(header: &Header, payload: &[u8]) -> [u8; HEADER_LEN] {
+    let header = Header { payload_crc: crc32c::crc32c(payload), ..header.clone() };
+    header.encode(crc32c::crc32c)
 }
 
 /// Returns the sum of all counters. Each counter only grows, so equal sums mean equal counters.

@@ -321,7 +321,7 @@ pub(crate) fn settle(block: NonNull<Block>, untaken: Untaken) {
     let (record, pages) = (inside.record(), inside.pages());
     let (owner, account) = (record.owner(), record.account());
     let (_, events) = inside.committed();
-    let taken = inside.taken.load(Ordering::Relaxed);
+    let taken = inside.taken();
     let rest = u64::from(events).saturating_sub(taken);
     account.written.fetch_add(taken, Ordering::Relaxed);
     match untaken {

@@ -14,7 +14,10 @@ use crate::sys::atomic::Ordering;
 /// A sealed block, or the committed events of an open one, on the way out.
 pub(crate) struct Source {
     pub(crate) block: NonNull<Block>,
+    /// True if the block is sealed, so that a sink which does not take it loses it.
     pub(crate) sealed: bool,
+    /// True if no event is added to the block any more.
+    pub(crate) is_last: bool,
     pub(crate) record: &'static LaneRecord,
     pub(crate) owner: Owner,
     /// The header as it was when the block was opened.
@@ -40,6 +43,7 @@ impl Source {
         Source {
             block,
             sealed,
+            is_last: sealed,
             record,
             owner: record.owner(),
             header: inside.header(),
@@ -49,6 +53,11 @@ impl Source {
             overwritten: record.overwritten.load(Ordering::Relaxed),
             copy: None,
         }
+    }
+
+    /// Reads an open block whose lane is stopped. The caller has pinned it.
+    pub(crate) fn of_stopped(block: NonNull<Block>) -> Source {
+        Source { is_last: true, ..Source::of(block, false) }
     }
 
     /// Copies the bytes, so that the block may be unpinned. Returns false if there is no memory.
@@ -70,10 +79,10 @@ impl Source {
     /// Records that some sink was given all of it.
     pub(crate) fn take(&self) {
         // SAFETY: as in `of`.
-        let taken = unsafe { &self.block.as_ref().taken };
-        let before = taken.load(Ordering::Relaxed);
+        let block = unsafe { self.block.as_ref() };
+        let before = block.taken();
         if u64::from(self.events) > before {
-            taken.store(u64::from(self.events), Ordering::Relaxed);
+            block.set_taken(self.events);
             let kind = self.owner.registry.kind(self.owner.kind);
             kind.written.fetch_add(u64::from(self.events) - before, Ordering::Relaxed);
         }

@@ -12,17 +12,24 @@ use crate::model::relation::Relation;
 use crate::own::labels;
 use crate::own::overhead;
 use crate::run::state;
+use crate::store::progress::head;
 
-/// The facts that the reader of a sink knows.
+/// The facts that were sent to the reader of a sink.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct SentFacts {
     pub(crate) session: bool,
     pub(crate) registries: BTreeSet<u64>,
     pub(crate) threads: BTreeSet<u32>,
     pub(crate) labels: labels::Position,
 }
 
-impl Told {
+/// A text block that is to be sent.
+pub(crate) struct Fact {
+    pub(crate) head: [u8; HEADER_LEN],
+    pub(crate) text: Cow<'static, str>,
+}
+
+impl SentFacts {
     /// Returns the facts that the reader needs before events of these lanes, and does not know yet.
     // A function of its own, so that its part of the drain's stack is free again when the sink is
     // called.
@@ -32,8 +39,8 @@ impl Told {
         owners: &[&Owner],
         own: Option<&Relation>,
         max_block: usize,
-    ) -> (Vec<(Header, Cow<'static, str>)>, Told) {
-        let mut new = Told::default();
+    ) -> (Vec<Fact>, SentFacts) {
+        let mut new = SentFacts::default();
         let mut facts = Vec::new();
         let mut add = |block_type, registry, thread, text| {
             split(fact(block_type, registry, thread), text, max_block, &mut facts);
@@ -73,12 +80,7 @@ fn fact(block_type: BlockType, registry: u64, thread: u32) -> Header {
 
 /// Splits a text into blocks of at most `max_block` bytes. Does not copy a text that fits, since a
 /// registry may be long.
-fn split(
-    header: Header,
-    text: Cow<'static, str>,
-    max_block: usize,
-    into: &mut Vec<(Header, Cow<'static, str>)>,
-) {
+fn split(header: Header, text: Cow<'static, str>, max_block: usize, into: &mut Vec<Fact>) {
     let most = max_block.saturating_sub(HEADER_LEN).max(512);
     let mut at = 0;
     loop {
@@ -91,10 +93,11 @@ fn split(
             flags: if is_last { flags::LAST } else { 0 },
             ..header.clone()
         };
+        let head = head(&header, &text.as_bytes()[at..end]);
         if is_last && at == 0 {
-            return into.push((header, text));
+            return into.push(Fact { head, text });
         }
-        into.push((header, text[at..end].to_owned().into()));
+        into.push(Fact { head, text: text[at..end].to_owned().into() });
         if is_last {
             return;
         }

@@ -1,0 +1,39 @@
+//! What a sink gets: the kinds that words select, or everything.
+
+use crate::control::words::Words;
+use crate::memory::registry::Registry;
+
+/// What a sink gets.
+pub(crate) enum Selection {
+    /// What the control selects.
+    Control,
+    /// The kinds that its own words select.
+    Own(Box<Words>),
+    /// Everything, for a snapshot, which does not count as written.
+    All,
+}
+
+impl Selection {
+    /// Returns the selection by these words, or that of the control.
+    pub(crate) fn of(words: Option<&str>) -> Selection {
+        match words {
+            None => Selection::Control,
+            Some(words) => Selection::Own(Box::new(Words::of(words))),
+        }
+    }
+
+    /// Returns true if a stream that has begun gets blocks of this kind that were opened at that
+    /// time.
+    pub(crate) fn has(&self, registry: &Registry, kind: u8, base_ticks: u64) -> bool {
+        match self {
+            Selection::Control => registry.is_followed(kind, base_ticks),
+            Selection::Own(words) => words.kinds(registry) & 1 << kind != 0,
+            Selection::All => true,
+        }
+    }
+
+    /// Returns true for a snapshot.
+    pub(crate) fn is_all(&self) -> bool {
+        matches!(self, Selection::All)
+    }
+}
