@@ -73,7 +73,7 @@ fn the_stream_tells_what_the_collector_did() {
     let kinds: Vec<&str> = counts.kinds.iter().map(|kind| kind.name.as_str()).collect();
     assert_eq!(kinds, ["Arena", "Pool", "Trace", "Seg", "Ref", "Object", "User"]);
     let told = counts.kinds.iter().flat_map(|kind| &kind.events).map(|(event, _)| event.as_str());
-    let relation = events::REGISTRY.relation().events.iter().map(|event| event.name);
+    let relation = events::REGISTRY.def().events.iter().map(|event| event.name);
     assert_eq!(told.collect::<BTreeSet<_>>(), relation.collect(), "every event of the relation occurs");
 
     // The program receives messages about its collector whatever is output, and can react.

@@ -67,7 +67,7 @@ pub mod __private {
         Array, Byte, Bytes, Delta, Deltas, Double, Fields, Float, Signed16, Signed32, Signed64, Text,
         Unsigned16, Unsigned32, Unsigned64,
     };
-    pub use crate::model::relation::{EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
+    pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
     pub use crate::model::values::{Address, Word};
     pub use crate::model::variety::{is_compiled, is_on, is_same};
     pub use crate::own::labels::interned;

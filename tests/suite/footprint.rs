@@ -32,7 +32,7 @@ impl Sink for Late {
 #[test]
 fn the_pool_and_little_more() {
     // Unoptimized code has larger stacks.
-    const MORE: u64 = if cfg!(debug_assertions) { 128 << 10 } else { 68 << 10 };
+    const MORE: u64 = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
     for mask in ["TELEMETRY_RECORD", "TELEMETRY_CONTROL"] {
         let run = child(
             "footprint::the_pool_and_little_more",

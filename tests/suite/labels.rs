@@ -21,32 +21,32 @@ use crate::support::stream::{Owned, Stream};
 use crate::support::system::{self, Alarm};
 
 /// Labels in a stream, and their uses.
-struct Told {
+struct ReadLabels {
     strings: BTreeMap<i128, String>,
     addresses: Vec<(i128, i128)>,
     used: Vec<(i128, i128)>,
     stream: Stream,
 }
 
-impl Told {
-    fn read(path: impl AsRef<Path>) -> Told {
+impl ReadLabels {
+    fn read(path: impl AsRef<Path>) -> ReadLabels {
         let stream = Stream::read(path);
-        let mut told = Told { strings: BTreeMap::new(), addresses: vec![], used: vec![], stream };
-        for event in told.stream.own.iter().chain(&told.stream.events) {
+        let mut read = ReadLabels { strings: BTreeMap::new(), addresses: vec![], used: vec![], stream };
+        for event in read.stream.own.iter().chain(&read.stream.events) {
             match (event.name.as_str(), &event.values[..]) {
                 ("Intern", [Owned::Number(label), Owned::Text(text)]) => {
-                    assert_eq!(told.strings.insert(*label, text.clone()), None, "{label} comes once");
+                    assert_eq!(read.strings.insert(*label, text.clone()), None, "{label} comes once");
                 }
                 ("LabelAddress", [Owned::Number(address), Owned::Number(label)]) => {
-                    told.addresses.push((*address, *label));
+                    read.addresses.push((*address, *label));
                 }
                 ("Used", [Owned::Number(label), Owned::Number(number)]) => {
-                    told.used.push((*label, *number));
+                    read.used.push((*label, *number));
                 }
                 (name, values) => assert_eq!(name, "ControlChange", "{values:?}"),
             }
         }
-        told
+        read
     }
 
     /// Checks that each label that is used stands for the string of its number, and that no string
@@ -95,11 +95,11 @@ fn are_in_the_stream_of_all_threads() {
             vec![("name", name.0)]
         },
     );
-    let told = Told::read(run.path());
-    assert_eq!(told.check(string) as u64, 4 * STRINGS);
-    assert_eq!(told.strings.len() as u64, STRINGS);
-    assert_eq!(told.addresses, [(0x1000, run.number("name").into())]);
-    assert!(told.stream.completeness.is_complete(), "{}", told.stream.completeness);
+    let read = ReadLabels::read(run.path());
+    assert_eq!(read.check(string) as u64, 4 * STRINGS);
+    assert_eq!(read.strings.len() as u64, STRINGS);
+    assert_eq!(read.addresses, [(0x1000, run.number("name").into())]);
+    assert!(read.stream.completeness.is_complete(), "{}", read.stream.completeness);
 }
 
 /// Labels interned while nothing is on, and used later.
@@ -117,8 +117,8 @@ fn are_known_of_before_anything_was_on() {
             vec![]
         },
     );
-    let told = Told::read(run.path());
-    assert_eq!((told.check(string), told.addresses.len()), (1, 1));
+    let read = ReadLabels::read(run.path());
+    assert_eq!((read.check(string), read.addresses.len()), (1, 1));
 }
 
 /// A program that interns names for a day on which an event is switched on, leaves no file on all
@@ -148,8 +148,8 @@ fn are_switched_off_by_name() {
                 vec![]
             },
         );
-        let told = Told::read(run.path());
-        assert_eq!((told.used.len(), told.strings.len()), (1, strings), "{words}");
+        let read = ReadLabels::read(run.path());
+        assert_eq!((read.used.len(), read.strings.len()), (1, strings), "{words}");
     }
 }
 
@@ -165,9 +165,9 @@ fn are_cut_at_a_border_and_counted() {
             vec![]
         },
     );
-    let told = Told::read(run.path());
-    told.check(|_| format!("a{}", "ä".repeat(2047)));
-    assert_eq!(told.stream.completeness.lost().truncated, 1);
+    let read = ReadLabels::read(run.path());
+    read.check(|_| format!("a{}", "ä".repeat(2047)));
+    assert_eq!(read.stream.completeness.lost().truncated, 1);
 }
 
 /// A sink that starts a new stream after every few blocks and keeps all of them in memory.
@@ -265,9 +265,9 @@ fn are_those_of_the_parent_in_a_child() {
                 vec![]
             },
         );
-        let parent = Told::read(run.path());
+        let parent = ReadLabels::read(run.path());
         assert_eq!((parent.check(string), parent.strings.len()), (5201, 5201));
-        let child = Told::read(run.path_of_child());
+        let child = ReadLabels::read(run.path_of_child());
         assert_eq!((child.check(string), child.strings.len()), (200, 5100));
     }
 }
@@ -315,14 +315,14 @@ fn are_interned_in_signal_handlers() {
         },
     );
     let [handled, refused] = ["handled", "refused"].map(|name| run.number(name));
-    let told = Told::read(run.path());
+    let read = ReadLabels::read(run.path());
     assert!(handled > 100, "{handled} signals are no storm");
-    told.check(string);
-    assert!(told.strings.len() as u64 >= run.number("strings"));
+    read.check(string);
+    assert!(read.strings.len() as u64 >= run.number("strings"));
     // Handler events are also lost if they interrupt the drain's first use of a lane, which never
     // happens here.
-    assert_eq!(told.used.len() as u64, 1 + handled - refused);
-    assert_eq!(told.stream.completeness.lost().reentrant, refused);
+    assert_eq!(read.used.len() as u64, 1 + handled - refused);
+    assert_eq!(read.stream.completeness.lost().reentrant, refused);
 }
 
 /// Inside the program's allocator, and before `main`.
@@ -334,14 +334,14 @@ fn are_interned_where_nothing_can_be_allocated() {
     workspace.write("interning/src/main.rs", include_str!("../programs/interning.rs"));
     workspace.build(&[]);
     let run = Process::new(workspace.program("debug", "interning")).run().succeeded();
-    let told = Told::read(run.path());
+    let read = ReadLabels::read(run.path());
     let labeled = run.number("labeled");
     assert!(labeled >= 400);
-    assert_eq!(told.check(|_| "inside".into()) as u64, labeled);
-    assert_eq!(told.addresses.len() as u64, labeled);
-    let marked = told.strings.iter().find(|(_, text)| *text == "marked").expect("a string").0;
-    assert!(told.addresses.iter().all(|(_, label)| label == marked));
-    let mut strings: Vec<_> = told.strings.values().map(String::as_str).collect();
+    assert_eq!(read.check(|_| "inside".into()) as u64, labeled);
+    assert_eq!(read.addresses.len() as u64, labeled);
+    let marked = read.strings.iter().find(|(_, text)| *text == "marked").expect("a string").0;
+    assert!(read.addresses.iter().all(|(_, label)| label == marked));
+    let mut strings: Vec<_> = read.strings.values().map(String::as_str).collect();
     strings.sort_unstable();
     assert_eq!(strings, ["early", "inside", "marked", "unmarked"]);
 }

@@ -11,7 +11,7 @@ use crate::support::stream::{Owned, Stream};
 use crate::work;
 
 /// Far longer than any latency here: a loaded machine may be late.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Waits until the stream has this number of events, without a call into the runtime.
 fn wait_for(events: usize) -> Duration {
@@ -23,7 +23,7 @@ fn wait_for(events: usize) -> Duration {
         if found == events {
             return since.elapsed();
         }
-        assert!(since.elapsed() < PATIENCE, "{found} events in the stream, expected {events}");
+        assert!(since.elapsed() < TIMEOUT, "{found} events in the stream, expected {events}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

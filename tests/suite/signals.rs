@@ -18,7 +18,7 @@ static HANDLED: AtomicU64 = AtomicU64::new(0);
 /// The number of signals in a storm.
 const SIGNALS: u64 = 100_000;
 /// The longest duration of a storm, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Distinguishes a handler's events from others.
 const MARK: u64 = 1 << 63;
@@ -36,7 +36,7 @@ extern "C" fn handler(_: std::ffi::c_int) {
 
 /// True until the storm is over.
 fn storms(since: Instant) -> bool {
-    HANDLED.load(Ordering::Relaxed) < SIGNALS && since.elapsed() < PATIENCE
+    HANDLED.load(Ordering::Relaxed) < SIGNALS && since.elapsed() < TIMEOUT
 }
 
 /// Emits rounds, numbered from `first`, as long as `goes_on`. Returns the next number.
@@ -80,7 +80,7 @@ fn check(run: &Outcome) {
     assert!(run.number("reentrant") > 0, "no signal of a storm came at a bad moment");
     assert_eq!(stream.completeness.lost().reentrant, run.number("reentrant"));
     assert_eq!(stream.events.len() as u64, run.number("emitted") - run.number("reentrant"));
-    let until = (2 * PATIENCE).as_nanos() as i64;
+    let until = (2 * TIMEOUT).as_nanos() as i64;
     assert!(stream.events.iter().all(|event| (0..until).contains(&event.time_ns)), "an event at no time");
     check_times(run);
     let (mut rounds, mut handlers) = (BTreeMap::new(), BTreeSet::new());

@@ -88,11 +88,11 @@ impl Random {
 
 /// The numbers that one thread reports: events that it has begun to emit, and emitters that have
 /// returned.
-struct Told(&'static [AtomicU64; 512]);
+struct SharedCounts(&'static [AtomicU64; 512]);
 
-impl Told {
-    fn at(dir: &Path) -> Told {
-        Told(system::shared_numbers(&dir.join(TOLD)))
+impl SharedCounts {
+    fn at(dir: &Path) -> SharedCounts {
+        SharedCounts(system::shared_numbers(&dir.join(TOLD)))
     }
 
     fn begun(&self, slot: usize) -> &AtomicU64 {
@@ -116,7 +116,7 @@ impl Told {
 
 /// Emits as one of the threads, `rounds` times. Each event has the number of earlier ones that were
 /// on.
-fn emit(told: &Told, slot: usize, rounds: u64) {
+fn emit(told: &SharedCounts, slot: usize, rounds: u64) {
     let begun = told.begun(slot);
     let number = Cell::new(begun.load(Ordering::Relaxed));
     let next = || {
@@ -142,7 +142,7 @@ fn emit(told: &Told, slot: usize, rounds: u64) {
 
 /// Runs the life of a process. It checks its own counts; the parent checks the rest.
 fn live(life: Life) {
-    let told = &Told::at(Path::new("."));
+    let told = &SharedCounts::at(Path::new("."));
     let over = &AtomicBool::new(false);
     // The registries are in use before any change.
     emit(told, 0, 1);
@@ -247,7 +247,7 @@ fn run(life: Life) -> u64 {
     let is_as_planned = run.status.success() || matches!(life.end, End::Abort | End::Kill);
     assert!(is_as_planned, "{life:?} {}\n{}\n{}", run.status, run.stdout, run.stderr);
     check(life, &run);
-    Told::at(run.dir()).emitted()
+    SharedCounts::at(run.dir()).emitted()
 }
 
 fn check(life: Life, run: &Outcome) {
@@ -258,7 +258,7 @@ fn check(life: Life, run: &Outcome) {
             assert_eq!(ledger.covered, Counts::of(&path).decoded, "{path:?}");
         }
     }
-    let told = Told::at(run.dir());
+    let told = SharedCounts::at(run.dir());
     if life.changes {
         return;
     }

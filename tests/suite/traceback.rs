@@ -34,7 +34,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line> {
 
 fn line(text: &str) -> Option<Line> {
     let mut words = text.split_ascii_whitespace();
-    let time_ns = words.next()?.replace('_', "").parse().ok()?;
+    let time_ns = words.next()?.replace(',', "").parse().ok()?;
     let rest = text.trim_start().split_once("  ")?.1;
     let (thread, rest) = rest.split_once("  ")?;
     let (kind, rest) = rest.trim_start().split_once("  ")?;

@@ -7,7 +7,7 @@ use telemetry_schema::{Clock, Count, Param, Registry, Slots, Sort, Type, TypeFor
 
 use crate::parts::names::ident;
 
-/// The module of the `Relation` of a registry. The names that stand there a thousand times are short.
+/// The module of the `RegistryDef` of a registry. The names that stand there a thousand times are short.
 pub(crate) fn relation(registry: &Registry, slots: &Slots) -> TokenStream {
     let (name, text) = (&registry.name, registry.to_toml());
     let version = [registry.version.major, registry.version.median, registry.version.minor];
@@ -29,9 +29,9 @@ pub(crate) fn relation(registry: &Registry, slots: &Slots) -> TokenStream {
     quote! {
         /// What the runtime knows of the relation.
         mod relation {
-            use super::rt::{Encoding, EventInfo, Kind, ParamInfo, Relation, Sort, TypeInfo};
+            use super::rt::{Encoding, EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
 
-            pub(super) const RELATION: Relation = Relation {
+            pub(super) const RELATION: RegistryDef = RegistryDef {
                 name: #name,
                 version: [#(#version),*],
                 fingerprint: #fingerprint,

@@ -13,7 +13,7 @@ use telemetry_format::Notice;
 use crate::control::words::{Words, is_known, sign};
 use crate::memory::image;
 use crate::memory::registry::{self, Registry};
-use crate::run::inside::Inside;
+use crate::run::reentry::ReentryGuard;
 use crate::run::settings;
 use crate::sys;
 use crate::sys::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,7 @@ pub(crate) fn list(registry: &'static Registry) -> bool {
     let Some((_inside, control)) = lock(EVENT_TIMEOUT) else { return false };
     if !registry.is_listed() {
         control.apply(registry);
-        image::keep_registry(registry.relation());
+        image::keep_registry(registry.def());
         registry.enlist();
     }
     true
@@ -78,8 +78,8 @@ impl Registry {
     /// `mps_telemetry_get`.
     pub fn kinds_on(&'static self) -> u64 {
         list(self);
-        let on = self.relation().events.iter().enumerate().filter(|(index, _)| self.is_on(*index));
-        on.fold(0, |bits, (_, event)| bits | 1 << self.relation().kinds[usize::from(event.kind)].bit)
+        let on = self.def().events.iter().enumerate().filter(|(index, _)| self.is_on(*index));
+        on.fold(0, |bits, (_, event)| bits | 1 << self.def().kinds[usize::from(event.kind)].bit)
     }
 }
 
@@ -159,7 +159,7 @@ fn is_known_anywhere(own: &'static Registry, word: &str) -> bool {
 
 fn kinds_in_use() -> Vec<&'static str> {
     let registries = registry::all().filter(|registry| !registry.is_own());
-    registries.flat_map(|registry| registry.relation().kinds.iter().map(|kind| kind.name)).collect()
+    registries.flat_map(|registry| registry.def().kinds.iter().map(|kind| kind.name)).collect()
 }
 
 /// Adds words to a mask, or takes them away. Returns false if it did nothing, because it interrupts
@@ -203,14 +203,14 @@ pub(crate) fn in_use(mask: Mask) -> String {
     let named = control.words(mask);
     let mut words = Vec::new();
     for registry in registry::all().filter(|registry| !registry.is_own()) {
-        let relation = registry.relation();
-        for (index, kind) in relation.kinds.iter().enumerate() {
-            let events = || relation.events.iter().filter(|event| usize::from(event.kind) == index);
+        let def = registry.def();
+        for (index, kind) in def.kinds.iter().enumerate() {
+            let events = || def.events.iter().filter(|event| usize::from(event.kind) == index);
             let on: Vec<_> = events().filter(|event| named.name(registry, event)).collect();
             match on.len() {
                 0 => {}
-                n if n == events().count() => words.push(format!("{}:{}", relation.name, kind.name)),
-                _ => words.extend(on.iter().map(|event| format!("{}:{}", relation.name, event.name))),
+                n if n == events().count() => words.push(format!("{}:{}", def.name, kind.name)),
+                _ => words.extend(on.iter().map(|event| format!("{}:{}", def.name, event.name))),
             }
         }
     }
@@ -240,7 +240,7 @@ impl Control {
         // Before the events are on, so that a block that is opened for one of them goes to the
         // sinks.
         registry.add_output(followed, output);
-        for (index, event) in registry.relation().events.iter().enumerate() {
+        for (index, event) in registry.def().events.iter().enumerate() {
             let mut all =
                 [&self.output, &self.record].into_iter().chain(self.sinks.iter().map(|(_, words)| &**words));
             registry.switch(index, all.any(|words| words.name(registry, event)));
@@ -253,8 +253,8 @@ impl Control {
 
 /// Takes the lock of the words and of the list, if it is free in time. Returns `None` if this code
 /// interrupts the owner.
-fn lock(patience: Duration) -> Option<(Inside, MutexGuard<'static, Control>)> {
-    let inside = Inside::enter()?;
+fn lock(patience: Duration) -> Option<(ReentryGuard, MutexGuard<'static, Control>)> {
+    let inside = ReentryGuard::enter()?;
     let mut guard = None;
     sys::wait(patience, || {
         guard = match CONTROL.try_lock() {
@@ -268,12 +268,12 @@ fn lock(patience: Duration) -> Option<(Inside, MutexGuard<'static, Control>)> {
 }
 
 /// The lock of the control during a fork.
-pub(crate) struct Held {
+pub(crate) struct ControlGuard {
     _control: MutexGuard<'static, Control>,
-    _inside: Inside,
+    _inside: ReentryGuard,
 }
 
 /// Takes the lock, before a fork.
-pub(crate) fn hold() -> Option<Held> {
-    lock(EVENT_TIMEOUT).map(|(inside, control)| Held { _control: control, _inside: inside })
+pub(crate) fn hold() -> Option<ControlGuard> {
+    lock(EVENT_TIMEOUT).map(|(inside, control)| ControlGuard { _control: control, _inside: inside })
 }

@@ -7,7 +7,7 @@
 //! - A leading `-` takes away what the word names.
 
 use crate::memory::registry::Registry;
-use crate::model::relation::EventInfo;
+use crate::model::registry_def::EventInfo;
 
 /// The words that still have an effect, each with `+` or `-` before it and a space after it. The
 /// size is fixed, so that no operation allocates. The text comes last: a few words take one page of
@@ -78,9 +78,9 @@ impl Words {
 
     /// Returns the kinds with an event that is named, as bits.
     pub(crate) fn kinds(&self, registry: &Registry) -> u64 {
-        let relation = registry.relation();
-        relation.events.iter().fold(0, |bits, event| {
-            let bit = relation.kinds[usize::from(event.kind)].bit;
+        let def = registry.def();
+        def.events.iter().fold(0, |bits, event| {
+            let bit = def.kinds[usize::from(event.kind)].bit;
             bits | u64::from(self.name(registry, event)) << bit
         })
     }
@@ -115,13 +115,13 @@ impl Words {
 
 /// Returns true if a word names anything in a registry.
 pub(crate) fn is_known(registry: &Registry, word: &str) -> bool {
-    let relation = registry.relation();
+    let def = registry.def();
     word.eq_ignore_ascii_case("all")
         || number(word).is_some()
-        || relation.events.iter().any(|event| names(registry, word, event))
+        || def.events.iter().any(|event| names(registry, word, event))
         // A registry without events that is in use.
         || of_registry(registry, word)
-            .is_some_and(|word| relation.kinds.iter().any(|kind| word.eq_ignore_ascii_case(kind.name)))
+            .is_some_and(|word| def.kinds.iter().any(|kind| word.eq_ignore_ascii_case(kind.name)))
 }
 
 /// Returns a word without its sign and without `*:`, and whether it adds. A number keeps its sign
@@ -141,7 +141,7 @@ fn is_of_own(word: &[u8]) -> bool {
 
 /// Returns true if a word names an event, alone or with others.
 fn names(registry: &Registry, word: &str, event: &EventInfo) -> bool {
-    let kind = &registry.relation().kinds[usize::from(event.kind)];
+    let kind = &registry.def().kinds[usize::from(event.kind)];
     of_registry(registry, word).is_some_and(|word| {
         word.eq_ignore_ascii_case("all")
             || word.eq_ignore_ascii_case(kind.name)
@@ -155,7 +155,7 @@ fn names(registry: &Registry, word: &str, event: &EventInfo) -> bool {
 /// what the runtime reports.
 fn of_registry<'w>(registry: &Registry, word: &'w str) -> Option<&'w str> {
     match word.split_once(':') {
-        Some((name, _)) if !name.eq_ignore_ascii_case(registry.relation().name) => None,
+        Some((name, _)) if !name.eq_ignore_ascii_case(registry.def().name) => None,
         Some((_, rest)) => Some(rest),
         None if registry.is_own() => None,
         None => Some(word),

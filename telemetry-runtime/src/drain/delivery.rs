@@ -56,7 +56,7 @@ impl Output {
     /// Gives the sink blocks, and before them the facts that their reader needs.
     pub(super) fn put(&mut self, blocks: &[[&[u8]; 2]], owners: &[&Owner]) -> bool {
         let (labels, position) = self.labels();
-        let own = (!labels.is_empty()).then(|| own::registry().relation());
+        let own = (!labels.is_empty()).then(|| own::registry().def());
         let (facts, new) = self.sent.facts(owners, own, self.sink.max_block());
         let label_heads: Vec<_> = labels.iter().map(|(header, payload)| head(header, payload)).collect();
         let mut all: Vec<[&[u8]; 2]> = Vec::with_capacity(facts.len() + labels.len() + blocks.len());

@@ -188,7 +188,7 @@ impl Output {
         let lane = self.lanes.entry(key(record)).or_default();
         let header = Header {
             kind: owner.kind,
-            registry: owner.registry.relation().fingerprint,
+            registry: owner.registry.def().fingerprint,
             thread: owner.thread,
             seq: lane.seq,
             offset: lane.len,

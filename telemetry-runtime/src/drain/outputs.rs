@@ -28,11 +28,11 @@ const MAX_BATCH: usize = 4;
 /// Number of threads from which on the ended ones are forgotten.
 const MANY_THREADS: usize = 1 << 10;
 /// The share of the pool that is kept free for lanes that open blocks.
-const SPARE: usize = 8;
+const FREE_SHARE: usize = 8;
 
 /// A lane is quiet if it has recorded nothing for this long. A pass looks for quiet lanes this
 /// often while memory is short.
-pub(crate) const RELIEF: Duration = Duration::from_millis(5);
+pub(crate) const QUIET_TIME: Duration = Duration::from_millis(5);
 
 /// The sinks of the process.
 pub(crate) struct Outputs {
@@ -127,7 +127,7 @@ impl Outputs {
             self.free(&closed);
             self.sync(0);
         }
-        STORE.trim(POOL.bytes() / PAGE / SPARE);
+        STORE.trim(POOL.bytes() / PAGE / FREE_SHARE);
     }
 
     /// Makes quiet lanes return their blocks if the pool is short of memory. All of its memory may
@@ -137,7 +137,7 @@ impl Outputs {
     #[inline(never)]
     fn relieve(&mut self) {
         // New lanes may take the last of the memory in less time than that between two looks.
-        let is_recent = |at: Instant| at.elapsed() < RELIEF && !STORE.is_nearly_dry();
+        let is_recent = |at: Instant| at.elapsed() < QUIET_TIME && !STORE.is_nearly_dry();
         if !STORE.is_short() || self.relieved.is_some_and(is_recent) {
             return;
         }

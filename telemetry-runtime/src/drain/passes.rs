@@ -24,7 +24,7 @@ use crate::sys::atomic::{AtomicU32, Ordering};
 static OUTPUTS: Mutex<Outputs> = Mutex::new(Outputs::NONE);
 
 /// How long a flush waits for the pass of another thread.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PASS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a flush waits for a slow reader.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -41,14 +41,14 @@ pub struct SinkId(u32);
 /// Not for signal handlers: it takes a lock and allocates.
 pub fn flush() -> bool {
     yield_to_forks();
-    match lock(PATIENCE) {
+    match lock(PASS_TIMEOUT) {
         Some(mut outputs) => outputs.pass(true),
         None => return false,
     }
     // Other threads may make passes during the wait for a reader.
     let mut is_done = false;
     sys::wait(FLUSH_TIMEOUT, || {
-        let outputs = lock(PATIENCE);
+        let outputs = lock(PASS_TIMEOUT);
         let is_over = outputs.is_none();
         is_done = outputs.is_some_and(|mut outputs| outputs.flush());
         is_done || is_over
@@ -76,7 +76,7 @@ pub fn snapshot(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns an error if the sink did not take everything.
 pub fn snapshot_to(sink: impl Sink + 'static) -> io::Result<()> {
     own::ensure();
-    let snapshot = match lock(PATIENCE) {
+    let snapshot = match lock(PASS_TIMEOUT) {
         Some(outputs) => Snapshot::take(&outputs)?,
         None => return Err(held_up()),
     };
@@ -118,7 +118,7 @@ pub(crate) fn add_client(words: Option<&str>, sink: impl Sink + 'static) -> Opti
 }
 
 fn add(words: Option<&str>, add: impl FnOnce(&mut Outputs) -> u32) -> Option<SinkId> {
-    let mut outputs = lock(PATIENCE)?;
+    let mut outputs = lock(PASS_TIMEOUT)?;
     let id = add(&mut outputs);
     drop(outputs);
     if let Some(words) = words {
@@ -131,7 +131,7 @@ fn add(words: Option<&str>, add: impl FnOnce(&mut Outputs) -> u32) -> Option<Sin
 /// Removes a sink after a last pass, and drops it. Returns its counters if it was in use.
 pub fn remove_sink(id: SinkId) -> Option<SinkCounters> {
     control::remove(id.0);
-    let removed = lock(PATIENCE).and_then(|mut outputs| {
+    let removed = lock(PASS_TIMEOUT).and_then(|mut outputs| {
         outputs.pass(true);
         outputs.flush();
         outputs.remove(id.0)
@@ -143,7 +143,7 @@ pub fn remove_sink(id: SinkId) -> Option<SinkCounters> {
 
 /// Returns what each sink has taken and lost, in the order in which they were added.
 pub fn sink_counters() -> Vec<SinkCounters> {
-    lock(PATIENCE).map(|outputs| outputs.counters()).unwrap_or_default()
+    lock(PASS_TIMEOUT).map(|outputs| outputs.counters()).unwrap_or_default()
 }
 
 /// Lets forks go first, for a moment.
@@ -158,7 +158,7 @@ pub(crate) fn yield_to_forks() {
 
 /// Makes the last pass, at the end of the process.
 pub(crate) fn finish() {
-    let ended = lock(PATIENCE).map(|mut outputs| {
+    let ended = lock(PASS_TIMEOUT).map(|mut outputs| {
         outputs.pass(true);
         outputs.end()
     });

@@ -8,7 +8,7 @@ use telemetry_format::{BlockType, HEADER_LEN, Header, flags};
 
 use crate::memory::facts;
 use crate::memory::record::Owner;
-use crate::model::relation::Relation;
+use crate::model::registry_def::RegistryDef;
 use crate::own::labels;
 use crate::own::overhead;
 use crate::run::state;
@@ -37,7 +37,7 @@ impl SentFacts {
     pub(crate) fn facts(
         &self,
         owners: &[&Owner],
-        own: Option<&Relation>,
+        own: Option<&RegistryDef>,
         max_block: usize,
     ) -> (Vec<Fact>, SentFacts) {
         let mut new = SentFacts::default();
@@ -50,10 +50,9 @@ impl SentFacts {
             overhead::measure(rate);
             add(BlockType::Session, 0, 0, facts::session_text(rate).into());
         }
-        for relation in owners.iter().map(|owner| owner.registry.relation()).chain(own) {
-            if !self.registries.contains(&relation.fingerprint) && new.registries.insert(relation.fingerprint)
-            {
-                add(BlockType::Registry, relation.fingerprint, 0, relation.text.into());
+        for def in owners.iter().map(|owner| owner.registry.def()).chain(own) {
+            if !self.registries.contains(&def.fingerprint) && new.registries.insert(def.fingerprint) {
+                add(BlockType::Registry, def.fingerprint, 0, def.text.into());
             }
         }
         for owner in owners {

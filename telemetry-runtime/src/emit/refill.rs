@@ -27,9 +27,9 @@ use crate::sys::atomic::Ordering;
 /// How long a lane waits for a snapshot that has pinned all blocks that could be evicted.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(50);
 /// If a block fills within this many nanoseconds, the next one is larger.
-const QUICK: u64 = 100_000_000;
+const QUICK_FILL_NS: u64 = 100_000_000;
 /// If a block lasts longer than this many nanoseconds, the next one is smaller.
-const SLOW: u64 = 2_000_000_000;
+const SLOW_FILL_NS: u64 = 2_000_000_000;
 
 /// Makes room for `need` bytes in a lane that the caller has entered. Returns false if the event
 /// cannot or must not be recorded, after it counts a loss.
@@ -108,7 +108,7 @@ fn record<'r>(
     (registry.upcalls().begin_drain)();
     let record = LANES.claim(&Owner {
         registry,
-        kind: registry.relation().kinds[kind].bit,
+        kind: registry.def().kinds[kind].bit,
         thread: identity.number,
         thread_id: identity.id,
         thread_name: identity.name,
@@ -137,9 +137,9 @@ fn adapt(lane: &Lane, record: &LaneRecord) {
     }
     let took = crate::sys::wall_ns().wrapping_sub(lane.opened.get());
     let pages = lane.pages.get();
-    if took < QUICK {
+    if took < QUICK_FILL_NS {
         lane.pages.set((pages * 4).min(CHUNK_PAGES));
-    } else if took > SLOW {
+    } else if took > SLOW_FILL_NS {
         lane.pages.set((pages / 4).max(1));
     }
 }
@@ -200,12 +200,12 @@ fn open(
     record: &LaneRecord,
     room: Room,
 ) {
-    let kind = &registry.relation().kinds[kind];
+    let kind = &registry.def().kinds[kind];
     let owner = record.owner();
     let moment = clock::now();
     let header = Header {
         kind: kind.bit,
-        registry: registry.relation().fingerprint,
+        registry: registry.def().fingerprint,
         thread: owner.thread,
         seq: record.seq.load(Ordering::Relaxed),
         base_ticks: moment.ticks,

@@ -13,7 +13,7 @@ use core::ptr::{NonNull, null_mut};
 use crate::emit::lane::Lane;
 use crate::memory::block::Block;
 use crate::memory::record::LaneRecord;
-use crate::sync::spin::{Held, Spin};
+use crate::sync::spin::{Spin, SpinGuard};
 use crate::sys;
 use crate::sys::atomic::{AtomicU8, Ordering};
 
@@ -27,7 +27,7 @@ const READY: u8 = 1;
 const ABSENT: u8 = 2;
 
 /// The right to follow records to lanes.
-pub(crate) type Lock = Held<'static>;
+pub(crate) type Lock = SpinGuard<'static>;
 
 /// Takes the lock, before a fork. Returns `None` if it is not free soon.
 pub(crate) fn hold() -> Option<Lock> {

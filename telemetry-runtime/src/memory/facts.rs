@@ -13,7 +13,7 @@ use crate::sys::text::{Buffer, Region, Shown};
 
 /// Maximum length of the facts from the start: all that are always written, and 8 KiB of arguments
 /// and variables.
-pub(crate) const MOST: usize = 12 << 10;
+pub(crate) const MAX_START_LEN: usize = 12 << 10;
 
 /// The facts from the start, which every stream of the session repeats. Their memory is never
 /// freed.
@@ -170,14 +170,14 @@ impl<'w> Word<'w> {
 }
 
 /// Number of bytes that stay free for the end of a list.
-const SPARE: usize = 64;
+const LIST_END_LEN: usize = 64;
 
 fn say_words(out: &mut Region<'_>, words: &str) {
     let has = |wanted: fn(&Word<'_>) -> bool| split(words).filter_map(Word::of).any(|word| wanted(&word));
     if has(|word| matches!(word, Word::Directory)) {
         let mut dir = Buffer::<1024>::new();
         sys::directory(&mut dir);
-        out.whole(SPARE, |out| writeln!(out, "cwd = {}", Quoted(dir.as_bytes())));
+        out.whole(LIST_END_LEN, |out| writeln!(out, "cwd = {}", Quoted(dir.as_bytes())));
     }
     let mut before = "env = { ";
     for (at, word) in split(words).enumerate() {
@@ -192,7 +192,7 @@ fn say_words(out: &mut Region<'_>, words: &str) {
         let Ok(variable) = core::ffi::CStr::from_bytes_with_nul(text.as_bytes()) else { continue };
         sys::with_env(variable, |value| {
             let name = Quoted(name.as_bytes());
-            if out.whole(SPARE, |out| write!(out, "{before}{name} = {}", Quoted(value))) {
+            if out.whole(LIST_END_LEN, |out| write!(out, "{before}{name} = {}", Quoted(value))) {
                 before = ", ";
             }
         });
@@ -204,7 +204,8 @@ fn say_words(out: &mut Region<'_>, words: &str) {
     if has(|word| matches!(word, Word::Arguments)) {
         let (mut before, mut left_out) = ("args = [", 0);
         sys::each_argument(|argument| {
-            let fits = left_out == 0 && out.whole(SPARE, |out| write!(out, "{before}{}", Quoted(argument)));
+            let fits =
+                left_out == 0 && out.whole(LIST_END_LEN, |out| write!(out, "{before}{}", Quoted(argument)));
             left_out += u32::from(!fits);
             before = if fits { ", " } else { before };
         });

@@ -6,31 +6,30 @@ use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
 use crate::memory::facts;
 use crate::memory::mapping::{self, give_back, room};
-use crate::model::relation::Relation;
+use crate::model::registry_def::RegistryDef;
 use crate::run::state;
 use crate::sys::text::Region;
 
 /// Writes the session's block beside the pool. Without memory for it, streams contain fewer facts.
 /// Does not allocate.
 pub(crate) fn keep_session(wanted: Option<&str>) {
-    let Some(at) = room(HEADER_LEN + facts::MOST) else { return };
+    let Some(at) = room(HEADER_LEN + facts::MAX_START_LEN) else { return };
     // SAFETY: the memory is new, belongs to this function, and has room for both. It is never
     // freed.
-    let memory = unsafe { core::slice::from_raw_parts_mut(at.add(HEADER_LEN), facts::MOST) };
+    let memory = unsafe { core::slice::from_raw_parts_mut(at.add(HEADER_LEN), facts::MAX_START_LEN) };
     let mut text = Region::new(memory);
     facts::of_start(&mut text, wanted);
     let len = text.as_bytes().len();
-    give_back(facts::MOST - len);
+    give_back(facts::MAX_START_LEN - len);
     let (text, _) = memory.split_at(len);
     put(at, &Header::new(BlockType::Session, state::session()), text);
     facts::keep(text);
 }
 
 /// Writes a registry's block beside the pool. Does not allocate.
-pub(crate) fn keep_registry(relation: &Relation) {
-    let header =
-        Header { registry: relation.fingerprint, ..Header::new(BlockType::Registry, state::session()) };
-    keep(&header, relation.text);
+pub(crate) fn keep_registry(def: &RegistryDef) {
+    let header = Header { registry: def.fingerprint, ..Header::new(BlockType::Registry, state::session()) };
+    keep(&header, def.text);
 }
 
 fn keep(header: &Header, text: &str) {

@@ -13,14 +13,14 @@ use crate::memory::mapping;
 use crate::memory::pool::POOL;
 use crate::memory::record::{LaneRecord, Owner};
 use crate::run::state;
-use crate::sync::spin::{Held, Spin};
+use crate::sync::spin::{Spin, SpinGuard};
 use crate::sys;
 use crate::sys::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Maximum number of tables: they have more records than a machine has room for threads.
 const MAX_TABLES: usize = 15;
 /// Number of closed lanes from which on a sweep is worthwhile.
-const CROWD: usize = 1 << 6;
+const CROWD_LEN: usize = 1 << 6;
 /// Number of records in all tables.
 const MAX_LANES: usize = FIRST * ((1 << MAX_TABLES) - 1);
 
@@ -102,11 +102,11 @@ impl Lanes {
 
     /// Returns true if the records of ended threads should be freed soon.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.closed.load(Ordering::Relaxed) > CROWD
+        self.closed.load(Ordering::Relaxed) > CROWD_LEN
     }
 
     /// Takes the lock for making tables, before a fork.
-    pub(crate) fn hold(&self) -> Option<Held<'_>> {
+    pub(crate) fn hold(&self) -> Option<SpinGuard<'_>> {
         self.making.lock(sys::me())
     }
 

@@ -87,7 +87,7 @@ impl LaneRecord {
         }
         account.begin(&LaneIdentity {
             session,
-            registry: owner.registry.relation().fingerprint,
+            registry: owner.registry.def().fingerprint,
             kind: owner.kind,
             thread: owner.thread,
             index,

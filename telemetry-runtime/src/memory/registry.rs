@@ -4,7 +4,7 @@ use core::ptr::null_mut;
 
 use crate::memory::block::Block;
 use crate::model::channel::AnyChannel;
-use crate::model::relation::Relation;
+use crate::model::registry_def::RegistryDef;
 use crate::run::clock;
 use crate::run::upcalls::Upcalls;
 use crate::sync::sorter::Queue;
@@ -12,7 +12,7 @@ use crate::sys::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 /// The static of one registry in a program. The macro makes it.
 pub struct Registry {
-    relation: Relation,
+    def: RegistryDef,
     mask: &'static [AtomicU8],
     /// The functions of rooms that come after this one.
     upcalls: &'static Upcalls,
@@ -43,11 +43,11 @@ pub(crate) struct KindState {
     /// Events that the flight recorder has evicted for later ones.
     pub(crate) evicted: AtomicU64,
     /// Counters of ended lanes.
-    pub(crate) past: Past,
+    pub(crate) retired: RetiredCounters,
 }
 
 /// The sums of the counters of ended lanes.
-pub(crate) struct Past {
+pub(crate) struct RetiredCounters {
     pub(crate) recorded: AtomicU64,
     pub(crate) pool: AtomicU64,
     pub(crate) reentrant: AtomicU64,
@@ -57,7 +57,7 @@ pub(crate) struct Past {
 
 /// How long a kind is still output after it is switched off, in ticks: some milliseconds by any
 /// clock.
-const GRACE: u64 = 1 << 24;
+const GRACE_TICKS: u64 = 1 << 24;
 
 /// The name of the runtime's own registry. The macro refuses it for other registries.
 pub(crate) const OWN_NAME: &str = "telemetry";
@@ -70,7 +70,7 @@ impl KindState {
             output_until: AtomicU64::new(0),
             written: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
-            past: Past {
+            retired: RetiredCounters {
                 recorded: AtomicU64::new(0),
                 pool: AtomicU64::new(0),
                 reentrant: AtomicU64::new(0),
@@ -83,7 +83,7 @@ impl KindState {
     /// Returns to the state at the program's start.
     fn clear(&self) {
         self.kept.clear();
-        let Past { recorded, pool, reentrant, truncated, sink } = &self.past;
+        let RetiredCounters { recorded, pool, reentrant, truncated, sink } = &self.retired;
         let times = [&self.followed_until, &self.output_until];
         let counters = [&self.written, &self.evicted, recorded, pool, reentrant, truncated, sink];
         times.iter().chain(&counters).for_each(|word| word.store(0, Ordering::Relaxed));
@@ -93,13 +93,13 @@ impl KindState {
 impl Registry {
     /// Creates a registry. `new` in `process`, which knows the functions of later rooms, calls it.
     pub(crate) const fn with_upcalls(
-        relation: Relation,
+        def: RegistryDef,
         mask: &'static [AtomicU8],
         upcalls: &'static Upcalls,
     ) -> Self {
-        assert!(mask.len() * 8 >= relation.events.len(), "the mask has a bit for every event");
+        assert!(mask.len() * 8 >= def.events.len(), "the mask has a bit for every event");
         Registry {
-            relation,
+            def,
             mask,
             upcalls,
             messages: &[],
@@ -125,23 +125,23 @@ impl Registry {
 
     /// Returns the registry's name.
     pub fn name(&self) -> &'static str {
-        self.relation.name
+        self.def.name
     }
 
     /// Returns the registry's version: major, median, minor.
     pub fn version(&self) -> [u32; 3] {
-        self.relation.version
+        self.def.version
     }
 
     /// Returns the registry's fingerprint, which the blocks of its events contain.
     pub fn fingerprint(&self) -> u64 {
-        self.relation.fingerprint
+        self.def.fingerprint
     }
 
     /// Returns the data from the generated code.
     #[doc(hidden)]
-    pub fn relation(&self) -> &Relation {
-        &self.relation
+    pub fn def(&self) -> &RegistryDef {
+        &self.def
     }
 
     /// Returns the functions of rooms that come after this one.
@@ -183,7 +183,7 @@ impl Registry {
     /// Sets the kinds, as bits, for the sinks that follow the control, and for any sink.
     pub(crate) fn set_output(&self, followed: u64, output: u64) {
         // An emitter that has found its event on may need a moment to record it.
-        let now = clock::ticks().saturating_add(GRACE);
+        let now = clock::ticks().saturating_add(GRACE_TICKS);
         for (bits, before, until) in [
             (followed, &self.followed, (|kind| &kind.followed_until) as fn(&KindState) -> &AtomicU64),
             (output, &self.output, |kind| &kind.output_until),
@@ -213,7 +213,7 @@ impl Registry {
 
     /// Returns true for the runtime's own registry.
     pub(crate) fn is_own(&self) -> bool {
-        self.relation.name == OWN_NAME
+        self.def.name == OWN_NAME
     }
 
     /// Returns to the state before the first event. What was recorded belongs to another process.
@@ -251,8 +251,8 @@ impl Registry {
 
 impl core::fmt::Debug for Registry {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let [major, median, minor] = self.relation.version;
-        write!(f, "Registry({} {major}.{median}.{minor})", self.relation.name)
+        let [major, median, minor] = self.def.version;
+        write!(f, "Registry({} {major}.{median}.{minor})", self.def.name)
     }
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn forget_all() {
 
 /// Returns all kinds of the registries in use.
 pub(crate) fn kinds() -> impl Iterator<Item = &'static KindState> {
-    all().flat_map(|registry| registry.relation.kinds.iter().map(|kind| registry.kind(kind.bit)))
+    all().flat_map(|registry| registry.def.kinds.iter().map(|kind| registry.kind(kind.bit)))
 }
 
 /// Returns the registries in use, the latest first.

@@ -12,7 +12,7 @@ use crate::model::message_values::Values;
 use crate::model::posted::Posted;
 use crate::own::registry::{self as own, MessageDrop};
 use crate::run::clock;
-use crate::sync::lock::{Held, Lock, NotHeld, this_thread};
+use crate::sync::lock::{Lock, LockGuard, NotHeld, this_thread};
 use crate::sync::slot::Slot;
 use crate::sys;
 use crate::sys::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -352,7 +352,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
     }
 
     #[allow(clippy::mut_from_ref)]
-    fn queues(&self, _: &Held<'_>) -> &mut Queues<B, E> {
+    fn queues(&self, _: &LockGuard<'_>) -> &mut Queues<B, E> {
         // SAFETY: only the owner of the lock uses them, one reference at a time. Code that
         // interrupts the owner does not get the lock.
         unsafe { &mut *self.queues.get() }

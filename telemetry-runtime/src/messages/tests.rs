@@ -1,4 +1,4 @@
-//! Properties of every message, tested with channels that no relation has.
+//! Properties of every message, tested with channels that no registry has.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,11 +1,11 @@
-//! A message of any relation, and the operations that a program has for it.
+//! A message of any registry, and the operations that a program has for it.
 
 use std::time::Duration;
 
 use crate::model::message_values::{Valued, Values};
 use crate::model::posted::Posted;
 
-/// A message of any relation, for code that does not know its types.
+/// A message of any registry, for code that does not know its types.
 pub trait AnyChannel: Sync {
     /// Returns the form of the message.
     fn form(&self) -> &Form;
@@ -30,7 +30,7 @@ pub trait AnyChannel: Sync {
     fn reset_in_child(&self, is_whole: bool);
 }
 
-/// A fetched message of any relation.
+/// A fetched message of any registry.
 pub struct AnyMessage {
     /// True if the message ends a pair.
     pub is_end: bool,

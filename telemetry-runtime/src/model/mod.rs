@@ -1,5 +1,5 @@
 //! The parts of generated code: relations as data, parameters and their bytes, messages of any
-//! relation. Uses `sys` for its atomics. It does not know the running process: no clock, no pool,
+//! registry. Uses `sys` for its atomics. It does not know the running process: no clock, no pool,
 //! no registry in use.
 
 pub(crate) mod channel;
@@ -7,6 +7,6 @@ pub(crate) mod fields;
 pub(crate) mod message_values;
 pub(crate) mod posted;
 pub(crate) mod raw;
-pub(crate) mod relation;
+pub(crate) mod registry_def;
 pub(crate) mod values;
 pub(crate) mod variety;

@@ -129,10 +129,10 @@ fn dump(path: &CStr) -> Result<(), c_int> {
     let header = Header::new(BlockType::Session, state::session());
     write_fact(&mut file, header, text.as_bytes())?;
     for registry in registry::all() {
-        let relation = registry.relation();
+        let def = registry.def();
         let header =
-            Header { registry: relation.fingerprint, ..Header::new(BlockType::Registry, state::session()) };
-        write_fact(&mut file, header, relation.text.as_bytes())?;
+            Header { registry: def.fingerprint, ..Header::new(BlockType::Registry, state::session()) };
+        write_fact(&mut file, header, def.text.as_bytes())?;
     }
     let (mut result, mut told) = (Ok(()), [0; 256]);
     each_block(|block| {

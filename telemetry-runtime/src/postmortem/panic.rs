@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::drain::passes::{PATIENCE, lock};
+use crate::drain::passes::{PASS_TIMEOUT, lock};
 use crate::postmortem::traceback::Traceback;
 use crate::run::state;
 use crate::run::wake::is_passing;
@@ -26,7 +26,7 @@ static CHANGING: AtomicBool = AtomicBool::new(false);
 
 std::thread_local! {
     /// True while this thread is in one of the runtime's hooks.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
     /// True if this thread has set `CHANGING` because it forks.
     static FORKS: Cell<bool> = const { Cell::new(false) };
 }
@@ -88,7 +88,7 @@ fn begin_change(rest: impl Fn()) -> bool {
 }
 
 fn on_panic(info: &PanicHookInfo<'_>, before: Option<&Hook>) {
-    let is_inner = INSIDE.replace(true);
+    let is_inner = IS_INSIDE.replace(true);
     if let Some(before) = before {
         before(info);
     }
@@ -96,13 +96,13 @@ fn on_panic(info: &PanicHookInfo<'_>, before: Option<&Hook>) {
     if !is_inner {
         traceback();
         flush_in_panic();
-        INSIDE.set(false);
+        IS_INSIDE.set(false);
     }
 }
 
 /// Leaves panics of this thread to the hook that was set before the runtime's.
 pub(crate) fn only_tell() {
-    INSIDE.set(true);
+    IS_INSIDE.set(true);
 }
 
 /// Prints the last events of this thread, if the user wants that.
@@ -152,7 +152,7 @@ fn flush_in_panic() {
         let _ = done.send(());
     });
     match thread {
-        Ok(_) => _ = is_done.recv_timeout(PATIENCE),
+        Ok(_) => _ = is_done.recv_timeout(PASS_TIMEOUT),
         Err(_) => pass(),
     }
 }

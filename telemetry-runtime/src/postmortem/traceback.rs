@@ -51,7 +51,7 @@ pub struct Traceback {
 
 impl Traceback {
     /// The maximum number of events.
-    pub const MAX_EVENTS: usize = scratch::MOST;
+    pub const MAX_EVENTS: usize = scratch::MAX_EVENTS;
 
     /// Returns the last events of the calling thread, at most [`Traceback::MAX_EVENTS`].
     pub fn current_thread(most: usize) -> Self {

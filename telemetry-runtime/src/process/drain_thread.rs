@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use telemetry_format::Notice;
 
 use crate::control::switches as control;
-use crate::drain::outputs::RELIEF;
-use crate::drain::passes::{PATIENCE, lock, yield_to_forks};
+use crate::drain::outputs::QUIET_TIME;
+use crate::drain::passes::{PASS_TIMEOUT, lock, yield_to_forks};
 use crate::emit::revoke;
 use crate::memory::lanes::LANES;
 use crate::own::switches::warn;
@@ -57,7 +57,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
             rest = rest.min(GO_ON_INTERVAL);
         }
         if STORE.is_short() && revoke::is_possible() {
-            rest = rest.min(RELIEF);
+            rest = rest.min(QUIET_TIME);
         }
         if !rest.is_zero() {
             BELL.wait(rest);
@@ -67,7 +67,7 @@ extern "C" fn main(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
         let sweep = swept.elapsed() >= latency || LANES.is_crowded();
         yield_to_forks();
         let mut gone = Vec::new();
-        if let Some(mut outputs) = lock(PATIENCE) {
+        if let Some(mut outputs) = lock(PASS_TIMEOUT) {
             // First, so that a sink whose reader is gone counts no more losses.
             gone = outputs.gone();
             gone.iter().for_each(|output| control::remove(output.id));

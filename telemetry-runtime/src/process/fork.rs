@@ -32,21 +32,21 @@ use crate::sync::spin;
 use crate::sys;
 
 /// How long a fork waits for a pass to end, since sinks may be slow.
-const PATIENCE: Duration = Duration::from_millis(500);
+const FORK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Locks on everything that must not be half-done when the memory is copied.
-struct Held {
+struct ForkLocks {
     guard: Guard,
-    control: control::Held,
+    control: control::ControlGuard,
     store: Sorting<'static, Block>,
     labels: labels::Lock<'static>,
     stopping: revoke::Lock,
-    lanes: spin::Held<'static>,
+    lanes: spin::SpinGuard<'static>,
     config: MutexGuard<'static, Option<Config>>,
 }
 
 /// The locks that the forking thread holds.
-struct Slot(UnsafeCell<Option<Held>>);
+struct Slot(UnsafeCell<Option<ForkLocks>>);
 
 // SAFETY: only the thread whose `FORKS` is set uses it. There is at most one such thread, since it
 // has the lock of the passes.
@@ -65,7 +65,7 @@ pub(crate) fn begin() {
 
 extern "C" fn prepare() {
     panic::before_fork();
-    let Some(guard) = drain::lock_for_fork(PATIENCE) else { return };
+    let Some(guard) = drain::lock_for_fork(FORK_TIMEOUT) else { return };
     let Some(control) = control::hold() else { return };
     let Some(store) = STORE.hold() else { return };
     let Some(labels) = labels::hold() else { return };
@@ -74,11 +74,11 @@ extern "C" fn prepare() {
     let Some(config) = config::hold() else { return };
     FORKS.with(|forks| forks.set(true));
     // SAFETY: this thread has the lock of the passes, so no other thread is here.
-    unsafe { *HELD.0.get() = Some(Held { guard, control, store, labels, stopping, lanes, config }) };
+    unsafe { *HELD.0.get() = Some(ForkLocks { guard, control, store, labels, stopping, lanes, config }) };
 }
 
 /// Returns the locks that `prepare` took.
-fn take() -> Option<Held> {
+fn take() -> Option<ForkLocks> {
     // SAFETY: only the thread that stored them finds its flag set.
     FORKS.with(|forks| forks.replace(false)).then(|| unsafe { (*HELD.0.get()).take() }).flatten()
 }
@@ -100,7 +100,8 @@ extern "C" fn in_child() {
         return;
     }
     let is_whole = thread::reset_in_child();
-    let Some(Held { guard, control, store, labels, stopping, lanes, config }) = held.filter(|_| is_whole)
+    let Some(ForkLocks { guard, control, store, labels, stopping, lanes, config }) =
+        held.filter(|_| is_whole)
     else {
         // A thread was inside a critical section for too long. The child continues without
         // telemetry.

@@ -15,7 +15,7 @@ use crate::memory::image;
 use crate::memory::mapping;
 use crate::memory::pool::POOL;
 use crate::memory::registry::Registry;
-use crate::model::relation::Relation;
+use crate::model::registry_def::RegistryDef;
 use crate::own::labels;
 use crate::own::switches::warn;
 use crate::postmortem::debugger;
@@ -23,7 +23,7 @@ use crate::postmortem::panic;
 use crate::process::drain_thread;
 use crate::process::fork;
 use crate::run::clock;
-use crate::run::inside::Inside;
+use crate::run::reentry::ReentryGuard;
 use crate::run::settings::{STARTED_BEFORE, bytes, seconds, setting};
 use crate::run::state::{self, Policy};
 use crate::run::upcalls::Upcalls;
@@ -78,8 +78,8 @@ impl Registry {
     /// Creates a registry. Only the macro calls it. The mask has a bit for every event. All bits
     /// are set at first, so that the first event of a registry calls the runtime.
     #[doc(hidden)]
-    pub const fn new(relation: Relation, mask: &'static [AtomicU8]) -> Self {
-        Registry::with_upcalls(relation, mask, &UPCALLS)
+    pub const fn new(def: RegistryDef, mask: &'static [AtomicU8]) -> Self {
+        Registry::with_upcalls(def, mask, &UPCALLS)
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn ensure() -> bool {
 
 #[cold]
 fn begin() -> bool {
-    let Some(_inside) = Inside::enter() else { return false };
+    let Some(_inside) = ReentryGuard::enter() else { return false };
     if state::claim() {
         start();
         state::run();

@@ -3,7 +3,7 @@
 //! registry's `upcalls`.
 
 pub(crate) mod clock;
-pub(crate) mod inside;
+pub(crate) mod reentry;
 pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod upcalls;

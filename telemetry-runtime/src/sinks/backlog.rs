@@ -118,8 +118,7 @@ impl Piece {
 /// Returns the number of events in a block that count as written. Those of labels do not.
 fn events(header: &[u8]) -> u32 {
     let Ok(header) = Header::decode(header, crc32c::crc32c) else { return 0 };
-    let is_label =
-        header.registry == own::registry().relation().fingerprint && header.kind == own::LABEL_KIND;
+    let is_label = header.registry == own::registry().def().fingerprint && header.kind == own::LABEL_KIND;
     if header.block_type == BlockType::Events && !is_label { header.events } else { 0 }
 }
 

@@ -30,7 +30,7 @@ const MAX_DATAGRAM: usize = 65_507;
 const REMINDER: Duration = Duration::from_secs(1);
 /// Long datagrams in quick succession do not fit into the buffer of a reader, usually 208 KiB. Of
 /// sixteen, five arrive even on the same machine. With a pause all do.
-const LONG: usize = 8 << 10;
+const LONG_LEN: usize = 8 << 10;
 const PAUSE: Duration = Duration::from_micros(50);
 /// How long a block waits for room.
 const SEND_TIMEOUT: Duration = Duration::from_millis(5);
@@ -70,7 +70,7 @@ impl Sink for Datagram {
                 Err(error) if index == 0 => return Err(error),
                 _ => {}
             }
-            if datagram.len() >= LONG {
+            if datagram.len() >= LONG_LEN {
                 std::thread::sleep(PAUSE);
             }
         }

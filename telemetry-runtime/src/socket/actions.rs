@@ -15,7 +15,7 @@ use crate::memory::block::PAGE;
 use crate::memory::facts::{self, Quoted};
 use crate::memory::mapping;
 use crate::memory::registry::{self, Registry};
-use crate::model::relation::Relation;
+use crate::model::registry_def::RegistryDef;
 use crate::own::switches as control;
 use crate::run::clock;
 use crate::run::state;
@@ -50,7 +50,7 @@ pub(crate) trait Actions {
     /// Returns lines of TOML about the process.
     fn facts(&self) -> String;
     /// Returns the registries in use.
-    fn relations(&self) -> Vec<&'static Relation>;
+    fn defs(&self) -> Vec<&'static RegistryDef>;
     /// Writes everything in memory to a file.
     fn snapshot(&self, to: File) -> io::Result<()>;
     /// Sends what is recorded from now on to a connection: the kinds that the words name, or those
@@ -90,7 +90,7 @@ impl Actions for Process {
     fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)> {
         let kinds = counters::kind_counters().into_iter();
         let retained = registry::all().flat_map(|registry| {
-            let kinds = registry.relation().kinds.iter();
+            let kinds = registry.def().kinds.iter();
             kinds.map(|kind| registry.kind(kind.bit).kept.pages() * PAGE)
         });
         let numbers_of = |(kind, retained): (KindCounters, usize)| {
@@ -143,8 +143,8 @@ impl Actions for Process {
         text
     }
 
-    fn relations(&self) -> Vec<&'static Relation> {
-        registry::all().filter(|registry| !registry.is_own()).map(Registry::relation).collect()
+    fn defs(&self) -> Vec<&'static RegistryDef> {
+        registry::all().filter(|registry| !registry.is_own()).map(Registry::def).collect()
     }
 
     fn snapshot(&self, to: File) -> io::Result<()> {

@@ -24,7 +24,7 @@ use crate::sys::atomic::AtomicUsize;
 
 /// How long a client may take to send a request, and then to read the answer, or each piece of a
 /// snapshot.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of snapshots that are sent to clients at a time.
 const MAX_TRANSFERS: usize = 4;
 /// Maximum number of clients that follow the process at a time.
@@ -106,9 +106,9 @@ impl<A: Actions> Server<A> {
         if unknown.is_empty() {
             return String::new();
         }
-        let names = self.actions.relations().into_iter().flat_map(|relation| {
-            let kinds = relation.kinds.iter().map(|kind| kind.name);
-            kinds.chain(relation.events.iter().map(|event| event.name)).chain([relation.name])
+        let names = self.actions.defs().into_iter().flat_map(|def| {
+            let kinds = def.kinds.iter().map(|kind| kind.name);
+            kinds.chain(def.events.iter().map(|event| event.name)).chain([def.name])
         });
         list("unknown", unknown) + &list("names", names)
     }
@@ -144,17 +144,17 @@ impl<A: Actions> Server<A> {
     fn info(&self) -> String {
         let mut text = self.actions.facts() + &self.masks();
         let _ = write!(text, "\n[counters]\n{}", lines(&self.actions.counters()));
-        for relation in self.actions.relations() {
-            let [major, median, minor] = relation.version;
+        for def in self.actions.defs() {
+            let [major, median, minor] = def.version;
             let _ = write!(
                 text,
                 "\n[[registry]]\nname = {}\nversion = \"{major}.{median}.{minor}\"\nfingerprint = \"{:016x}\"\n\
                  events = {}\n",
-                Quoted(relation.name.as_bytes()),
-                relation.fingerprint,
-                relation.events.len(),
+                Quoted(def.name.as_bytes()),
+                def.fingerprint,
+                def.events.len(),
             );
-            text += &list("kinds", relation.kinds.iter().map(|kind| kind.name));
+            text += &list("kinds", def.kinds.iter().map(|kind| kind.name));
         }
         text + &self.sinks()
     }
@@ -177,8 +177,8 @@ impl<A: Actions> Server<A> {
 fn send(stream: UnixStream, mut file: File, len: u64, seat: Seat) {
     let send = move || {
         // The time limit is for each piece, since a snapshot may be large.
-        let sent =
-            say(&stream, &format!("ok {len}\n")).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+        let sent = say(&stream, &format!("ok {len}\n"))
+            .and_then(|()| stream.set_write_timeout(Some(CLIENT_TIMEOUT)));
         let _ = sent.and_then(|()| io::copy(&mut file, &mut &stream));
         let _ = stream.shutdown(Shutdown::Both);
         drop(seat);
@@ -198,7 +198,7 @@ pub(crate) fn admit(peer: u32) -> Result<(), String> {
 
 /// Reads a line, and returns it without its end. Ignores what follows the line.
 fn read_line(mut stream: &UnixStream) -> Result<Vec<u8>, String> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + CLIENT_TIMEOUT;
     let (mut line, mut piece) = (Vec::new(), [0; 1024]);
     loop {
         let n = within(deadline, |rest| {
@@ -211,7 +211,7 @@ fn read_line(mut stream: &UnixStream) -> Result<Vec<u8>, String> {
             }
             Ok(n) => line.extend_from_slice(&piece[..n]),
             Err(error) if error.kind() == ErrorKind::TimedOut => {
-                return Err(format!("no request within {} s", PATIENCE.as_secs()));
+                return Err(format!("no request within {} s", CLIENT_TIMEOUT.as_secs()));
             }
             Err(error) => return Err(format!("cannot read the request: {error}")),
         }
@@ -234,7 +234,7 @@ fn finish(stream: &UnixStream, text: &str) {
 }
 
 fn say(mut stream: &UnixStream, text: &str) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + CLIENT_TIMEOUT;
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         let n = within(deadline, |patience| {

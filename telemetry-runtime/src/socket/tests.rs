@@ -13,11 +13,11 @@ use super::actions::{Actions, Failure, Numbers};
 use super::place::Place;
 use super::request::LIMIT;
 use super::seat::Seat;
-use super::serve::{MAX_TAILS, PATIENCE, Server, admit};
+use super::serve::{CLIENT_TIMEOUT, MAX_TAILS, Server, admit};
 use telemetry_format::{Notice, NoticeTag};
 
 use crate::control::switches::Mask;
-use crate::model::relation::{Kind, Relation};
+use crate::model::registry_def::{Kind, RegistryDef};
 
 /// Answers with the request.
 struct Fake {
@@ -27,7 +27,7 @@ struct Fake {
     snapshot: usize,
 }
 
-static RELATION: Relation = Relation {
+static RELATION: RegistryDef = RegistryDef {
     name: "gc",
     version: [1, 2, 3],
     fingerprint: 0xfe,
@@ -78,7 +78,7 @@ impl Actions for Fake {
         "program = \"fake\"\n".into()
     }
 
-    fn relations(&self) -> Vec<&'static Relation> {
+    fn defs(&self) -> Vec<&'static RegistryDef> {
         vec![&RELATION]
     }
 
@@ -219,7 +219,7 @@ fn slow_clients_hold_up_others_for_a_while_only() {
     let gone = running.connect();
     drop(gone);
     assert!(running.ask("get\n").starts_with("ok\n"));
-    assert!((PATIENCE..PATIENCE * 15).contains(&since.elapsed()), "{:?}", since.elapsed());
+    assert!((CLIENT_TIMEOUT..CLIENT_TIMEOUT * 15).contains(&since.elapsed()), "{:?}", since.elapsed());
     assert_eq!(answer(silent), "error: no request within 2 s\n");
     drip.join().unwrap();
 }
@@ -258,7 +258,7 @@ fn snapshots_that_are_not_read_delay_no_thread() {
     // A client that reads in time gets all of it. One that does not is disconnected.
     let since = Instant::now();
     let cut = stuck.pop().unwrap();
-    std::thread::sleep(PATIENCE * 2);
+    std::thread::sleep(CLIENT_TIMEOUT * 2);
     assert!(answer(cut).len() < 8 << 20);
     drop(stuck);
     let whole = loop {

@@ -90,7 +90,7 @@ pub fn counters() -> Counters {
     let mut sum = steady(|| {
         let mut sum = Counters::default();
         for registry in registry::all().filter(|registry| !registry.is_own()) {
-            registry.relation().kinds.iter().for_each(|kind| sum.add(&of(registry, kind.bit)));
+            registry.def().kinds.iter().for_each(|kind| sum.add(&of(registry, kind.bit)));
         }
         sum
     });
@@ -105,9 +105,9 @@ pub fn kind_counters() -> Vec<KindCounters> {
     steady(|| {
         let mut counters = Vec::new();
         for registry in registry::all() {
-            let relation = registry.relation();
-            counters.extend(relation.kinds.iter().map(|kind| KindCounters {
-                registry: relation.name,
+            let def = registry.def();
+            counters.extend(def.kinds.iter().map(|kind| KindCounters {
+                registry: def.name,
                 kind: kind.name,
                 counters: of(registry, kind.bit),
             }));
@@ -158,15 +158,15 @@ static MOVING: AtomicU64 = AtomicU64::new(0);
 /// Adds the counters of an ended lane to those of its kind, and frees the record.
 pub(crate) fn remember(record: &LaneRecord) {
     let owner = record.owner();
-    let past = &owner.registry.kind(owner.kind).past;
+    let retired = &owner.registry.kind(owner.kind).retired;
     MOVING.fetch_add(1, Ordering::AcqRel);
     let account = record.account();
     for (sum, counter) in [
-        (&past.recorded, &account.recorded),
-        (&past.pool, &account.pool),
-        (&past.reentrant, &account.reentrant),
-        (&past.truncated, &account.truncated),
-        (&past.sink, &account.sink),
+        (&retired.recorded, &account.recorded),
+        (&retired.pool, &account.pool),
+        (&retired.reentrant, &account.reentrant),
+        (&retired.truncated, &account.truncated),
+        (&retired.sink, &account.sink),
     ] {
         sum.fetch_add(counter.load(Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -191,17 +191,17 @@ fn steady<T>(read: impl Fn() -> T) -> T {
 }
 
 fn of(registry: &'static Registry, bit: u8) -> Counters {
-    let KindState { written, evicted, past, .. } = registry.kind(bit);
+    let KindState { written, evicted, retired, .. } = registry.kind(bit);
     let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
-    let mut recorded = get(&past.recorded);
+    let mut recorded = get(&retired.recorded);
     let mut counters = Counters {
         written: get(written),
         retained: 0,
         evicted: get(evicted),
-        lost_pool: get(&past.pool),
-        lost_reentrant: get(&past.reentrant),
-        lost_sink: get(&past.sink),
-        truncated: get(&past.truncated),
+        lost_pool: get(&retired.pool),
+        lost_reentrant: get(&retired.reentrant),
+        lost_sink: get(&retired.sink),
+        truncated: get(&retired.truncated),
     };
     for record in LANES.taken() {
         let owner = record.owner();

@@ -7,7 +7,7 @@ use crate::sys;
 use crate::sys::atomic::{AtomicUsize, Ordering, constant, spin_loop};
 
 /// How long a thread waits for an owner that is stopped inside, in nanoseconds.
-const PATIENCE: u64 = 1_000_000_000;
+const OWNER_TIMEOUT: u64 = 1_000_000_000;
 
 pub(crate) struct Lock {
     /// The owning thread, or 0 for none.
@@ -15,7 +15,7 @@ pub(crate) struct Lock {
 }
 
 /// Releases the lock on drop.
-pub(crate) struct Held<'l>(&'l Lock);
+pub(crate) struct LockGuard<'l>(&'l Lock);
 
 /// Why a thread does not get the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,36 +44,36 @@ impl Lock {
     }
 
     /// Takes the lock for the calling thread.
-    pub(crate) fn take(&self) -> Result<Held<'_>, NotHeld> {
+    pub(crate) fn take(&self) -> Result<LockGuard<'_>, NotHeld> {
         self.take_as(this_thread())
     }
 
     /// Takes the lock for the given thread.
     #[inline(always)]
-    pub(crate) fn take_as(&self, thread: usize) -> Result<Held<'_>, NotHeld> {
+    pub(crate) fn take_as(&self, thread: usize) -> Result<LockGuard<'_>, NotHeld> {
         // Acquire: makes visible what the previous owner did under the lock.
         match self.owner.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => Ok(Held(self)),
+            Ok(_) => Ok(LockGuard(self)),
             Err(owner) if owner == thread => Err(NotHeld::Reentrant),
             Err(_) => self.wait(thread),
         }
     }
 
     #[cold]
-    fn wait(&self, thread: usize) -> Result<Held<'_>, NotHeld> {
+    fn wait(&self, thread: usize) -> Result<LockGuard<'_>, NotHeld> {
         let mut since = None;
         for attempt in 1_u32.. {
             let exchange =
                 || self.owner.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed).is_ok();
             if self.owner.load(Ordering::Relaxed) == 0 && exchange() {
-                return Ok(Held(self));
+                return Ok(LockGuard(self));
             }
             if !attempt.is_multiple_of(64) {
                 spin_loop();
                 continue;
             }
             let now = sys::monotonic_ns();
-            if now.wrapping_sub(*since.get_or_insert(now)) > PATIENCE {
+            if now.wrapping_sub(*since.get_or_insert(now)) > OWNER_TIMEOUT {
                 break;
             }
             sys::yield_now();
@@ -87,7 +87,7 @@ impl Lock {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         self.0.owner.store(0, Ordering::Release);
     }

@@ -6,7 +6,7 @@ use core::ptr::{NonNull, null_mut};
 
 use crate::sync::list::{Linked, List};
 use crate::sync::open::Open;
-use crate::sync::spin::{Held, Spin};
+use crate::sync::spin::{Spin, SpinGuard};
 use crate::sys::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, constant};
 
 /// A block that can be sorted.
@@ -33,7 +33,7 @@ pub(crate) struct Sorter<T> {
 /// The right to sort.
 pub(crate) struct Sorting<'s, T> {
     sorter: &'s Sorter<T>,
-    _held: Held<'s>,
+    _held: SpinGuard<'s>,
 }
 
 impl<T: Stored> Sorter<T> {

@@ -12,7 +12,7 @@ pub(crate) struct Spin {
 }
 
 /// Releases the lock on drop.
-pub(crate) struct Held<'s>(&'s Spin);
+pub(crate) struct SpinGuard<'s>(&'s Spin);
 
 /// Number of tries before the thread yields, before it sleeps between tries, and in all (about a
 /// second).
@@ -31,21 +31,21 @@ impl Spin {
     /// Takes the lock for the thread `me`. Returns `None` if that thread has it already, or does
     /// not get it within about a second. Its owner may be interrupted by a handler that waits for
     /// this thread.
-    pub(crate) fn lock(&self, me: usize) -> Option<Held<'_>> {
+    pub(crate) fn lock(&self, me: usize) -> Option<SpinGuard<'_>> {
         self.take(me, TRIES)
     }
 
     /// Takes the lock, however long that takes. For a thread that does not have it.
-    pub(crate) fn wait(&self, me: usize) -> Option<Held<'_>> {
+    pub(crate) fn wait(&self, me: usize) -> Option<SpinGuard<'_>> {
         self.take(me, u32::MAX)
     }
 
     /// Takes the lock if it is free or becomes free within `tries` tries.
-    pub(crate) fn take(&self, me: usize, tries: u32) -> Option<Held<'_>> {
+    pub(crate) fn take(&self, me: usize, tries: u32) -> Option<SpinGuard<'_>> {
         for attempt in 0..tries {
             // Acquire: makes visible what the previous owner did under the lock.
             match self.owner.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Some(Held(self)),
+                Ok(_) => return Some(SpinGuard(self)),
                 Err(owner) if owner == me => return None,
                 Err(_) if attempt < SPINS => spin_loop(),
                 Err(_) if attempt < YIELDS => sys::yield_now(),
@@ -56,7 +56,7 @@ impl Spin {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for SpinGuard<'_> {
     fn drop(&mut self) {
         self.0.owner.store(0, Ordering::Release);
     }

@@ -17,7 +17,7 @@ const NUMBER: &str = "\nnumber ";
 /// The mark after everything that a child reports.
 const DONE: &str = "\nthe child is done";
 /// A child that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A process to run, with its own directory.
 pub(crate) struct Process {
@@ -93,7 +93,7 @@ impl Process {
 
     /// Runs it to its end, however that comes.
     pub(crate) fn run(self) -> Outcome {
-        self.run_until(PATIENCE, true, |_| false)
+        self.run_until(TIMEOUT, true, |_| false)
     }
 
     /// Runs it for a while, then kills it.
@@ -105,7 +105,7 @@ impl Process {
     /// on a busy machine it may start slowly.
     pub(crate) fn killed_after_that(self, has_begun: impl Fn(&Path) -> bool, time: Duration) -> Outcome {
         let begun = Cell::new(None);
-        self.run_until(PATIENCE, true, |stdout| {
+        self.run_until(TIMEOUT, true, |stdout| {
             if begun.get().is_none() && stdout.parent().is_some_and(&has_begun) {
                 begun.set(Some(Instant::now()));
             }
@@ -115,7 +115,7 @@ impl Process {
 
     /// Runs it until it has printed this, then kills it.
     pub(crate) fn killed_when(self, printed: &str) -> Outcome {
-        self.run_until(PATIENCE, true, |stdout| {
+        self.run_until(TIMEOUT, true, |stdout| {
             std::fs::read_to_string(stdout).is_ok_and(|text| text.contains(printed))
         })
     }

@@ -20,7 +20,7 @@ use crate::own::registry as own;
 use crate::run::clock;
 use crate::run::state as run_state;
 use crate::store::progress::sum;
-use crate::sync::spin::{Held, Spin};
+use crate::sync::spin::{Spin, SpinGuard};
 use crate::sys;
 use crate::sys::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
@@ -282,11 +282,11 @@ impl Store {
     /// Returns the header of a block with this number that is opened now, after all others.
     fn opening(&self, index: usize) -> Header {
         let moment = clock::now();
-        let relation = own::registry().relation();
+        let def = own::registry().def();
         let before = self.last().map_or(0, |last| last.header().before + u64::from(last.committed().1));
         Header {
             kind: own::LABEL_KIND,
-            registry: relation.fingerprint,
+            registry: def.fingerprint,
             seq: index as u32,
             base_ticks: moment.ticks.max(self.time.load(Ordering::Relaxed)),
             base_wall: moment.wall,
@@ -359,7 +359,7 @@ fn map() -> Option<NonNull<u8>> {
 }
 
 /// The right to append.
-pub(crate) type Lock<'s> = Held<'s>;
+pub(crate) type Lock<'s> = SpinGuard<'s>;
 
 /// Where the bytes of an event go. The caller has made sure that they fit.
 struct Room<'b>(&'b mut [u8]);

@@ -46,7 +46,7 @@ impl Reader {
 
     fn part(&mut self, header: &Header, payload: &[u8]) {
         assert_eq!((header.thread, header.kind), (0, own::LABEL_KIND));
-        assert_eq!(header.registry, own::registry().relation().fingerprint);
+        assert_eq!(header.registry, own::registry().def().fingerprint);
         // If a block was read in full before it was sealed, no part says that it is the last one.
         let place = (header.seq, header.offset);
         assert!([self.next, (self.next.0 + 1, 0)].contains(&place), "{place:?} after {:?}", self.next);
@@ -365,10 +365,10 @@ fn the_table_has_an_end() {
     assert_eq!(grown, Some(MAX_ENTRIES));
 }
 
-/// The constants of this room agree with the relation.
+/// The constants of this room agree with the registry.
 #[test]
 fn the_relation_says_the_same() {
-    let text = own::registry().relation().text;
+    let text = own::registry().def().text;
     for expected in [
         format!("Label = {{ bit = {}", own::LABEL_KIND),
         format!("name = \"Intern\"\ncode = {:#06x}", own::INTERN),

@@ -87,7 +87,7 @@ fn collect(
         thread_name: block.thread_name,
         registry: Some(walk.registry),
         kind: walk.kind,
-        inherits: walk.registry.relation().kinds[walk.kind].inherits,
+        inherits: walk.registry.def().kinds[walk.kind].inherits,
         place: Some(block.place()),
         ..Found::NONE
     };

@@ -13,7 +13,7 @@ use crate::sys;
 use crate::sys::atomic::{AtomicU64, Ordering};
 
 /// Maximum number of events of a traceback.
-pub(super) const MOST: usize = 256;
+pub(super) const MAX_EVENTS: usize = 256;
 /// Maximum number of slots of a lane. The values of further slots are not known.
 const SLOTS: usize = 4096;
 
@@ -23,7 +23,7 @@ pub(crate) struct Scratch {
     pub(crate) payload: [u8; CHUNK],
     pub(super) slots: [u64; SLOTS],
     /// The events by time, the latest last.
-    pub(super) found: [Found; MOST],
+    pub(super) found: [Found; MAX_EVENTS],
 }
 
 struct Shared(UnsafeCell<Scratch>);

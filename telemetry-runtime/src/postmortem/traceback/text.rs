@@ -4,7 +4,7 @@ use core::fmt::{self, Display, Formatter, Write};
 
 use super::found::Found;
 use super::walk::{Piece, Value};
-use crate::model::relation::{EventInfo, ParamInfo, Relation, TypeInfo};
+use crate::model::registry_def::{EventInfo, ParamInfo, RegistryDef, TypeInfo};
 
 /// Width of nanoseconds of almost three hours, in groups. Longer times are wider.
 const TIME_WIDTH: usize = 17;
@@ -17,7 +17,7 @@ const EVENT_WIDTH: usize = 20;
 pub(super) struct Line<'f> {
     time_ns: i64,
     found: &'f Found,
-    relation: &'static Relation,
+    def: &'static RegistryDef,
     /// Whether to show the thread's number: it has no name, or another thread has the same name.
     numbered: bool,
     /// Whether to show the registry's name: there are several.
@@ -35,7 +35,7 @@ impl<'f> Line<'f> {
         Some(Line {
             time_ns,
             found,
-            relation: registry.relation(),
+            def: registry.def(),
             numbered: found.thread_name[0] == 0 || all.iter().any(same_name),
             qualified: all.iter().any(other_registry),
         })
@@ -49,7 +49,7 @@ impl<'f> Line<'f> {
             Piece::Open => out.write_char('['),
             Piece::Element(0) => Ok(()),
             Piece::Element(_) => out.write_char(' '),
-            Piece::Value(value) => self::value(out, value, self.relation),
+            Piece::Value(value) => self::value(out, value, self.def),
             Piece::Close => out.write_char(']'),
             Piece::End(ParamInfo(_, "", _)) => Ok(()),
             Piece::End(ParamInfo(_, unit, _)) => write!(out, " {unit}"),
@@ -62,17 +62,17 @@ impl<'f> Line<'f> {
             write!(out, "{}", Escaped(name))?;
             if self.numbered { write!(out, "#{}", self.found.thread) } else { Ok(()) }
         });
-        let kinds = self.relation.kinds;
+        let kinds = self.def.kinds;
         let kind_width = kinds.iter().map(|kind| kind.name.len()).max().unwrap_or(0).max(KIND_WIDTH);
         let kind = kinds.get(self.found.kind).map_or("", |kind| kind.name);
         write!(out, "{:>TIME_WIDTH$}  {thread}  {kind:kind_width$}  ", Grouped(self.time_ns))?;
-        let (registry, colon) = if self.qualified { (self.relation.name, ":") } else { ("", "") };
+        let (registry, colon) = if self.qualified { (self.def.name, ":") } else { ("", "") };
         let width = if event.params.is_empty() { 0 } else { EVENT_WIDTH };
         write!(out, "{}", padded(width, |out| write!(out, "{registry}{colon}{}", event.name)))
     }
 }
 
-fn value(out: &mut impl Write, value: &Value<'_>, relation: &Relation) -> fmt::Result {
+fn value(out: &mut impl Write, value: &Value<'_>, def: &RegistryDef) -> fmt::Result {
     match *value {
         Value::Address(Some(number)) => write!(out, "{number:#x}"),
         Value::Word(Some(number)) | Value::Unsigned(number) => write!(out, "{number}"),
@@ -89,7 +89,7 @@ fn value(out: &mut impl Write, value: &Value<'_>, relation: &Relation) -> fmt::R
             }
             out.write_char(']')
         }
-        Value::Named(number, ty) => match relation.types.get(ty) {
+        Value::Named(number, ty) => match def.types.get(ty) {
             Some(ty) => named(out, number, ty),
             None => write!(out, "{number}"),
         },
@@ -147,7 +147,7 @@ impl Display for Grouped {
         };
         for digit in 0.. {
             if digit > 0 && digit % 3 == 0 {
-                put(b'_');
+                put(b',');
             }
             put(b'0' + (rest % 10) as u8);
             rest /= 10;

@@ -4,7 +4,7 @@ use telemetry_format::{Cursor, Encoding, Malformed};
 
 use super::blocks::Seen;
 use crate::memory::registry::{self, Registry};
-use crate::model::relation::{EventInfo, ParamInfo, Relation, Sort};
+use crate::model::registry_def::{EventInfo, ParamInfo, RegistryDef, Sort};
 
 /// A position between two events of a block.
 pub(super) struct Walk {
@@ -52,9 +52,9 @@ impl Walk {
     /// Begins at the start of a block, and sets the slots to zero. Returns `None` if the process
     /// does not use the block's registry.
     pub(super) fn new(block: &Seen, slots: &mut [u64]) -> Option<Walk> {
-        let of = |registry: &&Registry| registry.relation().fingerprint == block.header.registry;
+        let of = |registry: &&Registry| registry.def().fingerprint == block.header.registry;
         let registry = registry::all().find(of)?;
-        let kinds = registry.relation().kinds;
+        let kinds = registry.def().kinds;
         let kind = kinds.iter().position(|kind| kind.bit == block.header.kind)?;
         let range = &kinds[kind].slots;
         let kept = range.len().min(slots.len());
@@ -88,10 +88,10 @@ impl Walk {
         slots: &mut [u64],
         tell: &mut impl FnMut(Piece<'b>),
     ) -> Result<u64, Malformed> {
-        let relation: &'static Relation = self.registry.relation();
+        let def: &'static RegistryDef = self.registry.def();
         let code = cursor.unsigned()?;
-        let known = relation.events.binary_search_by_key(&code, |event| event.code.into());
-        let event = known.map(|index| &relation.events[index]).map_err(|_| Malformed::Value(code))?;
+        let known = def.events.binary_search_by_key(&code, |event| event.code.into());
+        let event = known.map(|index| &def.events[index]).map_err(|_| Malformed::Value(code))?;
         if usize::from(event.kind) != self.kind {
             return Err(Malformed::Value(code));
         }
@@ -221,7 +221,7 @@ mod tests {
     use telemetry_format::put;
 
     use super::*;
-    use crate::model::relation::{Kind, TypeInfo};
+    use crate::model::registry_def::{Kind, TypeInfo};
     use crate::sys::atomic::AtomicU8;
 
     const PARAMS: &[ParamInfo] = &[
@@ -235,7 +235,7 @@ mod tests {
 
     static MASK: [AtomicU8; 1] = [AtomicU8::new(0)];
     static REGISTRY: Registry = Registry::new(
-        Relation {
+        RegistryDef {
             name: "walk",
             version: [1, 0, 0],
             fingerprint: 1,

@@ -18,7 +18,7 @@ use telemetry_format::{BlockType, HEADER_LEN, Header};
 use crate::sinks::sink::{Batch, Sink, Start};
 
 /// A test waits longer than it ever takes unless something never happens.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Payload length of the blocks that tests write.
 const PAYLOAD: usize = 1_000;
@@ -77,7 +77,7 @@ fn wait_for<T>(what: &str, mut get: impl FnMut() -> Option<T>) -> T {
         if let Some(got) = get() {
             return got;
         }
-        assert!(since.elapsed() < PATIENCE, "no {what}");
+        assert!(since.elapsed() < TIMEOUT, "no {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use super::{BLOCK, PATIENCE, block, seqs, wait_for, write, write_blocks};
+use super::{BLOCK, TIMEOUT, block, seqs, wait_for, write, write_blocks};
 use crate::sinks::sink::Sink;
 use crate::sinks::{Datagram, Socket};
 
@@ -18,7 +18,7 @@ fn read(from: &mut impl Read, blocks: usize) -> Vec<u32> {
 
 fn accept(listener: &TcpListener) -> TcpStream {
     let (stream, _) = listener.accept().expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a connection");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a connection");
     stream
 }
 
@@ -181,7 +181,7 @@ fn a_child_sends_nothing_of_its_parent() {
 #[test]
 fn each_datagram_is_a_block() {
     let listener = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    listener.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    listener.set_read_timeout(Some(TIMEOUT)).expect("a socket");
     let mut sink = Datagram::udp(listener.local_addr().expect("an address").to_string());
     let mut buffer = vec![0; 1 << 16];
     let mut receive = || {

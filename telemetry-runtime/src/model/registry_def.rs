@@ -1,13 +1,13 @@
-//! The macro's knowledge of a relation as constant data. It suffices to switch events by name, and
+//! The macro's knowledge of a registry as constant data. It suffices to switch events by name, and
 //! to decode them in their own process.
 
 use core::ops::Range;
 
 use telemetry_format::Encoding;
 
-/// A relation.
+/// A registry.
 #[derive(Debug, Clone, Copy)]
-pub struct Relation {
+pub struct RegistryDef {
     /// The name of the registry.
     pub name: &'static str,
     /// The version: major, median, minor.
@@ -25,7 +25,7 @@ pub struct Relation {
     pub events: &'static [EventInfo],
 }
 
-/// A kind of a [`Relation`].
+/// A kind of a [`RegistryDef`].
 #[derive(Debug, Clone)]
 pub struct Kind {
     /// The name, in `CamelCase`.
@@ -38,7 +38,7 @@ pub struct Kind {
     pub slots: Range<usize>,
 }
 
-/// Enums and flags of a [`Relation`].
+/// Enums and flags of a [`RegistryDef`].
 #[derive(Debug, Clone, Copy)]
 pub struct TypeInfo {
     /// True for flags, whose values can be combined.
@@ -47,7 +47,7 @@ pub struct TypeInfo {
     pub values: &'static [(i128, &'static str)],
 }
 
-/// An event of a [`Relation`].
+/// An event of a [`RegistryDef`].
 #[derive(Debug, Clone, Copy)]
 pub struct EventInfo {
     /// The name, in `CamelCase`.
