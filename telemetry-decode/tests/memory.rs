@@ -1,12 +1,13 @@
-//! The memory of reading by time, in a separate process that counts allocations.
+//! The memory of reading, in a separate process that counts allocations.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use telemetry_decode::writer::{Compress, Lane, Writer};
-use telemetry_decode::{Facts, Reader, Value};
-use telemetry_format::{BlockType, HEADER_LEN, Header};
+use telemetry_decode::{Facts, Order, Reader, Value};
+use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
 
 struct Counting;
 
@@ -77,17 +78,23 @@ fn stream() -> Vec<u8> {
     panic!("no events in the stream");
 }
 
-/// Reads by time. Returns the highest increase of allocated memory.
-fn peak(reader: Reader) -> usize {
+/// Lets one test run at a time: memory of other tests would be counted too.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads a stream, and checks its completeness. Returns the highest increase of allocated memory.
+fn peak(reader: Reader, events: u64, missing: u64) -> usize {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
-    let mut events = reader.events().unwrap();
+    let mut found = reader.events().unwrap();
     let mut count = 0;
-    while events.next().unwrap().is_some() {
+    while found.next().unwrap().is_some() {
         count += 1;
     }
-    assert_eq!(count, u64::from(LANES) * EVENTS);
-    assert!(events.completeness().missing() == 0);
+    assert_eq!(count, events);
+    assert_eq!(found.completeness().missing(), missing);
     PEAK.load(Ordering::Relaxed) - before
 }
 
@@ -95,6 +102,7 @@ fn peak(reader: Reader) -> usize {
 /// blocks for checking.
 #[test]
 fn compressed_blocks_are_not_held_whole() {
+    let _alone = alone();
     let stream = stream();
     assert!(stream.len() < 1 << 20);
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -103,7 +111,38 @@ fn compressed_blocks_are_not_held_whole() {
     for (name, reader) in
         [("memory", Reader::from_slice(&stream)), ("a file", Reader::open(file.path()).unwrap())]
     {
-        let peak = peak(reader);
+        let peak = peak(reader, u64::from(LANES) * EVENTS, 0);
         assert!(peak < most, "{peak} bytes held, reading from {name}, expected at most {most}");
+    }
+}
+
+/// A block costs an entry in the list of blocks. If it has a gap or a loss before it, it costs an
+/// entry in the lists of these too. Each block takes the length of a header from the input.
+#[test]
+fn lists_of_blocks_and_gaps_are_in_proportion_to_the_input() {
+    const BLOCKS: u64 = 40_000;
+    let _alone = alone();
+    for (what, gap, times) in [("blocks", 0, 2), ("blocks with gaps and losses", 3, 5)] {
+        let block = |number: u64| {
+            let header = Header {
+                flags: flags::LAST,
+                thread: 1,
+                seq: number as u32,
+                before: number * (1 + gap),
+                base_ticks: number * 10,
+                end_ticks: number * 10 + 5,
+                lost: Loss { pool: number * gap, ..Loss::default() },
+                events: 1,
+                ..Header::new(BlockType::Events, 1)
+            };
+            header.encode(crc32c::crc32c)
+        };
+        let stream: Vec<u8> = (0..BLOCKS).flat_map(block).collect();
+        for order in [Order::Stream, Order::Time] {
+            let missing = (BLOCKS - 1) * (1 + gap) + 1;
+            let peak = peak(Reader::from_slice(&stream).order(order), 0, missing);
+            let most = (1 << 20) + times * stream.len();
+            assert!(peak < most, "{what}: {peak} bytes held, expected at most {most}");
+        }
     }
 }
