@@ -24,7 +24,7 @@ const DECODE: &[Room] = &[
     ("logs", ALL),
     ("order", ALL),
     ("typed", &["report", "values", "sessions", "registry", "decode", "order"]),
-    ("write", &["report", "bytes", "values", "lanes", "sessions"]),
+    ("write", &["bytes", "values", "lanes", "sessions"]),
     ("recover", &["report", "bytes", "values", "lanes", "sessions", "registry", "decode", "write"]),
     (
         "read",

@@ -25,7 +25,7 @@ impl Gaps {
     pub(crate) fn new(gaps: &[Gap]) -> Gaps {
         let mut all = Gaps::default();
         for gap in gaps {
-            let Gap { session, thread, registry, kind, from_ticks, until_ticks } = *gap;
+            let Gap { session, thread, registry, kind, from_ticks, until_ticks, .. } = *gap;
             let stretch = (from_ticks, until_ticks);
             if registry == 0 {
                 all.of_sessions.entry(session).or_default().0.push(stretch);

@@ -158,6 +158,7 @@ impl<'s> Events<'s> {
 
     /// Returns the counts of read and unread events so far. They are the verdict after `next` has
     /// returned `None`.
+    #[must_use = "it says whether events are missing"]
     pub fn completeness(&self) -> Completeness {
         self.decoder.completeness()
     }
@@ -176,6 +177,7 @@ impl<'s> Events<'s> {
     /// Returns the known gaps, where events of lanes are missing or unreadable. In time order,
     /// these include all gaps before the latest event: losses and missing blocks are known from the
     /// start, and damage is found before the first event after it.
+    #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         self.decoder.gaps()
     }
@@ -188,6 +190,7 @@ impl<'s> Events<'s> {
 
     /// Returns the position in each lane, including events of earlier readers, for a later reader
     /// ([`crate::Reader::resume`]).
+    #[must_use]
     pub fn positions(&self) -> Vec<Position> {
         let id = |session: u32| self.decoder.state.sessions[session as usize].id;
         self.decoder.lanes.iter().map(|lane| Position::of(lane, id(lane.key.session))).collect()

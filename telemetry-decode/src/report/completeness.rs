@@ -111,6 +111,7 @@ pub struct LaneReport {
 
 /// A gap in a lane where events were lost or are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LaneGap {
     /// The last clock reading before the gap.
     pub from_ticks: u64,
@@ -126,6 +127,7 @@ pub struct LaneGap {
 /// A gap in a lane where events were lost or excluded, are not in the input, or are not readable.
 /// An event in the gap may be missing from the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Gap {
     /// Session id.
     pub session: u64,

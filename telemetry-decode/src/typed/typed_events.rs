@@ -45,6 +45,7 @@ opaque!([D] TypedEvents<'_, D>, "TypedEvents");
 
 /// An event with its time and place.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Timed<'a, E> {
     /// The generated struct.
     pub event: E,
@@ -182,6 +183,7 @@ impl<'s, D: Typed> TypedEvents<'s, D> {
 
     /// Returns the counts of read and unread events so far. They are the verdict after `next` has
     /// returned `None`.
+    #[must_use = "it says whether events are missing"]
     pub fn completeness(&self) -> Completeness {
         self.events.completeness()
     }

@@ -2,6 +2,7 @@
 //! to speed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Write;
 
 use telemetry_format::{BlockType, Header, Loss, MAX_PAYLOAD, codec, flags};
@@ -16,7 +17,6 @@ use super::block::write_block;
 use super::error::{WriteError, refused};
 use super::lane::WriterLane;
 use super::pack::{self, Runs};
-use crate::report::opaque::opaque;
 
 /// The payload length at which a block is closed.
 const BLOCK_SIZE: usize = 64 << 10;
@@ -70,7 +70,11 @@ pub struct Writer<W: Write> {
     lanes: BTreeMap<(Lane, u8), WriterLane>,
 }
 
-opaque!([W: Write] Writer<W>, "Writer");
+impl<W: Write> fmt::Debug for Writer<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
 
 /// The blocks that a writer compresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
