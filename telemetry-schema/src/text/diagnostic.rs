@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use annotate_snippets::{AnnotationKind, Level};
+
 use crate::text::limits::MAX_DIAGNOSTICS;
 use crate::text::snippet::{self, Mark, Section};
 
@@ -39,18 +41,19 @@ impl Diagnostic {
     /// unknown type `u9` of parameter `generation`
     ///  --> events.toml:6:74
     ///   |
-    /// 6 | …, { name = "generation", sort = "u9" }]
-    ///   |                                  ^^^^
+    /// 6 | ..., { name = "generation", sort = "u9" }]
+    ///   |                                    ^^^^
+    ///   |
     ///   = help: did you mean `u8`?
     /// ```
     ///
     /// `path` is printed as it is; `text` must be what was parsed.
     pub fn render(&self, path: &str, text: &str) -> String {
-        let mut marks = vec![Mark { span: self.span.clone(), char: '^', label: "" }];
+        let mut marks = vec![Mark { span: self.span.clone(), kind: AnnotationKind::Primary, label: "" }];
         if let Some(label) = &self.label {
-            marks.push(Mark { span: label.span.clone(), char: '-', label: &label.text });
+            marks.push(Mark { span: label.span.clone(), kind: AnnotationKind::Context, label: &label.text });
         }
-        let help = self.help.as_deref().map(|help| ("help", help));
+        let help = self.help.as_deref().map(|help| (Level::HELP, help));
         snippet::draw(&self.message, &[Section { path, text, marks }], help.as_slice())
     }
 

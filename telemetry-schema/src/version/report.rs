@@ -3,6 +3,9 @@
 
 use std::ops::Range;
 
+use annotate_snippets::AnnotationKind::{self, Context, Primary};
+use annotate_snippets::Level;
+
 use crate::model::registry::Version;
 use crate::text::limits::MAX_DIAGNOSTICS;
 use crate::text::snippet;
@@ -40,9 +43,15 @@ impl<'a> Side<'a> {
         Side { path, text, places: Places::of_lock(lock, text) }
     }
 
-    fn section<'s>(&'s self, thing: &Thing, key: &'static str, char: char, label: &'s str) -> Section<'s> {
+    fn section<'s>(
+        &'s self,
+        thing: &Thing,
+        key: &'static str,
+        kind: AnnotationKind,
+        label: &'s str,
+    ) -> Section<'s> {
         let span = self.places.find(thing, key);
-        Section { path: self.path, text: self.text, marks: vec![Mark { span, char, label }] }
+        Section { path: self.path, text: self.text, marks: vec![Mark { span, kind, label }] }
     }
 }
 
@@ -72,18 +81,18 @@ impl<'a> Report<'a> {
         let label = format!("as of {}", self.judgement.released);
         let mut sections = Vec::new();
         if let Some(new) = &change.new {
-            sections.push(self.new.section(new, change.key, '^', ""));
+            sections.push(self.new.section(new, change.key, Primary, ""));
         }
         if let Some(old) = &change.old
             && change.rule != Rule::DocsChanged
         {
-            let char = if sections.is_empty() { '^' } else { '-' };
-            sections.push(self.old.section(old, change.key, char, &label));
+            let kind = if sections.is_empty() { Primary } else { Context };
+            sections.push(self.old.section(old, change.key, kind, &label));
         }
         let note = self.note(judged);
-        let mut remarks = vec![("note", note.as_str())];
+        let mut remarks = vec![(Level::NOTE, note.as_str())];
         let help = (!judged.is_met).then(|| self.help(change)).flatten();
-        remarks.extend(help.as_deref().map(|help| ("help", help)));
+        remarks.extend(help.as_deref().map(|help| (Level::HELP, help)));
         snippet::draw(&change.message(), &sections, &remarks)
     }
 
@@ -145,11 +154,11 @@ impl<'a> Report<'a> {
         if target == *version || version < released || self.judgement.is_of_another_registry() {
             return None;
         }
-        let section = self.new.section(&Thing::Registry, "version", '^', "");
+        let section = self.new.section(&Thing::Registry, "version", Primary, "");
         let message =
             format!("the version is {version}, but what changed since {released} demands {target} or higher");
         let help = help_to_raise(target);
-        Some(snippet::draw(&message, &[section], &[("help", &help)]))
+        Some(snippet::draw(&message, &[section], &[(Level::HELP, &help)]))
     }
 
     /// The text about an allow that allows no change.
@@ -167,9 +176,9 @@ impl<'a> Report<'a> {
             false => format!("there is such a change with {}", others.join(", or with ")),
         };
         let span: Range<usize> = allow.span.clone();
-        let marks = vec![Mark { span, char: '^', label: "" }];
+        let marks = vec![Mark { span, kind: Primary, label: "" }];
         let section = Section { path: self.new.path, text: self.new.text, marks };
-        snippet::draw(&message, &[section], &[("help", &help)])
+        snippet::draw(&message, &[section], &[(Level::HELP, &help)])
     }
 }
 
