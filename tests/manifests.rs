@@ -78,11 +78,11 @@ fn licenses_are_the_same_everywhere() {
     }
 }
 
-/// The decoder needs the runtime's own registry, but must not depend on the runtime: it has a copy.
+/// The macro needs the file in the runtime's package, and readers must not depend on the runtime.
 #[test]
 fn copies_of_the_runtimes_registry_are_the_same() {
-    let same = read("telemetry-runtime/telemetry.toml") == read("telemetry-decode/telemetry.toml");
-    assert!(same, "copy telemetry-runtime/telemetry.toml to telemetry-decode/telemetry.toml");
+    let same = read("telemetry-runtime/telemetry.toml") == read("telemetry-format/telemetry.toml");
+    assert!(same, "copy telemetry-runtime/telemetry.toml to telemetry-format/telemetry.toml");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod header;
 mod label;
 mod loss;
 mod notice;
+pub mod own;
 pub mod put;
 mod ring;
 

@@ -1,8 +1,9 @@
 //! The meaning of a telemetry registry.
 //!
-//! [`parse`] turns the text of an `events.toml` into a checked [`Registry`], or into a list of all its
-//! mistakes. The macro, the generators, the decoders and the tools all call it. [`version`] compares it
-//! with its release. Only [`load`] and [`load_lock`] do I/O. Nothing here knows a target language.
+//! [`parse`] turns the text of an `events.toml` into a checked [`Registry`], or into a list of all
+//! its mistakes. The macro, the generators, the decoders and the tools all call it. [`version`]
+//! compares it with its release. Only [`load`] and [`load_lock`] do I/O. Nothing here knows a
+//! target language.
 //!
 //! # events.toml
 //!
@@ -39,7 +40,7 @@
 //!   { name = "trace", sort = "P", doc = "the trace" },
 //!   { name = "why", type = "TraceWhy" },                    # `type` is another name of `sort`
 //!   { name = "condemned", sort = "word", unit = "bytes" },
-//!   { name = "object", sort = "pointer", align = 16 },    # its values are multiples of that: fewer bytes
+//!   { name = "object", sort = "pointer", align = 16 },    # a usual multiple: fewer bytes
 //!   { name = "comment", sort = "string", max = 80 },        # bytes; default 1024
 //!   { name = "stack", sort = "[pointer]", max = 16 },       # elements; default 64
 //!   { name = "ranks", sort = "[u32; 4]" },
@@ -62,7 +63,7 @@
 //! name = "PoolNamed"
 //! code = 0x0030
 //! kind = "Trace"
-//! doc = "A pool is called so"
+//! doc = "A pool got a name"
 //! params = [
 //!   { name = "pool", sort = "P" },
 //!   { name = "called", sort = "string", names = "pool" },   # names the value of `pool`
@@ -102,43 +103,44 @@
 //!
 //! No event is in two messages. See [`Message`].
 //!
-//! Defaults: `clock` is `precise`, `flags` false, `always` and `used` true, and `params` empty. `unit`,
-//! `max`, `align`, `since` and the docs of types, values and parameters are optional. Types of
-//! parameters ([`Sort`]) have long names, and some have the letter of the MPS. Arrays have elements of
-//! any type except strings and bytes. An event's parameters take at most 32 KiB ([`limits`]).
+//! Defaults: `clock` is `precise`, `flags` false, `always` and `used` true, and `params` empty.
+//! `unit`, `max`, `align`, `since` and the docs of types, values and parameters are optional. Types
+//! of parameters ([`Sort`]) have long names, and some have the letter of the MPS. Arrays have
+//! elements of any type except strings and bytes. An event's parameters take at most 32 KiB
+//! ([`limits`]).
 //!
 //! A parameter that is appended to a released event needs `since`, the version in which it was
-//! appended. So decoders know that older streams lack it. All parameters after it need `since` too. Once
-//! the major version rises, no stream is older, and `since` is left out.
+//! appended. So decoders know that older streams lack it. All parameters after it need `since` too.
+//! Once the major version rises, no stream is older, and `since` is left out.
 //!
-//! `replay` is a mark for replayers ([`Replay`]). The action is `alloc`, `free`, `realloc` or `custom`;
-//! the other keys name parameters. `alloc` needs `pointer` and `size`, `free` needs `pointer`, and
-//! `realloc` needs `old`, `pointer` and `size`. `alloc` and `realloc` may have `align`, and `free` may
-//! have `size`. Pointers have the type `pointer` or `addr`. The others have the type `word` or an
-//! unsigned integer, in bytes.
+//! `replay` is a mark for replayers ([`Replay`]). The action is `alloc`, `free`, `realloc` or
+//! `custom`; the other keys name parameters. `alloc` needs `pointer` and `size`, `free` needs
+//! `pointer`, and `realloc` needs `old`, `pointer` and `size`. `alloc` and `realloc` may have
+//! `align`, and `free` may have `size`. Pointers have the type `pointer` or `addr`. The others have
+//! the type `word` or an unsigned integer, in bytes.
 //!
-//! `names` is a mark for tools that show pointers, addresses and labels. The value of the parameter is
-//! the name of the value of the other parameter. The name is a `string`, a number whose string another
-//! event gives, or a pointer or address that has the name.
+//! `names` is a mark for tools that show pointers, addresses and labels. The value of the parameter
+//! is the name of the value of the other parameter. The name is a `string`, a number whose string
+//! another event gives, or a pointer or address that has the name.
 //!
-//! - A `label` stands for its string everywhere in the session. A `word` or an unsigned integer does so
-//!   only where marks of the same registry have parameters of its name.
-//! - A name that is a string, or the name of something else, holds from the beginning of the session. A
-//!   name that is a number holds from its event on. Each holds until the next name.
+//! - A `label` stands for its string everywhere in the session. A `word` or an unsigned integer
+//!   does so only where marks of the same registry have parameters of its name.
+//! - A name that is a string, or the name of something else, holds from the beginning of the
+//!   session. A name that is a number holds from its event on. Each holds until the next name.
 //! - If a registry names both pointers and addresses, they have separate names
 //!   ([`Registry::names_apart`]). Otherwise they share their names.
 //!
-//! `numbers` says which numbers a parameter's values are, if they are to be shown with their strings and
-//! are not those of all parameters of its name ([`Param::number_space`]). `time` names the parameter
-//! with the clock reading of the time that the event tells of. In order of time, the event has that
-//! place.
+//! `numbers` says which numbers a parameter's values are, if they are to be shown with their
+//! strings and are not those of all parameters of its name ([`Param::number_space`]). `time` names
+//! the parameter with the clock reading of the time that the event tells of. In order of time, the
+//! event has that place.
 //!
-//! Kinds, types and events share one namespace, without regard to case. Names are not keywords of Rust
-//! or Python, because generated code uses them unchanged.
+//! Kinds, types and events share one namespace, without regard to case. Names are not keywords of
+//! Rust or Python, because generated code uses them unchanged.
 //!
-//! The first line above makes editors with Taplo, such as VS Code's Even Better TOML, complete keys and
-//! show mistakes while you type. Its path is relative to the file. [`JSON_SCHEMA`] is the text of that
-//! schema.
+//! The first line above makes editors with Taplo, such as VS Code's Even Better TOML, complete keys
+//! and show mistakes while you type. Its path is relative to the file. [`JSON_SCHEMA`] is the text
+//! of that schema.
 
 mod check;
 mod load;
@@ -146,7 +148,7 @@ mod model;
 mod text;
 pub mod version;
 
-pub use telemetry_format::Encoding;
+pub use telemetry_format::{Encoding, own};
 
 pub use load::error::{LoadCause, LoadError};
 pub use load::file::{load, load_from, load_lock, lock_path};
@@ -162,8 +164,8 @@ pub use text::words::{RESERVED, is_python_keyword, nearest, snake_case};
 pub use text::{keys, limits};
 pub use version::registry_file::RegistryFile;
 
-/// The JSON Schema (2020-12) of an `events.toml`: its form, and the meaning of its keys. Only [`parse`]
-/// compares one part of the file with another.
+/// The JSON Schema (2020-12) of an `events.toml`: its form, and the meaning of its keys. Only
+/// [`parse`] compares one part of the file with another.
 pub const JSON_SCHEMA: &str = include_str!("../events.schema.json");
 
 /// Reads and checks an `events.toml`.
@@ -178,10 +180,10 @@ pub fn parse(text: &str) -> Result<Registry, Invalid> {
 
 /// Reads a registry that was accepted before: one from a stream, or the runtime's own.
 ///
-/// As [`parse`], except that additions and restrictions of later versions do no harm. Unknown keys are
-/// skipped. Names may be keywords, reserved, or differ only in case. Spans may refer to retired events.
-/// Messages, `replay`, `names` and `since` may be invalid. So a reader can read a stream whose registry
-/// is older or newer.
+/// As [`parse`], except that additions and restrictions of later versions do no harm. Unknown keys
+/// are skipped. Names may be keywords, reserved, or differ only in case. Spans may refer to retired
+/// events. Messages, `replay`, `names` and `since` may be invalid. So a reader can read a stream
+/// whose registry is older or newer.
 ///
 /// # Errors
 /// As [`parse`].

@@ -6,7 +6,7 @@ use telemetry_schema::{Count, Event, Param, Registry, Sort, Type, TypeForm};
 
 use crate::text::python::{attribute, class_name, comment, docstring};
 
-/// A class of each enum and each set of flags.
+/// Returns a class of each enum and each set of flags.
 pub(crate) fn types(registry: &Registry) -> String {
     registry.types.iter().map(one_type).collect()
 }
@@ -30,7 +30,7 @@ fn one_type(ty: &Type) -> String {
     out
 }
 
-/// A class of each event.
+/// Returns a class of each event.
 pub(crate) fn events(registry: &Registry) -> String {
     registry.events.iter().map(|event| one_event(registry, event)).collect()
 }
@@ -82,7 +82,7 @@ fn initializer(registry: &Registry, event: &Event) -> String {
     out
 }
 
-/// What a parameter is to a type checker.
+/// Returns the type of a parameter for a type checker.
 fn annotation(registry: &Registry, event: &Event, param: &Param) -> String {
     // A parameter hides what Python has of its name.
     let builtin = |name: &str| match event.params.iter().any(|param| param.name == name) {
@@ -109,7 +109,7 @@ fn annotation(registry: &Registry, event: &Event, param: &Param) -> String {
     if param.since.is_some() { format!("_t.Optional[{all}]") } else { all }
 }
 
-/// The functions of the module.
+/// Returns the functions of the module.
 pub(crate) fn module(registry: &Registry) -> String {
     let classes: Vec<_> = registry.events.iter().map(|event| class_name(&event.name)).collect();
     let mut types = String::new();

@@ -6,7 +6,7 @@ use telemetry_schema::{Count, Encoding, Event, Param, Registry};
 
 use crate::text::python::{class_name, literal};
 
-/// Namespace and dictionary of the kinds.
+/// Returns namespace and dictionary of the kinds.
 pub(crate) fn kinds(registry: &Registry) -> String {
     let mut out = "\n\nclass Kind:\n    \"\"\"A `KindDesc` for every kind.\"\"\"\n\n".to_string();
     for kind in &registry.kinds {
@@ -20,9 +20,9 @@ pub(crate) fn kinds(registry: &Registry) -> String {
     out + "}\n"
 }
 
-/// Namespace and dictionary of the events.
+/// Returns namespace and dictionary of the events.
 pub(crate) fn events(registry: &Registry) -> String {
-    let mut out = "\n\nclass Event(_Event):\n    \"\"\"An event of the relation; and an `EventDesc` for every one.\"\"\"\n\n    \
+    let mut out = "\n\nclass Event(_Event):\n    \"\"\"An event of the registry; and an `EventDesc` for every event type.\"\"\"\n\n    \
                    __slots__ = ()\n"
         .to_string();
     for event in &registry.events {
@@ -52,7 +52,7 @@ pub(crate) fn events(registry: &Registry) -> String {
     out + "}\n"
 }
 
-/// The letter of the MPS, or what the relation says.
+/// Returns the letter of the MPS, or the type of the registry file.
 fn sort(registry: &Registry, param: &Param) -> String {
     match (param.count, param.sort.letter()) {
         (Count::One, Some(letter)) => letter.to_string(),
@@ -60,11 +60,11 @@ fn sort(registry: &Registry, param: &Param) -> String {
     }
 }
 
-/// How the MPS lays an event out behind its header: as a C structure, with strings last.
+/// The MPS's layout of an event after its header: a C structure, with strings last.
 struct Layout {
     size: u32,
     format: String,
-    /// Where what has a format ends.
+    /// The end of the part that has a format.
     end: u32,
     is_open: bool,
 }
@@ -105,7 +105,7 @@ impl Layout {
     }
 }
 
-/// The code of a value for `struct`, and its bytes; of a run, those of one element.
+/// Returns the code of a value for `struct`, and its bytes; of a run, those of one element.
 fn code(encoding: Encoding) -> (char, u32) {
     match encoding {
         Encoding::Delta | Encoding::Unsigned64 => ('Q', 8),

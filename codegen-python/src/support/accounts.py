@@ -2,14 +2,14 @@
 
 
 class _Coverage:
-    """A set of a lane's events by their numbers: runs without a gap, each with when it was."""
+    """A set of a lane's events by their numbers: runs without a gap, each with its times."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.runs: list[tuple[int, int, int]] = []
 
     def before(self, number: int) -> int:
-        """Index behind the last run that begins at a number or before."""
+        """Returns the index after the last run that begins at a number or before."""
         low, high = 0, len(self.starts)
         while low < high:
             middle = (low + high) // 2
@@ -31,7 +31,7 @@ class _Coverage:
         return (start, end) if start < end else None
 
     def add(self, start: int, end: int, base: int, last: int) -> None:
-        """Adds a stretch that is not in the set."""
+        """Adds a range that is not in the set."""
         if start >= end:
             return
         index = self.before(start)
@@ -61,7 +61,7 @@ class _Coverage:
         return total
 
 
-# What a header tells of its lane: pool, reentrant, sink, truncated, excluded. Sums that only grow.
+# The counters of a lane in a header: pool, reentrant, sink, truncated, excluded. They only grow.
 _Told = tuple[int, ...]
 _NOTHING: _Told = (0,) * 5
 
@@ -71,10 +71,10 @@ def _highest(a: _Told, b: _Told) -> _Told:
 
 
 class _Losses:
-    """What a lane had lost and excluded, as its blocks tell it."""
+    """The losses and excluded events of a lane, from the headers of its blocks."""
 
     def __init__(self) -> None:
-        #: By the number of the first event behind it and the sum of the counters.
+        #: By the number of the next event and the sum of the counters.
         self.keys: list[tuple[int, int]] = []
         self.marks: list[tuple[_Told, int, int]] = []
 
@@ -103,7 +103,7 @@ class _Losses:
         return _functools.reduce(_highest, (mark[0] for mark in self.marks), _NOTHING)
 
     def steps(self) -> _t.Iterator[tuple[int, _Told]]:
-        """The number of the first event behind each loss, and what was lost or excluded in it."""
+        """Returns the number of the event after each loss, and what was lost or excluded there."""
         total = _NOTHING
         for (before, _), (told, _, _) in zip(self.keys, self.marks):
             step = tuple(max(a - b, 0) for a, b in zip(told, total))
@@ -113,12 +113,12 @@ class _Losses:
 
 
 class Lane:
-    """Where an event comes from: a thread of a session, and a kind."""
+    """The source of an event: a thread of a session, and a kind."""
 
     __slots__ = ("session", "thread", "kind")
 
     def __init__(self, session: Session, thread: int, kind: KindDesc) -> None:
-        #: The run.
+        #: The session.
         self.session = session
         #: The session's number for the thread.
         self.thread = thread
@@ -127,7 +127,7 @@ class Lane:
 
     @property
     def thread_name(self) -> _t.Optional[str]:
-        """The name of the thread, where the stream has one."""
+        """Returns the name of the thread, if the stream has one."""
         return self.session.thread_name(self.thread)
 
     def __repr__(self) -> str:
@@ -144,7 +144,7 @@ class _LaneState:
         self.kind = header.kind
         self.number = number
         self.lane: _t.Optional[Lane] = None
-        #: Number of the block, place in it and time, where the last part ended whose block goes on.
+        #: Number of the block, position in it and time, where the last part of an open block ended.
         self.open: _t.Optional[tuple[int, int, int]] = None
         self.slots: list[int] = []
         self.read = 0
@@ -161,20 +161,20 @@ class _LaneState:
         self.losses.note(before, header.end_ticks, (*header.lost, header.excluded))
 
     def given(self) -> int:
-        """Events that the stream was given, as far as headers tell."""
+        """Returns the number of events that were written to the stream, by its headers."""
         told = self.losses.total()
         return max(self.recorded - told[4] - told[2], 0)
 
     def give_up(self, start: int, header: _Header) -> None:
-        """Counts the events of a part from a number on as not readable."""
+        """Counts the events of a part, from a number on, as not readable."""
         gap = self.unread.first_gap(start, header.end())
         if gap is not None:
             self.unread.add(*gap, header.base_ticks, header.end_ticks)
 
     def missing(self) -> tuple[int, int]:
-        """Events recorded and written but not read, and events excluded."""
+        """Returns events that were written but not read, and events that were excluded."""
         absent = max(self.recorded - self.covered.count(), 0)
-        # Gaps by the number of the event behind them.
+        # Gaps by the number of the event after them.
         gaps: dict[int, int] = {}
         at = 0
         for start, (end, _, _) in zip(self.covered.starts, self.covered.runs):
@@ -195,13 +195,13 @@ class _LaneState:
 
 @_dataclasses.dataclass
 class Completeness:
-    """What was read of a stream, and what was not. As a string it is the verdict in a few lines."""
+    """What was read of a stream, and what was missing. As a string, the verdict in a few lines."""
 
     #: Events read, and whole blocks, and bytes of the input.
     events: int = 0
     blocks: int = 0
     bytes: int = 0
-    #: Bytes that are no whole block.
+    #: Bytes outside of whole blocks.
     damaged_bytes: int = 0
     #: Events lost in the program, by cause.
     lost_pool: int = 0
@@ -209,40 +209,40 @@ class Completeness:
     lost_sink: int = 0
     #: Strings and arrays truncated to their limit. Their events are not lost.
     truncated: int = 0
-    #: Recorded and written, but not read; and of these, those whose blocks are there and not readable.
+    #: Written, but not read; and of these, the events of blocks that are not readable.
     missing: int = 0
     unread: int = 0
-    #: Events that the stream was never meant to have.
+    #: Events that were not meant for this stream.
     excluded: int = 0
-    #: First byte, end and cause of each range that holds no whole block.
+    #: First byte, end and cause of each damaged range.
     damage: list[tuple[int, int, str]] = _dataclasses.field(default_factory=list)
     damaged_ranges: int = 0
     #: First byte, end and reason of each part of a block that could not be decoded.
     undecodable: list[tuple[int, int, str]] = _dataclasses.field(default_factory=list)
     undecodable_parts: int = 0
-    #: Number of blocks of each type that is not known.
+    #: Number of blocks of each unknown type.
     unknown_blocks: dict[int, int] = _dataclasses.field(default_factory=dict)
-    #: Blocks that could not be understood: where and why.
+    #: Blocks that were not understood: position and reason.
     unreadable: list[tuple[int, str]] = _dataclasses.field(default_factory=list)
-    #: Sessions, and whether each ended in good order.
+    #: Sessions, and whether each has its end mark.
     sessions: list[tuple[int, bool]] = _dataclasses.field(default_factory=list)
     #: Sessions made from logs whose format has no end mark.
     without_end_mark: int = 0
 
     @property
     def lost(self) -> int:
-        """Events lost in the program, for whichever cause."""
+        """Returns the number of events lost in the program, for all causes."""
         return self.lost_pool + self.lost_reentrant + self.lost_sink
 
     @property
     def is_complete(self) -> bool:
-        """True if there is a session, every session ended in good order, and every event that their
-        programs emitted was read. False where the stream cannot tell: see `may_be_truncated`."""
+        """True if there is a session, every session has its end mark, and every event that their
+        programs emitted was read. False if the stream cannot tell: see `may_be_truncated`."""
         return self.is_whole and not self.may_be_truncated
 
     @property
     def may_be_truncated(self) -> bool:
-        """True if a session was made from a log whose format has no end mark: events may be missing at its end."""
+        """True if a session is from a log format without end mark: its last events may be missing."""
         return self.without_end_mark > 0
 
     @property

@@ -1,10 +1,10 @@
 # What every generated module has: a reader of telemetry streams. Written by hand, and copied as it
-# is; what follows it is made from the relation. docs/format.md of the project describes the bytes,
-# docs/python.md the use. Python 3.9 or later, and nothing but its standard library.
+# is; the part after it is generated from the registry. docs/format.md of the project describes
+# the bytes, docs/python.md the use. It needs Python 3.9, and only its standard library.
 #
-# Names of the relation are CamelCase (kinds, types, events) and snake_case without a leading
-# underscore (parameters), so what is defined here begins with an underscore, is in lower case, or is
-# reserved; and modules are imported under names that no event can have.
+# Names of the registry are CamelCase (kinds, types, events) and snake_case without a leading
+# underscore (parameters). So names here begin with an underscore, are in lower case, or are
+# reserved. Modules are imported under names that no event can have.
 from __future__ import annotations
 
 import argparse as _argparse
@@ -35,10 +35,10 @@ _MAX_NS = 0x7FFF_FFFF_FFFF_FFFF
 
 
 class StreamError(_b.Exception):
-    """A text that should be a relation, or facts, and is not."""
+    """A text that is not a valid registry, or not valid facts."""
 
 
 class VersionError(_b.Exception):
-    """A stream whose relation is of a version that this module does not read."""
+    """A stream whose registry has a version that this module cannot read."""
 
 

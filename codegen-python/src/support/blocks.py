@@ -8,8 +8,8 @@ _LAST, _END = 1, 2
 _MAX_LISTED = 1 << 16
 
 _POLYNOMIAL = 0x82F6_3B78
-# The first power of each is the sum of the others modulo the polynomial of CRC-32C, and so it is if all
-# are doubled, again and again. A long number can be folded there into few terms.
+# The first power of each is the sum of the others modulo the polynomial of CRC-32C. That is still
+# so when all are doubled repeatedly. So a long number can be folded there into few terms.
 _FOLDS = (5685, 1362, 426, 0), (500, 215, 201, 86, 75, 0)
 
 
@@ -24,11 +24,11 @@ _CRC_TABLE = tuple(_crc_table())
 
 
 def _crc32c(data: bytes) -> int:
-    """The CRC-32C of some bytes.
+    """Returns the CRC-32C of some bytes.
 
-    The bytes are a polynomial over two numbers, as is the integer that they make: its lowest bit is
-    the highest power. A long one is halved again and again by shifts of that integer, since the power
-    at the fold stands for some smaller ones: a tenth of the time that a table takes.
+    The bytes are a polynomial over GF(2), and so is the integer of these bytes: its lowest bit is
+    the highest power. Shifts of that integer halve a long one repeatedly, because the power at the
+    fold is the sum of some smaller ones. This takes a tenth of the time of a table.
     """
     crc = 0xFFFF_FFFF
     length = len(data) * 8
@@ -57,10 +57,10 @@ def _crc32c(data: bytes) -> int:
 
 
 class _FastCrc:
-    """`_crc32c` of long data with NumPy: a tenth of the time, or less.
+    """Returns `_crc32c` of long data with NumPy, in a tenth of the time or less.
 
-    It is folded as there, but by words, and at last by bytes, of which many are added at once. A table
-    has what each byte of what is left then adds.
+    It folds in the same way, but by words, and at last by bytes, many at once. A table then has
+    what each remaining byte adds.
     """
 
     def __init__(self, np: _t.Any) -> None:
@@ -74,7 +74,7 @@ class _FastCrc:
         self.row = np.arange(most) * 256
 
     def of_all(self, datas: _t.Sequence[bytes]) -> list[int]:
-        """The checksums of several, those of about the same length at once."""
+        """Returns the checksums of several, those of about the same length at once."""
         found = [0] * len(datas)
         alike: dict[int, list[int]] = {}
         for index, data in enumerate(datas):
@@ -154,17 +154,17 @@ class _Header(_t.NamedTuple):
         return self.header_len + self.payload_len
 
     def end(self) -> int:
-        """Number of the lane's event behind the part."""
+        """Returns the number of the lane's event after the part."""
         return min(self.before + self.events, _MAX)
 
 
 _HEADER = _struct.Struct("<9xBHBBBxIIQQIIIIQQQQQQQQQ8xII")
 
 
-# A header is looked at when the block before it ends, and again as the next one's.
+# A header is read when the block before it ends, and again as the next one.
 @_functools.lru_cache(maxsize=2)
 def _header(data: bytes) -> _t.Union[_Header, str]:
-    """The header at the start of some bytes, or what is wrong with it."""
+    """Returns the header at the start of some bytes, or what is wrong with it."""
     if len(data) < _HEADER_LEN:
         if data.startswith(_MAGIC[: len(data)]):
             return "the block header is cut short, expected 144 bytes"
@@ -194,12 +194,12 @@ def _wrong_payload(header: _Header, payload: bytes, crc: _t.Optional[int] = None
     return f"payload checksum {found:08x}, expected {header.payload_crc:08x}"
 
 
-# Deflate makes at most this number of bytes of one.
+# One byte of deflate becomes at most this number of bytes.
 _MOST_TIMES = 1032
 
 
 def _unpacked(header: _Header, payload: bytes) -> _t.Union[tuple[_Header, bytes], str]:
-    """A payload without compression, and the header that it would then have; or what is wrong with it."""
+    """Returns a payload without compression, with its header; or what is wrong with it."""
     if header.codec == 0:
         return header, payload
     if header.codec != 1:
@@ -209,7 +209,7 @@ def _unpacked(header: _Header, payload: bytes) -> _t.Union[tuple[_Header, bytes]
     unpacked = b""
     if length <= min(len(payload) * _MOST_TIMES, _MAX_PAYLOAD):
         try:
-            # One byte more than there may be, which shows that there are.
+            # One byte more than expected, which shows that there are too many.
             unpacked = state.decompress(payload, length + 1)
         except _zlib.error:
             pass
@@ -222,7 +222,7 @@ _Input = _t.Union[str, "_os.PathLike[str]", bytes]
 
 
 class _Files:
-    """Files one behind the other, each as long as it was when it was opened."""
+    """Files in sequence, each with the length that it had when it was opened."""
 
     def __init__(self, inputs: _t.Sequence[_Input]) -> None:
         self.files: list[tuple[_t.BinaryIO, int, int]] = []
@@ -258,7 +258,7 @@ class _Files:
             file.close()
 
     def read(self, at: int, count: int) -> bytes:
-        """Some bytes; fewer only at the end."""
+        """Returns some bytes; fewer only at the end."""
         if self.at <= at and at + count <= self.at + len(self.ahead):
             return self.ahead[at - self.at : at - self.at + count]
         parts = []
@@ -275,7 +275,7 @@ class _Files:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def peek(self, at: int, count: int) -> bytes:
-        """The same where more of what follows will be asked for."""
+        """Returns the same, when the following bytes will be needed, too."""
         if not self.at <= at <= at + count <= self.at + len(self.ahead):
             self.at, self.ahead = at, self.read(at, max(count, 4096))
         return self.ahead[at - self.at : at - self.at + count]
@@ -296,7 +296,7 @@ class _Block(_t.NamedTuple):
 
 
 class _Blocks:
-    """Whole blocks one after the other, and what stands between them."""
+    """Iterates over whole blocks, and over the damage between them."""
 
     def __init__(self, files: _Files) -> None:
         self.files = files
@@ -306,7 +306,7 @@ class _Blocks:
     def next(
         self, events: bool
     ) -> _t.Union[None, tuple[int, _Header, bytes], tuple[_Damage, _t.Optional[_Header]]]:
-        """The next block or damage. Payloads of events are read if they are wanted."""
+        """Returns the next block or damage. Payloads of events are read if they are wanted."""
         at = self.at
         head = self.files.peek(at, _HEADER_LEN)
         if not head:
@@ -332,8 +332,8 @@ class _Blocks:
                     self.at = at + length
                     return at, header, payload
                 cause = wrong
-                # Headers may stand in a damaged payload, each promising a payload of its own. So that the
-                # work stays in proportion to the input, from some point on they are passed over.
+                # A damaged payload may have headers in it, each with a payload of its own. So that work
+                # stays in proportion to the input, from some point on they are skipped.
                 self.failed += length
                 if self.failed > at * 8 + 8 * _MAX_PAYLOAD:
                     resume = at + length
@@ -341,7 +341,7 @@ class _Blocks:
         return _Damage(at, self.at, cause), found
 
     def find(self, at: int) -> int:
-        """The next valid header from a place on, or the end."""
+        """Returns the position of the next valid header, or the end."""
         while True:
             chunk = self.files.read(at, 1 << 16)
             last = len(chunk) - _HEADER_LEN

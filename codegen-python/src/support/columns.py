@@ -1,13 +1,13 @@
 # --- Columns: events of whole blocks read by NumPy, all of one kind at once.
 #
-# Where an event begins is known only when the one before it was read. But an event can begin only
-# where its code stands: so all those places are read as if one did, and of these the ones that the
-# first of a block leads to are events. What does not come out even is read as anything else is.
+# The start of an event is known only after the event before it was read. But an event can begin
+# only at its code. So all such positions are read as events, and those that the first event of a
+# block leads to are events. If the numbers do not add up, the block is read event by event.
 #
-# Most events of a kind are of few shapes: events of one code whose numbers take as many bytes. Whether
-# a shape stands at a place shows in some bits of the words there, and its numbers are then parts of
-# those words, at the same bits for all. What has no common shape is read number by number, and only
-# where something else ends. If nearly all are of one shape, they are runs: events at the same distance,
+# Most events of a kind have few shapes: one code, and numbers of the same lengths. A few bits of
+# the words at a position show whether it has a shape. Its numbers are then parts of those words, at
+# the same bits for all. Events without a common shape are read number by number, and only at
+# the ends of others. If nearly all have one shape, they are runs: events at the same distance,
 # which need not be found one by one.
 
 # Bytes that are read at once: their arrays stay in the cache.
@@ -16,19 +16,19 @@ _PIECE = 1 << 17
 _AT_ONCE = 1 << 20
 # Bytes of a large page of memory.
 _LARGE_PAGE = 1 << 21
-# Most elements of arrays that are read as columns; beyond them, and where their number varies, events
-# are read one by one.
+# Arrays of more elements are not read as columns. These, and arrays of varying length, are read
+# event by event.
 _MOST_ELEMENTS = 16
-# Shapes are those of the first events of a piece. No more of them are tried in the next one.
+# Shapes are taken from the first events of a piece. At most this number is tried in the next one.
 _SAMPLE = 128
 _MOST_SHAPES = 16
-# A shape that fewer events have than one in this number does not count.
+# A shape that fewer than one event in this number has is ignored.
 _RARE = 64
-# Runs are worth it if this number of events of one shape stand together.
+# Runs are used if at least this number of events of one shape are together.
 _RARE_RUN = 32
-# So often events without a shape may follow each other before all are read that are left.
+# After this number of consecutive events without a shape, all remaining events are read.
 _MOST_ROUNDS = 6
-# Most events that room is made for before they are found.
+# Space is allocated in advance for at most this number of events.
 _MOST_ROOM = 1 << 20
 _FIXED = {"u8": 1, "i8": 1, "bool": 1, "f32": 4, "f64": 8}
 _DTYPES = {"delta": "u8", "bool": "?", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8"}
@@ -36,31 +36,31 @@ _DTYPES.update(i8="i1", i16="i2", i32="i4", i64="i8", f32="f4", f64="f8")
 
 
 class _Shape:
-    """Events of one code, whose numbers take the same bytes each."""
+    """Events of one code, whose numbers have the same lengths."""
 
     def __init__(self, np: _t.Any, form: int, code: bytes, lengths: _t.Sequence[tuple[int, bool]]) -> None:
         self.np = np
-        #: Which event of the kind it is.
+        #: The event's number in the kind.
         self.form = form
         #: Bytes of the event.
         self.end = len(code)
-        #: Events that had it, when it was looked for last.
+        #: The number of events that had it at the last search.
         self.hits = 0
-        # Words: how far they are from the event's start, and which of their bits must be what.
+        # Words: their distance from the event's start, the bits that count, and their values.
         words = [[0, (1 << 8 * len(code)) - 1, int.from_bytes(code, "little")]]
 
         def word(length: int) -> int:
-            """The word that has the next bytes in it."""
+            """Returns the word that contains the next bytes."""
             if self.end + length > words[-1][0] + 8:
                 words.append([self.end, 0, 0])
             return len(words) - 1
 
-        #: Of each number, the time being the first, the word, how far it is to be shifted down, and its
-        #: bits if there are others above.
+        #: For each number, first the time: its word, the shift to the right, and its
+        #: bits if others are above.
         self.numbers: list[tuple[int, _t.Any, _t.Any]] = []
         for length, is_packed in lengths:
             if is_packed:
-                # The first byte ends in as many zeros as there are further bytes, then a one.
+                # The first byte ends in a one, and a zero for each further byte.
                 of_first = word(1 if length > 8 else length)
                 shift = 8 * (self.end - words[of_first][0])
                 words[of_first][1] |= (0xFF if length > 8 else (1 << length) - 1) << shift
@@ -74,7 +74,7 @@ class _Shape:
             self.numbers.append((number, np.uint64(shift), np.uint64((1 << bits) - 1) if shift + bits < 64 else None))
             self.end += length
         self.words = [(offset, np.uint64(mask), np.uint64(bits)) for offset, mask, bits in words]
-        #: The same by bytes, of those of which anything must be.
+        #: The same by bytes, without those that may be anything.
         self.bytes = [
             (offset + byte, mask >> 8 * byte & 0xFF, bits >> 8 * byte & 0xFF)
             for offset, mask, bits in words
@@ -83,7 +83,7 @@ class _Shape:
         ]
 
     def places(self, data: _t.Any, count: int) -> _t.Any:
-        """Of each of the first places whether one stands there, for all that is known of its bytes."""
+        """Returns, for each of the first positions, whether the bytes there match the shape."""
         np = self.np
         _, _, code = self.bytes[0]
         found = data[:count] == code
@@ -99,7 +99,7 @@ class _Shape:
         return found
 
     def take(self, words: list[_t.Any], out: list[_t.Any]) -> None:
-        """The numbers of some events, of whose words these are."""
+        """Returns the numbers of some events from their words."""
         for (word, shift, keep), column in zip(self.numbers, out):
             self.np.right_shift(words[word], shift, out=column)
             if keep is not None:
@@ -107,34 +107,34 @@ class _Shape:
 
 
 class _Shapes:
-    """The shapes of a registry's kind: those of the last pieces."""
+    """The shapes of a registry's kind in the last pieces."""
 
     def __init__(self) -> None:
         self.all: list[_Shape] = []
-        #: The number of pieces read without, since the events have none: it grows.
+        #: The number of pieces to read without shapes, because the events have none. It grows.
         self.pause = 0
         self.next_pause = 1
 
 
 class _Rows:
-    """Events of one code, as they were found: columns with room for more."""
+    """The events of one code that were found: columns with space for more."""
 
     def __init__(self, room: int) -> None:
         self.room = room
         self.used = 0
         self.columns: dict[str, _t.Any] = {}
-        #: Numbers of lanes, and how many events each has here, one behind the other.
+        #: Numbers of lanes, and how many events of each are here, in sequence.
         self.lanes: list[tuple[int, int]] = []
 
 
 class _Piece:
-    """Payloads of one kind, one behind the other, and the events in them."""
+    """Payloads of one kind in sequence, and the events in them."""
 
     def __init__(self, columns: _Columns, registry: Registry, parts: list[_Part]) -> None:
         np = self.np = columns.np
         self.columns = columns
         header = parts[0].header
-        #: Of each event of the kind its parameters: packing, and number of elements.
+        #: For each event of the kind its parameters: encoding, and number of elements.
         self.sorts: list[list[tuple[str, int]]] = []
         self.codes: list[bytes] = []
         for event in registry._events:
@@ -142,32 +142,32 @@ class _Piece:
                 self.sorts.append([(registry._repr(param.sort), param.count) for param in event.params])
                 self.codes.append(_packed_code(event.code))
         most = max((sum(count or 1 for _, count in sorts) for sorts in self.sorts), default=0)
-        # Behind the last byte there is room for an event that begins there.
+        # After the last byte there is space for an event that begins there.
         room = 9 * (most + 4)
         self.data = b"".join([memoryview(part.padded)[: -len(_PADDING)] for part in parts] + [bytes(room + 8)])
         self.size = len(self.data) - room - 8
         self.bytes = np.frombuffer(self.data, "u1")
-        #: The word at every byte, and what takes some of them.
+        #: The word at every byte, and a function that takes some of them.
         self.words = np.ndarray((self.size + room,), "<u8", self.data, strides=(1,))
         self.word: _t.Callable[[_t.Any], _t.Any] = self.words.__getitem__
-        #: Where the payloads begin.
+        #: The starts of the payloads.
         self.starts = np.cumsum([0] + [part.header.payload_len for part in parts[:-1]])
         self.shapes = columns.shapes.setdefault((header.registry, header.kind), _Shapes())
-        #: By place, the one behind the event that may begin there.
+        #: By position, the end of the event that may begin there.
         self.end = np.empty(self.size + 2, "i4")
-        #: Places at which events that have a shape may begin.
+        #: Positions at which events with a shape may begin.
         self.alike: list[tuple[_Shape, _t.Any]] = []
-        #: Those that were read number by number, by their number in the kind, and what was read.
+        #: Positions and values of events that were read number by number, by event number.
         self.others: list[tuple[int, _t.Any, list[_t.Any]]] = []
-        #: Where events begin, once found.
+        #: The starts of events, once found.
         self.at: _t.Any = None
-        #: Or, if they are runs, their bytes, each as words; and of those that are not in any, which they are,
-        #: by place.
+        #: Or, for runs, their bytes as words; and the event numbers of those that are not in a run,
+        #: by position.
         self.rows: _t.Any = None
         self.odd: dict[int, int] = {}
 
     def find(self) -> _t.Any:
-        """Finds the events: how many there are before each payload and in all. None if something is
+        """Finds the events: how many are before each payload and in all. None if something is
         wrong with them."""
         np = self.np
         shapes = self.shapes
@@ -182,15 +182,15 @@ class _Piece:
         at = self.at = self.each()
         if at is None:
             return None
-        # Those of a block begin at its start.
+        # The events of a block begin at its start.
         bounds = np.append(np.searchsorted(at, self.starts), len(at))
         return bounds if np.array_equal(at.take(bounds[:-1], mode="clip"), self.starts) else None
 
     def runs(self, shape: _Shape) -> _t.Any:
-        """Finds the events as runs of a shape. None if there are too many others, or something is wrong."""
+        """Finds the events as runs of a shape. None if there are too many others, or damage."""
         np, size, length = self.np, self.size, shape.end
         found = shape.places(self.bytes, size)
-        # Places at which a run may end, and what stands there.
+        # Positions at which a run may end, and the events there.
         ends = np.flatnonzero(found[:-length] > found[length:]) + length
         if len(ends) * length * _RARE_RUN > size:
             return None
@@ -233,7 +233,7 @@ class _Piece:
                 return None
             bounds.append(count)
         shape.hits = count
-        # What is odd has any numbers, until it gets its own.
+        # Other events have arbitrary numbers, until they get their own.
         room = -(-(shape.words[-1][0] + 8) // 8)
         self.rows = np.empty((count, room), "<u8")
         dtype = np.dtype(f"V{8 * room}")
@@ -249,13 +249,13 @@ class _Piece:
         return np.array(bounds)
 
     def each(self) -> _t.Any:
-        """Finds the places at which events begin. None if something is wrong with them."""
+        """Finds the starts of events. None if something is wrong with them."""
         np = self.np
         shapes = self.shapes
-        # As many are wanted that a copy, which is aligned, is worth it.
+        # There are enough of them that an aligned copy is faster.
         self.words = self.words.copy()
         self.word = self.words.take
-        # Places to which something leads, and at which something may begin.
+        # Positions at which an event ends, and at which one may begin.
         is_led = np.zeros(self.size + 2, "?")
         is_led[self.starts] = True
         begins = np.zeros(self.size, "?")
@@ -273,13 +273,13 @@ class _Piece:
             is_led[end] = True
             begins[at] = True
         shapes.all.sort(key=lambda shape: -shape.hits)
-        # What has no shape counts only if something leads to it.
+        # An event without a shape counts only if another one ends there.
         others = 0
         rounds = _MOST_ROUNDS if self.alike else 0
         for number in range(rounds + 1):
             open_ = is_led[: self.size] > begins
             if number == rounds and open_.any():
-                # They follow each other: all that can be one is read.
+                # They follow each other: all possible ones are read.
                 firsts = {code[0] for code in self.codes}
                 open_ = np.array([first in firsts for first in range(256)]).take(self.bytes[: self.size])
                 open_ &= ~begins
@@ -292,7 +292,7 @@ class _Piece:
             self.read(at)
             is_led[self.end.take(at)] = True
         if others * 8 > hits:
-            # The next piece finds its own.
+            # The next piece looks for its own shapes.
             shapes.all.clear()
             shapes.pause, shapes.next_pause = shapes.next_pause - 1, min(2 * shapes.next_pause, 64)
         else:
@@ -300,10 +300,10 @@ class _Piece:
         return self.led(np.flatnonzero(begins))
 
     def learn(self) -> None:
-        """Finds the shapes that the first events of payloads have."""
+        """Finds the shapes of the first events of payloads."""
         found: dict[tuple[int, tuple[tuple[int, bool], ...]], int] = {}
         starts = self.starts.tolist()
-        # Of each number of an event whether it is a text, and the bytes that it takes if they do not vary.
+        # For each number of an event: whether it is a text, and its length if that does not vary.
         numbers = [
             [
                 (packing in ("string", "bytes"), _FIXED.get(packing))
@@ -338,7 +338,7 @@ class _Piece:
         self.shapes.all = [shape for key, shape in zip(common, shapes) if found[key] * _RARE > _SAMPLE]
 
     def match(self, shape: _Shape, at: _t.Any, heads: _t.Any) -> tuple[_t.Any, _t.Any]:
-        """Finds a shape at some places whose first words are known, and gives the others."""
+        """Finds a shape at positions with known first words, and returns the other positions."""
         np = self.np
         _, mask, bits = shape.words[0]
         has = heads & mask == bits
@@ -358,7 +358,7 @@ class _Piece:
         return at.take(left), heads.take(left)
 
     def read(self, at: _t.Any) -> None:
-        """Reads the events at some places number by number."""
+        """Reads the events at some positions number by number."""
         heads = self.word(at)
         for form, (code, sorts) in enumerate(zip(self.codes, self.sorts)):
             mask = self.np.uint64((1 << 8 * len(code)) - 1)
@@ -369,7 +369,7 @@ class _Piece:
                 self.others.append((form, of_form, values))
 
     def numbers(self, at: _t.Any) -> tuple[_t.Any, _t.Any]:
-        """The unsigned numbers at some places, and the places behind them."""
+        """Returns the unsigned numbers at some positions, and their ends."""
         first = self.bytes.take(at)
         value = self.word(at)
         value &= self.columns.keep.take(first)
@@ -382,7 +382,7 @@ class _Piece:
         return value, behind
 
     def params(self, sorts: list[tuple[str, int]], at: _t.Any) -> tuple[list[_t.Any], _t.Any]:
-        """Times and parameters as they are packed, and the places behind them."""
+        """Returns encoded times and parameters, and their ends."""
         np = self.np
         ticks, at = self.numbers(at)
         values = [ticks]
@@ -398,7 +398,7 @@ class _Piece:
                 else:
                     value, at = self.numbers(at)
                 if packing in ("string", "bytes"):
-                    # One that reaches beyond the end is none.
+                    # An event that reaches beyond the end is not one.
                     length = np.minimum(value, np.uint64(self.size + 1)).astype("i8")
                     value = np.stack((at, length), 1)
                     at = np.minimum(at + length, self.size + 1)
@@ -407,7 +407,7 @@ class _Piece:
         return values, np.minimum(at, self.size + 1)
 
     def led(self, at: _t.Any) -> _t.Any:
-        """Those of some places to which the first leads, over the ends of events, up to the end of all.
+        """Returns the positions that the first one leads to, by the ends of events, to the last.
         None if it leads elsewhere."""
         np = self.np
         if len(at) == 0 or at[0] != 0:
@@ -415,7 +415,7 @@ class _Piece:
         end = self.end.take(at)
         if end[-1] == self.size and not (end[:-1] != at[1:]).any():
             return at
-        # Steps from each to the next. The last two are what leads nowhere, and the end of all.
+        # Steps from each to the next. The last two are a dead end, and the last end.
         none = len(at)
         index = np.full(self.size + 2, none, "i4")
         index[at] = np.arange(none, dtype="i4")
@@ -437,7 +437,7 @@ class _Piece:
         return at.take(chosen[: np.searchsorted(chosen, none)])
 
     def forms(self) -> _t.Any:
-        """The number in the kind of each event, or of all."""
+        """Returns the event number of each event, or of all."""
         np = self.np
         if self.rows is not None:
             (shape,) = self.shapes.all
@@ -459,7 +459,7 @@ class _Piece:
         return forms.take(self.at)
 
     def ranks(self, rows: _t.Any) -> _t.Callable[[_t.Any], _t.Any]:
-        """Tells which of all or some events begin at some places; -1 for none."""
+        """Returns which of all or some events begin at some positions; -1 for none."""
         np = self.np
         if self.rows is None:
             at = self.at if rows is None else self.at.take(rows)
@@ -477,7 +477,7 @@ class _Piece:
         return ranks
 
     def values(self, form: int, rows: _t.Any, count: int) -> list[_t.Any]:
-        """Of the events of one form, which are all or some, times and parameters as they are packed."""
+        """Returns encoded times and parameters of the events of one form, which are all or some."""
         np = self.np
         values = [np.empty(count, "u8")]
         for packing, elements in self.sorts[form]:
@@ -495,7 +495,7 @@ class _Piece:
             words = [np.ndarray((count,), "<u8", bytes_, offset, (stride,)) for offset, _, _ in shape.words]
             shape.take(words, numbers)
         elif alike and len(alike[0][1]) * 2 > count:
-            # As if all had it.
+            # As if all events had it.
             self.numbers_of(alike.pop(0)[0], self.at if rows is None else self.at.take(rows), numbers)
         others = [(places, of_others) for other, places, of_others in self.others if other == form]
         if not alike and not others:
@@ -522,16 +522,16 @@ class _Piece:
 
 
 class _Columns:
-    """What is found of the events of each code: columns in pieces."""
+    """The events of each code that were found: columns in pieces."""
 
     def __init__(self, np: _t.Any, reader: Reader[_t.Any], module: _Module) -> None:
         self.np = np
         self.reader = reader
         self.module = module
         self.pieces: dict[int, list[_Rows]] = {}
-        #: Those to which more can be added, by code and registry.
+        #: The pieces to which more can be added, by code and registry.
         self.open: dict[tuple[int, int], _Rows] = {}
-        #: How many events there may be of a registry's kind.
+        #: The most events of a registry's kind.
         self.expected: dict[tuple[int, int], int] = {}
         self.shapes: dict[tuple[int, int], _Shapes] = {}
         #: By the first byte of a number.
@@ -540,12 +540,12 @@ class _Columns:
         self.keep = np.array([_MAX >> 64 - 8 * min(length, 8) for length in _LEN], "u8")
 
     def is_plain(self, registry: Registry, bit: int) -> bool:
-        """True if all events of a kind can be read as columns."""
+        """Returns whether all events of a kind can be read as columns."""
         params = [param for event in registry._events if event.kind.bit == bit for param in event.params]
         return all(0 <= param.count <= _MOST_ELEMENTS for param in params)
 
     def read(self, registry: Registry, parts: list[_Part]) -> bool:
-        """Reads whole blocks of one kind. False, and nothing is read, if anything is unusual in them."""
+        """Reads whole blocks of one kind. Returns False and reads nothing if one is unusual."""
         np = self.np
         header = parts[0].header
         forms = [event for event in registry._events if event.kind.bit == header.kind]
@@ -625,8 +625,8 @@ class _Columns:
         return column[rows.used : rows.used + count]
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> _t.Any:
-        """A new array. A large one has large pages of memory to itself, as far as the system has them:
-        small ones are made one by one, when they are first written to."""
+        """Returns a new array. A large one gets large pages of memory of its own, if the system has them:
+        small pages are created one by one, when they are first written to."""
         np = self.np
         size = _math.prod(shape) * np.dtype(dtype).itemsize
         if dtype == "O" or size < _LARGE_PAGE:
@@ -692,7 +692,7 @@ class _Columns:
                     np.left_shift(out, np.uint64(rotation), out=out)
                     np.bitwise_or(out, values, out=out)
             elif packing == "delta":
-                # The first counts from the last first one, the others from the one before.
+                # The first is a distance from the last first one, the others from the one before.
                 self.sums(np.ascontiguousarray(values[:, 0]), bounds, out[:, 0])
                 values[:, 0] = out[:, 0]
                 np.cumsum(values, 1, dtype="u8", out=out)
@@ -715,7 +715,7 @@ class _Columns:
                 break
         self.reader._close(part)
         own = self.module.registry()
-        # What comes later is behind these.
+        # Later events follow these.
         self.open.clear()
         for code, events in by_code.items():
             rows = _Rows(len(events))
@@ -738,7 +738,7 @@ class _Columns:
         return out
 
     def joined(self, code: int) -> dict[str, _t.Any]:
-        """The columns of an event, by time."""
+        """Returns the columns of an event, by time."""
         np = self.np
         states = list(self.reader._states.values())
         ranked = sorted(self.reader.sessions, key=lambda session: (session._clock.start_wall, session.id))
@@ -802,11 +802,11 @@ class _Columns:
         return columns
 
     def whole(self, arrays: list[_t.Any]) -> _t.Any:
-        """One array of several."""
+        """Returns one array of several."""
         return arrays[0] if len(arrays) == 1 else self.np.concatenate(arrays)
 
     def repeated(self, values: _t.Any, counts: _t.Any) -> _t.Any:
-        """Each value as often as is said."""
+        """Repeats each value the given number of times."""
         if (values != values[0]).any():
             return self.np.repeat(values, counts)
         out = self.empty((int(counts.sum()),), values.dtype.str)
@@ -819,7 +819,7 @@ class _Columns:
         if clock.rate == 1 << 64 or len(ticks) == 0:
             return (ticks - start).view("i8")
         out = self.empty((len(ticks),), "i8")
-        # Some at a time, so that what lies between stays in the cache.
+        # Some at a time, so that the results in between stay in the cache.
         for at in range(0, len(ticks), 8192):
             of, into = ticks[at : at + 8192] - start, out[at : at + 8192]
             first, last = int(of.view("i8").min()), int(of.view("i8").max())
@@ -832,8 +832,8 @@ class _Columns:
         return out
 
     def near_nanoseconds(self, rate: int, first: int, near: _t.Any, out: _t.Any) -> None:
-        """Nanoseconds of distances that are less than 2^31 from the first, which they are changed to:
-        its product is one of 128 bits, theirs are of 96."""
+        """Converts distances that are less than 2^31 from the first to nanoseconds, in place:
+        the first one's product has 128 bits, the others have 96."""
         np = self.np
         near -= np.uint64(first)
         product = first * rate
@@ -848,13 +848,13 @@ class _Columns:
             whole += np.uint64(high)
         near *= np.uint64(part >> 32)
         near += carry
-        # To the nearest.
+        # Rounds to the nearest.
         near += np.uint64((low >> 32) + (1 << 31))
         near >>= np.uint64(32)
         np.add(near, whole, out=out)
 
     def far_nanoseconds(self, rate: int, distance: _t.Any) -> _t.Any:
-        """Nanoseconds of distances of any size."""
+        """Converts distances of any size to nanoseconds."""
         np = self.np
         whole, part = np.uint64(rate >> 64), rate & _MAX
         half, low = np.uint64(32), np.uint64(0xFFFF_FFFF)
@@ -864,13 +864,13 @@ class _Columns:
         ad, bc = a * d, b * c
         middle = (b * d >> half) + (ad & low) + (bc & low)
         high = a * c + (ad >> half) + (bc >> half) + (middle >> half)
-        # To the nearest: the highest bit of what is below.
+        # Rounds to the nearest: by the highest bit of the remainder.
         ns = (span * whole + high + (middle >> np.uint64(31) & np.uint64(1))).view("i8")
         return np.where(distance < 0, -ns, ns)
 
 
 def _packed_code(code: int) -> bytes:
-    """A code as it is packed shortest."""
+    """Returns the shortest encoding of a code."""
     length = 1 if code < 1 << 7 else 2 if code < 1 << 14 else 3
     return ((code << 1 | 1) << length - 1).to_bytes(length, "little")
 
@@ -878,7 +878,7 @@ def _packed_code(code: int) -> bytes:
 def _loaded(
     reader: Reader[_t.Any], blocks: list[_Block], checksum: _FastCrc
 ) -> _t.Iterator[tuple[_Block, _t.Union[bytes, _Damage]]]:
-    """Blocks and their payloads, of which some are checked at once."""
+    """Blocks and their payloads, several of which are checked at once."""
     start = 0
     while start < len(blocks):
         end, size = start, 0
@@ -924,14 +924,14 @@ def _columns(
     for block in reader._blocks:
         header = block.header
         key = header.registry, header.kind
-        # An event has two bytes at least.
+        # An event has at least two bytes.
         most = header.payload_len * (_MOST_TIMES if header.codec else 1) // 2
         found.expected[key] = found.expected.get(key, 0) + min(header.events, most)
     for block, payload in _loaded(reader, sorted(reader._blocks, key=_place), _fast_crc(np)):
         header = block.header
         key = header.registry, header.kind
         if header.before < ends.get(block.lane.number, 0) or header.offset:
-            # It repeats or continues what is not read yet.
+            # It repeats or continues a block that is not read yet.
             flush(key)
         part = reader._open(block, payload)
         if part is None:

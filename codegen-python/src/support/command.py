@@ -2,7 +2,7 @@
 
 
 def _cnv(value: object) -> bytes:
-    """A value in the text of the MPS's `mpseventcnv`."""
+    """Returns a value as the MPS's `mpseventcnv` prints it."""
     if isinstance(value, int):
         return b"%X" % value if value >= 0 else b"-%X" % -value
     if isinstance(value, float):
@@ -30,7 +30,7 @@ def _shown(value: object, sort: str) -> str:
     if isinstance(value, _enum.IntEnum):
         return value.name
     if isinstance(value, _enum.IntFlag):
-        # As `telemetry print` shows them; what Python calls a set of flags differs by its version.
+        # As `telemetry print` shows them; Python's name of a set of flags depends on its version.
         names = {int(member): name for name, member in type(value).__members__.items()}
         rest = 0 if int(value) in names else int(value)
         parts = [names[int(value)]] if int(value) in names else []
@@ -62,7 +62,7 @@ def _print_line(event: _t.Any, names: _t.Sequence[str]) -> bytes:
 
 
 def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
-    """Prints the events of streams. 1 for problems of the stream, 2 if it could not be read."""
+    """Prints the events of streams. Returns 1 if they have problems, 2 if they are not readable."""
     name = module.name
     program = _os.path.splitext(_os.path.basename(_sys.argv[0]))[0]
     parser = _argparse.ArgumentParser(
@@ -88,11 +88,11 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
             out.write(line(event, names[event.DESC.code]))
         out.flush()
     except _b.BrokenPipeError:
-        # The reader closed the output. What is buffered is discarded.
+        # The reader closed the output. Buffered output is discarded.
         _os.dup2(_os.open(_os.devnull, _os.O_WRONLY), _sys.stdout.fileno())
         return 0
     except _b.KeyboardInterrupt:
-        # Dies of the signal as other programs do, so that a shell sees it, and without a traceback.
+        # Ends by the signal as other programs do, so that a shell sees it, and without a traceback.
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         _signal.raise_signal(_signal.SIGINT)
         return 130

@@ -1,8 +1,8 @@
-# --- What the relation says: the descriptions that the MPS's `mpseventpy` documents.
+# --- Descriptions of the registry, as the MPS's `mpseventpy` documents them.
 
 
 class HeaderDesc(_t.NamedTuple):
-    """The header of an event in a log of the MPS: its code, its size, and when it was."""
+    """The header of an event in a log of the MPS: its code, its size, and its time."""
 
     code: int
     #: Of the whole event, with the header.
@@ -22,24 +22,24 @@ class KindDesc(_t.NamedTuple):
 class EventParam(_t.NamedTuple):
     """A parameter of an event."""
 
-    #: The MPS's letter where it has one (`P A W U S D B`), else the sort's name: `u16`, `[u32; 4]`, `Why`.
+    #: The MPS's letter (`P A W U S D B`), else the name of the type: `u16`, `[u32; 4]`, `Why`.
     sort: str
     name: str
     doc: str
 
 
 class EventDesc(_t.NamedTuple):
-    """An event: what it is called, what it says, and how the MPS lays it out."""
+    """An event type: its name, its parameters, and the MPS's layout of it."""
 
     name: str
     code: int
-    #: False once retired.
+    #: False if it is retired.
     used: bool
     kind: KindDesc
     params: list[EventParam]
-    #: Most bytes behind the header, as the MPS lays them out.
+    #: Most bytes after the header, in the MPS's layout.
     maxsize: int
-    #: For `struct.unpack` of the bytes behind the header. Strings, byte strings and arrays without a
+    #: For `struct.unpack` of the bytes after the header. Strings, byte strings and arrays without a
     #: fixed number of elements have no format: it ends before the first of them.
     format: str
 

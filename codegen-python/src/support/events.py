@@ -1,11 +1,11 @@
-# --- Packed events. A function is made for each kind of each relation that a stream has, so that an
-# event costs no call. Nothing of the stream's text gets into its source: only numbers, and the names
-# of this module's own parameters.
+# --- Encoded events. Each kind of each registry of a stream gets a generated function, so that an
+# event costs no call. Its source contains nothing of the stream's text: only numbers, and the
+# names of this module's own parameters.
 
-# Bytes of a number by its first byte, and the bits of them that are not its own.
+# Bytes of a number by its first byte, and the bits of them that give the length.
 _LEN = bytes([9] + [(first & -first).bit_length() for first in range(1, 256)])
 _SHIFT = bytes([8]) + _LEN[1:]
-# What numbers of one byte are, and of two by both bytes; the same of signed ones.
+# Values of numbers of one byte, and of two by both bytes; the same for signed ones.
 _ONE_SIGNED = tuple((first >> 2) ^ -(first >> 1 & 1) for first in range(256))
 _TWO = tuple(
     tuple((first | second << 8) >> 2 for second in range(256)) if first & 3 == 2 else () for first in range(256)
@@ -13,9 +13,9 @@ _TWO = tuple(
 _TWO_SIGNED = tuple(tuple(v >> 1 ^ -(v & 1) for v in row) for row in _TWO)
 # Lists are indexed faster than bytes, where the interpreter specializes that.
 _indexed: _t.Callable[[bytes], _t.Sequence[int]] = list if _sys.version_info >= (3, 11) else bytes
-# Behind a payload, so that a number can be read before it is known to be whole.
+# After a payload, so that a number can be read before its length is checked.
 _PADDING = bytes(9)
-# How arrays and rare values are read, and the fewest bytes of each.
+# Functions that read arrays and rare values, and the fewest bytes of each.
 _MIN_LEN = _collections.defaultdict(lambda: 1, f32=4, f64=8)
 _RANGE = {
     "u16": (0, 0xFFFF),
@@ -26,7 +26,7 @@ _RANGE = {
 
 
 class _Malformed(_b.Exception):
-    """Why an event could not be read."""
+    """Returns why an event could not be read."""
 
 
 _TRUNCATED = "the bytes end inside a value"
@@ -51,7 +51,7 @@ def _wrong_length(n: int) -> _t.NoReturn:
 def _elements(
     r: bytes, i: int, e: int, packing: str, count: int, base: int
 ) -> tuple[list[_t.Any], int, int]:
-    """The elements of an array, the place behind them, and what the slot of a delta then holds."""
+    """Returns the elements of an array, their end, and the new value of the delta slot."""
     if i > e:
         raise _Malformed(_TRUNCATED)
     if count < 0:
@@ -107,7 +107,7 @@ _Decode = _t.Callable[
 
 
 class _Source:
-    """The text of a function that reads events."""
+    """The source of a function that reads events."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -130,7 +130,7 @@ class _Source:
         self.add(depth, f"    {var} = from_bytes(r[i:q], 'little') >> SHIFT[b]", "    i = q", *lines)
 
     def param(self, depth: int, packing: str, count: int, rotation: int, var: str) -> str:
-        """Reads a parameter, and gives the expression that then is its value."""
+        """Writes code that reads a parameter, and returns the expression of its value."""
         slot = ""
         if packing == "delta":
             slot = f"s{self.slots}"
@@ -144,7 +144,7 @@ class _Source:
             self.add(depth, "elif b & 2:", f"    {slot} = {slot} + TWO_SIGNED[b][p[i + 1]] & {_MAX}", "    i += 2")
             self.long_number(depth, "v", f"{slot} = {slot} + (v >> 1 ^ -(v & 1)) & {_MAX}")
             if rotation:
-                # Of a multiple the bits that go around are zeros.
+                # The bits of a multiple that go around are zeros.
                 around = 64 - rotation
                 rotated = f"{slot} << {rotation} & {_MAX} | {slot} >> {around}"
                 return f"({slot} << {rotation} if {slot} < {1 << around} else {rotated})"
@@ -164,7 +164,7 @@ class _Source:
             self.add(depth, f"{var} = r[i:q]{decode}", "i = q")
             return var
         if packing in _RANGE:
-            # Of zigzag numbers the largest is that of the least.
+            # The largest zigzag number is that of the smallest number.
             most = _RANGE[packing][1] if packing[0] == "u" else 2 * _RANGE[packing][1] + 1
             self.add(depth, f"if {var} > {most}:", f"    wrong_value({var})")
         return f"{var} >> 1 ^ -({var} & 1)" if packing[0] == "i" else var
@@ -193,7 +193,7 @@ class _Source:
 def _decoder(
     registry: Registry, bit: int, same: dict[int, _Form], module: _t.Optional[_Module]
 ) -> tuple[_Decode, int]:
-    """A function that reads events of a kind, and the number of slots of its lanes.
+    """Returns a function that reads events of a kind, and the number of delta slots of its lanes.
 
     It takes a payload to index and as padded bytes, the place in it of the next event, how many are wanted, the time and the slots
     before, the lane, what makes a label of a number, and a list for the events. It gives the place and
@@ -278,7 +278,7 @@ def _decoder(
 
 @_functools.lru_cache(maxsize=64)
 def _compiled(text: str, name: str) -> _t.Any:
-    """The code of a text: readers of streams of the same relation have the same."""
+    """Compiles a text. Readers of streams of the same registry share the code."""
     return compile(text, name, "exec")
 
 

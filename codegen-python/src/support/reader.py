@@ -1,36 +1,36 @@
 # --- The reader.
 
-# Events that are made at once: few enough to stay in the cache until they are given out.
+# Events that are created at once: few enough to stay in the cache until they are returned.
 _BATCH = 512
 
 
 @_dataclasses.dataclass
 class _Event:
-    """What every event has beside its parameters."""
+    """The fields that every event has beside its parameters."""
 
     __slots__ = ("ticks", "lane")
     #: The clock reading.
     ticks: int
-    #: Where it comes from.
+    #: Its source.
     lane: Lane
 
     @property
     def thread(self) -> int:
-        """The session's number for the thread that emitted it."""
+        """Returns the session's number for the thread that emitted it."""
         return self.lane.thread
 
     @property
     def session(self) -> Session:
-        """The run that it is of."""
+        """Returns its session."""
         return self.lane.session
 
     @property
     def time_ns(self) -> int:
-        """Nanoseconds since the session began."""
+        """Returns nanoseconds since the session began."""
         return self.lane.session._clock.ns(self.ticks)
 
 
-#: Parameters of these names have an underscore behind them.
+#: Parameters of these names get an underscore at their end.
 _TAKEN = frozenset(("ticks", "lane", "thread", "session", "time_ns"))
 
 
@@ -39,16 +39,16 @@ def _attribute(name: str) -> str:
 
 
 class _Module(_t.NamedTuple):
-    """What is generated."""
+    """The generated parts."""
 
     name: str
     #: By bit number.
     kinds: dict[int, KindDesc]
     #: By code.
     classes: dict[int, type[_t.Any]]
-    #: What makes a value of a number.
+    #: Functions that turn numbers into values.
     types: dict[str, _t.Callable[[int], int]]
-    #: The relation, read when it is first asked for.
+    #: The registry, parsed when it is first needed.
     registry: _t.Callable[[], Registry]
 
 
@@ -66,8 +66,8 @@ def _module(
 
 
 def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
-    """A function that makes a value of a number, or leaves it a number where it has no name. Sets of
-    flags are made once each, as far as there are not too many."""
+    """Returns a function that turns numbers into values, and keeps numbers without names. Sets of
+    flags are created once each, unless there are too many."""
     known: dict[int, int] = {member.value: member for member in ty.__members__.values()}
     if not issubclass(ty, _enum.IntFlag):
         get = known.get
@@ -91,7 +91,7 @@ class _Part:
 
     def __init__(self, block: _Block, header: _Header, payload: bytes, decode: _Decode, time: int) -> None:
         self.block = block
-        #: As it would be without compression.
+        #: The header without compression.
         self.header = header
         self.state = block.lane
         self.padded = payload + _PADDING
@@ -108,9 +108,9 @@ _E = _t.TypeVar("_E", bound=_Event)
 
 
 class Reader(_t.Generic[_E]):
-    """The events of a stream that this module knows, one after the other.
+    """Iterates over the events of a stream that this module knows.
 
-    Of files, all block headers are read first, so that sessions, relations and names are known before
+    All block headers of files are read first. So sessions, registries and names are known before
     the first event. Memory is in proportion to the number of lanes, and not to the stream.
     """
 
@@ -124,11 +124,11 @@ class Reader(_t.Generic[_E]):
         self._report = Completeness(bytes=self._files.length)
         #: In the order of their first blocks.
         self.sessions: list[Session] = []
-        #: The relations of the stream by fingerprint, and the module's own.
+        #: The registries of the stream by fingerprint, and the module's own.
         self.registries: dict[int, Registry] = {}
-        #: Events passed over so far: of other relations, or unknown to this module, or of another form.
+        #: Events skipped so far: of other registries, unknown to this module, or of another form.
         self.others = 0
-        #: Events that a relation of the stream has in another form.
+        #: Events that a registry of the stream has in another form.
         self.other_forms: list[OtherForm] = []
         self._by_id: dict[int, Session] = {}
         self._states: dict[tuple[int, int, int, int], _LaneState] = {}
@@ -136,7 +136,7 @@ class Reader(_t.Generic[_E]):
         self._same: dict[int, dict[int, _Form]] = {}
         self._decoders: dict[tuple[int, int], tuple[_Decode, int]] = {}
         self._name_room = _NAME_ROOM
-        #: Fingerprints of the relations that were found in the stream.
+        #: Fingerprints of the registries that were found in the stream.
         self._found: set[int] = set()
         own = module.registry()
         self.registries[own.fingerprint] = own
@@ -170,7 +170,7 @@ class Reader(_t.Generic[_E]):
 
     @property
     def completeness(self) -> Completeness:
-        """What was read so far, and what was not; the verdict once there are no more events."""
+        """Returns what was read so far, and what was missing; after the last event, the verdict."""
         report = _dataclasses.replace(self._report)
         given: dict[int, int] = {}
         for state in self._states.values():
@@ -192,7 +192,7 @@ class Reader(_t.Generic[_E]):
         report.unreadable = sorted(unreadable)[:_MAX_LISTED]
         return report
 
-    # What blocks say.
+    # Contents of blocks.
 
     def _scan(self) -> list[_Block]:
         """Reads all headers, and all payloads but those of events."""
@@ -213,7 +213,7 @@ class Reader(_t.Generic[_E]):
                 self._take(at, header, payload)
                 continue
             if not checks:
-                # Taken at its word only if another events block of its session follows where it ends.
+                # Its length is trusted only if an events block of its session follows at its end.
                 follows = _header(self._files.peek(blocks.at, _HEADER_LEN))
                 if (
                     isinstance(follows, str)
@@ -255,7 +255,7 @@ class Reader(_t.Generic[_E]):
         return state
 
     def _take(self, at: int, header: _Header, payload: bytes) -> None:
-        """Takes a block that is not of events."""
+        """Reads a block that has no events."""
         self._report.blocks += 1
         unpacked = _unpacked(header, payload)
         if isinstance(unpacked, str):
@@ -277,7 +277,7 @@ class Reader(_t.Generic[_E]):
             session = self._session(header)
             session._given = max(session._given, header.before)
             if header.lost != _Loss():
-                # Losses of no lane in particular.
+                # Losses that belong to no lane.
                 self._state(header).note_losses(0, header)
         else:
             unknown = self._report.unknown_blocks
@@ -302,7 +302,7 @@ class Reader(_t.Generic[_E]):
 
     def _registry_block(self, at: int, header: _Header, payload: bytes) -> None:
         self._session(header)
-        # The module's own yields to the stream's: units are not in the fingerprint.
+        # The stream's registry replaces the module's: units are not in the fingerprint.
         if header.registry in self._found:
             return
         text, is_whole = self._texts.take(at, header, payload)
@@ -319,10 +319,10 @@ class Reader(_t.Generic[_E]):
             if found == header.registry:
                 self._texts.forget(header)
                 self._found.add(found)
-                # It may be of before its relation had marks.
+                # It may be older than the marks of its registry.
                 registry._take_names(self._module.registry())
-                if registry.name == "telemetry":
-                    registry._take_names(Registry(_RUNTIME))
+                if registry.name == _RUNTIME_NAME:
+                    registry._take_names(Registry(_RUNTIME_TOML))
                 self.registries[found] = registry
             else:
                 why = f"a text of fingerprint {found:016x}, expected {header.registry:016x}"
@@ -332,7 +332,7 @@ class Reader(_t.Generic[_E]):
         if wrong is None:
             return
         if not is_whole:
-            # Parts of it may come: this is what is wrong if none do.
+            # Parts of it may follow: this is the reason if none do.
             waiting = self._texts.waiting.get(self._texts.key(header))
             if waiting is not None:
                 waiting.wrong = wrong
@@ -353,7 +353,7 @@ class Reader(_t.Generic[_E]):
                 state.give_up(header.before, header)
 
     def _read_names(self) -> None:
-        """Reads the names of a stream before its events: what tells an event's may stand behind it."""
+        """Reads the names of a stream before its events, because names may follow these."""
         of_names = [block for block in self._blocks if self._has_names(block.header)]
         of_names.sort(key=_place)
         before: _t.Optional[tuple[_LaneState, int, int]] = None
@@ -389,7 +389,7 @@ class Reader(_t.Generic[_E]):
     # Parts of blocks.
 
     def _load(self, block: _Block) -> _t.Union[bytes, _Damage]:
-        """The payload of a block, checked."""
+        """Returns the payload of a block, checked."""
         return self._check(block, self._payload(block))
 
     def _payload(self, block: _Block) -> _t.Union[bytes, _Damage]:
@@ -412,7 +412,7 @@ class Reader(_t.Generic[_E]):
     def _open(
         self, block: _Block, payload: _t.Union[None, bytes, _Damage] = None
     ) -> _t.Optional[_Part]:
-        """Begins to read a part; none if there is nothing to read, which is accounted for then."""
+        """Begins to read a part. None if there is nothing to read, which is then counted."""
         header, state = block.header, block.lane
         payload = self._load(block) if payload is None else payload
         report = self._report
@@ -452,7 +452,7 @@ class Reader(_t.Generic[_E]):
         return part
 
     def _begin(self, header: _Header, state: _LaneState) -> _t.Union[tuple[_Decode, int], str]:
-        """The function that reads a part, and the time that its first event counts from."""
+        """Returns the function that reads a part, and the time before its first event."""
         registry = self.registries.get(header.registry)
         if registry is None:
             return f"no registry {header.registry:016x} before it"
@@ -489,7 +489,7 @@ class Reader(_t.Generic[_E]):
         return same
 
     def _read(self, part: _Part, most: int) -> list[_t.Any]:
-        """The next events of a part; none, and the part is closed, if there are no more."""
+        """Returns the next events of a part. None, and the part is closed, if there are no more."""
         out: list[_t.Any] = []
         header, state, (first, last) = part.header, part.state, part.give
         end = header.end()
@@ -497,7 +497,7 @@ class Reader(_t.Generic[_E]):
         if indexed is None:
             indexed = part.indexed = _indexed(part.padded)
         while part.wrong is None and part.next < end and len(out) < most:
-            # Events that were in another part are read for the sake of those behind them.
+            # Events that were in another part are read because later ones depend on them.
             stop = first if part.next < first else last if part.next < last else end
             into = out if first <= part.next < last else []
             part.pos, part.time, done, others, part.wrong = part.decode(
@@ -532,7 +532,7 @@ class Reader(_t.Generic[_E]):
         state.covered.add(start, covered, header.base_ticks, header.end_ticks)
         if part.wrong is not None:
             start, end = part.block.at + header.header_len, part.block.at + part.block.header.block_len()
-            # Of a compressed payload no place is that of an event.
+            # Positions in a compressed payload are not positions in the stream.
             self._undecodable(start if part.block.header.codec else start + part.pos, end, part.wrong)
             state.give_up(part.next, header)
 
@@ -544,7 +544,7 @@ class Reader(_t.Generic[_E]):
     # Orders.
 
     def _in_stream(self) -> _t.Iterator[list[_t.Any]]:
-        """As events stand in the stream, but each lane in order: its blocks may have overtaken each other."""
+        """Iterates in the order of the stream, but with the blocks of each lane in order."""
         places: dict[int, list[int]] = {}
         for place, block in enumerate(self._blocks):
             places.setdefault(block.lane.number, []).append(place)
@@ -563,10 +563,10 @@ class Reader(_t.Generic[_E]):
         self.close()
 
     def _by_time(self) -> _t.Iterator[list[_t.Any]]:
-        """By time, over all threads and sessions.
+        """Iterates by time, over all threads and sessions.
 
-        Every lane holds some of its next events. Those up to the earliest end of what lanes hold can
-        be given out: lanes are in order, so that the rest of each is later.
+        Every lane has some of its next events. Those up to the earliest end of these can be
+        returned: lanes are in order, so the rest of each is later.
         """
         by_lane: dict[int, list[_Block]] = {}
         for block in sorted(self._blocks, key=_place):
@@ -579,7 +579,7 @@ class Reader(_t.Generic[_E]):
         of_one = len({queue.state.session.id for queue in queues}) < 2
         for order, queue in enumerate(queues):
             queue.order, queue.of_one = order, of_one
-        # Lanes by the first thing that each waits with.
+        # Lanes by the next thing of each.
         waiting = [queue.first() for queue in queues]
         _heapq.heapify(waiting)
         while waiting:
@@ -596,7 +596,7 @@ class Reader(_t.Generic[_E]):
                     until = min(until, queue.last())
                 elif queue.more():
                     _heapq.heappush(waiting, queue.first())
-            # Of equal times the lane that comes first is sorted first, and stays so.
+            # At equal times, the lane that comes first is sorted first, and stays so.
             chosen.sort(key=lambda queue: queue.order)
             merged: list[_t.Any] = []
             pieces = 0
@@ -625,7 +625,7 @@ def _by_wall(event: _Event) -> tuple[int, int, int]:
 
 
 class _Queue:
-    """A lane's blocks that are still to be read, and some of its next events."""
+    """The blocks of a lane that are not read yet, and some of its next events."""
 
     def __init__(self, reader: Reader[_t.Any], blocks: list[_Block]) -> None:
         self.reader = reader
@@ -633,11 +633,11 @@ class _Queue:
         self.state = state = blocks[0].lane
         self.part: _t.Optional[_Part] = None
         self.events: list[_t.Any] = []
-        #: No event that is not read yet is earlier.
+        #: No unread event is earlier.
         self.time = 0
         registry = reader.registries.get(state.registry)
         kind = registry._kind(state.kind) if registry is not None else None
-        #: Of equal times, precise kinds come before those that inherit their clock.
+        #: At equal times, precise kinds come before those that inherit their clock.
         self.tie = state.thread, kind is not None and kind.inherits, state.kind
         self.order = 0
         #: There is no other session.
@@ -676,7 +676,7 @@ class _Queue:
         return self.is_open()
 
     def take(self, until: tuple[int, ...]) -> list[_t.Any]:
-        """Takes the events up to a key."""
+        """Returns the events up to a key."""
         events = self.events
         low, high = 0, len(events)
         if self.last() <= until:

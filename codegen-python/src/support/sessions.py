@@ -9,9 +9,9 @@ class _Clock:
         self.start_wall = start_wall
         #: Nanoseconds per tick, in parts of 2^64.
         self.rate = 1 << 64
-        #: Ticks per second as the session says; 0 where it does not.
+        #: Ticks per second from the session's facts; 0 if they do not say.
         self.said = 0
-        #: Distance of the pair that the rate comes from, in ticks.
+        #: Distance of the pair that gave the rate, in ticks.
         self.span = 0
         #: Ticks are nanoseconds.
         self.exact = per_second is None
@@ -19,7 +19,7 @@ class _Clock:
             self.said = per_second
 
     def refine_farthest(self, ticks: int, wall: int) -> None:
-        """Takes the rate from a pair of readings that lies farther than the one used so far."""
+        """Takes the rate from a pair of readings with a longer distance than the last one."""
         ticks, ns = ticks - self.start_ticks, wall - self.start_wall
         if self.exact or ticks <= 0 or ns <= 0 or ticks < self.span + 1:
             return
@@ -39,7 +39,7 @@ class _Clock:
         return rate > 0
 
     def ns(self, ticks: int) -> int:
-        """Nanoseconds from the session's start to a reading; negative before it."""
+        """Returns nanoseconds from the session's start to a reading; negative before it."""
         distance = (ticks - self.start_ticks + (1 << 63) & _MAX) - (1 << 63)
         ns = min(abs(distance) * self.rate + (1 << 63) >> 64, _MAX_NS)
         return -ns if distance < 0 else ns
@@ -49,10 +49,10 @@ class _Clock:
 
 
 class LabelRef(int):
-    """The number of an interned string. As a string it is what it stands for, where that is known. A name
-    that is no label has the number 0."""
+    """The number of an interned string. As a string, it is that string, if it is known. A name that
+    is not a label has the number 0."""
 
-    #: What the number stands for; None where the stream does not say.
+    #: The string of the number; None if the stream does not say.
     text: _t.Optional[str] = None
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class LabelRef(int):
 
 
 class _Given(_t.NamedTuple):
-    """A name as it was told: a text, or as `of` (a pointer or an address) is called, or a number."""
+    """A name: a text, a number, or the name of `of`, a pointer or an address."""
 
     text: _t.Optional[LabelRef]
     of: _t.Optional[str]
@@ -77,18 +77,18 @@ _NAME_ENTRY = 64
 
 
 class Session:
-    """A run of a program."""
+    """The life of one process."""
 
     def __init__(self, id_: int, ticks: int, wall: int) -> None:
-        #: A number that no other run has.
+        #: A number that no other session has.
         self.id = id_
-        #: What the program said of the run: `program`, `pid`, `host` and so on.
+        #: The facts of the session: `program`, `pid`, `host` and so on.
         self.facts: dict[str, object] = {}
-        #: The same of its threads, by number.
+        #: The facts of its threads, by number.
         self.threads: dict[int, dict[str, object]] = {}
         #: False if no session block was found.
         self.declared = False
-        #: True if the session ended in good order.
+        #: True if the session has its end mark.
         self.ended = False
         self._clock = _Clock(ticks, wall, 0)
         self._earliest = self._farthest = (ticks, wall)
@@ -96,27 +96,27 @@ class Session:
         self._rank = 0
         self._whole = False
         self._labels: dict[int, LabelRef] = {}
-        # The same of relations' own numbers.
+        # The same for the registries' own numbers.
         self._numbers: dict[tuple[tuple[str, str], int], LabelRef] = {}
-        # What pointers, addresses, and what is either are called, by value and the clock reading that it was told at.
+        # Names of pointers, of addresses, and of either, by value and clock reading.
         self._names: dict[str, dict[int, dict[int, _Given]]] = {"pointer": {}, "addr": {}, "": {}}
         self._texts: dict[str, LabelRef] = {}
 
     def label(self, number: int) -> LabelRef:
-        """The label of a number."""
+        """Returns the label of a number."""
         known = self._labels.get(number)
         return LabelRef(number) if known is None else known
 
     def string_of(self, registry: str, numbers: str, number: int) -> _t.Optional[str]:
-        """The string of a number. `numbers` is what the parameter's mark `numbers` says, or else its name."""
+        """Returns the string of a number of the space `numbers`: a parameter's mark, or its name."""
         return self._number((registry, numbers), number).text
 
     def name_of(self, address: int, ticks: int) -> _t.Optional[LabelRef]:
-        """The name that an address had at a clock reading. One that is no label was there before it was told."""
+        """Returns an address's name at a clock reading. Only a label's name begins at its event."""
         return self._look_up("addr", address, ticks)
 
     def name_of_pointer(self, pointer: int, ticks: int) -> _t.Optional[LabelRef]:
-        """The same of a pointer: the MPS, for one, names pointers apart from addresses."""
+        """Returns the same for a pointer: the MPS, for example, names pointers separately."""
         return self._look_up("pointer", pointer, ticks)
 
     def _look_up(self, of: str, value: int, ticks: int) -> _t.Optional[LabelRef]:
@@ -125,7 +125,7 @@ class Session:
             return None if given is None else given.text
         if given.of is None:
             return self._number(given.numbers, given.value)
-        # What that one is called like is not looked for: it might be this.
+        # Its name is not followed further: it might lead back here.
         given = self._name_told(given.of, given.value, ticks)
         if given is None or given.of is not None:
             return None
@@ -155,7 +155,7 @@ class Session:
     def _note(
         self, mark: _Mark, is_apart: bool, ticks: int, of: int, by: _t.Union[int, str], room: int
     ) -> int:
-        """Notes what an event says by a mark. Gives the room that is left."""
+        """Stores the name that an event gives. Returns the space that is left."""
         text = by.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(by, str) else ""
         cost = _NAME_ENTRY + len(text.encode())
         if mark.named in ("label", "number"):
@@ -194,7 +194,7 @@ class Session:
 
     @property
     def start_ns(self) -> int:
-        """When the session began, in nanoseconds since 1970-01-01 UTC."""
+        """Returns the start of the session, in nanoseconds since 1970-01-01 UTC."""
         return self._clock.start_wall
 
     def __repr__(self) -> str:
@@ -202,14 +202,14 @@ class Session:
 
 
 class _Texts:
-    """Texts that were written in parts, put together in whatever order they come."""
+    """Texts that were written in parts, joined in any order."""
 
     def __init__(self) -> None:
         self.waiting: dict[tuple[int, int, int, int], _Waiting] = {}
         self.bytes = 0
 
     def take(self, at: int, header: _Header, payload: bytes) -> tuple[_t.Optional[bytes], bool]:
-        """The text that a block completes or begins, and whether that is all of it."""
+        """Returns the text that a block completes or begins, and whether it is whole."""
         key = self.key(header)
         is_last = header.flags & _LAST != 0
         if header.offset == 0 and is_last:
@@ -279,36 +279,3 @@ class _Waiting:
 
 def _block_name(block_type: int) -> str:
     return {_SESSION: "session block", _REGISTRY: "registry block"}.get(block_type, "thread block")
-
-
-# The marks of the runtime's own relation, for streams from before it had them.
-_RUNTIME = """[registry]
-name = "telemetry"
-version = { major = 1, median = 0, minor = 2 }
-doc = "What the runtime says of itself"
-
-[kinds]
-Label = { bit = 1, doc = "strings and addresses with names" }
-
-[[event]]
-name = "Intern"
-code = 0x0002
-kind = "Label"
-doc = "A string got a number"
-params = [
-{ name = "label", sort = "label" },
-{ name = "string", sort = "string", max = 4096, names = "label" },
-]
-
-[[event]]
-name = "LabelAddress"
-code = 0x0003
-kind = "Label"
-doc = "An address got a name"
-params = [
-{ name = "address", sort = "addr" },
-{ name = "label", sort = "label", names = "address" },
-]
-"""
-
-

@@ -1,12 +1,12 @@
-# --- Which events of a stream this module knows: docs/versions.md has the rules.
+# --- The events of a stream that this module knows: docs/versions.md has the rules.
 
 
 class OtherForm(_t.NamedTuple):
-    """An event that a stream has in another form than this module. Such events are passed over."""
+    """An event that a stream has in another form than this module. Such events are skipped."""
 
     event: str
     code: int
-    #: The version of the stream's relation.
+    #: The version of the stream's registry.
     stream: tuple[int, int, int]
     #: The first difference.
     difference: str
@@ -16,8 +16,8 @@ class OtherForm(_t.NamedTuple):
 
 
 def _compare(own: Registry, other: Registry, strict: bool) -> tuple[dict[int, _Form], list[OtherForm]]:
-    """The events of another version of the relation that this module reads, by code, and those that
-    have another form."""
+    """Returns the events of another version of the registry: by code those that this module reads,
+    and those that have another form."""
     if other.name != own.name:
         return {}, []
     same: dict[int, _Form] = {}
@@ -54,7 +54,7 @@ def _compare(own: Registry, other: Registry, strict: bool) -> tuple[dict[int, _F
 
 
 def _difference(own: Registry, mine: _Form, registry: Registry, theirs: _Form) -> _t.Optional[str]:
-    """The first thing that makes the form or meaning of an event another."""
+    """Returns the first difference of the form or meaning of an event."""
     if mine.name != theirs.name:
         return f"its code is that of `{theirs.name}` in the stream"
     for index, (my, their) in enumerate(zip(mine.params, theirs.params)):
@@ -62,7 +62,7 @@ def _difference(own: Registry, mine: _Form, registry: Registry, theirs: _Form) -
             return f"parameter {index + 1} is `{their.name}` in the stream, `{my.name}` in the module"
         if my.sort_text != their.sort_text:
             return f"parameter `{my.name}` is {their.sort_text} in the stream, {my.sort_text} in the module"
-        # A unit that is given later says what was so before.
+        # A unit that was added later is the same unit.
         was_given = (not their.unit and registry.version < own.version) or (
             not my.unit and registry.version > own.version
         )
@@ -79,7 +79,7 @@ def _difference(own: Registry, mine: _Form, registry: Registry, theirs: _Form) -
         if missing.since <= registry.version:
             since = _dotted(missing.since)
             return f"parameter `{missing.name}` is not in the stream, though it is since {since}"
-    # What a newer stream has more was appended; what an older one has more was taken out.
+    # Parameters that only a newer stream has were appended; those of only an older one, removed.
     if registry.version < own.version and len(theirs.params) > len(mine.params):
         return f"parameter `{theirs.params[len(mine.params)].name}` is in the stream, and not in the module"
     return None

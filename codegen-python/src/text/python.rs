@@ -7,17 +7,18 @@ use telemetry_schema::{RESERVED, is_python_keyword};
 /// Names that every event has beside its parameters; the support has the same list.
 const TAKEN: &[&str] = &["ticks", "lane", "thread", "session", "time_ns"];
 
-/// The name of a class or of its members. What a file may not say, a relation out of a stream may.
+/// Returns the name of a class or of its members. A registry from a stream may have names that a
+/// file may not have.
 pub(crate) fn class_name(name: &str) -> String {
     if RESERVED.contains(&name) || is_python_keyword(name) { format!("{name}_") } else { name.to_string() }
 }
 
-/// The name of a parameter as an attribute.
+/// Returns the name of a parameter as an attribute.
 pub(crate) fn attribute(name: &str) -> String {
     if TAKEN.contains(&name) || is_python_keyword(name) { format!("{name}_") } else { name.to_string() }
 }
 
-/// A string on one line.
+/// Returns a string on one line.
 pub(crate) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -36,17 +37,17 @@ pub(crate) fn literal(text: &str) -> String {
     out
 }
 
-/// A string of many lines, which must end in a line feed.
+/// Returns a string of many lines, which must end in a line feed.
 pub(crate) fn quoted_block(text: &str) -> String {
     format!("\"\"\"\\\n{}\"\"\"", text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\""))
 }
 
-/// Text for a comment: on one line.
+/// Returns text for a comment: on one line.
 pub(crate) fn comment(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// A docstring at some indent, and the line feed behind it.
+/// Returns a docstring at some indent, and the line feed after it.
 pub(crate) fn docstring(indent: &str, text: &str) -> String {
     let plain = |char: char| char == '\n' || !char.is_control();
     let text: String = text.chars().map(|char| if plain(char) { char } else { ' ' }).collect();

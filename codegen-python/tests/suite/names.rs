@@ -1,4 +1,4 @@
-//! What pointers and addresses are called: Python says it as Rust does, by the marks of relations.
+//! Names of pointers and addresses: Python finds them as Rust does, by the marks of registries.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, RawStr, Reader, Value};
@@ -6,10 +6,10 @@ use telemetry_schema::{Registry, parse_embedded};
 
 use crate::dump::Compared;
 
-/// A relation in which everything is named that can be.
+/// A registry that names everything that can have a name.
 const NAMES: &str = include_str!("../../../telemetry-decode/tests/names.toml");
 
-/// The relation of the runtime's own events.
+/// The registry of the runtime's own events.
 const RUNTIME: &str = include_str!("../../../telemetry-runtime/telemetry.toml");
 
 fn without_marks(registry: &Registry) -> Registry {
@@ -18,7 +18,7 @@ fn without_marks(registry: &Registry) -> Registry {
     registry
 }
 
-/// Events of both relations, of few values, so that most have names, some of them several.
+/// Returns events of both registries with few values, so that most have names, some several.
 fn stream(names: &Registry, runtime: &Registry, seed: u64) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(200);
     writer.session(1, &Facts::default(), 0, 1_700_000_000_000_000_000).unwrap();
@@ -57,7 +57,7 @@ fn everything_is_called_alike() {
     for names in [&both, &one] {
         let mut compared = Compared::new(names);
         for seed in 0..6 {
-            // Marks that a stream lacks are the module's, and, of the runtime's relation, the support's.
+            // If a stream lacks marks, the module has them, also those of the runtime's registry.
             for (names, runtime) in
                 [(names.clone(), runtime.clone()), (without_marks(names), without_marks(&runtime))]
             {
@@ -67,10 +67,11 @@ fn everything_is_called_alike() {
     }
 }
 
-/// What every module knows of the runtime's relation is what that says.
+/// Every module has the marks of the runtime's own registry.
 #[test]
-fn the_support_knows_the_runtimes_marks() {
-    let (_, text) = telemetry_codegen_python::SUPPORT.split_once("_RUNTIME = \"\"\"").expect("it is there");
+fn a_module_knows_the_runtimes_marks() {
+    let module = telemetry_codegen_python::module(&telemetry_schema::parse(NAMES).unwrap());
+    let (_, text) = module.split_once("_RUNTIME_TOML = \"\"\"\\\n").expect("it is there");
     let known = parse_embedded(text.split_once("\"\"\"").expect("it ends").0).unwrap();
     let runtime = parse_embedded(RUNTIME).unwrap();
     assert_eq!((&known.name, known.version), (&runtime.name, runtime.version));

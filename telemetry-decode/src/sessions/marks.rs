@@ -5,10 +5,7 @@ use std::sync::OnceLock;
 use telemetry_schema::{Registry, parse_embedded};
 
 /// The name of the runtime's own registry.
-pub const RUNTIME_REGISTRY: &str = "telemetry";
-
-/// The present registry of the runtime's own events.
-const RUNTIME: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/telemetry.toml"));
+pub const RUNTIME_REGISTRY: &str = telemetry_format::own::NAME;
 
 /// A function that returns the newest version of a registry by its name.
 pub type Relations = fn(&str) -> Option<Registry>;
@@ -39,5 +36,5 @@ pub(crate) fn none(_: &str) -> Option<Registry> {
 fn runtime() -> &'static Option<Registry> {
     static PARSED: OnceLock<Option<Registry>> = OnceLock::new();
     // A test parses it.
-    PARSED.get_or_init(|| parse_embedded(RUNTIME).ok())
+    PARSED.get_or_init(|| parse_embedded(telemetry_format::own::TOML).ok())
 }

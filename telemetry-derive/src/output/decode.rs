@@ -1,4 +1,4 @@
-//! The typed decoders: a struct for each event, the enum over them, and the relation's `Decoder`.
+//! The typed decoders: a struct for each event, the enum over them, and the registry's `Decoder`.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -8,7 +8,8 @@ use telemetry_schema::{Count, Event, Param, Registry, Sort, Type, TypeForm};
 use crate::parts::docs;
 use crate::parts::names::{borrows, ident};
 
-/// The typed decoders of a registry. Retired events are among them: old streams have them.
+/// Generates the typed decoders of a registry. Retired events are among them: old streams have
+/// them.
 pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
     let structs = registry.events.iter().map(|event| structure(registry, event));
     let elements = registry.types.iter().map(|ty| element(registry, ty));
@@ -31,38 +32,61 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
         let (name, code) = (ident(&event.name), Literal::u16_unsuffixed(event.code));
         quote!(Event::#name(_) => #code,)
     });
+    // The enum of no events still has the lifetime of events.
+    let no_variant = registry.events.is_empty().then(|| {
+        quote! {
+            #[doc(hidden)]
+            __None(::core::convert::Infallible, ::core::marker::PhantomData<&'a ()>),
+        }
+    });
+    let no_arm = registry.events.is_empty().then(|| quote!(Event::__None(never, _) => match never {},));
+    let read = match registry.events.is_empty() {
+        true => quote! {
+            let _ = (source, then);
+            ::core::result::Result::Err(__decode::rt::unknown(event))
+        },
+        false => quote! {
+            ::core::result::Result::Ok(match event {
+                #(#arms)*
+                other => return ::core::result::Result::Err(__decode::rt::unknown(other)),
+            })
+        },
+    };
     let replay = crate::output::replay::trait_(registry);
     let text = registry.to_toml();
-    // The generics of `read` are called as no event can be: one may be called S or T.
+    // Events may be named S or T, so the generics of `read` have names that no event can have.
     quote! {
         #(#structs)*
 
-        /// Any event of the relation.
+        /// Any event of the registry.
         #[derive(Debug, Clone, Copy, PartialEq)]
         #[allow(dead_code, clippy::derive_partial_eq_without_eq)]
         #[non_exhaustive]
         pub enum Event<'a> {
             #(#variants)*
+            #no_variant
         }
 
         #[allow(dead_code)]
         impl Event<'_> {
-            /// Its name in the relation.
+            /// Returns its name in the registry.
             pub const fn name(&self) -> &'static str {
                 match *self {
                     #(#names)*
+                    #no_arm
                 }
             }
 
-            /// Its code in the relation.
+            /// Returns its code in the registry.
             pub const fn code(&self) -> u16 {
                 match *self {
                     #(#codes)*
+                    #no_arm
                 }
             }
         }
 
-        /// Reads the relation's events: `Reader::open(path)?.typed::<Decoder>()`.
+        /// Reads the registry's events: `Reader::open(path)?.typed::<Decoder>()`.
         #[derive(Debug, Clone, Copy)]
         #[allow(dead_code)]
         pub struct Decoder;
@@ -88,16 +112,14 @@ pub(crate) fn decoders(registry: &Registry, telemetry: &Path) -> TokenStream {
                 source: &mut __Source,
                 then: impl ::core::ops::FnOnce(&mut __Source, Event<'a>) -> __Given,
             ) -> ::core::result::Result<__Given, __decode::rt::Malformed> {
-                ::core::result::Result::Ok(match event {
-                    #(#arms)*
-                    other => return ::core::result::Result::Err(__decode::rt::unknown(other)),
-                })
+                #read
             }
         }
     }
 }
 
-/// An event's struct. It always has a lifetime: a string that is appended later does not add one.
+/// Generates an event's struct. It always has a lifetime: a string that is appended later does not
+/// add one.
 fn structure(registry: &Registry, event: &Event) -> TokenStream {
     let name = ident(&event.name);
     let doc = docs::event(registry, event);
@@ -166,14 +188,16 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
     }
 }
 
-/// What a struct has that borrows nothing: a copy that can be kept, and `Debug` without the marker.
+/// Generates what a struct without borrows has: a copy that can be kept, and `Debug` without the
+/// marker.
 fn unborrowed(event: &Event) -> TokenStream {
     let (name, text) = (ident(&event.name), &event.name);
     let fields: Vec<_> = event.params.iter().map(|param| ident(&param.name)).collect();
     let texts = event.params.iter().map(|param| &param.name);
     quote! {
         impl #name<'_> {
-            /// The event without a borrow of the reader. Only events without strings, bytes and arrays have this.
+            /// Returns the event without a borrow of the reader. Only events without strings, bytes
+            /// and arrays have this.
             #[allow(dead_code)]
             pub const fn into_owned(self) -> #name<'static> {
                 #name { #(#fields: self.#fields,)* __borrows: ::core::marker::PhantomData }
@@ -188,7 +212,7 @@ fn unborrowed(event: &Event) -> TokenStream {
     }
 }
 
-/// A field's type, where the stream has the parameter.
+/// Generates a field's type, where the stream has the parameter.
 fn ty(registry: &Registry, param: &Param) -> TokenStream {
     match (param.count, param.sort) {
         (Count::One, Sort::String) => quote!(&'a str),
@@ -201,7 +225,8 @@ fn ty(registry: &Registry, param: &Param) -> TokenStream {
     }
 }
 
-/// The type of a plain value. A number that the enum does not name comes from another version.
+/// Generates the type of a plain value. A number that the enum does not name comes from another
+/// version.
 fn one(registry: &Registry, sort: Sort) -> TokenStream {
     match (sort, registry.ty(sort)) {
         (_, Some(Type { name, form, .. })) => {
@@ -217,7 +242,7 @@ fn one(registry: &Registry, sort: Sort) -> TokenStream {
     }
 }
 
-/// The type that says how an array's element is read.
+/// Generates the type that says how an array's element is read.
 fn element_ty(registry: &Registry, sort: Sort) -> TokenStream {
     if sort.is_delta() {
         return quote!(__decode::rt::Delta);
@@ -263,7 +288,7 @@ fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
     }
 }
 
-/// How a value of a named type is read.
+/// Generates how a value of a named type is read.
 fn element(registry: &Registry, ty: &Type) -> TokenStream {
     let (name, repr) = (ident(&ty.name), crate::parts::sorts::plain(registry, ty.repr));
     let (item, convert) = match ty.form {

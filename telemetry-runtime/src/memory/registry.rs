@@ -60,7 +60,7 @@ pub(crate) struct RetiredCounters {
 const GRACE_TICKS: u64 = 1 << 24;
 
 /// The name of the runtime's own registry. The macro refuses it for other registries.
-pub(crate) const OWN_NAME: &str = "telemetry";
+pub(crate) const OWN_NAME: &str = telemetry_format::own::NAME;
 
 impl KindState {
     const fn new() -> KindState {

@@ -9,14 +9,7 @@ pub(crate) mod events {}
 
 pub(crate) use events::{ControlAction, ControlMask, MessageDrop};
 
-/// The bit of the kind `Label`.
-pub(crate) const LABEL_KIND: u8 = 1;
-/// The code of `Intern`.
-pub(crate) const INTERN: u16 = 2;
-/// The code of `LabelAddress`.
-pub(crate) const LABEL_ADDRESS: u16 = 3;
-/// Maximum length of the string of `Intern`.
-pub(crate) const MAX_STRING: usize = 4096;
+pub(crate) use telemetry_format::own::{INTERN, LABEL_ADDRESS, LABEL_KIND, MAX_STRING};
 
 /// Returns the registry.
 pub(crate) fn registry() -> &'static Registry {

@@ -1,11 +1,13 @@
 //! Names: how they are spelled, how one becomes another, and which are taken.
 
-/// The name of an event's emitter: `PoolInitMVFF` becomes `pool_init_mvff`, `VMMap` `vm_map`.
+/// Returns the name of an event's emitter: `PoolInitMVFF` becomes `pool_init_mvff`, `VMMap`
+/// `vm_map`.
 ///
 /// A word begins at an upper-case letter that follows a lower-case letter or a digit, and at one
 /// that follows an upper-case letter and precedes a lower-case one; so a row of capitals is one
 /// word, less its last letter if that begins the next. Digits belong to the word before them:
 /// `L2Cache` becomes `l2_cache`. Two names give the same emitter only if they differ only in case.
+#[must_use]
 pub fn snake_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     let mut before = None;
@@ -41,7 +43,7 @@ pub(crate) fn is_camel_case(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-/// Lower-case words and digits of ASCII joined by single underscores, the first letter a letter. So
+/// Returns true for lower-case words and digits of ASCII, joined by single underscores. So
 /// names that begin or end in an underscore or hold two are free for generated code.
 pub(crate) fn is_snake_case(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -50,7 +52,7 @@ pub(crate) fn is_snake_case(name: &str) -> bool {
         && !name.contains("__")
 }
 
-/// The languages that have a word as a keyword: `Rust`, `Python`, or both.
+/// Returns the languages that have a word as a keyword: `Rust`, `Python`, or both.
 pub(crate) fn keyword_of(word: &str) -> Option<&'static str> {
     match (RUST.contains(&word), PYTHON.contains(&word)) {
         (true, true) => Some("Rust and Python"),
@@ -60,12 +62,13 @@ pub(crate) fn keyword_of(word: &str) -> Option<&'static str> {
     }
 }
 
-/// True for keywords of Python 3 but the soft ones. A relation in a file has none; one out of a stream may.
+/// Returns true for keywords of Python 3 but the soft ones. A registry in a file has none; one out
+/// of a stream may.
 pub fn is_python_keyword(word: &str) -> bool {
     PYTHON.contains(&word)
 }
 
-/// True if a macro can have the name.
+/// Returns true if a macro can have the name.
 pub(crate) fn can_be_macro(name: &str) -> bool {
     is_snake_case(name) && !RUST.contains(&name)
 }
@@ -88,7 +91,7 @@ const PYTHON: &[&str] = &[
     "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-/// `CamelCase` names that generated modules define beside those of the relation's events, kinds and
+/// `CamelCase` names that generated modules define beside those of the registry's events, kinds and
 /// types. A generator that needs another puts it here.
 #[rustfmt::skip]
 pub const RESERVED: &[&str] = &[
@@ -101,10 +104,12 @@ pub const RESERVED: &[&str] = &[
 pub(crate) const ALL_WORD: &str = "all";
 
 /// Registry names that are taken: the framework's own, and [`ALL_WORD`].
-pub(crate) const RESERVED_REGISTRIES: &[&str] = &["telemetry", ALL_WORD];
+pub(crate) const RESERVED_REGISTRIES: &[&str] = &[telemetry_format::own::NAME, ALL_WORD];
 
-/// The candidate that is nearest to a misspelled word, if at most a third of the letters differ. A letter
-/// may be inserted, removed, replaced, or swapped with its neighbor. Case does not matter.
+/// Returns the candidate that is nearest to a misspelled word, if at most a third of the letters
+/// differ. A letter may be inserted, removed, replaced, or swapped with its neighbor. Case does not
+/// matter.
+#[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.chars().take(MAX_COMPARED).collect::<String>().to_lowercase();
     let len = word.chars().count();

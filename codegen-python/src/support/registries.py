@@ -1,11 +1,11 @@
-# --- Relations in their canonical form, and other facts in TOML.
+# --- Registries in their canonical form, and facts in TOML.
 
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b", '"': '"', "\\": "\\"}
 
 
 class _Toml:
-    """Reads the TOML that streams have in them: keys that are not dotted, tables, and values that
+    """Reads the TOML of streams: keys that are not dotted, tables, and values that
     are strings, numbers, bools, arrays and inline tables."""
 
     def __init__(self, text: str) -> None:
@@ -21,7 +21,7 @@ class _Toml:
         return StreamError(f"line {line}, column {column}: found {found}, expected {expected}")
 
     def skip(self, what: str = " \t") -> None:
-        """Passes over blanks and, where lines may end, comments."""
+        """Skips blanks and, where lines may end, comments."""
         text, at, end = self.text, self.at, len(self.text)
         while at < end:
             if text[at] in what:
@@ -43,7 +43,7 @@ class _Toml:
             raise self.fail(f"`{token}`")
 
     def lines(self) -> _t.Iterator[tuple[tuple[str, ...], str, object]]:
-        """The values: the table that each is in, its key, and it. A table's header has no key."""
+        """Iterates over values, with their tables and keys. A table's header has no key."""
         while True:
             self.skip(" \t\r\n")
             if self.at == len(self.text):
@@ -172,7 +172,7 @@ class _Toml:
 
 
 def _facts(payload: bytes) -> tuple[dict[str, object], _t.Optional[str]]:
-    """What a session or thread block says, and what is wrong with its text."""
+    """Returns the facts of a session or thread block, and what is wrong with its text."""
     facts: dict[str, object] = {}
     wrong: _t.Optional[str] = None
     text = payload.decode("utf-8", "replace")
@@ -184,14 +184,14 @@ def _facts(payload: bytes) -> tuple[dict[str, object], _t.Optional[str]]:
                     facts.setdefault(key, value)
             return facts, wrong
         except StreamError as error:
-            # What cannot be read is left out.
+            # Facts that cannot be read are left out.
             wrong = str(error)
             toml.at = text.find("\n", toml.at) + 1 or len(text)
 
 
 _Version = tuple[int, int, int]
 
-# Sorts: how one value is packed, and its fewest bytes.
+# Parameter types: the encoding of one value, and its fewest bytes.
 _PACKED = {
     "pointer": "delta",
     "addr": "delta",
@@ -234,16 +234,16 @@ class _Param:
     name: str
     #: The long name, or that of a type.
     sort: str
-    #: Number of elements of an array; -1 of one whose number varies, 0 of no array.
+    #: Number of elements of an array; -1 if it varies, 0 for a single value.
     count: int
     max: _t.Optional[int]
-    #: What its values are multiples of, as a rule: a power of two.
+    #: A power of two that its values are usually multiples of.
     align: int
     unit: str
-    #: The parameter that its value is the name of.
+    #: The parameter that its value names.
     names: _t.Optional[str]
     since: _t.Optional[_Version]
-    #: Whose numbers its values are, if that is said.
+    #: The space of its numbers, if that is given.
     numbers: _t.Optional[str] = None
 
     @property
@@ -259,13 +259,13 @@ class _Param:
 
     @property
     def rotation(self) -> int:
-        """By how many bits a value was rotated to the right before its distance was taken."""
+        """Returns how many bits a value was rotated to the right before it was encoded."""
         return self.align.bit_length() - 1
 
 
 @_dataclasses.dataclass(frozen=True)
 class _Form:
-    """An event as a relation describes it."""
+    """An event type of a registry."""
 
     name: str
     code: int
@@ -274,7 +274,7 @@ class _Form:
 
 
 class _Mark(_t.NamedTuple):
-    """What a mark `names` of a parameter says: which value of an event is the name of which."""
+    """The meaning of a mark `names`: which value of an event is the name of which."""
 
     of: int
     by: int
@@ -282,11 +282,11 @@ class _Mark(_t.NamedTuple):
     named: str
     #: `text`, or one of those.
     name: str
-    #: Whose numbers stand for strings, where one of the two is a number: registry and parameter; none of labels.
+    #: The space of a number, if there is one: registry and parameter; None for labels.
     numbers: tuple[str, str]
 
 
-#: What of a sort can have a name, and give one.
+#: The parameter types that can have a name, and give one.
 _NAMED = {"label": "label", "pointer": "pointer", "addr": "addr"}
 _NAMED.update(dict.fromkeys(("word", "u8", "u16", "u32", "u64"), "number"))
 
@@ -320,10 +320,10 @@ def _dotted(version: _Version) -> str:
 
 
 class Registry:
-    """A relation, as a stream or a module carries it: its canonical form.
+    """A registry, as a stream or a module carries it: its canonical form.
 
-    Keys that this module does not know are passed over; anything else that is not the canonical form
-    of a relation raises `StreamError`.
+    Keys that this module does not know are skipped. Anything else that is not the canonical form
+    of a registry raises `StreamError`.
     """
 
     name: str
@@ -383,7 +383,7 @@ class Registry:
         name = _text(event.get("name"), "the name of an event")
         kind = kinds.get(_text(event.get("kind"), f"the kind of event `{name}`"))
         if kind is None:
-            raise StreamError(f"event `{name}` is of a kind that the relation does not have")
+            raise StreamError(f"event `{name}` is of a kind that the registry does not have")
         params = event.get("params", [])
         if not isinstance(params, list):
             raise StreamError(f"the parameters of event `{name}` are no array")
@@ -427,12 +427,12 @@ class Registry:
         )
 
     def _mark(self) -> None:
-        """Finds the marks `names`, by code. One of another time does no harm."""
+        """Finds the marks `names`, by code. Unknown marks are ignored."""
         self._marks = {event.code: self._marks_of(event) for event in self._events}
         self._apart = self._are_apart()
 
     def _are_apart(self) -> bool:
-        """True if pointers and addresses have names apart."""
+        """Returns whether pointers and addresses have separate names."""
         named = {mark.named for marks in self._marks.values() for mark in marks}
         return {"pointer", "addr"} <= named
 
@@ -455,7 +455,7 @@ class Registry:
         return marks
 
     def _take_names(self, later: Registry) -> None:
-        """Takes the marks of a later version of the relation, or of the same, unless it has some."""
+        """Takes the marks of the same or a later version of the registry, unless it has marks."""
         is_later = self.name == later.name and self.version[0] == later.version[0]
         if not is_later or self.version > later.version or any(self._marks.values()):
             return
@@ -476,12 +476,12 @@ class Registry:
         return any(self._marks[event.code] for event in self._events if event.kind.bit == bit)
 
     def _repr(self, sort: str) -> str:
-        """The packing of a sort."""
+        """Returns the encoding of a parameter type."""
         return _PACKED[self._types[sort].repr if sort in self._types else sort]
 
     @_functools.cached_property
     def fingerprint(self) -> int:
-        """What a stream names the relation by: FNV-1a of what decides how bytes are read."""
+        """Returns the number by which streams refer to the registry: FNV-1a of its wire form."""
         lines = [f"registry {self.name} {_dotted(self.version)}"]
         for kind in self._kinds:
             lines.append(f"kind {kind.bit} {kind.name} {'inherit' if kind.inherits else 'precise'}")

@@ -1,0 +1,20 @@
+//! The registry of the runtime's own events. Its file is `telemetry.toml`, here and in the
+//! runtime's package, whose macro needs the file. A test keeps the two alike.
+
+/// Its name, which no other registry may have.
+pub const NAME: &str = "telemetry";
+
+/// Its registry file.
+pub const TOML: &str = include_str!("../telemetry.toml");
+
+/// The bit of the kind `Label`.
+pub const LABEL_KIND: u8 = 1;
+
+/// The code of `Intern`, which gives a string its label.
+pub const INTERN: u16 = 2;
+
+/// The code of `LabelAddress`, which gives an address its name.
+pub const LABEL_ADDRESS: u16 = 3;
+
+/// The most bytes of the string of `Intern`.
+pub const MAX_STRING: usize = 4096;
