@@ -1,5 +1,6 @@
-//! Writes a stream of work W, and the module of its relation, for measurements of the Python reader:
-//! `cargo run --release -p telemetry-codegen-python --example work -- DIRECTORY EVENTS [THREADS]`.
+//! Writes a stream of work W, and the module of its relation, for measurements of the Python
+//! reader: `cargo run --release -p telemetry-codegen-python --example work -- DIRECTORY EVENTS
+//! [THREADS]`.
 
 use std::error::Error;
 use std::path::Path;

@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
         let Ok(relation) = RegistryFile::parse(relation) else { continue };
         let judgement = judge(&lock, &relation.registry, &relation.allows);
         let old = Side::lock("events.lock", &lock, &text);
-        let report = Report::new(&judgement, old, Side::relation("events.toml", &relation.text)).render();
+        let report = Report::new(&judgement, old, Side::registry("events.toml", &relation.text)).render();
         assert_eq!(report.is_empty(), judgement.is_met(), "{report}");
         if let Some(text) = fixed(&relation, &judgement) {
             // If one appended parameter has no `since`, those after it may break a rule.

@@ -2,8 +2,8 @@
 //! and decoders of a registry.
 //!
 //! This crate reads the file, has `telemetry-schema` check it, and turns the registry into tokens.
-//! It has no rules of its own about registries. The code that the tokens call is written by hand, in
-//! `telemetry-runtime` and `telemetry-decode`.
+//! It has no rules of its own about registries. The code that the tokens call is written by hand,
+//! in `telemetry-runtime` and `telemetry-decode`.
 
 mod input;
 mod output;
@@ -20,33 +20,35 @@ use proc_macro::TokenStream;
 /// events::trace_start!(trace, events::TraceWhy::NurseryFull, condemned);
 /// ```
 ///
-/// The path is relative to the package's `Cargo.toml`. These arguments may follow, separated by commas:
+/// The path is relative to the package's `Cargo.toml`. These arguments may follow, separated by
+/// commas:
 ///
 /// - `decode` adds typed decoders. It needs the feature `decode` of `telemetry`.
-/// - `at = "outer::events"` is the module's path from the root of its crate, if that is not its name.
-///   The emitters are macros and need that path, which the compiler does not tell them. If the module
-///   is private and re-exported, `at` is the path of the re-export, so that other crates can use it. A
-///   module in a function has no path and is refused.
+/// - `at = "outer::events"` is the module's path from the root of its crate, if that is not its
+///   name. The emitters are macros and need that path, which the compiler does not tell them. If
+///   the module is private and re-exported, `at` is the path of the re-export, so that other crates
+///   can use it. A module in a function has no path and is refused.
 /// - `crate = "::path"` is the path of the crate `telemetry`, if that is not `::telemetry`.
 ///
 /// The module then has
 ///
-/// - for each event a macro, `trace_start!` for `TraceStart`, which takes the event's parameters. They
-///   are evaluated only if the event is on. They are type-checked even if it is compiled out;
+/// - for each event a macro, `trace_start!` for `TraceStart`, which takes the event's parameters.
+///   They are evaluated only if the event is on. They are type-checked even if it is compiled out;
 /// - for each type of the registry an enum, or a struct for flags;
-/// - for each message of the registry a type in the module `messages`, by which the program receives it;
+/// - for each message of the registry a type in the module `messages`, by which the program
+///   receives it;
 /// - `REGISTRY`, the [`Registry`](../telemetry_runtime/struct.Registry.html);
-/// - with `decode`, a struct for each event, the enum `Event` over them, and `Decoder`. If events are
-///   marked `replay`, also the trait `Replay` with a method for each.
+/// - with `decode`, a struct for each event, the enum `Event` over them, and `Decoder`. If events
+///   are marked `replay`, also the trait `Replay` with a method for each.
 ///
-/// Items inside the braces of the module stay in it. Cargo recompiles the crate when the registry file
-/// or its lock file changes. The lock file is beside it and has its name, with `.lock` for `.toml`. A
-/// new lock file takes effect when the crate is compiled next.
+/// Items inside the braces of the module stay in it. Cargo recompiles the crate when the registry
+/// file or its lock file changes. The lock file is beside it and has its name, with `.lock` for
+/// `.toml`. A new lock file takes effect when the crate is compiled next.
 ///
 /// # Errors
-/// All mistakes in the registry file are reported at once, each with its place in the file. If there
-/// is a lock file, the attribute also reports changes since the release that need a higher version,
-/// and a lock file that was edited. Without a lock file nothing is compared.
+/// All mistakes in the registry file are reported at once, each with its place in the file. If
+/// there is a lock file, the attribute also reports changes since the release that need a higher
+/// version, and a lock file that was edited. Without a lock file nothing is compared.
 #[proc_macro_attribute]
 pub fn telemetry_event(args: TokenStream, item: TokenStream) -> TokenStream {
     output::module::expand(args.into(), item.into()).into()

@@ -1,6 +1,7 @@
-//! What users see when something is wrong: the compiler's errors, as they stand in `tests/ui`.
+//! The errors that users see: those of the compiler, as in `tests/ui`.
 //!
-//! After a change, `TRYBUILD=overwrite cargo test -p telemetry-derive --test ui` writes them again; read them.
+//! After a change, `TRYBUILD=overwrite cargo test -p telemetry-derive --test ui` writes them again;
+//! read them.
 
 use std::path::Path;
 
@@ -15,13 +16,13 @@ fn errors() {
         eprintln!("SKIPPED: the errors are those of {COMPILER}, this is {compiler}");
         return;
     }
-    // The cases are compiled in a package that trybuild makes, and a relation's path is relative to its
-    // package.
+    // The cases are compiled in a package that trybuild makes, and a registry's path is relative to
+    // its package.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
-    let package = target.join("tests/trybuild").join(env!("CARGO_PKG_NAME")).join("relations");
+    let package = target.join("tests/trybuild").join(env!("CARGO_PKG_NAME")).join("registries");
     std::fs::create_dir_all(&package).expect("a writable target directory");
-    let relations = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/relations");
-    for file in std::fs::read_dir(relations).expect("the cases' relations").flatten() {
+    let registries = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/registries");
+    for file in std::fs::read_dir(registries).expect("the cases' registries").flatten() {
         std::fs::copy(file.path(), package.join(file.file_name())).expect("a writable target directory");
     }
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");

@@ -80,6 +80,7 @@ pub struct SessionTotals {
 impl LaneIdentity {
     /// Returns the bytes before the counters. [`ACCOUNT_MAGIC`] is 0 in them: it is stored after
     /// everything else.
+    #[must_use]
     pub fn encode(&self, checksum: Checksum) -> [u8; 64] {
         let mut out = [0; 64];
         out[12] = self.kind;

@@ -189,6 +189,7 @@ pub type Checksum = fn(&[u8]) -> u32;
 
 /// Why bytes are not the header of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HeaderError {
     /// There are fewer bytes than a header has.
     Truncated,
@@ -278,6 +279,7 @@ impl Header {
 
     /// Returns the header's first [`HEADER_LEN`] bytes, with its checksum last. If `header_len` is
     /// larger, the caller writes the further fields between them and the payload.
+    #[must_use]
     pub fn encode(&self, checksum: Checksum) -> [u8; HEADER_LEN] {
         let mut out = [0; HEADER_LEN];
         out[..8].copy_from_slice(&MAGIC);

@@ -28,6 +28,7 @@ impl RingHead {
     pub const LEN: usize = 24;
 
     /// Returns the first bytes of the file: magic, session, process, checksum.
+    #[must_use]
     pub fn encode(&self, checksum: Checksum) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
         out[..8].copy_from_slice(&RING_MAGIC);

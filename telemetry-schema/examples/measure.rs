@@ -1,4 +1,4 @@
-//! How long a relation of 1,000 events with four parameters each takes: `cargo run --release
+//! How long a registry of 1,000 events with four parameters each takes: `cargo run --release
 //! --example measure`. The macro does the first line at every build.
 
 use std::fmt::Write;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use telemetry_schema::parse;
 
 fn main() {
-    let text = relation(1000);
-    let registry = parse(&text).unwrap_or_else(|invalid| panic!("{}", invalid.render("relation", &text)));
-    eprintln!("relation of {} bytes, {} events", text.len(), registry.events.len());
+    let text = text_of(1000);
+    let registry = parse(&text).unwrap_or_else(|invalid| panic!("{}", invalid.render("registry", &text)));
+    eprintln!("registry of {} bytes, {} events", text.len(), registry.events.len());
     report("parse", || parse(black_box(&text)).is_ok());
     report("to_toml", || registry.to_toml());
     report("fingerprint", || registry.fingerprint());
@@ -18,7 +18,7 @@ fn main() {
     let broken = text.replace("sort = \"word\"", "sort = \"wrd\"");
     let invalid = parse(&broken).expect_err("its sorts are unknown");
     report("parse, 1,000 mistakes", || parse(black_box(&broken)).is_err());
-    report("render them", || invalid.render("relation", &broken));
+    report("render them", || invalid.render("registry", &broken));
 }
 
 /// Prints the least time of some runs.
@@ -32,9 +32,9 @@ fn report<T>(what: &str, mut run: impl FnMut() -> T) {
     eprintln!("{what:22} {:8.2} ms", least.as_secs_f64() * 1e3);
 }
 
-fn relation(events: usize) -> String {
+fn text_of(events: usize) -> String {
     let mut text = String::from(
-        "[registry]\nname = \"large\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"A large relation\"\n\
+        "[registry]\nname = \"large\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"A large registry\"\n\
          [kinds]\nPool = { bit = 0, doc = \"per pool\" }\nTrace = { bit = 1, doc = \"per trace\" }\n\
          [types.Why]\nrepr = \"u8\"\nvalues = { Full = 1, Asked = 2 }\n",
     );

@@ -14,7 +14,7 @@ usage: cargo xtask COMMAND
   fuzz [SECONDS]      run every fuzz target, each for SECONDS (60); needs nightly and cargo-fuzz
   release --dry-run   check versions, changelog and packages, and list the order of publication";
 
-/// The repository's root.
+/// Returns the repository's root.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of the repository").to_path_buf()
 }
@@ -98,7 +98,7 @@ const TARGETS: &[(&str, &[&str])] = &[
     ("stream", &["fuzz/seeds/stream"]),
     ("recover", &["fuzz/seeds/recover"]),
     ("relation", &["telemetry-schema/tests/valid", "telemetry-decode/tests"]),
-    ("lock", &["telemetry-derive/tests/ui/relations"]),
+    ("lock", &["telemetry-derive/tests/ui/registries"]),
     ("mono", &[]),
     ("ghc", &[]),
     ("mps", &["fuzz/seeds/mps"]),

@@ -34,13 +34,13 @@ fn read(root: &Path, path: &str) -> Result<String, String> {
     fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"))
 }
 
-/// The lines between a table's header and the next one.
+/// Returns the lines between a table's header and the next one.
 fn section<'a>(text: &'a str, header: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("{header}\n"))?;
     Some(rest.split_once("\n[").map_or(rest, |(section, _)| section))
 }
 
-/// The string of a key.
+/// Returns the string of a key.
 fn value<'a>(section: &'a str, key: &str) -> Option<&'a str> {
     section.lines().find_map(|line| line.strip_prefix(key)?.trim().strip_prefix("= \"")?.strip_suffix('"'))
 }
@@ -100,7 +100,7 @@ fn packages(root: &Path, manifest: &str) -> Result<Vec<Package>, String> {
     Ok(packages)
 }
 
-/// Each package after its dependencies.
+/// Returns each package after its dependencies.
 fn order(mut left: Vec<Package>) -> Result<Vec<Package>, String> {
     let mut done: Vec<Package> = Vec::new();
     while !left.is_empty() {

@@ -78,7 +78,7 @@ fn wrong_contents() {
     }
 }
 
-/// Streams whose relation says of a parameter what cannot be: both say that its block is not understood.
+/// Streams whose registry has an impossible parameter: both readers do not understand its block.
 #[test]
 fn alignments_that_cannot_be() {
     let registry = relation();

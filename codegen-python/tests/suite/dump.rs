@@ -1,4 +1,4 @@
-//! What the Rust reader makes of a stream, in the text of `scripts/dump.py`.
+//! The Rust reader's view of a stream, in the text of `scripts/dump.py`.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ impl Compared<'_> {
         let mut expected: Vec<Vec<String>> = Vec::new();
         for line in dump(self.registry, Order::Time, stream) {
             let words: Vec<_> = line.split(' ').map(str::to_string).collect();
-            // What stands behind the events has no number there.
+            // Bytes after the events have no number there.
             if words.len() < 6 || words[3].parse::<u16>().is_err() {
                 break;
             }
@@ -56,7 +56,7 @@ impl Compared<'_> {
     }
 }
 
-/// The words of an event without its kind, and without what labels stand for.
+/// Returns the words of an event without its kind, and without the strings of labels.
 fn without_labels(words: &[String]) -> String {
     let mut line = words[..2].join(" ");
     for word in &words[3..] {
@@ -74,7 +74,7 @@ fn without_labels(words: &[String]) -> String {
     line
 }
 
-/// Lines without what only one of two parsers of TOML says of a mistake.
+/// Returns lines without the details that only one of two TOML parsers reports.
 fn comparable(lines: &[String]) -> Vec<&str> {
     let of_toml = |line: &str| line.find("not understood: ").and_then(|_| Some(line.find(" block: ")? + 8));
     lines.iter().map(|line| &line[..of_toml(line).unwrap_or(line.len())]).collect()

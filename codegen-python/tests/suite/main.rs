@@ -1,5 +1,5 @@
-//! Generated modules, executed by CPython on streams that Rust wrote, and compared with the Rust reader event by
-//! event and verdict by verdict.
+//! Generated modules, executed by CPython on streams that Rust wrote, and compared with the Rust
+//! reader event by event and verdict by verdict.
 //!
 //! `TELEMETRY_PYTHON` names the interpreters, separated by spaces; by default `python3`.
 

@@ -6,7 +6,7 @@ use crate::python::{Module, Script, interpreters};
 
 const RELATION: &str = include_str!("../mps.toml");
 
-/// A folder of logs, each with the text that the real `mpseventcnv` made of it: `NAME.mpsio.log` and
+/// A folder of logs, each with the output of the real `mpseventcnv`: `NAME.mpsio.log` and
 /// `NAME.cnv.txt`.
 fn logs() -> Vec<PathBuf> {
     let named = std::env::var_os("TELEMETRY_REFERENCE_LOGS").map(PathBuf::from);
@@ -22,7 +22,7 @@ fn logs() -> Vec<PathBuf> {
     found
 }
 
-/// Lines of events that the relation has, of `cnv` text.
+/// Returns the lines of `cnv` text with events that the registry has.
 fn known(text: &str, codes: &[String]) -> Vec<String> {
     let code = |line: &str| line.split_whitespace().nth(1).unwrap_or_default().to_string();
     text.lines().filter(|line| codes.contains(&code(line))).map(str::to_string).collect()
@@ -49,8 +49,8 @@ fn the_recipe_reads_real_logs() {
     }
 }
 
-/// A log made by hand: an event with three bools and its padding, one with a string, one unknown, and bytes of
-/// older events wherever the MPS leaves them.
+/// A log made by hand: an event with three bools and its padding, one with a string, one unknown,
+/// and bytes of older events wherever the MPS leaves them.
 #[test]
 fn the_recipe_reads_a_small_log() {
     let header = |code: u16, size: u16, clock: u64| {

@@ -39,11 +39,11 @@ fn every_sort_of_a_whole_stream() {
     compared.check(&make(&registry, &Plan { events: 0, ..Plan::default() }).stream, "no events");
 }
 
-/// Kinds of events that most often take the same bytes, and sometimes do not; and codes that stand in them, too.
+/// Kinds of events that usually have the same length; and codes that also occur in values.
 const ALIKE: &str = include_str!("../alike.toml");
 
-/// A stream in which one event in `rare` is unlike the others: its numbers are far from theirs, and no multiples of
-/// their `align`.
+/// A stream in which one event in `rare` differs: its numbers are far from others, and not
+/// multiples of their `align`.
 fn alike(registry: &telemetry_schema::Registry, rare: u64) -> Vec<u8> {
     let mut facts = Facts::default();
     facts.set("clock", "tsc");
@@ -96,8 +96,8 @@ fn columns_of_events_that_are_alike() {
     }
 }
 
-/// A stream of events that nearly all take the same bytes, one behind the other: runs, between which one in `rare`
-/// is longer, and some are of another code. Numbers are such that places within events look like the start of one.
+/// A stream of consecutive events that nearly all have one length: runs. One event in `rare` is
+/// longer, and some have another code. Positions within events look like the start of one.
 fn runs(registry: &telemetry_schema::Registry, rare: u64, block_size: usize) -> Vec<u8> {
     let mut facts = Facts::default();
     facts.set("clock", "tsc");

@@ -38,7 +38,7 @@ fn stream(registry: &Registry, params: usize) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// What the module of one version gives of a stream of another.
+/// Returns the events that the module of one version reads from a stream of another.
 fn check(stream_relation: &Registry, params: usize, expected: &[&str]) {
     check_way("read", stream_relation, params, expected);
 }
@@ -128,7 +128,7 @@ fn strict_readers_refuse_other_forms_alone() {
     check_way("strict", &newer, 5, &[MISS, SWEPT, "others 1"]);
 }
 
-/// The fingerprint does not tell units apart: what the stream says of them counts.
+/// The fingerprint does not contain units: those of the stream count.
 #[test]
 fn the_streams_own_relation_counts() {
     let other = relation(&[("unit = \"bytes\"", "unit = \"pages\"")]);

@@ -104,9 +104,9 @@ impl Released {
     ) -> Report<'a> {
         let old = match self.is_lock {
             true => Side::lock(&self.name, &self.lock, &self.text),
-            false => Side::relation(&self.name, &self.text),
+            false => Side::registry(&self.name, &self.text),
         };
-        Report::new(judgement, old, Side::relation(shown, &current.text))
+        Report::new(judgement, old, Side::registry(shown, &current.text))
     }
 
     /// Returns true if this is the text that was read.

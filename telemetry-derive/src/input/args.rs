@@ -8,9 +8,9 @@ use syn::{Ident, LitStr, Path, Token};
 pub(crate) struct Args {
     /// As written, relative to the package.
     pub(crate) path: LitStr,
-    /// Where the module is in its crate, if not `crate::<name>`.
+    /// The path of the module in its crate, if not `crate::<name>`.
     pub(crate) at: Option<Path>,
-    /// Where the facade is.
+    /// The path of the facade.
     pub(crate) telemetry: Path,
     /// Typed decoders are wanted.
     pub(crate) decode: bool,
@@ -21,13 +21,13 @@ impl Args {
         if tokens.is_empty() {
             return Err(syn::Error::new(
                 Span::call_site(),
-                "the path of a relation is missing\nhelp: write #[telemetry_event(\"events.toml\")]",
+                "the path of a registry file is missing\nhelp: write #[telemetry_event(\"events.toml\")]",
             ));
         }
         syn::parse2(tokens)
     }
 
-    /// True in the runtime itself: `crate = "crate"`.
+    /// Returns true in the runtime itself: `crate = "crate"`.
     pub(crate) fn is_own(&self) -> bool {
         self.telemetry.is_ident("crate")
     }
@@ -37,7 +37,7 @@ impl Parse for Args {
     fn parse(input: ParseStream<'_>) -> syn::Result<Args> {
         let path = input.parse().map_err(|error| {
             let text =
-                "expected the path of a relation, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
+                "expected the path of a registry file, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
             syn::Error::new(error.span(), text)
         })?;
         let mut args = Args { path, at: None, telemetry: syn::parse_quote!(::telemetry), decode: false };
@@ -66,7 +66,7 @@ impl Parse for Args {
     }
 }
 
-/// The rest of an argument whose value is the path of a module, such as `example`.
+/// Returns the rest of an argument whose value is the path of a module, such as `example`.
 fn module(input: ParseStream<'_>, example: &str) -> syn::Result<Path> {
     let literal = input.parse::<Token![=]>().and_then(|_| input.parse::<LitStr>());
     let wrong = |span| syn::Error::new(span, format!("expected the path of a module: `= \"{example}\"`"));

@@ -1,4 +1,4 @@
-//! What the attribute is given: its arguments, and the registry file that they name.
+//! The input of the attribute: its arguments, and the registry file that they name.
 //!
 //! It uses no other room. It never writes tokens of the output.
 

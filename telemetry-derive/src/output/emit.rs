@@ -6,11 +6,11 @@ use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
 use crate::output::messages::{self, Heard};
-use crate::output::relation::relation;
+use crate::output::registry::definition;
 use crate::parts::names::{exported, ident};
 use crate::parts::sorts::{Argument, argument};
 
-/// The emitters of a registry, for a module at `at`.
+/// Generates the emitters of a registry, for a module at `at`.
 pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> TokenStream {
     let slots = registry.slots();
     let used: Vec<Emitter<'_>> = registry
@@ -28,7 +28,7 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
     let heards: Vec<TokenStream> = used.iter().filter_map(heard).collect();
     let heards = (!heards.is_empty()).then(|| {
         quote! {
-            /// What is posted, too.
+            /// Emitters that post messages, too.
             mod heard {
                 use super::*;
                 #(#heards)*
@@ -56,7 +56,7 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
                 #(#records)*
             }
 
-            /// What the fast paths leave.
+            /// The cases that the fast paths leave.
             mod long {
                 use super::*;
                 #(#longs)*
@@ -70,11 +70,11 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
     }
 }
 
-/// What all the parts of one emitter share.
+/// The values that all parts of one emitter share.
 struct Emitter<'r> {
     event: &'r Event,
     name: syn::Ident,
-    /// Where the event's switch is: the byte of the mask, and the bit of that.
+    /// The place of the event's switch: the byte of the mask, and the bit in it.
     byte: Literal,
     bit: Literal,
     params: Vec<syn::Ident>,
@@ -118,8 +118,8 @@ impl<'r> Emitter<'r> {
     }
 }
 
-/// The lazy half: the switch is tested before the arguments are evaluated. Taking `tt` keeps an
-/// editor's completion and signature help alive inside the call.
+/// Generates the lazy half: the switch is tested before the arguments are evaluated. Taking `tt`
+/// keeps an editor's completion and signature help alive inside the call.
 fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { event, name, byte, bit, heard, .. } = emitter;
     let or_wanted = heard
@@ -145,7 +145,7 @@ fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream 
     }
 }
 
-/// The typed half, whose errors and signature are the user's.
+/// Generates the typed half, whose errors and signature are the user's.
 fn typed(emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.ty);
@@ -158,7 +158,7 @@ fn typed(emitter: &Emitter<'_>) -> TokenStream {
     }
 }
 
-/// Out of line, so that a site in hot code stays a test and a call.
+/// Generates the fast path. It is out of line, so that a call in hot code stays a test and a call.
 fn record(emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.record_ty);
@@ -217,9 +217,9 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
     }
 }
 
-/// The registry as the runtime knows it, its switches, and a thread's lanes.
+/// Generates the registry as the runtime knows it, its switches, and a thread's lanes.
 fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
-    let (relation, doc) = (relation(registry, slots), crate::parts::docs::sentence(&registry.doc));
+    let (definition, doc) = (definition(registry, slots), crate::parts::docs::sentence(&registry.doc));
     let (list, channels) = (messages::list(registry), messages::channels(registry));
     let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
     let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
@@ -231,11 +231,11 @@ fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStr
         pub static MASK: [rt::AtomicU8; #bytes] = [const { rt::AtomicU8::new(!0) }; #bytes];
 
         #[doc = #doc]
-        pub static REGISTRY: rt::Registry = rt::Registry::new(relation::RELATION, &MASK) #list;
+        pub static REGISTRY: rt::Registry = rt::Registry::new(definition::DEFINITION, &MASK) #list;
 
         #channels
 
-        #relation
+        #definition
 
         rt::std::thread_local! {
             static LANES: rt::Lanes<KINDS, SLOTS> = const { rt::Lanes::new() };

@@ -1,4 +1,4 @@
-//! What remains of a relation with mistakes: empty emitters, so that one mistake is one error and
+//! The rest of a registry with mistakes: empty emitters, so that one mistake is one error and
 //! not one more at every call.
 
 use proc_macro2::TokenStream;
@@ -8,7 +8,8 @@ use telemetry_schema::{Invalid, snake_case};
 
 use crate::parts::names::exported;
 
-/// An emitter for every event whose name could be read, which takes anything and does nothing.
+/// Generates an emitter for every event whose name could be read, which takes anything and does
+/// nothing.
 pub(crate) fn emitters(invalid: &Invalid, at: &Path) -> TokenStream {
     let emitters = invalid.emitters.iter().map(|name| {
         let name = crate::parts::names::ident(&snake_case(name));

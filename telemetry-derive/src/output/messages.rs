@@ -18,7 +18,7 @@ pub(crate) struct Heard {
     pub(crate) post: TokenStream,
 }
 
-/// The part of an event, if it has one.
+/// Returns the part of an event, if it has one.
 pub(crate) fn heard(registry: &Registry, index: usize) -> Option<Heard> {
     let message =
         registry.messages.iter().find(|message| message.begin == index || message.end == Some(index))?;
@@ -38,7 +38,7 @@ pub(crate) fn heard(registry: &Registry, index: usize) -> Option<Heard> {
     Some(Heard { channel, post })
 }
 
-/// The statics behind the messages, for the module of the emitters.
+/// Generates the statics of the messages, for the module of the emitters.
 pub(crate) fn channels(registry: &Registry) -> Option<TokenStream> {
     if registry.messages.is_empty() {
         return None;
@@ -63,7 +63,7 @@ pub(crate) fn channels(registry: &Registry) -> Option<TokenStream> {
         }
     });
     Some(quote! {
-        /// What is posted, on its way to the program.
+        /// Posted values on their way to the program.
         #[allow(non_upper_case_globals)]
         pub mod channels {
             use super::messages;
@@ -73,13 +73,13 @@ pub(crate) fn channels(registry: &Registry) -> Option<TokenStream> {
     })
 }
 
-/// The list of the statics, for the registry.
+/// Generates the list of the statics, for the registry.
 pub(crate) fn list(registry: &Registry) -> Option<TokenStream> {
     let channels = registry.messages.iter().map(|message| ident(&message.name));
     (!registry.messages.is_empty()).then(|| quote!(.with_messages(&[#(&channels::#channels),*])))
 }
 
-/// The module `messages`.
+/// Generates the module `messages`.
 pub(crate) fn messages(registry: &Registry) -> Option<TokenStream> {
     if registry.messages.is_empty() {
         return None;
@@ -123,7 +123,7 @@ pub(crate) fn messages(registry: &Registry) -> Option<TokenStream> {
         }
     });
     Some(quote! {
-        /// What the program itself may hear, whether or not anything is recorded.
+        /// Messages that the program can receive, whether or not their events are recorded.
         #[allow(dead_code, clippy::large_enum_variant)]
         pub mod messages {
             use super::__emit::{channels, rt};
@@ -136,7 +136,7 @@ pub(crate) fn messages(registry: &Registry) -> Option<TokenStream> {
     })
 }
 
-/// The type by which the program enables and fetches a message.
+/// Generates the type by which the program enables and fetches a message.
 fn handle(registry: &Registry, message: &Message) -> TokenStream {
     let (name, module) = (ident(&message.name), first(message));
     let begin = &registry.events[message.begin];
@@ -209,39 +209,42 @@ fn handle(registry: &Registry, message: &Message) -> TokenStream {
     }
 }
 
-/// What the program calls. No method, so that none is in a parameter's way.
+/// Generates the functions that the program calls. They are not methods, so that they do not hide
+/// parameters.
 fn calls(name: &Ident) -> TokenStream {
     quote! {
         impl #name {
-            /// Starts receiving this message. Memory for pairs that run at once is allocated now. Returns false if
-            /// there is not enough; the rest is tried again with every message that is fetched.
+            /// Starts receiving this message. Memory for pairs that run at once is allocated now.
+            /// Returns false if there is not enough; the rest is tried again with every message
+            /// that is fetched.
             pub fn enable() -> bool {
                 channels::#name.start()
             }
 
-            /// Stops receiving this message. Queued messages and reserved memory are freed. Fetched messages
-            /// stay valid.
+            /// Stops receiving this message. Queued messages and reserved memory are freed. Fetched
+            /// messages stay valid.
             pub fn disable() {
                 channels::#name.stop();
             }
 
-            /// The oldest message, if there is one, which is the caller's from then on.
+            /// Returns the oldest message, if there is one, which is the caller's from then on.
             pub fn get() -> rt::core::option::Option<Self> {
                 channels::#name.get().map(Self::from)
             }
 
-            /// The oldest message. If there is none, waits for one, so long at most, while the message is enabled.
+            /// Returns the oldest message. If there is none, waits for one, so long at most, while
+            /// the message is enabled.
             pub fn wait(longest: rt::core::time::Duration) -> rt::core::option::Option<Self> {
                 channels::#name.wait(longest).map(Self::from)
             }
 
-            /// How many may be fetched.
+            /// Returns the number of messages that can be fetched.
             pub fn queued() -> u64 {
                 channels::#name.queued()
             }
 
-            /// How many could not be posted since the beginning of the program. Events `MessagesDropped` of registry
-            /// `telemetry` say why.
+            /// Returns how many could not be posted since the beginning of the program. Events
+            /// `MessagesDropped` of registry `telemetry` say why.
             pub fn dropped() -> u64 {
                 channels::#name.dropped()
             }
@@ -249,7 +252,7 @@ fn calls(name: &Ident) -> TokenStream {
 
         rt::with_async! {
             impl #name {
-                /// The next message, as soon as there is one. For any executor.
+                /// Returns the next message, as soon as there is one. For any executor.
                 pub async fn next() -> Self {
                     Self::from(channels::#name.next().await)
                 }
@@ -258,7 +261,7 @@ fn calls(name: &Ident) -> TokenStream {
     }
 }
 
-/// What an event says, as a struct.
+/// Generates a struct of an event's values.
 fn values(registry: &Registry, message: &Message, event: &Event, is_end: bool) -> TokenStream {
     let name = ident(&message.name);
     let doc = format!("{}\n\nWhat event `{}` said.", docs::sentence(&event.doc), event.name);
@@ -273,7 +276,7 @@ fn values(registry: &Registry, message: &Message, event: &Event, is_end: bool) -
     };
     let deref = is_end.then(|| {
         quote! {
-            /// What the begin said.
+            /// The values of the begin.
             impl rt::core::ops::Deref for #name {
                 type Target = super::begin::#name;
                 fn deref(&self) -> &Self::Target {
@@ -307,12 +310,12 @@ fn values(registry: &Registry, message: &Message, event: &Event, is_end: bool) -
     }
 }
 
-/// The module of a message's begin, or of what it says alone.
+/// Returns the module of a message's begin, or of what it says alone.
 fn first(message: &Message) -> Ident {
     ident(if message.end.is_some() { "begin" } else { "single" })
 }
 
-/// What tells running pairs apart, of an emitter's argument: a number.
+/// Generates the number that distinguishes running pairs, from an emitter's argument.
 fn key(param: &Param) -> TokenStream {
     let name = ident(&param.name);
     match param.sort {
@@ -325,7 +328,7 @@ fn key(param: &Param) -> TokenStream {
     }
 }
 
-/// An emitter's argument as a message has it.
+/// Generates an emitter's argument as a message has it.
 fn value(param: &Param) -> TokenStream {
     let (name, max) = (ident(&param.name), Literal::u32_unsuffixed(param.max_len));
     match (param.count, param.sort) {
@@ -341,7 +344,7 @@ fn value(param: &Param) -> TokenStream {
     }
 }
 
-/// A parameter in a message.
+/// Generates a parameter in a message.
 fn held(registry: &Registry, param: &Param) -> TokenStream {
     let one = one(registry, param.sort);
     match param.count {
@@ -362,7 +365,7 @@ fn held(registry: &Registry, param: &Param) -> TokenStream {
     }
 }
 
-/// One value, which may be of a type of the relation.
+/// Generates one value, which may be of a type of the registry.
 fn one(registry: &Registry, sort: Sort) -> TokenStream {
     let ty = plain(registry, sort);
     if matches!(sort, Sort::Named(_)) { quote!(super::super::#ty) } else { ty }

@@ -1,4 +1,5 @@
-//! The output: what a registry becomes in Rust, one file for each kind of item, put together in `module`.
+//! The output: what a registry becomes in Rust, one file for each kind of item, put together in
+//! `module`.
 //!
 //! It may use `input` and `parts`. It never reads a file, and has no rules about registries.
 
@@ -7,7 +8,7 @@ mod emit;
 mod fallback;
 mod messages;
 pub(crate) mod module;
-mod relation;
+mod registry;
 mod replay;
 #[cfg(test)]
 mod tests;

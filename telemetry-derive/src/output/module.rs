@@ -1,4 +1,4 @@
-//! The attribute's module: everything that a relation becomes, in its place.
+//! The attribute's module: everything that a registry becomes, in its place.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -10,7 +10,7 @@ use crate::input::args::Args;
 use crate::input::source;
 use crate::parts::docs;
 
-/// The attribute's output, errors included.
+/// Generates the attribute's output, errors included.
 pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
     let module: ItemMod = match syn::parse2(item) {
         Ok(module) => module,
@@ -27,7 +27,8 @@ pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
         Ok(source) => {
             let doc = docs::registry(&source.registry);
             let contents = contents(&source.registry, &source.paths, &module.ident, &args);
-            // What the lock has against the relation is no reason for the calls of its emitters to fail, too.
+            // What the lock has against the registry is no reason for the calls of its emitters to
+            // fail, too.
             let error = source.error.map(syn::Error::into_compile_error);
             fill(&module, &doc, &quote!(#error #contents))
         }
@@ -41,7 +42,7 @@ pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The module with `tokens` behind what it has.
+/// Generates the module with `tokens` after its own items.
 fn fill(module: &ItemMod, doc: &str, tokens: &TokenStream) -> TokenStream {
     let ItemMod { attrs, vis, ident, content, .. } = module;
     let own = content.as_ref().map(|(_, items)| items.as_slice()).unwrap_or_default();
@@ -55,7 +56,7 @@ fn fill(module: &ItemMod, doc: &str, tokens: &TokenStream) -> TokenStream {
     }
 }
 
-/// Everything that a relation becomes.
+/// Generates everything that a registry becomes.
 pub(crate) fn contents(registry: &Registry, paths: &[String], module: &Ident, args: &Args) -> TokenStream {
     let at = args.at.clone().unwrap_or_else(|| module.clone().into());
     let watch = paths.iter().map(|path| watch(path));
@@ -81,9 +82,9 @@ fn watch(path: &str) -> TokenStream {
     )
 }
 
-/// Checks that `crate::at` leads to this module, directly or by a re-export: the macros need that path,
-/// and only the user knows it. If the crate's root has no such name, the path leads to an empty module
-/// of the outer block instead, and the error is the one of the assertion.
+/// Checks that `crate::at` leads to this module, directly or by a re-export: the macros need that
+/// path, and only the user knows it. If the crate's root has no such name, the path leads to an
+/// empty module of the outer block instead, and the error is the one of the assertion.
 fn guard(at: &Path) -> TokenStream {
     let elsewhere = at.segments.iter().rev().fold(
         quote!(

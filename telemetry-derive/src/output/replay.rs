@@ -1,4 +1,4 @@
-//! The trait of what replays a relation's events, if any are marked.
+//! The trait of a replayer of a registry's events, if any are marked.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -7,7 +7,7 @@ use telemetry_schema::{Event, Registry, snake_case};
 use crate::parts::docs;
 use crate::parts::names::ident;
 
-/// The trait, with a method for each event that is marked `replay`.
+/// Generates the trait, with a method for each event that is marked `replay`.
 pub(crate) fn trait_(registry: &Registry) -> Option<TokenStream> {
     let marked: Vec<&Event> = registry.events.iter().filter(|event| event.replay.is_some()).collect();
     if marked.is_empty() {
@@ -20,7 +20,7 @@ pub(crate) fn trait_(registry: &Registry) -> Option<TokenStream> {
             #[doc = #doc]
             ///
             /// # Errors
-            /// If it cannot be done again, which ends the replay.
+            /// If the action fails, which ends the replay.
             fn #method(
                 &mut self,
                 event: &#name<'_>,
@@ -34,10 +34,10 @@ pub(crate) fn trait_(registry: &Registry) -> Option<TokenStream> {
         quote!(Event::#name(event) => (#text, self.#method(&event, place)),)
     });
     Some(quote! {
-        /// Does again what events of the relation tell: a method for each that is marked `replay`.
+        /// Repeats the actions of events: a method for each event that is marked `replay`.
         #[allow(dead_code)]
         pub trait Replay {
-            /// Why an event cannot be done again.
+            /// The reason why an action failed.
             type Error;
 
             #(#methods)*
@@ -45,7 +45,7 @@ pub(crate) fn trait_(registry: &Registry) -> Option<TokenStream> {
             /// Replays a stream, in the order of time.
             ///
             /// # Errors
-            /// Those of the stream, and the first of the methods: which event, where in the stream, and why.
+            /// Those of the stream, and the first error of a method, with its event and its place.
             fn replay(
                 &mut self,
                 reader: __decode::rt::Reader<'_>,

@@ -6,7 +6,7 @@ use crate::input::args::Args;
 use crate::output::module::contents;
 use crate::parts::names::ident;
 
-/// The contents of a module `events` for a relation, formatted.
+/// Returns the contents of a module `events` for a registry, formatted.
 fn expand(toml: &str, args: &str) -> String {
     let registry = parse(toml).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", toml)));
     let args = Args::parse(args.parse().unwrap()).unwrap();
@@ -42,7 +42,7 @@ fn messages_and_what_posts_them() {
     insta::assert_snapshot!(expand(include_str!("../../tests/messages.toml"), "\"events.toml\""));
 }
 
-/// Only the runtime itself is told from users' crates.
+/// Only `crate` itself means the runtime.
 #[test]
 fn the_runtime_is_told_by_its_path() {
     let check = |args: &str, expected| {
@@ -60,10 +60,10 @@ fn arguments_that_are_wrong() {
         Ok(_) => panic!("{args} was taken"),
         Err(error) => assert_eq!(error.to_string(), expected),
     };
-    check("", "the path of a relation is missing\nhelp: write #[telemetry_event(\"events.toml\")]");
+    check("", "the path of a registry file is missing\nhelp: write #[telemetry_event(\"events.toml\")]");
     check("\"events.toml\", encode", "unknown argument `encode`\nhelp: expected `decode`, `at` or `crate`");
     let no_literal =
-        "expected the path of a relation, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
+        "expected the path of a registry file, in quotes\nhelp: write #[telemetry_event(\"events.toml\")]";
     check("decode", no_literal);
     check("events.toml", no_literal);
     check("\"events.toml\" decode", "expected `,`");

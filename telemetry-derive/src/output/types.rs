@@ -1,4 +1,4 @@
-//! Enums and flags of the relation.
+//! Enums and flags of the registry.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -7,7 +7,7 @@ use telemetry_schema::{Registry, Type, TypeForm};
 use crate::parts::docs::sentence;
 use crate::parts::names::ident;
 
-/// All types of the relation.
+/// Generates all types of the registry.
 pub(crate) fn types(registry: &Registry) -> TokenStream {
     registry
         .types
@@ -43,7 +43,7 @@ fn enumeration(registry: &Registry, ty: &Type) -> TokenStream {
 
         #[allow(dead_code)]
         impl #name {
-            /// The value of a number; none if it is not one of the relation's.
+            /// Returns the value of a number; none if it is not one of the registry's.
             pub const fn from_repr(number: #repr) -> __emit::rt::core::option::Option<Self> {
                 __emit::rt::core::option::Option::Some(match number {
                     #(#arms)*
@@ -51,7 +51,7 @@ fn enumeration(registry: &Registry, ty: &Type) -> TokenStream {
                 })
             }
 
-            /// The number on the wire.
+            /// Returns the number on the wire.
             pub const fn repr(self) -> #repr {
                 self as #repr
             }
@@ -80,17 +80,17 @@ fn flags(registry: &Registry, ty: &Type) -> TokenStream {
         impl #name {
             #(#values)*
 
-            /// The flags of a number, those that the relation does not name among them.
+            /// Returns the flags of a number, those that the registry does not name among them.
             pub const fn from_repr(number: #repr) -> Self {
                 Self(number)
             }
 
-            /// The number on the wire.
+            /// Returns the number on the wire.
             pub const fn repr(self) -> #repr {
                 self.0
             }
 
-            /// True if all flags of `other` are set.
+            /// Returns true if all flags of `other` are set.
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }

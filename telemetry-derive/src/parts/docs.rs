@@ -1,14 +1,14 @@
-//! The relation's docs as rustdoc shows them.
+//! The registry's docs as rustdoc shows them.
 
 use telemetry_schema::{Clock, Event, Param, Registry, Version};
 
-/// What the module's page says.
+/// Returns the doc of the module.
 pub(crate) fn registry(registry: &Registry) -> String {
     let Version { major, median, minor } = registry.version;
     format!("{}\n\nRegistry `{}` {major}.{median}.{minor}.", sentence(&registry.doc), registry.name)
 }
 
-/// What an emitter's hover says.
+/// Returns the doc of an emitter and of its event's struct.
 pub(crate) fn event(registry: &Registry, event: &Event) -> String {
     let kind = registry.kind_of(event);
     let mut text = format!("{}\n\n", sentence(&event.doc));
@@ -29,13 +29,13 @@ pub(crate) fn event(registry: &Registry, event: &Event) -> String {
     text
 }
 
-/// What a parameter's field of a decoded event says.
+/// Returns the doc of a parameter's field of a decoded event.
 pub(crate) fn field(registry: &Registry, param: &Param) -> String {
     let since = param.since.map_or(String::new(), |since| format!("; `None` in streams before {since}"));
     self::param(registry, param) + &since
 }
 
-/// What an emitter's docs say of a parameter.
+/// Returns what an emitter's doc says about a parameter.
 pub(crate) fn param(registry: &Registry, param: &Param) -> String {
     let sort = registry.sort_text(param);
     let unit = if param.unit.is_empty() { String::new() } else { format!(", in {}", param.unit) };
@@ -45,7 +45,7 @@ pub(crate) fn param(registry: &Registry, param: &Param) -> String {
     format!("{doc}({sort}{unit}{align})")
 }
 
-/// A doc as a sentence of its own.
+/// Returns a doc as a sentence of its own.
 pub(crate) fn sentence(doc: &str) -> String {
     let doc = doc.trim();
     if doc.is_empty() || doc.ends_with(['.', '!', '?']) { doc.to_owned() } else { format!("{doc}.") }

@@ -1,4 +1,4 @@
-//! Small parts of the output: names, docs, and how each sort stands in Rust.
+//! Small parts of the output: names, docs, and each parameter type in Rust.
 //!
 //! It uses no other room. It never writes an item: that is for `output`.
 

@@ -1,5 +1,5 @@
-//! Each parameter type in Rust: in the signature of an emitter, between the emitter and the record, and
-//! as a field on its way into a block.
+//! Each parameter type in Rust: in the signature of an emitter, between the emitter and the record,
+//! and as a field on its way into a block.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 use proc_macro2::TokenStream;
@@ -18,7 +18,7 @@ pub(crate) struct Argument {
     pub(crate) field: TokenStream,
 }
 
-/// A parameter with its slot in the lane, if it has one.
+/// Returns a parameter with its slot in the lane, if it has one.
 pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) -> Argument {
     let name = crate::parts::names::ident(&param.name);
     let slot = proc_macro2::Literal::u32_unsuffixed(slot.unwrap_or_default());
@@ -72,7 +72,7 @@ fn one(registry: &Registry, param: &Param, name: &syn::Ident, slot: &proc_macro2
     }
 }
 
-/// For a type that is encoded as a delta: the trait of its arguments, and their conversion.
+/// Returns, for a type that is encoded as a delta, the trait of its arguments and their conversion.
 pub(crate) fn address(sort: Sort) -> Option<(TokenStream, TokenStream)> {
     match sort {
         Sort::Pointer | Sort::Addr => Some((quote!(rt::Address), quote!(rt::Address::address))),
@@ -83,7 +83,7 @@ pub(crate) fn address(sort: Sort) -> Option<(TokenStream, TokenStream)> {
     }
 }
 
-/// The type of a value that is neither a delta nor a run of bytes.
+/// Generates the type of a value that is neither a delta nor a run of bytes.
 pub(crate) fn plain(registry: &Registry, sort: Sort) -> TokenStream {
     match sort {
         Sort::Pointer | Sort::Addr | Sort::Word => quote!(u64),
@@ -111,7 +111,7 @@ pub(crate) fn plain(registry: &Registry, sort: Sort) -> TokenStream {
     }
 }
 
-/// The field of a value that is neither a delta nor a run of bytes.
+/// Generates the field of a value that is neither a delta nor a run of bytes.
 fn scalar(registry: &Registry, sort: Sort, value: &TokenStream) -> TokenStream {
     let number = match sort {
         Sort::Label => quote!(#value.0),

@@ -6,19 +6,19 @@ pub mod none {}
 #[telemetry_event()]
 pub mod empty {}
 
-#[telemetry_event(relations)]
+#[telemetry_event(registries)]
 pub mod no_literal {}
 
-#[telemetry_event("relations/good.toml", decoder)]
+#[telemetry_event("registries/good.toml", decoder)]
 pub mod unknown {}
 
-#[telemetry_event("relations/good.toml" decode)]
+#[telemetry_event("registries/good.toml" decode)]
 pub mod no_comma {}
 
-#[telemetry_event("relations/good.toml", at)]
+#[telemetry_event("registries/good.toml", at)]
 pub mod no_value {}
 
-#[telemetry_event("relations/good.toml", at = "not a path")]
+#[telemetry_event("registries/good.toml", at = "not a path")]
 pub mod no_path {}
 
 fn main() {}

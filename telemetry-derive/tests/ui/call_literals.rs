@@ -1,6 +1,6 @@
 use telemetry::telemetry_event;
 
-#[telemetry_event("relations/good.toml")]
+#[telemetry_event("registries/good.toml")]
 pub mod events {}
 
 fn main() {

@@ -1,10 +1,10 @@
 use telemetry::telemetry_event;
 
-#[telemetry_event("relations/changed.toml")]
+#[telemetry_event("registries/changed.toml")]
 pub mod events {}
 
 fn main() {
-    // The relation is not released like this, but its emitters are there.
+    // The registry is not released like this, but its emitters are there.
     events::grown!(1);
     events::shrunk!();
 }

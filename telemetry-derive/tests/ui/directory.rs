@@ -1,4 +1,4 @@
-#[telemetry::telemetry_event("relations")]
+#[telemetry::telemetry_event("registries")]
 pub mod events {}
 
 fn main() {}

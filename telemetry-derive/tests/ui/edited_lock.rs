@@ -1,6 +1,6 @@
 use telemetry::telemetry_event;
 
-#[telemetry_event("relations/edited_lock.toml")]
+#[telemetry_event("registries/edited_lock.toml")]
 pub mod events {}
 
 fn main() {

@@ -1,5 +1,5 @@
 mod outer {
-    #[telemetry::telemetry_event("relations/good.toml", at = "inner::events")]
+    #[telemetry::telemetry_event("registries/good.toml", at = "inner::events")]
     pub mod events {}
 }
 

@@ -1,6 +1,6 @@
 use telemetry::telemetry_event;
 
-#[telemetry_event("relations/messages.toml")]
+#[telemetry_event("registries/messages.toml")]
 pub mod events {}
 
 fn main() {

@@ -1,4 +1,4 @@
-#[telemetry::telemetry_event("relations/nowhere.toml")]
+#[telemetry::telemetry_event("registries/nowhere.toml")]
 pub mod events {}
 
 fn main() {}

@@ -1,9 +1,9 @@
 use telemetry::telemetry_event;
 
-#[telemetry_event("relations/good.toml")]
+#[telemetry_event("registries/good.toml")]
 fn events() {}
 
-#[telemetry_event("relations/good.toml")]
+#[telemetry_event("registries/good.toml")]
 pub struct Events;
 
 fn main() {}

@@ -1,6 +1,6 @@
 use telemetry::telemetry_event;
 
-#[telemetry_event("relations/no_toml.toml")]
+#[telemetry_event("registries/no_toml.toml")]
 pub mod events {}
 
 fn main() {

@@ -1,5 +1,5 @@
 mod outer {
-    #[telemetry::telemetry_event("relations/good.toml")]
+    #[telemetry::telemetry_event("registries/good.toml")]
     pub mod events {}
 }
 

@@ -1,8 +1,8 @@
-#[telemetry::telemetry_event("relations/good.toml")]
+#[telemetry::telemetry_event("registries/good.toml")]
 pub mod events {}
 
 mod other {
-    #[telemetry::telemetry_event("relations/good.toml")]
+    #[telemetry::telemetry_event("registries/good.toml")]
     pub mod events {}
 }
 

@@ -8,7 +8,7 @@ use crate::text::words::nearest;
 use crate::version::allow::{Allow, Target};
 use crate::version::rule::{Demand, Rule};
 
-/// `[[allow]]`, in the order of the file. A stream has none.
+/// Checks `[[allow]]`, in the order of the file. A stream has none.
 pub(super) fn allows(cx: &mut Check, file: &Fields) -> Vec<Allow> {
     if cx.origin == Origin::Embedded {
         return Vec::new();
@@ -58,7 +58,7 @@ fn rule(cx: &mut Check, allow: &Fields) -> Option<Rule> {
     Some(rule)
 }
 
-/// The named item, or nothing.
+/// Returns the named item, or nothing.
 fn target(cx: &mut Check, allow: &Fields) -> Option<Target> {
     let mut name = |key| allow.text(cx, key).map(|name| name.into_inner().to_string());
     let target = Target {

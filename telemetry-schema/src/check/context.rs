@@ -31,13 +31,13 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// A piece of the text, as messages quote it.
+    /// Returns a piece of the text, as messages quote it.
     pub(super) fn quote(&self, span: &Range<usize>) -> String {
         quote(self.text.get(span.clone()).unwrap_or(""))
     }
 }
 
-/// The type of a TOML value, with its article.
+/// Returns the type of a TOML value, with its article.
 pub(super) fn described(value: &DeValue) -> &'static str {
     match value {
         DeValue::String(_) => "a string",

@@ -6,8 +6,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::text::words;
 
-/// The names of the events that have an emitter, each emitter once, as far as they can be read:
-/// from the tree, and from the lines of a `text` that the parser could not read.
+/// Returns the names of the events that have an emitter, each emitter once, as far as they can be
+/// read: from the tree, and from the lines of a `text` that the parser could not read.
 pub(crate) fn emitters(root: &DeTable, text: Option<&str>) -> Vec<String> {
     let mut seen = HashSet::new();
     let names = in_tree(root).chain(text.into_iter().flat_map(in_lines));

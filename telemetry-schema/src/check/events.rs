@@ -29,7 +29,7 @@ pub(super) struct Row {
     pub(super) sound: bool,
 }
 
-/// `[[event]]`.
+/// Checks `[[event]]`.
 pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &mut Types) -> Events {
     let (tables, sound) = file.tables(cx, "event");
     let mut events = Events { rows: Vec::with_capacity(tables.len()), index: HashMap::new(), sound };

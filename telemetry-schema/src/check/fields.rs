@@ -14,7 +14,7 @@ use crate::text::words::nearest;
 pub(super) struct Fields<'a> {
     /// The name of the table in messages: `event `PoolInit``.
     pub(super) what: String,
-    /// Where a missing key is reported.
+    /// The place at which a missing key is reported.
     pub(super) span: Range<usize>,
     table: &'a DeTable<'a>,
 }
@@ -43,7 +43,7 @@ impl<'a> Fields<'a> {
         Fields { what, span, table }
     }
 
-    /// True if the key is there, whatever its value.
+    /// Returns true if the key is there, whatever its value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         self.text(cx, key)
     }
 
-    /// The text of a key, if it has one, without a report.
+    /// Returns the text of a key, if it has one, without a report.
     pub(super) fn any_text(&self, key: &str) -> Option<&'a str> {
         self.table.get(key)?.get_ref().as_str()
     }
@@ -95,7 +95,7 @@ impl<'a> Fields<'a> {
         self.table(cx, key)
     }
 
-    /// An array of tables: those of its elements that are tables, and whether all are.
+    /// Returns an array of tables: those of its elements that are tables, and whether all are.
     pub(super) fn tables(&self, cx: &mut Check, key: &str) -> (Vec<Spanned<&'a DeTable<'a>>>, bool) {
         let Some(array) = self.get(cx, key, "an array of tables", DeValue::as_array) else {
             return (Vec::new(), !self.has(key));
@@ -125,7 +125,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value of a key if it has the expected type. Reports any other type.
+    /// Returns the value of a key if it has the expected type. Reports any other type.
     fn get<T>(
         &self,
         cx: &mut Check,
@@ -168,15 +168,15 @@ impl Check<'_> {
     }
 }
 
-/// The value of an integer. One beyond 128 bits becomes the largest or smallest there is, which no
-/// rule allows.
+/// Returns the value of an integer. One beyond 128 bits becomes the largest or smallest there is,
+/// which no rule allows.
 pub(super) fn integer(value: &DeValue) -> Option<i128> {
     let int = value.as_integer()?;
     let beyond = if int.as_str().starts_with('-') { i128::MIN } else { i128::MAX };
     Some(i128::from_str_radix(int.as_str(), int.radix()).unwrap_or(beyond))
 }
 
-/// The keys and values of a table in the order of the file; the parser sorts them by name.
+/// Returns the keys and values of a table in the order of the file; the parser sorts them by name.
 pub(super) fn in_file_order<'a>(table: &'a DeTable<'a>) -> Vec<(Text<'a>, &'a Spanned<DeValue<'a>>)> {
     let mut entries: Vec<_> =
         table.iter().map(|(key, value)| (Spanned::new(key.span(), key.get_ref().as_ref()), value)).collect();
@@ -184,7 +184,7 @@ pub(super) fn in_file_order<'a>(table: &'a DeTable<'a>) -> Vec<(Text<'a>, &'a Sp
     entries
 }
 
-/// An example of a key that looks alike in every table that needs it.
+/// Returns an example of a key that looks alike in every table that needs it.
 fn example(key: &str) -> Option<&'static str> {
     match key {
         "registry" => Some("`[registry]` with `name`, `version` and `doc`"),

@@ -25,7 +25,7 @@ pub(super) struct Kinds {
     noted: HashSet<String>,
 }
 
-/// `[kinds]`.
+/// Checks `[kinds]`.
 pub(super) fn kinds(cx: &mut Check, file: &Fields) -> Kinds {
     let mut kinds = Kinds { list: Vec::new(), index: HashMap::new(), sound: false, noted: HashSet::new() };
     let Some(table) = file.need_table(cx, "kinds") else { return kinds };
@@ -110,7 +110,7 @@ fn clock(cx: &mut Check, fields: &Fields) -> Clock {
 }
 
 impl Kinds {
-    /// The kind of an event.
+    /// Returns the kind of an event.
     pub(super) fn of_event(&mut self, cx: &mut Check, event: &Fields) -> usize {
         let Some(name) = event.need_text(cx, "kind") else { return 0 };
         let text = *name.get_ref();

@@ -14,7 +14,7 @@ use crate::text::diagnostic::quote;
 use crate::text::keys;
 use crate::text::limits::{DEFAULT_RUNNING, MAX_RUNNING};
 
-/// `[[message]]`, ordered by name.
+/// Checks `[[message]]`. The result is ordered by name.
 pub(super) fn messages(cx: &mut Check, file: &Fields, events: &Events) -> Vec<Message> {
     // In a stream, messages of another version do not affect the rest of its registry.
     let noted = (cx.origin == Origin::Embedded).then(|| std::mem::take(&mut cx.diags));
@@ -82,7 +82,7 @@ fn message(cx: &mut Check, fields: &Fields, names: &mut Once, taken: &mut Taken,
     }
 }
 
-/// The limit of pairs that run at once.
+/// Returns the limit of pairs that run at once.
 fn limit(cx: &mut Check, fields: &Fields) -> u32 {
     let has_key = fields.has("key");
     match fields.int(cx, "limit", 1..=MAX_RUNNING.into()) {

@@ -18,7 +18,7 @@ pub(super) enum Style {
 }
 
 impl Check<'_> {
-    /// The rules for every name. False if it breaks one, and should not be checked further.
+    /// Returns the rules for every name. False if it breaks one, and should not be checked further.
     pub(super) fn spelling(&mut self, role: &str, name: &Text, style: Style) -> bool {
         let text = *name.get_ref();
         let (fine, style_name, proposal) = match style {
@@ -64,7 +64,7 @@ impl Check<'_> {
         true
     }
 
-    /// A registry's name must differ from the runtime's own and from the words of control.
+    /// Returns a registry's name must differ from the runtime's own and from the words of control.
     pub(super) fn registry_name(&mut self, name: &Text) {
         let text = *name.get_ref();
         if self.origin == Origin::File && words::RESERVED_REGISTRIES.contains(&text) {
@@ -73,7 +73,7 @@ impl Check<'_> {
         }
     }
 
-    /// An event's name must give an emitter that a program can call.
+    /// Returns an event's name must give an emitter that a program can call.
     pub(super) fn emitter(&mut self, name: &Text) {
         let emitter = snake_case(name.get_ref());
         if self.origin == Origin::File && !words::can_be_macro(&emitter) {
@@ -129,7 +129,7 @@ impl Check<'_> {
         self.diags.error(name.span(), message).label(first_span, "first used here").help(help);
     }
 
-    /// The form in which names that count as one are equal.
+    /// Returns the form in which names that count as one are equal.
     pub(super) fn identity(&self, name: &str) -> String {
         match self.origin {
             Origin::File => name.to_ascii_lowercase(),
@@ -145,7 +145,7 @@ pub(super) struct Once {
 }
 
 impl Once {
-    /// The place where the name was used before, if it was.
+    /// Returns the place where the name was used before, if it was.
     pub(super) fn again(&mut self, name: &str, span: Range<usize>) -> Option<Range<usize>> {
         match self.seen.entry(name.to_string()) {
             Entry::Occupied(first) => Some(first.get().clone()),

@@ -82,7 +82,7 @@ pub(super) fn spaces(cx: &mut Check, registry: &Registry) {
     }
 }
 
-/// The parameter that a value names.
+/// Returns the parameter that a value names.
 fn name<'a>(
     cx: &mut Check,
     event: &Fields,

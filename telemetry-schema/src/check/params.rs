@@ -16,7 +16,7 @@ use crate::text::limits::{
 };
 use crate::text::words::{is_camel_case, nearest};
 
-/// The parameters of an event, in wire order, and whether the sizes of all are known.
+/// Returns the parameters of an event, in wire order, and whether the sizes of all are known.
 pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<Param>, bool) {
     let (tables, mut sound) = event.tables(cx, "params");
     if tables.len() > MAX_PARAMS {
@@ -57,8 +57,8 @@ pub(super) fn params(cx: &mut Check, event: &Fields, types: &mut Types) -> (Vec<
     (params, sound)
 }
 
-/// Everything about a parameter except its name, `names`, `numbers` and `since`, and whether its
-/// size is known.
+/// Returns everything about a parameter except its name, `names`, `numbers` and `since`, and
+/// whether its size is known.
 fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     let key = type_key(cx, fields);
     let sort = fields.need_text(cx, key).and_then(|text| sort(cx, fields, &text, types));
@@ -112,7 +112,7 @@ fn param(cx: &mut Check, fields: &Fields, types: &mut Types) -> (Param, bool) {
     (param, sound)
 }
 
-/// The key of the parameter type: `sort`, or its other name `type`.
+/// Returns the key of the parameter type: `sort`, or its other name `type`.
 fn type_key(cx: &mut Check, fields: &Fields) -> &'static str {
     if !fields.has("type") {
         return "sort";
@@ -127,7 +127,7 @@ fn type_key(cx: &mut Check, fields: &Fields) -> &'static str {
     "type"
 }
 
-/// The number that a parameter's values are multiples of, and whether it is valid.
+/// Returns the number that a parameter's values are multiples of, and whether it is valid.
 fn align(cx: &mut Check, fields: &Fields, sort: Sort, count: Count) -> (u32, bool) {
     let Some(align) = fields.int(cx, "align", 1..=MAX_ALIGN.into()) else {
         return (1, !fields.has("align"));
@@ -201,13 +201,13 @@ fn sort(cx: &mut Check, fields: &Fields, text: &Text, types: &mut Types) -> Opti
     Some((sort, count))
 }
 
-/// The number of elements of a fixed array.
+/// Returns the number of elements of a fixed array.
 fn elements(number: &str) -> Option<u32> {
     let digits = number.bytes().all(|byte| byte.is_ascii_digit());
     number.parse().ok().filter(|number| digits && (1..=MAX_ELEMENTS).contains(number))
 }
 
-/// The parameter type with a name.
+/// Returns the parameter type with a name.
 fn element(cx: &mut Check, fields: &Fields, text: &Text, name: &str, types: &mut Types) -> Option<Sort> {
     let sort = Sort::from_text(name).or_else(|| types.index.get(name).copied().map(Sort::Named));
     let like_type = is_camel_case(name) && name.len() > 1;

@@ -7,8 +7,8 @@ use crate::text::limits::MAX_UNIT_LEN;
 use crate::text::snippet::is_unprintable;
 
 impl Fields<'_> {
-    /// The doc of a registry, kind, event, span or message. It is required: a reader of a stream
-    /// learns nothing else about the item.
+    /// Returns the doc of a registry, kind, event, span or message. It is required: a reader of a
+    /// stream learns nothing else about the item.
     pub(super) fn need_doc(&self, cx: &mut Check) -> String {
         match self.need_text(cx, "doc") {
             Some(doc) => self.checked_doc(cx, &doc, "say in a few words what it stands for"),
@@ -16,8 +16,8 @@ impl Fields<'_> {
         }
     }
 
-    /// The doc of a type, value or parameter. It may be missing, because names often say enough,
-    /// but not empty.
+    /// Returns the doc of a type, value or parameter. It may be missing, because names often say
+    /// enough, but not empty.
     pub(super) fn doc(&self, cx: &mut Check) -> String {
         match self.text(cx, "doc") {
             Some(doc) => self.checked_doc(cx, &doc, "say in a few words what it stands for, or leave it out"),
@@ -45,7 +45,7 @@ impl Fields<'_> {
 }
 
 impl Check<'_> {
-    /// A unit is a short printable word, or several, as shown after a number.
+    /// Returns a unit is a short printable word, or several, as shown after a number.
     pub(super) fn unit(&mut self, unit: &Text) {
         let text = *unit.get_ref();
         let bad = text.trim() != text

@@ -12,7 +12,7 @@ use crate::text::diagnostic::{Diagnostics, Invalid};
 use crate::text::{keys, limits, syntax};
 use crate::version::allow::Allow;
 
-/// See [`crate::parse`]. The `[[allow]]`s of the file come beside the registry.
+/// Checks a text as [`crate::parse`] does. The `[[allow]]`s of the file come beside the registry.
 pub(crate) fn check(text: &str, origin: Origin) -> Result<(Registry, Vec<Allow>), Invalid> {
     let (diags, names) = (Diagnostics::default(), Names::default());
     let mut cx = Check { text, origin, version: None, diags, names, spaces: Vec::new() };
@@ -23,13 +23,13 @@ pub(crate) fn check(text: &str, origin: Origin) -> Result<(Registry, Vec<Allow>)
     let (root, sound) = if text.len() as u64 <= most {
         syntax::read(text, &mut cx.diags)
     } else {
-        cx.diags.error(0..0, format!("the relation has {} bytes, expected at most {most}", text.len()));
+        cx.diags.error(0..0, format!("the registry file has {} bytes, expected at most {most}", text.len()));
         (DeTable::new(), false)
     };
     // After a syntax error anything may be missing, and reports about that would mislead.
-    let relation = sound.then(|| file(&mut cx, &root));
-    match relation {
-        Some(relation) if cx.diags.is_empty() => Ok(relation),
+    let checked = sound.then(|| file(&mut cx, &root));
+    match checked {
+        Some(checked) if cx.diags.is_empty() => Ok(checked),
         _ => {
             let (diagnostics, omitted) = cx.diags.finish();
             let emitters = emitters::emitters(&root, (!sound).then_some(text));
@@ -61,7 +61,7 @@ fn file(cx: &mut Check, root: &DeTable) -> (Registry, Vec<Allow>) {
     (registry, allows::allows(cx, &file))
 }
 
-/// `[registry]`.
+/// Checks `[registry]`.
 fn registry(cx: &mut Check, file: &Fields) -> (String, Version, String) {
     let nothing = (String::new(), Version { major: 0, median: 0, minor: 0 }, String::new());
     let Some(table) = file.need_table(cx, "registry") else { return nothing };

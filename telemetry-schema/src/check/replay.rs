@@ -81,7 +81,7 @@ fn misplaced(diags: &mut Diagnostics, fields: &Fields, action: ReplayAction, rol
     });
 }
 
-/// The parameter that a role names.
+/// Returns the parameter that a role names.
 fn param(
     cx: &mut Check,
     event: &Fields,
@@ -108,7 +108,7 @@ fn param(
     index
 }
 
-/// A replayer must be able to use the value in its role.
+/// Returns a replayer must be able to use the value in its role.
 fn form(cx: &mut Check, fields: &Fields, param: &Param, role: ReplayRole, name: &Text) {
     let mut refuse = |found: &str, help: String| {
         let message =

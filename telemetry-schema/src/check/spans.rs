@@ -10,7 +10,7 @@ use crate::text::diagnostic::{one_of, quote};
 use crate::text::keys;
 use crate::text::words::nearest;
 
-/// `[[span]]`, ordered by name.
+/// Checks `[[span]]`. The result is ordered by name.
 pub(super) fn spans(cx: &mut Check, file: &Fields, events: &Events) -> Vec<Span> {
     let mut names = Once::default();
     let (tables, _) = file.tables(cx, "span");
@@ -56,7 +56,7 @@ fn span(cx: &mut Check, fields: &Fields, names: &mut Once, events: &Events) -> S
     }
 }
 
-/// The event that begins or ends a span or a message: its name and its index.
+/// Returns the event that begins or ends a span or a message: its name and its index.
 pub(super) fn end_point<'a>(
     cx: &mut Check,
     span: &Fields<'a>,
@@ -86,8 +86,9 @@ pub(super) fn end_point<'a>(
     Some((text, index))
 }
 
-/// The key distinguishes running spans or messages, so both events must have it in the same form.
-/// Returns its type, if that is allowed. `help` says what applies if the events share no parameter.
+/// Returns the key distinguishes running spans or messages, so both events must have it in the same
+/// form. Returns its type, if that is allowed. `help` says what applies if the events share no
+/// parameter.
 pub(super) fn key_in_both<'a>(
     cx: &mut Check,
     span: &Fields,

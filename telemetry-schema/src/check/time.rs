@@ -7,8 +7,8 @@ use crate::model::sort::Sort;
 use crate::text::diagnostic::{one_of, quote};
 use crate::text::words::nearest;
 
-/// `time` of an event: the index of the parameter with the clock reading. `sound` says whether the
-/// types of its parameters are valid.
+/// Checks `time` of an event, and returns the index of the parameter with the clock reading.
+/// `sound` says whether the types of its parameters are valid.
 pub(super) fn time(cx: &mut Check, event: &Fields, params: &[Param], sound: bool) -> Option<usize> {
     // In a stream, a mark of another version does not affect the rest of its registry.
     let noted = (cx.origin == Origin::Embedded).then(|| std::mem::take(&mut cx.diags));

@@ -26,7 +26,7 @@ pub(super) struct Types {
     pub(super) noted: HashSet<String>,
 }
 
-/// `[types]`.
+/// Checks `[types]`.
 pub(super) fn types(cx: &mut Check, file: &Fields) -> Types {
     let table = file.table(cx, "types");
     let mut types = Types {
@@ -92,7 +92,7 @@ fn one_type(cx: &mut Check, name: &Spanned<&str>, value: &Spanned<DeValue>) -> (
     (ty, repr.is_some())
 }
 
-/// The integer that carries the type.
+/// Returns the integer that carries the type.
 fn repr(cx: &mut Check, fields: &Fields, form: TypeForm) -> Option<Sort> {
     let text = fields.need_text(cx, "repr")?;
     let carries =
@@ -112,7 +112,7 @@ fn repr(cx: &mut Check, fields: &Fields, form: TypeForm) -> Option<Sort> {
     None
 }
 
-/// The values ordered by number.
+/// Returns the values ordered by number.
 fn values(
     cx: &mut Check,
     table: &DeTable,

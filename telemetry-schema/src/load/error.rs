@@ -1,4 +1,4 @@
-//! Why a file could not be loaded.
+//! The reasons why a file could not be loaded.
 
 use std::fmt;
 use std::io;

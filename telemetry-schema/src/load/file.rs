@@ -33,7 +33,7 @@ pub fn load(path: &Path) -> Result<RegistryFile, LoadError> {
     loaded(File::open(path), path)
 }
 
-/// As [`load`], for a file that is open already. Errors use the given name.
+/// Loads as [`load`] does, from a file that is open already. Errors use the given name.
 ///
 /// # Errors
 /// Those of [`load`].
@@ -70,10 +70,11 @@ pub fn load_lock(path: &Path) -> Result<Option<(Lock, String)>, LoadError> {
     }
 }
 
-/// The path of a registry's lock file: beside it, with `.lock` in place of its extension. So each
-/// registry file in a directory has its own.
-pub fn lock_path(relation: &Path) -> PathBuf {
-    relation.with_extension("lock")
+/// Returns the path of a registry's lock file: beside it, with `.lock` in place of its extension.
+/// So each registry file in a directory has its own.
+#[must_use]
+pub fn lock_path(file: &Path) -> PathBuf {
+    file.with_extension("lock")
 }
 
 fn read(input: io::Result<impl Read>, most: u64) -> Result<String, LoadCause> {

@@ -6,12 +6,13 @@ use crate::model::registry::{Clock, Count, Event, Message, Param, Registry, Type
 use crate::model::sort::Sort;
 
 impl Registry {
-    /// The registry as an `events.toml` in canonical form: [`crate::parse`] reads it as this same
-    /// registry, and the same registry always gives the same text.
+    /// Returns the registry as an `events.toml` in canonical form: [`crate::parse`] reads it as
+    /// this same registry, and the same registry always gives the same text.
     ///
     /// Kinds are in the order of bits; types, spans and messages of names; events of codes; values
     /// of numbers; keys of [`crate::keys`]. Defaults are left out, and types have their long names.
     /// There is one line for each kind, value and parameter, and no comment. The text is TOML 1.0.
+    #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::with_capacity(256 + 256 * self.events.len());
         let version = self.version;
@@ -53,7 +54,7 @@ impl Registry {
         out
     }
 
-    /// Everything that decides how the bytes of a stream are read, as text;
+    /// Returns everything that decides how the bytes of a stream are read, as text;
     /// [`Registry::fingerprint`] is its hash. One line per item, ended by a line feed, with fields
     /// separated by one space and decimal numbers:
     ///
@@ -62,10 +63,10 @@ impl Registry {
     /// kind BIT NAME CLOCK                 for each kind, by bit; CLOCK is precise or inherit
     /// type NAME REPR FORM                 for each type, by name; FORM is enum or flags
     /// value NUMBER NAME                     for each of its values, by number
-    /// event CODE NAME BIT                 for each event, by code, retired ones too; BIT of its kind
+    /// event CODE NAME BIT                 for each event, by code, also if retired; BIT of its kind
     /// param NAME SORT                       for each of its parameters, in order
     /// param NAME SORT MAX                   ... if it is a string, bytes or an array `[sort]`
-    /// param NAME SORT align ALIGN           ... if it is a pointer, an address or a word whose `align` is not 1
+    /// param NAME SORT align ALIGN           ... if it is a delta with an `align` above 1
     /// ```
     ///
     /// `SORT` is as in the canonical form, `[u32; 4]` with its space. Names are ordered by their
@@ -98,7 +99,7 @@ impl Registry {
         out
     }
 
-    /// A number that practically always differs between registries whose streams are read
+    /// Returns a number that practically always differs between registries whose streams are read
     /// differently: FNV-1a of 64 bits over the bytes of [`Registry::wire_form`]. It does not cover
     /// docs, units, spans, messages, `always`, `used`, `replay`, `time`, `names`, `numbers` and
     /// `since`. The last one is about *older* streams.
@@ -108,8 +109,8 @@ impl Registry {
 }
 
 impl Param {
-    /// The value of `max`: the most bytes of a string, or the most elements of an array `[sort]`.
-    /// `None` if the size is fixed.
+    /// Returns the value of `max`: the most bytes of a string, or the most elements of an array
+    /// `[sort]`. `None` if the size is fixed.
     pub fn max(&self) -> Option<u32> {
         match self.count {
             Count::UpTo(max) => Some(max),
@@ -118,9 +119,9 @@ impl Param {
         }
     }
 
-    /// The number of bits by which a value is rotated to the right before the distance from its
-    /// slot is taken: those that are zero in multiples of `align`. `None` for 0, as the other forms
-    /// of the registry have it.
+    /// Returns the number of bits by which a value is rotated to the right before the distance from
+    /// its slot is taken: those that are zero in multiples of `align`. `None` for 0, as the other
+    /// forms of the registry have it.
     pub fn rotation(&self) -> u32 {
         self.align.max(1).trailing_zeros()
     }
@@ -218,12 +219,12 @@ fn write_message(out: &mut String, registry: &Registry, message: &Message) {
     let _ = writeln!(out, "doc = {}", quoted(&message.doc));
 }
 
-/// The default of `max` for types and arrays that have one.
+/// Returns the default of `max` for types and arrays that have one.
 pub(crate) const fn default_max(sort: Sort) -> u32 {
     if sort.is_run() { crate::text::limits::DEFAULT_RUN_LEN } else { crate::text::limits::DEFAULT_ELEMENTS }
 }
 
-/// A basic string of TOML, on one line.
+/// Returns a basic string of TOML, on one line.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

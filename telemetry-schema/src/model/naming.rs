@@ -7,6 +7,7 @@ use crate::model::sort::Sort;
 
 /// One value of an event gives another one its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Naming {
     /// Index of the parameter whose value gets the name.
     pub of: usize,
@@ -47,7 +48,7 @@ pub enum NameBy {
 }
 
 impl Named {
-    /// What a value of a type is, if it can get a name.
+    /// Returns what a value of a type is, if it can get a name.
     pub fn of(sort: Sort) -> Option<Named> {
         Some(match sort {
             Sort::Label => Named::Label,
@@ -59,14 +60,14 @@ impl Named {
         })
     }
 
-    /// True for labels and numbers, which only stand for strings.
+    /// Returns true for labels and numbers, which only stand for strings.
     pub fn is_number(self) -> bool {
         matches!(self, Named::Label | Named::Number)
     }
 }
 
 impl NameBy {
-    /// How a value of a type represents a name, if it can.
+    /// Returns how a value of a type represents a name, if it can.
     pub fn of(sort: Sort) -> Option<NameBy> {
         if sort == Sort::String {
             return Some(NameBy::Text);
@@ -81,20 +82,20 @@ impl NameBy {
 }
 
 impl Param {
-    /// The space of numbers that its values belong to. Parameters with the same space of a registry
-    /// have the same strings. It is the mark `numbers`, or else the parameter's name.
+    /// Returns the space of numbers that its values belong to. Parameters with the same space of a
+    /// registry have the same strings. It is the mark `numbers`, or else the parameter's name.
     pub fn number_space(&self) -> &str {
         if self.numbers.is_empty() { &self.name } else { &self.numbers }
     }
 
-    /// True if its values can be numbers of strings.
+    /// Returns true if its values can be numbers of strings.
     pub fn has_numbers(&self) -> bool {
         Named::of(self.sort) == Some(Named::Number)
     }
 }
 
 impl Event {
-    /// The parameter that gets a name from it.
+    /// Returns the parameter that gets a name from it.
     pub fn namings(&self) -> impl Iterator<Item = Naming> + '_ {
         self.params.iter().enumerate().filter_map(|(by, param)| {
             let of = param.names?;
@@ -106,12 +107,12 @@ impl Event {
 }
 
 impl Registry {
-    /// True if a parameter gives names.
+    /// Returns true if a parameter gives names.
     pub fn gives_names(&self) -> bool {
         self.events.iter().any(|event| event.params.iter().any(|param| param.names.is_some()))
     }
 
-    /// True if an event gives strings for the numbers of a space.
+    /// Returns true if an event gives strings for the numbers of a space.
     pub fn names_numbers(&self, space: &str) -> bool {
         let named = |event: &Event| {
             event.namings().any(|naming| {
@@ -121,8 +122,8 @@ impl Registry {
         self.events.iter().any(named)
     }
 
-    /// True if pointers and addresses have separate names: if events name both, one number can be
-    /// both. Otherwise the name of an address is also that of a pointer, and vice versa.
+    /// Returns true if pointers and addresses have separate names: if events name both, one number
+    /// can be both. Otherwise the name of an address is also that of a pointer, and vice versa.
     pub fn names_apart(&self) -> bool {
         let names = |named| self.events.iter().flat_map(Event::namings).any(|naming| naming.named == named);
         names(Named::Pointer) && names(Named::Addr)

@@ -11,7 +11,7 @@ pub struct Registry {
     pub name: String,
     /// The version of the registry.
     pub version: Version,
-    /// What the registry describes.
+    /// The subject of the registry.
     pub doc: String,
     /// Ordered by bit.
     pub kinds: Vec<Kind>,
@@ -107,9 +107,9 @@ pub struct Event {
     pub used: bool,
     /// Index into [`Registry::kinds`].
     pub kind: usize,
-    /// What happened.
+    /// The meaning of the event.
     pub doc: String,
-    /// How a replayer treats it.
+    /// Its treatment by a replayer.
     pub replay: Option<Replay>,
     /// Index of the parameter with the clock reading of the time that the event tells of, if that
     /// is not the time of its emission.
@@ -172,7 +172,7 @@ pub struct Span {
     /// The parameter that both events have and that distinguishes running spans. Without one, spans
     /// nest per thread.
     pub key: Option<String>,
-    /// What happens between the two.
+    /// The meaning of the time between the two.
     pub doc: String,
 }
 
@@ -196,7 +196,7 @@ pub struct Message {
 }
 
 impl TypeForm {
-    /// Its word: `enum` or `flags`.
+    /// Returns its word: `enum` or `flags`.
     pub const fn name(self) -> &'static str {
         match self {
             TypeForm::Enum => "enum",
@@ -204,14 +204,14 @@ impl TypeForm {
         }
     }
 
-    /// The form for a word.
+    /// Returns the form for a word.
     pub fn from_text(text: &str) -> Option<TypeForm> {
         [TypeForm::Enum, TypeForm::Flags].into_iter().find(|form| form.name() == text)
     }
 }
 
 impl Version {
-    /// The version of a text such as `1.2.0`, in its only form.
+    /// Returns the version of a text such as `1.2.0`, in its only form.
     pub fn from_text(text: &str) -> Option<Version> {
         let mut parts = text.split('.').map(|part| part.parse().ok());
         let (major, median, minor) = (parts.next()??, parts.next()??, parts.next()??);
@@ -225,7 +225,7 @@ impl Clock {
     /// Every clock.
     pub const ALL: &[Clock] = &[Clock::Precise, Clock::Inherit];
 
-    /// Its word in a registry file.
+    /// Returns its word in a registry file.
     pub const fn name(self) -> &'static str {
         match self {
             Clock::Precise => "precise",
@@ -233,14 +233,14 @@ impl Clock {
         }
     }
 
-    /// The clock for a word.
+    /// Returns the clock for a word.
     pub fn from_text(text: &str) -> Option<Clock> {
         Clock::ALL.iter().copied().find(|clock| clock.name() == text)
     }
 }
 
 impl Event {
-    /// The mark `replay` in short: `alloc pointer=block size=size`. Empty without one.
+    /// Returns the mark `replay` in short: `alloc pointer=block size=size`. Empty without one.
     pub fn replay_text(&self) -> String {
         let Some(replay) = &self.replay else { return String::new() };
         let roles = replay.roles.iter().map(|(role, param)| {

@@ -31,7 +31,7 @@ pub enum ReplayAction {
 pub enum ReplayRole {
     /// The memory that a reallocation freed.
     Old,
-    /// The memory that was allocated or freed. 0 is no memory: the allocation failed.
+    /// The memory that was allocated or freed. 0 means that the allocation failed.
     Pointer,
     /// Its requested size in bytes.
     Size,
@@ -40,7 +40,7 @@ pub enum ReplayRole {
 }
 
 impl Replay {
-    /// The index of the parameter that has a role.
+    /// Returns the index of the parameter that has a role.
     pub fn param(&self, role: ReplayRole) -> Option<usize> {
         self.roles.iter().find(|(other, _)| *other == role).map(|(_, param)| *param)
     }
@@ -51,7 +51,7 @@ impl ReplayAction {
     pub const ALL: &[ReplayAction] =
         &[ReplayAction::Alloc, ReplayAction::Free, ReplayAction::Realloc, ReplayAction::Custom];
 
-    /// Its word in a registry file.
+    /// Returns its word in a registry file.
     pub const fn name(self) -> &'static str {
         match self {
             ReplayAction::Alloc => "alloc",
@@ -61,12 +61,12 @@ impl ReplayAction {
         }
     }
 
-    /// The action for a word.
+    /// Returns the action for a word.
     pub fn from_text(text: &str) -> Option<ReplayAction> {
         ReplayAction::ALL.iter().copied().find(|action| action.name() == text)
     }
 
-    /// The roles without which it cannot be replayed.
+    /// Returns the roles without which it cannot be replayed.
     pub const fn needs(self) -> &'static [ReplayRole] {
         match self {
             ReplayAction::Alloc => &[ReplayRole::Pointer, ReplayRole::Size],
@@ -76,7 +76,7 @@ impl ReplayAction {
         }
     }
 
-    /// The optional roles.
+    /// Returns the optional roles.
     pub const fn allows(self) -> &'static [ReplayRole] {
         match self {
             ReplayAction::Alloc | ReplayAction::Realloc => &[ReplayRole::Align],
@@ -91,7 +91,7 @@ impl ReplayRole {
     pub const ALL: &[ReplayRole] =
         &[ReplayRole::Old, ReplayRole::Pointer, ReplayRole::Size, ReplayRole::Align];
 
-    /// The key that names its parameter.
+    /// Returns the key that names its parameter.
     pub const fn name(self) -> &'static str {
         match self {
             ReplayRole::Old => "old",
@@ -101,7 +101,7 @@ impl ReplayRole {
         }
     }
 
-    /// True for types that a parameter of this role may have.
+    /// Returns true for types that a parameter of this role may have.
     pub const fn takes(self, sort: Sort) -> bool {
         match self {
             ReplayRole::Old | ReplayRole::Pointer => matches!(sort, Sort::Pointer | Sort::Addr),
@@ -111,7 +111,7 @@ impl ReplayRole {
         }
     }
 
-    /// Those types in words.
+    /// Returns those types in words.
     pub(crate) const fn sorts(self) -> &'static str {
         match self {
             ReplayRole::Old | ReplayRole::Pointer => "`pointer` or `addr`",

@@ -8,47 +8,48 @@ use crate::model::registry::{Count, Event, Kind, Param, Registry, Type, TypeValu
 use crate::model::sort::Sort;
 
 impl Registry {
-    /// The event with a code.
+    /// Returns the event with a code.
     pub fn event(&self, code: u16) -> Option<&Event> {
         self.event_index(code).map(|index| &self.events[index])
     }
 
-    /// The index of the event with a code.
+    /// Returns the index of the event with a code.
     pub fn event_index(&self, code: u16) -> Option<usize> {
         self.events.binary_search_by_key(&code, |event| event.code).ok()
     }
 
-    /// The event with a name.
+    /// Returns the event with a name.
     pub fn event_named(&self, name: &str) -> Option<&Event> {
         self.events.iter().find(|event| event.name == name)
     }
 
-    /// The kind of an event of this registry.
+    /// Returns the kind of an event of this registry.
     pub fn kind_of(&self, event: &Event) -> &Kind {
         &self.kinds[event.kind]
     }
 
-    /// The enum or flags of a [`Sort::Named`] of this registry; `None` for other types.
+    /// Returns the enum or flags of a [`Sort::Named`] of this registry; `None` for other types.
     pub fn ty(&self, sort: Sort) -> Option<&Type> {
         if let Sort::Named(index) = sort { self.types.get(index) } else { None }
     }
 
-    /// The encoding of a value of a parameter type: that of the repr of an enum or flags.
+    /// Returns the encoding of a value of a parameter type: that of the repr of an enum or flags.
     pub fn encoding(&self, sort: Sort) -> Encoding {
         self.repr(sort).encoding().unwrap_or(Encoding::Unsigned64)
     }
 
-    /// The parameter type that carries a value: the repr of an enum or flags, any other type itself.
+    /// Returns the parameter type that carries a value: the repr of an enum or flags, any other
+    /// type itself.
     pub fn repr(&self, sort: Sort) -> Sort {
         self.ty(sort).map_or(sort, |ty| ty.repr)
     }
 
-    /// The long name of a built-in type, or the name of an enum or flags.
+    /// Returns the long name of a built-in type, or the name of an enum or flags.
     pub fn sort_name(&self, sort: Sort) -> &str {
         sort.name().or_else(|| self.ty(sort).map(|ty| ty.name.as_str())).unwrap_or("?")
     }
 
-    /// The type of a parameter as in a registry file: `word`, `[u32; 4]`, `[TraceWhy]`.
+    /// Returns the type of a parameter as in a registry file: `word`, `[u32; 4]`, `[TraceWhy]`.
     pub fn sort_text(&self, param: &Param) -> String {
         let name = self.sort_name(param.sort);
         match param.count {
@@ -60,12 +61,12 @@ impl Registry {
 }
 
 impl Event {
-    /// The fewest bytes of the event's parameters on the wire.
+    /// Returns the fewest bytes of the event's parameters on the wire.
     pub fn min_len(&self, registry: &Registry) -> usize {
         self.params.iter().map(|param| *param.wire_len(registry).start()).sum()
     }
 
-    /// The most bytes of the event's parameters on the wire; at most
+    /// Returns the most bytes of the event's parameters on the wire; at most
     /// [`crate::limits::MAX_EVENT_LEN`].
     pub fn max_len(&self, registry: &Registry) -> usize {
         self.params.iter().map(|param| *param.wire_len(registry).end()).sum()
@@ -73,8 +74,8 @@ impl Event {
 }
 
 impl Param {
-    /// The fewest and most bytes of the parameter on the wire: all elements, with their count if it
-    /// varies.
+    /// Returns the fewest and most bytes of the parameter on the wire: all elements, with their
+    /// count if it varies.
     pub fn wire_len(&self, registry: &Registry) -> RangeInclusive<usize> {
         let (min, max) = self.value_len(registry).into_inner();
         match self.count {
@@ -84,7 +85,7 @@ impl Param {
         }
     }
 
-    /// The fewest and most bytes of one value of the parameter on the wire.
+    /// Returns the fewest and most bytes of one value of the parameter on the wire.
     pub fn value_len(&self, registry: &Registry) -> RangeInclusive<usize> {
         let encoding = registry.encoding(self.sort);
         encoding.min_len()..=encoding.max_len(self.max_len)
@@ -92,7 +93,7 @@ impl Param {
 }
 
 impl Type {
-    /// The name of a number of this type.
+    /// Returns the name of a number of this type.
     pub fn value(&self, number: i128) -> Option<&TypeValue> {
         self.values.binary_search_by_key(&number, |value| value.number).ok().map(|index| &self.values[index])
     }

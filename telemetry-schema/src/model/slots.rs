@@ -50,23 +50,23 @@ impl Registry {
 }
 
 impl Slots {
-    /// The slot of a parameter, by index of event and parameter, counted over the whole registry.
-    /// `None` if the parameter is not encoded as a delta, or does not exist.
+    /// Returns the slot of a parameter, by index of event and parameter, counted over the whole
+    /// registry. `None` if the parameter is not encoded as a delta, or does not exist.
     pub fn number(&self, event: usize, param: usize) -> Option<u32> {
         *self.numbers.get(event)?.get(param)?
     }
 
-    /// The slots of a kind, by its index: as many as its lanes have.
+    /// Returns the slots of a kind, by its index: as many as its lanes have.
     pub fn of_kind(&self, kind: usize) -> Range<u32> {
         self.kinds.get(kind).cloned().unwrap_or_default()
     }
 
-    /// Number of slots of the registry.
+    /// Returns the number of slots of the registry.
     pub fn len(&self) -> u32 {
         self.kinds.last().map_or(0, |last| last.end)
     }
 
-    /// True if no parameter is encoded as a delta.
+    /// Returns true if no parameter is encoded as a delta.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

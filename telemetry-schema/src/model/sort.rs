@@ -7,8 +7,8 @@ use telemetry_format::Encoding;
 
 macro_rules! sorts {
     ($($(#[$doc:meta])* $sort:ident $name:literal => $encoding:ident $($letter:literal)?;)*) => {
-        /// The type of one value, and the only list of parameter types. For a new one, the compiler finds every
-        /// generator and decoder that has to know it.
+        /// The type of one value, and the only list of parameter types. For a new one, the compiler
+        /// finds every generator and decoder that has to know it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Sort {
             $($(#[$doc])* $sort,)*
@@ -20,8 +20,8 @@ macro_rules! sorts {
             /// Every type that needs no definition: all but [`Sort::Named`].
             pub const ALL: &[Sort] = &[$(Sort::$sort),*];
 
-            /// The long name, which the canonical form uses. `None` for [`Sort::Named`], which has
-            /// the name of its type ([`crate::Registry::sort_name`]).
+            /// Returns the long name, which the canonical form uses. `None` for [`Sort::Named`],
+            /// which has the name of its type ([`crate::Registry::sort_name`]).
             pub const fn name(self) -> Option<&'static str> {
                 match self {
                     $(Sort::$sort => Some($name),)*
@@ -29,8 +29,8 @@ macro_rules! sorts {
                 }
             }
 
-            /// The encoding of a value. `None` for [`Sort::Named`], which has that of its type's
-            /// repr ([`crate::Registry::encoding`]).
+            /// Returns the encoding of a value. `None` for [`Sort::Named`], which has that of its
+            /// type's repr ([`crate::Registry::encoding`]).
             pub const fn encoding(self) -> Option<Encoding> {
                 match self {
                     $(Sort::$sort => Some(Encoding::$encoding),)*
@@ -38,7 +38,7 @@ macro_rules! sorts {
                 }
             }
 
-            /// The MPS's letter for it, if there is one.
+            /// Returns the MPS's letter for it, if there is one.
             pub const fn letter(self) -> Option<char> {
                 match self {
                     $(Sort::$sort => sorts!(@letter $($letter)?),)*
@@ -89,30 +89,31 @@ sorts! {
 }
 
 impl Sort {
-    /// The type with a long name or an MPS letter.
+    /// Returns the type with a long name or an MPS letter.
     pub fn from_text(text: &str) -> Option<Sort> {
         let letter = |sort: &Sort| sort.letter().is_some_and(|c| text.len() == 1 && text.starts_with(c));
         Sort::ALL.iter().copied().find(|sort| sort.name() == Some(text) || letter(sort))
     }
 
-    /// True for pointers, addresses and words: encoded as the distance from the last value in the
-    /// parameter's delta slot ([`crate::Registry::slots`]).
+    /// Returns true for pointers, addresses and words: encoded as the distance from the last value
+    /// in the parameter's delta slot ([`crate::Registry::slots`]).
     pub const fn is_delta(self) -> bool {
         matches!(self.encoding(), Some(Encoding::Delta))
     }
 
-    /// True for strings and byte strings, whose `max` is in bytes and which cannot be in arrays.
+    /// Returns true for strings and byte strings, whose `max` is in bytes and which cannot be in
+    /// arrays.
     pub const fn is_run(self) -> bool {
         matches!(self.encoding(), Some(Encoding::Run))
     }
 
-    /// True for numbers that count or measure, and so may have a unit.
+    /// Returns true for numbers that count or measure, and so may have a unit.
     pub const fn is_number(self) -> bool {
         self.int_range().is_some() || matches!(self, Sort::Word | Sort::F32 | Sort::F64)
     }
 
-    /// The smallest and largest number of `u8` to `u64` and `i8` to `i64`, which can encode an
-    /// enum. Those from 0 can encode flags.
+    /// Returns the smallest and largest number of `u8` to `u64` and `i8` to `i64`, which can encode
+    /// an enum. Those from 0 can encode flags.
     pub const fn int_range(self) -> Option<RangeInclusive<i128>> {
         match self {
             Sort::U8 => Some(0..=u8::MAX as i128),

@@ -12,7 +12,7 @@ use crate::text::snippet::{self, Mark, Section};
 pub struct Diagnostic {
     /// The place, in bytes of the text.
     pub span: Range<usize>,
-    /// What was found and what was expected, in lower case and without a full stop.
+    /// The found and the expected, in lower case and without a full stop.
     pub message: String,
     /// A second place that the mistake concerns, such as the first use of a name.
     pub label: Option<Label>,
@@ -25,17 +25,17 @@ pub struct Diagnostic {
 pub struct Label {
     /// The place, in bytes of the text.
     pub span: Range<usize>,
-    /// What is at the place, such as "first used here".
+    /// The text at the place, such as "first used here".
     pub text: String,
 }
 
 impl Diagnostic {
-    /// Line and column of the mistake, both from 1; columns count characters.
+    /// Returns line and column of the mistake, both from 1; columns count characters.
     pub fn position(&self, text: &str) -> (usize, usize) {
         snippet::position(text, self.span.start)
     }
 
-    /// The mistake as rustc prints one, without the word `error` and without a line end:
+    /// Returns the mistake as rustc prints one, without the word `error` and without a line end:
     ///
     /// ```text
     /// unknown type `u9` of parameter `generation`
@@ -48,6 +48,7 @@ impl Diagnostic {
     /// ```
     ///
     /// `path` is printed as it is; `text` must be what was parsed.
+    #[must_use]
     pub fn render(&self, path: &str, text: &str) -> String {
         let mut marks = vec![Mark { span: self.span.clone(), kind: AnnotationKind::Primary, label: "" }];
         if let Some(label) = &self.label {
@@ -75,14 +76,15 @@ pub struct Invalid {
     pub diagnostics: Vec<Diagnostic>,
     /// The number of mistakes that are not listed.
     pub omitted: usize,
-    /// The `CamelCase` names of all used events whose name could be read, no two with the same emitter. The
-    /// macro makes empty emitters of them, so that one mistake is one error.
+    /// The `CamelCase` names of all used events whose name could be read, no two with the same
+    /// emitter. The macro makes empty emitters of them, so that one mistake is one error.
     pub emitters: Vec<String>,
 }
 
 impl Invalid {
-    /// All mistakes as rustc prints them, each after the word `error`, with an empty line between two. See
-    /// [`Diagnostic::render`].
+    /// Returns all mistakes as rustc prints them, each after the word `error`, with an empty line
+    /// between two. See [`Diagnostic::render`].
+    #[must_use]
     pub fn render(&self, path: &str, text: &str) -> String {
         let mut out = String::new();
         for diagnostic in &self.diagnostics {
@@ -98,7 +100,8 @@ impl Invalid {
     }
 }
 
-/// The messages without their places, one a line. [`Invalid::render`] needs the text and shows the places.
+/// The messages without their places, one a line. [`Invalid::render`] needs the text and shows the
+/// places.
 impl std::fmt::Display for Invalid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, diagnostic) in self.diagnostics.iter().enumerate() {
@@ -114,8 +117,8 @@ impl std::fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// The mistakes found so far. The list is bounded and the rest is counted, so that hostile input cannot
-/// fill the memory.
+/// The mistakes found so far. The list is bounded and the rest is counted, so that hostile input
+/// cannot fill the memory.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -142,19 +145,19 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// True if further mistakes are only counted, and need no help.
+    /// Returns true if further mistakes are only counted, and need no help.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() == MAX_DIAGNOSTICS
     }
 
-    /// The mistakes ordered by place, and the number of those that are not listed.
+    /// Returns the mistakes ordered by place, and the number of those that are not listed.
     pub(crate) fn finish(mut self) -> (Vec<Diagnostic>, usize) {
         self.list.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.span.end));
         (self.list, self.omitted)
     }
 }
 
-/// Text of the input between backticks: on one line, and truncated if it is long.
+/// Returns text of the input between backticks: on one line, and truncated if it is long.
 pub(crate) fn quote(text: &str) -> String {
     const MAX: usize = 48;
     let mut out = String::from("`");
@@ -173,7 +176,7 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-/// A list for a message: `` `a`, `b` or `c` ``, of at most 20 words.
+/// Returns a list for a message: `` `a`, `b` or `c` ``, of at most 20 words.
 pub(crate) fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     const MAX: usize = 20;
     let mut words: Vec<String> = words.into_iter().take(MAX + 1).map(quote).collect();

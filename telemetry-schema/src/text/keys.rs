@@ -1,4 +1,5 @@
-//! The keys of every table of an `events.toml`, in the order in which the canonical form writes them.
+//! The keys of every table of an `events.toml`, in the order in which the canonical form writes
+//! them.
 
 /// Of the file.
 pub const FILE: &[&str] = &["registry", "kinds", "types", "event", "span", "message", "allow"];

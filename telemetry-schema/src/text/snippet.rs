@@ -1,7 +1,8 @@
 //! Draws places of a text: a message, the place, the line with carets below it, help.
 //!
 //! `annotate-snippets` draws. This file makes any span fit its text, so that the library cannot
-//! panic, and gives it only the lines with marks, so that a large file is not read for each message.
+//! panic, and gives it only the lines with marks, so that a large file is not read for each
+//! message.
 
 use std::ops::Range;
 
@@ -79,7 +80,8 @@ fn clamp(text: &str, span: &Range<usize>) -> Range<usize> {
     start..text.ceil_char_boundary(span.end).clamp(start, text.len())
 }
 
-/// Returns true for control characters, and for those that change the direction of the text around them.
+/// Returns true for control characters, and for those that change the direction of the text around
+/// them.
 pub(crate) fn is_unprintable(char: char) -> bool {
     char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -89,7 +89,7 @@ fn duplicate(text: &str, root: &DeTable, again: &Range<usize>, diags: &mut Diagn
     }
 }
 
-/// The parser's message, in the terms of a registry file's author if its own are unhelpful.
+/// Returns the parser's message, in the terms of a registry file's author if its own are unhelpful.
 fn reworded(message: &str, found: &str) -> (String, Option<String>) {
     match message.split_once(", expected ").map_or(message, |(found, _)| found) {
         "string values must be quoted" if found.trim().is_empty() => {
@@ -141,7 +141,7 @@ impl<'a> Lines<'a> {
         self.text[self.line_start..].lines().next().unwrap_or("")
     }
 
-    /// True if the line is the header of a table and nothing else.
+    /// Returns true if the line is the header of a table and nothing else.
     fn in_header(&self) -> bool {
         let line = self.current();
         let inner = line.strip_prefix("[[").and_then(|rest| rest.trim_end().strip_suffix("]]"));
@@ -154,15 +154,15 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A span on character boundaries inside the text.
+/// Returns a span on character boundaries inside the text.
 fn place(text: &str, span: Option<Range<usize>>) -> Range<usize> {
     let span = span.unwrap_or(text.len()..text.len());
     let start = text.floor_char_boundary(span.start);
     start..text.ceil_char_boundary(span.end).max(start)
 }
 
-/// The first occurrence of the table in which `key` is a duplicate at `again`: the innermost inline
-/// table around the place, or else the table of the last header before it.
+/// Returns the first occurrence of the table in which `key` is a duplicate at `again`: the
+/// innermost inline table around the place, or else the table of the last header before it.
 fn first_use(text: &str, root: &DeTable, again: &Range<usize>, key: &str) -> Option<Range<usize>> {
     let mut inline: Option<(Range<usize>, &DeTable)> = None;
     let mut headed = (0, root);

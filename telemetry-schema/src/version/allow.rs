@@ -1,4 +1,4 @@
-//! `[[allow]]`: changes that a relation makes on purpose without the number that they demand.
+//! `[[allow]]`: changes that a registry makes on purpose without the number that they demand.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use crate::version::rule::Rule;
 pub struct Allow {
     /// The rule that the change breaks.
     pub rule: Rule,
-    /// What changes.
+    /// The item that changes.
     pub target: Target,
-    /// Why it may; never empty.
+    /// The reason; never empty.
     pub reason: String,
-    /// Where it is in the file, in bytes.
+    /// Its place in the file, in bytes.
     pub span: Range<usize>,
 }
 
-/// What an [`Allow`] names: at most one of these groups, none for the registry itself. Things are
-/// called as in the new relation; those that are gone as they were.
+/// The item that an [`Allow`] names: at most one of these groups, none for the registry itself.
+/// Names are those of the new registry, or of the old one for items that are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub struct Target {
@@ -37,14 +37,14 @@ pub struct Target {
 }
 
 impl Allow {
-    /// True if it excuses the change.
+    /// Returns true if it excuses the change.
     pub fn matches(&self, change: &Change) -> bool {
         self.rule == change.rule && self.target == Target::of(change.thing())
     }
 }
 
 impl Target {
-    /// The target that names a thing.
+    /// Returns the target that names a thing.
     pub fn of(thing: &Thing) -> Target {
         let nothing = Target::default();
         let some = |text: &String| Some(text.clone());
@@ -60,7 +60,7 @@ impl Target {
         }
     }
 
-    /// The keys of `[[allow]]` and their values, in the order of [`crate::keys::ALLOW`].
+    /// Returns the keys of `[[allow]]` and their values, in the order of [`crate::keys::ALLOW`].
     pub fn keys(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let keys = [
             ("event", &self.event),

@@ -7,12 +7,13 @@ use crate::version::rule::Rule;
 
 /// One difference between a released registry and a newer one.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Change {
     /// The rule for the difference, and so its demand.
     pub rule: Rule,
-    /// What changed, by its old name. `None` if it is new.
+    /// The changed item by its old name. `None` if it is new.
     pub old: Option<Thing>,
-    /// What changed, by its new name. `None` if it is gone.
+    /// The changed item by its new name. `None` if it is gone.
     pub new: Option<Thing>,
     /// The key of `events.toml` whose value changed; empty for the whole item.
     pub key: &'static str,
@@ -57,12 +58,12 @@ pub enum Thing {
 }
 
 impl Change {
-    /// The item by its new name or, if it is gone, by its old name.
+    /// Returns the item by its new name or, if it is gone, by its old name.
     pub fn thing(&self) -> &Thing {
         self.new.as_ref().or(self.old.as_ref()).unwrap_or(&Thing::Registry)
     }
 
-    /// The change in one line: lower case, no period.
+    /// Returns the change in one line: lower case, no period.
     pub fn message(&self) -> String {
         let thing = self.thing();
         let (was, is) = (quote(&self.was), quote(&self.is));
@@ -130,7 +131,7 @@ impl Change {
 }
 
 impl Thing {
-    /// Its own name; empty for the registry.
+    /// Returns its own name; empty for the registry.
     pub fn name(&self) -> &str {
         match self {
             Thing::Registry => "",

@@ -13,14 +13,15 @@ use crate::version::rule::Rule;
 /// A range of the text and its replacement.
 type Edit = (Range<usize>, String);
 
-/// The text of a registry file with the version that its changes demand, and with the right `since`
-/// at every appended parameter. `None` if that changes nothing, or does not meet all demands
-/// ([`Judgement::is_fixable`]).
-pub fn fixed(relation: &RegistryFile, judgement: &Judgement) -> Option<String> {
+/// Returns the text of a registry file with the version that its changes demand, and with the right
+/// `since` at every appended parameter. `None` if that changes nothing, or does not meet all
+/// demands ([`Judgement::is_fixable`]).
+#[must_use]
+pub fn fixed(file: &RegistryFile, judgement: &Judgement) -> Option<String> {
     if !judgement.is_fixable() {
         return None;
     }
-    let root = DeTable::parse(&relation.text).ok()?;
+    let root = DeTable::parse(&file.text).ok()?;
     let target = judgement.target();
     let mut edits = Vec::new();
     let version = root.get_ref().get("registry")?.get_ref().get("version")?.get_ref();
@@ -40,21 +41,22 @@ pub fn fixed(relation: &RegistryFile, judgement: &Judgement) -> Option<String> {
             Some(since) => edits.push((since.span(), format!("\"{target}\""))),
             None if is_missing => {
                 let end = table.values().map(|value| value.span().end).max()?;
-                let is_inline = relation.text[param.span()].starts_with('{');
+                let is_inline = file.text[param.span()].starts_with('{');
                 let separator = if is_inline { ", " } else { "\n" };
                 edits.push((end..end, format!("{separator}since = \"{target}\"")));
             }
             None => {}
         }
     }
-    let text = edited(&relation.text, edits);
-    (text != relation.text).then_some(text)
+    let text = edited(&file.text, edits);
+    (text != file.text).then_some(text)
 }
 
-/// The text of a registry file without its `[[allow]]`s, which are no longer needed after a
+/// Returns the text of a registry file without its `[[allow]]`s, which are no longer needed after a
 /// release.
-pub fn without_allows(relation: &RegistryFile) -> String {
-    let text = &relation.text;
+#[must_use]
+pub fn without_allows(file: &RegistryFile) -> String {
+    let text = &file.text;
     let Ok(root) = DeTable::parse(text) else { return text.clone() };
     let Some((key, allows)) = root.get_ref().get_key_value("allow") else { return text.clone() };
     if !text[allows.span()].starts_with("[[") {
@@ -77,7 +79,8 @@ pub fn without_allows(relation: &RegistryFile) -> String {
     out
 }
 
-/// From the start of the first line to the end of the last one, with the empty lines after it.
+/// Returns the range from the start of the first line to the end of the last one, with the empty
+/// lines after it.
 fn whole_lines(text: &str, span: Range<usize>) -> Range<usize> {
     let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
     let end = text[span.end..].find('\n').map_or(text.len(), |newline| span.end + newline + 1);

@@ -9,6 +9,8 @@ use crate::version::rule::{Demand, Rule};
 
 /// All changes of a registry since a release, and the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "unmet demands are in it"]
 pub struct Judgement {
     /// The changes, in the order in which [`compare`] finds them, each with its result.
     pub changes: Vec<Judged>,
@@ -27,6 +29,7 @@ pub struct Judgement {
 
 /// A change, and whether the version is right for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Judged {
     /// The change.
     pub change: Change,
@@ -76,13 +79,13 @@ fn free_code(lock: &Lock, registry: &Registry) -> Option<u16> {
 }
 
 impl Judgement {
-    /// True if the registry may be built and released as it is.
+    /// Returns true if the registry may be built and released as it is.
     pub fn is_met(&self) -> bool {
         self.idle.is_empty() && self.changes.iter().all(|judged| judged.is_met)
     }
 
-    /// The version that the registry should have: its own if that is enough, otherwise the lowest
-    /// one that is.
+    /// Returns the version that the registry should have: its own if that is enough, otherwise the
+    /// lowest one that is.
     pub fn target(&self) -> Version {
         self.version.max(self.needed)
     }
@@ -93,12 +96,13 @@ impl Judgement {
         unmet.filter(|change| change.rule.demand() == Demand::Refused)
     }
 
-    /// True if the lock file belongs to another registry, so that nothing could be compared.
+    /// Returns true if the lock file belongs to another registry, so that nothing could be
+    /// compared.
     pub fn is_of_another_registry(&self) -> bool {
         self.changes.iter().any(|judged| judged.change.rule == Rule::RegistryRenamed)
     }
 
-    /// True if another version and the right `since`s meet all demands: what
+    /// Returns true if another version and the right `since`s meet all demands: what
     /// [`crate::version::fixed`] does.
     pub fn is_fixable(&self) -> bool {
         let is_fixable = |change: &Change| {
@@ -109,8 +113,8 @@ impl Judgement {
 }
 
 impl Demand {
-    /// True if a version is high enough above a released one. Numbers may be skipped: `1.4.1` is
-    /// above `1.2.5` in its median number, and readers look at nothing else.
+    /// Returns true if a version is high enough above a released one. Numbers may be skipped:
+    /// `1.4.1` is above `1.2.5` in its median number, and readers look at nothing else.
     pub fn is_met(self, released: Version, version: Version) -> bool {
         match self {
             Demand::Nothing => true,
@@ -120,8 +124,8 @@ impl Demand {
         }
     }
 
-    /// The lowest version that meets it: the number is one higher, and those after it are 0. A
-    /// number at its maximum becomes 0, and the one before it rises.
+    /// Returns the lowest version that meets it: the number is one higher, and those after it are
+    /// 0. A number at its maximum becomes 0, and the one before it rises.
     pub fn lowest(self, released: Version) -> Version {
         let Version { major, median, minor } = released;
         let raised = match self {

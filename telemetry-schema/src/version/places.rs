@@ -24,15 +24,15 @@ const KEYS: [&str; 26] = [
 ];
 
 impl Places {
-    /// The place of an item's key; of the item itself if it does not have the key; the beginning of
-    /// the text if the item is missing.
+    /// Returns the place of an item's key; of the item itself if it does not have the key; the
+    /// beginning of the text if the item is missing.
     pub(super) fn find(&self, thing: &Thing, key: &'static str) -> Range<usize> {
         let find = |key| self.places.get(&(thing.clone(), key)).cloned();
         find(key).or_else(|| find("")).unwrap_or(0..0)
     }
 
-    /// The places in a valid `events.toml`.
-    pub(super) fn of_relation(text: &str) -> Places {
+    /// Returns the places in a valid `events.toml`.
+    pub(super) fn of_registry(text: &str) -> Places {
         let mut places = Places { places: HashMap::new() };
         let Ok(root) = DeTable::parse(text) else { return places };
         let root = root.get_ref();
@@ -77,7 +77,7 @@ impl Places {
         places
     }
 
-    /// The places in a valid `events.lock`: that of an item is its line.
+    /// Returns the places in a valid `events.lock`: that of an item is its line.
     pub(super) fn of_lock(lock: &Lock, text: &str) -> Places {
         let mut places = Places { places: HashMap::new() };
         let mut lines = lines(text).into_iter().skip(2).map(|line| {
@@ -136,7 +136,7 @@ impl Places {
     }
 }
 
-/// The keys and values of a table, if the item is one.
+/// Returns the keys and values of a table, if the item is one.
 fn entries<'a>(
     value: Option<&'a Spanned<DeValue<'a>>>,
 ) -> impl Iterator<Item = (Spanned<String>, &'a Spanned<DeValue<'a>>)> {
@@ -146,7 +146,7 @@ fn entries<'a>(
     })
 }
 
-/// The tables of an array, if the item is one.
+/// Returns the tables of an array, if the item is one.
 fn elements<'a>(value: Option<&'a Spanned<DeValue<'a>>>) -> impl Iterator<Item = &'a DeTable<'a>> {
     let array = value.and_then(|value| value.get_ref().as_array());
     array.into_iter().flat_map(|array| array.iter().filter_map(|element| element.get_ref().as_table()))

@@ -33,12 +33,12 @@ pub struct Report<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The text of a valid `events.toml`.
-    pub fn relation(path: &'a str, text: &'a str) -> Side<'a> {
-        Side { path, text, places: Places::of_relation(text) }
+    /// Returns the text of a valid `events.toml`.
+    pub fn registry(path: &'a str, text: &'a str) -> Side<'a> {
+        Side { path, text, places: Places::of_registry(text) }
     }
 
-    /// A lock with its text.
+    /// Returns a lock with its text.
     pub fn lock(path: &'a str, lock: &Lock, text: &'a str) -> Side<'a> {
         Side { path, text, places: Places::of_lock(lock, text) }
     }
@@ -56,14 +56,15 @@ impl<'a> Side<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// A report for the judgement of a release and the present registry.
+    /// Returns a report for the judgement of a release and the present registry.
     pub fn new(judgement: &'a Judgement, old: Side<'a>, new: Side<'a>) -> Report<'a> {
         Report { judgement, old, new }
     }
 
-    /// All unmet demands as rustc would print them, each after the word `error`, with an empty line
-    /// between two; empty if there are none. Beyond [`MAX_DIAGNOSTICS`] changes, the others are
-    /// counted.
+    /// Returns all unmet demands as rustc would print them, each after the word `error`, with an
+    /// empty line between two; empty if there are none. Beyond [`MAX_DIAGNOSTICS`] changes, the
+    /// others are counted.
+    #[must_use]
     pub fn render(&self) -> String {
         let unmet = || self.judgement.changes.iter().filter(|judged| !judged.is_met);
         let changes = unmet().take(MAX_DIAGNOSTICS).map(|judged| self.change(judged));
@@ -74,8 +75,8 @@ impl<'a> Report<'a> {
         all.map(|text| format!("error: {text}\n")).collect::<Vec<_>>().join("\n")
     }
 
-    /// A change with its new place and its old value, the demand of its rule and the reason;
-    /// without the word `error`.
+    /// Returns a change with its new place and its old value, the demand of its rule and the
+    /// reason; without the word `error`.
     pub fn change(&self, judged: &Judged) -> String {
         let change = &judged.change;
         let label = format!("as of {}", self.judgement.released);
@@ -96,8 +97,8 @@ impl<'a> Report<'a> {
         snippet::draw(&change.message(), &sections, &remarks)
     }
 
-    /// Line and column, from 1, of a change in the new file; in the old file if it is only there,
-    /// which the second result says.
+    /// Returns line and column, from 1, of a change in the new file; in the old file if it is only
+    /// there, which the second result says.
     pub fn position(&self, change: &Change) -> ((usize, usize), bool) {
         let (side, thing, is_old) = match (&change.new, &change.old) {
             (Some(new), _) => (&self.new, new, false),
@@ -107,12 +108,12 @@ impl<'a> Report<'a> {
         (snippet::position(side.text, side.places.find(thing, change.key).start), is_old)
     }
 
-    /// Line and column of the version in the new file, from 1.
+    /// Returns line and column of the version in the new file, from 1.
     pub fn version_position(&self) -> (usize, usize) {
         snippet::position(self.new.text, self.new.places.find(&Thing::Registry, "version").start)
     }
 
-    /// The demand of a change's rule and the reason, or the reason why it is allowed.
+    /// Returns the demand of a change's rule and the reason, or the reason why it is allowed.
     pub fn note(&self, judged: &Judged) -> String {
         let row = judged.change.rule.row();
         match (&judged.allowed, row.demand) {
@@ -123,7 +124,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The remedy for a refused change; for others the version says it.
+    /// Returns the remedy for a refused change; for others the version says it.
     pub fn help(&self, change: &Change) -> Option<String> {
         let target = self.judgement.target();
         Some(match change.rule {
@@ -139,14 +140,14 @@ impl<'a> Report<'a> {
             }
             Rule::VersionLowered => help_to_raise(target),
             Rule::RegistryRenamed => {
-                "give it its name back; or, if it is another relation, take the lock away and release it"
+                "give it its name back; or, if it is another registry, take the lock away and release it"
                     .to_string()
             }
             _ => return None,
         })
     }
 
-    /// The text about the version, unless it is high enough.
+    /// Returns the text about the version, unless it is high enough.
     pub fn version(&self) -> Option<String> {
         let Judgement { released, version, .. } = self.judgement;
         let target = self.judgement.target();
@@ -161,7 +162,7 @@ impl<'a> Report<'a> {
         Some(snippet::draw(&message, &[section], &[(Level::HELP, &help)]))
     }
 
-    /// The text about an allow that allows no change.
+    /// Returns the text about an allow that allows no change.
     pub fn idle(&self, allow: &Allow) -> String {
         let name = allow.rule.name();
         let same = || self.judgement.changes.iter().filter(|judged| judged.change.rule == allow.rule);
@@ -193,7 +194,7 @@ fn help_to_raise(target: Version) -> String {
 /// Changes that the help of an idle allow names.
 const MAX_PROPOSED: usize = 3;
 
-/// The form of a change's item in an allow.
+/// Returns the form of a change's item in an allow.
 fn written(change: &Change) -> String {
     let target = Target::of(change.thing());
     let keys: Vec<String> = target.keys().map(|(key, value)| format!("`{key} = \"{value}\"`")).collect();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a change demands of the version.
+/// The demand of a change on the version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Demand {
     /// No number needs to rise.
@@ -15,7 +15,7 @@ pub enum Demand {
     Refused,
 }
 
-/// What a typed decoder does with an event that has changed.
+/// The treatment of a changed event by a typed decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Reads it.
@@ -39,22 +39,23 @@ pub enum Effect {
 
 /// A row of the table of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Row {
     /// The name, in `kebab-case`. It never changes.
     pub name: &'static str,
     /// The number that must rise.
     pub demand: Demand,
-    /// What changes.
+    /// The change.
     pub change: &'static str,
-    /// Why that number.
+    /// The reason for that number.
     pub why: &'static str,
-    /// What a typed decoder of the old registry does with streams of the new one.
+    /// The effect on a typed decoder of the old registry with streams of the new one.
     pub old_decoder: Effect,
-    /// What a typed decoder of the new registry does with streams of the old one.
+    /// The effect on a typed decoder of the new registry with streams of the old one.
     pub new_decoder: Effect,
-    /// What the generic decoder shows of either stream, by the registry in it.
+    /// The generic decoder's view of either stream, by the registry in it.
     pub generic: &'static str,
-    /// How the new generated Python module differs from the old one.
+    /// The difference of the new generated Python module from the old one.
     pub python: &'static str,
 }
 
@@ -71,7 +72,7 @@ macro_rules! rules {
             /// Every rule, in the order of `docs/versions.md`.
             pub const ALL: &[Rule] = &[$(Rule::$rule),*];
 
-            /// The rule's row of the table.
+            /// Returns the rule's row of the table.
             pub const fn row(self) -> &'static Row {
                 match self {
                     $(Rule::$rule => &Row {
@@ -244,28 +245,28 @@ rules! {
         "the version is below the released one", "what is newer must have the higher version",
         old Refused, new Refused, generic "-", python "-";
     RegistryRenamed "registry-renamed" Refused,
-        "the registry has another name", "readers know a registry by its name, so it is another relation",
+        "the registry has another name", "readers know a registry by its name, so it is another registry",
         old Refused, new Refused, generic "-", python "-";
 }
 
 impl Rule {
-    /// The name, `kebab-case`.
+    /// Returns the name, `kebab-case`.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The number that must rise.
+    /// Returns the number that must rise.
     pub const fn demand(self) -> Demand {
         self.row().demand
     }
 
-    /// The rule of a name.
+    /// Returns the rule of a name.
     pub fn from_name(name: &str) -> Option<Rule> {
         Rule::ALL.iter().copied().find(|rule| rule.name() == name)
     }
 
-    /// False for changes that no `[[allow]]` can allow: a reused code, and changes that make the
-    /// comparison meaningless. A change that demands nothing needs no `[[allow]]`.
+    /// Returns false for changes that no `[[allow]]` can allow: a reused code, and changes that
+    /// make the comparison meaningless. A change that demands nothing needs no `[[allow]]`.
     pub const fn can_be_allowed(self) -> bool {
         let means_nothing = matches!(self, Rule::CodeReused | Rule::VersionLowered | Rule::RegistryRenamed);
         !means_nothing && !matches!(self.demand(), Demand::Nothing)
@@ -273,7 +274,7 @@ impl Rule {
 }
 
 impl Demand {
-    /// Its name in the table.
+    /// Returns its name in the table.
     pub const fn name(self) -> &'static str {
         match self {
             Demand::Nothing => "none",

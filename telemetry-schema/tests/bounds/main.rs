@@ -1,5 +1,5 @@
-//! What the macro pays at every build for a lock beside the registry file, in allocations. They do not depend
-//! on the machine or its load.
+//! The cost of a lock beside the registry file at every build of the macro, in allocations. They do
+//! not depend on the machine or its load.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ static ALLOCATOR: Counting = Counting;
 /// A registry of a number of events with four parameters each.
 fn large(events: usize) -> String {
     let mut text = String::from(
-        "[registry]\nname = \"large\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"A large relation\"\n\
+        "[registry]\nname = \"large\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"A large registry\"\n\
          [kinds]\nPool = { bit = 0, doc = \"per pool\" }\n[types.Why]\nrepr = \"u8\"\nvalues = { Full = 1, Asked = 2 }\n",
     );
     for code in 0..events {
@@ -35,7 +35,8 @@ fn file(text: String) -> RegistryFile {
     RegistryFile::parse(text).expect("a valid registry")
 }
 
-/// The allocations for a registry file of a number of events: of reading it, and of comparing it with its lock.
+/// The allocations for a registry file of a number of events: of reading it, and of comparing it
+/// with its lock.
 fn costs(events: usize) -> (usize, usize) {
     let now = file(large(events));
     let text = Lock::of(&now.registry, None).to_text();
@@ -69,7 +70,7 @@ fn a_report_costs_in_proportion_to_its_changes() {
             let judgement = judge(&lock, &changed.registry, &changed.allows);
             assert_eq!(judgement.changes.len(), 3 * events, "names, types, docs");
             let old = Side::lock("events.lock", &lock, &text);
-            rendered = Report::new(&judgement, old, Side::relation("events.toml", &changed.text)).render();
+            rendered = Report::new(&judgement, old, Side::registry("events.toml", &changed.text)).render();
         });
         (cost, rendered)
     };

@@ -70,7 +70,7 @@ fn deep_and_long_things() {
     }
 }
 
-/// Pieces that a damaged file is made of.
+/// Pieces of a damaged file.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
     "\n", "\"", "\"\"\"", "'", "[", "]", "[[", "]]", "{", "}", "=", ",", ".", "#", "\\", "\\u", "\u{0}", "\u{1b}", "é", "世",

@@ -1,4 +1,4 @@
-//! Reading a relation from disk.
+//! Reading a registry from disk.
 
 use std::error::Error;
 use std::fs;
@@ -16,22 +16,22 @@ fn file(name: &str, content: &[u8]) -> PathBuf {
     path
 }
 
-/// What is said about a file that is no relation, with its path as `PATH`.
+/// Returns the error for a file that is not a registry file, with its path as `PATH`.
 fn refused(path: &Path) -> String {
-    let error = load(path).expect_err("the file is no relation");
+    let error = load(path).expect_err("the file is not a registry file");
     let error: Box<dyn Error> = Box::new(error);
     error.to_string().replace(&path.display().to_string(), "PATH")
 }
 
 #[test]
-fn a_relation_is_loaded_with_its_text() {
+fn a_registry_file_is_loaded_with_its_text() {
     let path = file("small.toml", SMALL.as_bytes());
-    let relation = load(&path).expect("the file is a relation");
-    assert_eq!((relation.registry, relation.text.as_str()), (registry(SMALL), SMALL));
+    let file = load(&path).expect("the file is a registry file");
+    assert_eq!((file.registry, file.text.as_str()), (registry(SMALL), SMALL));
 }
 
 #[test]
-fn files_that_are_no_relation_are_explained() {
+fn files_that_are_no_registry_file_are_explained() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     assert_eq!(refused(&folder.join("missing.toml")), "error: no file `PATH`, expected an events.toml");
     assert_eq!(refused(folder), "error: `PATH` is a directory, expected an events.toml");
@@ -67,7 +67,10 @@ fn a_path_through_a_file_is_explained() {
 fn a_text_that_no_file_may_be_is_refused_too() {
     let text = "#".repeat(MAX_FILE_LEN as usize + 1);
     let invalid = crate::invalid(&text);
-    assert_eq!(invalid.diagnostics[0].message, "the relation has 4194305 bytes, expected at most 4194304");
+    assert_eq!(
+        invalid.diagnostics[0].message,
+        "the registry file has 4194305 bytes, expected at most 4194304"
+    );
     // A broken text of any size names its first error.
     let text = format!("{}\na b\n{}", "#".repeat(2 << 20), "x y\n".repeat(1000));
     assert_eq!(crate::invalid(&text).render("big.toml", &text).lines().nth(1), Some(" --> big.toml:2:3"));

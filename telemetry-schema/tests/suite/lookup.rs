@@ -62,7 +62,7 @@ fn param(sort: Sort, max_len: u32) -> Param {
     }
 }
 
-/// A relation may be put together by hand.
+/// A registry may be put together by hand.
 #[test]
 fn rotations_are_those_of_the_alignment() {
     for (align, rotation) in [(0, 0), (1, 0), (2, 1), (4096, 12), (1 << 30, 30)] {

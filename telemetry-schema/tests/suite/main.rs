@@ -13,19 +13,19 @@ mod version;
 
 use telemetry_testing::registries;
 
-/// A relation that uses everything there is.
+/// A registry that uses everything there is.
 const GC: &str = include_str!("../valid/gc.toml");
 
-/// The relation that the mistakes are made in.
+/// The registry that the mistakes are made in.
 const SMALL: &str = include_str!("../valid/small.toml");
 
-/// What a valid text says.
+/// Returns the registry of a valid text.
 #[track_caller]
 fn registry(text: &str) -> telemetry_schema::Registry {
     telemetry_schema::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
 }
 
-/// What is wrong with a text.
+/// Returns the mistakes in a text.
 #[track_caller]
 fn invalid(text: &str) -> telemetry_schema::Invalid {
     let invalid = telemetry_schema::parse(text).expect_err("the text has a mistake");

@@ -1,4 +1,4 @@
-//! What is said about every mistake, in full.
+//! The message of every mistake, in full.
 
 use std::fmt::Write;
 
@@ -117,7 +117,7 @@ fn emitters_survive_every_mistake() {
         with("code = 0x0001", "code =").replace("name = \"TraceEnd\"\ncode", "name = \"TRACEStart\"\ncode");
     let broken = invalid(&text);
     assert_eq!(broken.emitters, ["PoolInit", "TraceStart"]);
-    // Where an array swallows the rest of the file, and where the first line is no TOML.
+    // An array swallows the rest of the file, or the first line is not TOML.
     for text in [with("max = 64 },\n]", "max = 64 },\n"), format!("<<<<<<<\n{SMALL}")] {
         assert_eq!(invalid(&text).emitters, ["PoolInit", "TraceStart", "TraceEnd"]);
     }
@@ -160,7 +160,7 @@ fn an_embedded_registry_may_be_of_another_time() {
             .unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", &text)));
         assert_eq!(telemetry_schema::parse_embedded(&registry.to_toml()), Ok(registry), "{to}");
     }
-    // What its structure rests on is checked as ever.
+    // The rules that its structure needs are still checked.
     for (from, to) in [
         ("0x0011", "1"),
         ("bit = 2", "bit = 1"),

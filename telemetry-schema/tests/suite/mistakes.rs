@@ -6,7 +6,7 @@ use crate::SMALL;
 pub(crate) struct Mistake {
     /// The rule that it breaks; names the snapshot of its message.
     pub(crate) rule: &'static str,
-    /// What is replaced by what. The first occurrence; it must exist.
+    /// The old and the new text. The first occurrence is replaced; it must exist.
     pub(crate) edits: &'static [(&'static str, &'static str)],
     /// Whether the JSON Schema sees it too. It cannot compare one part of the file with another.
     pub(crate) in_schema: bool,

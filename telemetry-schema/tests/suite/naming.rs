@@ -1,8 +1,8 @@
-//! Which parameters name which, and what older relations take over of that.
+//! Which parameters name which, and what older registries take over of that.
 
 use telemetry_schema::{NameBy, Named, Registry, parse};
 
-/// A relation in which everything is named that can be, by everything that can name it.
+/// A registry in which everything is named that can be, by everything that can name it.
 const NAMES: &str = r#"
 [registry]
 name = "names"
@@ -55,7 +55,7 @@ fn read(text: &str) -> Registry {
     parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
 }
 
-/// The relation as it was before it had marks.
+/// The registry as it was before it had marks.
 fn without_marks(text: &str) -> Registry {
     let mut registry = read(text);
     registry.events.iter_mut().for_each(|event| event.time = None);
@@ -88,7 +88,7 @@ fn parameters_name_each_other() {
 
 /// The other marks of values come with them.
 #[test]
-fn an_older_relation_takes_numbers_and_times() {
+fn an_older_registry_takes_numbers_and_times() {
     let text = NAMES
         .replace("name = \"size\", sort = \"W\"", "name = \"size\", sort = \"[u32]\", numbers = \"number\"")
         .replace("code = 3", "code = 3\ntime = \"moment\"")
@@ -110,9 +110,9 @@ fn pointers_and_addresses_are_apart_where_both_are_named() {
 }
 
 #[test]
-fn an_older_relation_takes_the_marks_of_a_later_one() {
+fn an_older_registry_takes_the_marks_of_a_later_one() {
     let later = read(NAMES);
-    // What a stream has, and how many of the six marks it takes.
+    // The content of a stream, and how many of the six marks it takes.
     let check = |from: &str, to: &str, marks: usize| {
         let mut registry = without_marks(&NAMES.replacen(from, to, 1));
         let (form, fingerprint) = (registry.wire_form(), registry.fingerprint());

@@ -1,8 +1,8 @@
-//! How a diagnostic is drawn where the text is not plain.
+//! Diagnostics of texts that are not plain.
 
 use telemetry_schema::{Diagnostic, Label};
 
-/// Draws a mistake at the first `@…@` of `text`, with a label at the first `%…%` if there is one.
+/// Draws a mistake at the first `@…@` of `text`, with a label at `%…%` if there is one.
 fn draw(text: &str) -> String {
     let label_last = text.rfind('%') > text.rfind('@');
     let (text, first) = cut(text, if label_last { '@' } else { '%' });

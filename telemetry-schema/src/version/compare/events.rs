@@ -92,8 +92,8 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Events match by name and code; otherwise by name; otherwise by code, if they are similar;
-    /// otherwise if both their names and their forms are.
+    /// Pairs the events. They match by name and code; otherwise by name; otherwise by code, if they
+    /// are similar; otherwise if both their names and their forms are.
     fn new(old: &Lock, new: &Lock) -> Pairs {
         let mut pairs = Pairs { of_new: vec![None; new.events.len()], taken: vec![false; old.events.len()] };
         let by_code = |code| old.events.binary_search_by_key(&code, |event| event.code).ok();
@@ -140,8 +140,8 @@ impl Pairs {
 /// searched for under another name.
 const MAX_COMPARED: usize = 50;
 
-/// True if events with one code may match although their names differ: the names are similar, or
-/// half of the parameters are the same.
+/// Returns true if events with one code may match although their names differ: the names are
+/// similar, or half of the parameters are the same.
 fn are_alike(a: &LockEvent, b: &LockEvent) -> bool {
     let has = |param: &LockParam| {
         b.params.iter().any(|other| (&other.name, &other.sort) == (&param.name, &param.sort))

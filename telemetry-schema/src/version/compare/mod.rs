@@ -12,17 +12,18 @@ use crate::version::change::{Change, Thing};
 use crate::version::lock::{Lock, LockMessage, LockSpan};
 use crate::version::rule::Rule;
 
-/// The differences between a released registry and a newer one: registry, kinds, types, events by
-/// code, each with its parameters, spans, messages. Empty if they are the same.
+/// Returns the differences between a released registry and a newer one: registry, kinds, types,
+/// events by code, each with its parameters, spans, messages. Empty if they are the same.
 ///
 /// Items are matched by name. Renamed items are matched by their other properties: a kind by its
 /// bit, a value by its number, an event by its code. One edit is one change: a renamed type is not
 /// also another type of its parameters.
+#[must_use]
 pub fn compare(old: &Lock, new: &Registry) -> Vec<Change> {
     compare_locks(old, &Lock::of(new, None))
 }
 
-/// As [`compare`], with both registries in the form of the lock file.
+/// Compares as [`compare`] does, with both registries in the form of the lock file.
 pub(crate) fn compare_locks(old: &Lock, new: &Lock) -> Vec<Change> {
     let mut changes = Changes::default();
     let registry = Some(Thing::Registry);
@@ -101,7 +102,7 @@ fn messages(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
     }
 }
 
-/// A message in short.
+/// Returns a message in short.
 fn message_text(message: &LockMessage) -> String {
     let end = message.end.as_ref().map_or(String::new(), |end| format!(" to {end}"));
     let key =
@@ -109,7 +110,7 @@ fn message_text(message: &LockMessage) -> String {
     format!("{}{end}{key}", message.begin)
 }
 
-/// A span in short.
+/// Returns a span in short.
 fn span_text(span: &LockSpan) -> String {
     let key = span.key.as_ref().map_or(String::new(), |key| format!(" by {key}"));
     format!("{} to {}{key}", span.begin, span.end)

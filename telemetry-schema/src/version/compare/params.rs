@@ -71,8 +71,8 @@ fn pairs<'a>(old: &'a LockEvent, new: &'a LockEvent, renamed: &Renamed) -> Vec<P
     pairs.collect()
 }
 
-/// For each pair, true if it belongs to the largest set that is still in the same order. The others
-/// have moved.
+/// Returns, for each pair, true if it belongs to the largest set that is still in the same order.
+/// The others have moved.
 fn in_order(pairs: &[Pair]) -> Vec<bool> {
     // The longest increasing sequence of new positions: for each pair, the length of the sequence
     // that ends there, and its predecessor.
@@ -121,7 +121,7 @@ fn field_by_field(
     changes.docs(things.clone(), was.docs, is.docs);
 }
 
-/// True if the changed event is not the released one with parameters appended.
+/// Returns true if the changed event is not the released one with parameters appended.
 fn breaks_form(rule: Rule) -> bool {
     matches!(rule, Rule::ParamRenamed | Rule::ParamRetyped | Rule::UnitChanged)
 }
@@ -144,7 +144,7 @@ fn appended(
     }
 }
 
-/// A type as in the new registry file.
+/// Returns a type as in the new registry file.
 fn sort(text: &str, renamed: &Renamed) -> String {
     let name = text.trim_start_matches('[').split([';', ']']).next().unwrap_or_default();
     match renamed.types.get(name) {

@@ -46,7 +46,7 @@ pub(super) fn compare<'a>(changes: &mut Changes, old: &'a Lock, new: &'a Lock) -
     renamed
 }
 
-/// True if two types differ only in their names.
+/// Returns true if two types differ only in their names.
 fn are_alike(a: &LockType, b: &LockType) -> bool {
     let values = |ty: &LockType| -> Vec<(i128, String)> {
         ty.values.iter().map(|value| (value.number, value.name.clone())).collect()

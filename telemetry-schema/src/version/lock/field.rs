@@ -198,7 +198,7 @@ pub(super) struct Lines<L> {
     is_ordered: fn(&L, &L) -> bool,
 }
 
-/// Lines with this indent, each of which may follow the one before.
+/// Returns a list of lines with this indent, each of which may follow the one before.
 pub(super) fn lines<L: Line>(indent: &'static str, is_ordered: fn(&L, &L) -> bool) -> Lines<L> {
     Lines { indent, is_ordered }
 }

@@ -15,7 +15,9 @@ impl Lock {
     /// The format version of `events.lock` that this crate writes, and the highest that it reads.
     pub const FORMAT: u32 = 1;
 
-    /// The lock file of a registry that is released now. It keeps the removed events of `previous`.
+    /// Returns the lock file of a registry that is released now. It keeps the removed events of
+    /// `previous`.
+    #[must_use]
     pub fn of(registry: &Registry, previous: Option<&Lock>) -> Lock {
         let kinds = registry.kinds.iter().map(|kind| LockKind {
             bit: kind.bit,
@@ -70,7 +72,7 @@ impl Lock {
         }
     }
 
-    /// The event with a code, whatever its state.
+    /// Returns the event with a code, whatever its state.
     pub fn event(&self, code: u16) -> Option<&LockEvent> {
         self.events.binary_search_by_key(&code, |event| event.code).ok().map(|index| &self.events[index])
     }
@@ -109,7 +111,7 @@ fn event(registry: &Registry, event: &Event) -> LockEvent {
 }
 
 impl Docs {
-    /// The hash of a doc: FNV-1a of 64 bits, with its halves folded into one.
+    /// Returns the hash of a doc: FNV-1a of 64 bits, with its halves folded into one.
     pub fn of(doc: &str) -> Docs {
         if doc.is_empty() {
             return Docs(0);
@@ -121,7 +123,7 @@ impl Docs {
 }
 
 impl State {
-    /// True if the event is in the registry, used or retired.
+    /// Returns true if the event is in the registry, used or retired.
     pub fn is_listed(self) -> bool {
         !matches!(self, State::Gone(_))
     }

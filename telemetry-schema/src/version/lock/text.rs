@@ -33,6 +33,7 @@ impl Lock {
     /// Returns the text of the `events.lock`. The same lock file always gives the same text, with a
     /// line for each kind, type, value, event, parameter, span and message, each in its order.
     /// `docs/versions.md` describes it.
+    #[must_use]
     pub fn to_text(&self) -> String {
         let mut out = String::with_capacity(256 + 256 * self.events.len());
         let _ = writeln!(out, "{FIRST_WORD} {}\n{NOTE}", Lock::FORMAT);
@@ -94,7 +95,7 @@ fn registry(words: &mut Words) -> Result<Lock, Expected> {
     }
 }
 
-/// The lines between the first and the last, which show that the text is complete.
+/// Returns the lines between the first and the last, which show that the text is complete.
 fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     if text.trim().is_empty() {
         return Err(wrong(0..0, "the lock is empty", RESTORE));
@@ -103,7 +104,7 @@ fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     if let Some(line) =
         lines.iter().find(|line| CONFLICT.iter().any(|marker| text[(*line).clone()].starts_with(marker)))
     {
-        let help = "resolve the conflict in the relation, take the lock of one side as it is, \
+        let help = "resolve the conflict in the registry file, take the lock of one side as it is, \
                     and let `telemetry check` compare the two";
         return Err(wrong(line.clone(), "the lock has the conflict markers of a merge", help));
     }
@@ -145,7 +146,7 @@ fn whole(text: &str) -> Result<Vec<Range<usize>>, Diagnostic> {
     Ok(lines.split_off(lines.len().min(2)))
 }
 
-/// The place of each line, without its end.
+/// Returns the place of each line, without its end.
 pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let all = text.split_inclusive('\n').map(|line| {
@@ -156,7 +157,7 @@ pub(crate) fn lines(text: &str) -> Vec<Range<usize>> {
     all.collect()
 }
 
-/// The first line of a text that differs from the expected one.
+/// Returns the first line of a text that differs from the expected one.
 fn first_difference(text: &str, written: &str) -> Option<Range<usize>> {
     if text.lines().eq(written.lines()) && text.ends_with('\n') {
         return None;
@@ -170,7 +171,7 @@ fn wrong(span: Range<usize>, message: impl Into<String>, help: &str) -> Diagnost
     Diagnostic { span, message: message.into(), label: None, help: Some(help.to_string()) }
 }
 
-/// The checksum of a lock file's lines before the last.
+/// Returns the checksum of a lock file's lines before the last.
 fn checksum(lines: &str) -> String {
     format!("{:016x}", fnv1a(lines.as_bytes()))
 }

@@ -6,7 +6,7 @@ use telemetry_schema::version::{Demand, Judged, Rule, Target};
 use telemetry_schema::{Registry, Version, parse, parse_embedded};
 
 use super::cases::{CASES, RELEASED};
-use super::{judged, relation, rendered, with_version};
+use super::{file, judged, rendered, with_version};
 
 /// The entry that excuses a change.
 fn allow(rule: Rule, target: &Target) -> String {
@@ -21,7 +21,7 @@ fn allow(rule: Rule, target: &Target) -> String {
 #[test]
 fn each_change_can_be_excused_but_for_some() {
     for case in CASES {
-        let judgement = judged(&relation(&case.text()));
+        let judgement = judged(&file(&case.text()));
         let mut text = case.text();
         let mut all = true;
         let asks = |judged: &&Judged| judged.change.rule.demand() != Demand::Nothing;
@@ -37,8 +37,8 @@ fn each_change_can_be_excused_but_for_some() {
                 assert_eq!(invalid.diagnostics[0].message, message, "{}", case.name);
             }
         }
-        let judgement = judged(&relation(&text));
-        assert_eq!(judgement.is_met(), all, "{}: {}", case.name, rendered(&relation(&text)));
+        let judgement = judged(&file(&text));
+        assert_eq!(judgement.is_met(), all, "{}: {}", case.name, rendered(&file(&text)));
         assert_eq!(judgement.idle, [], "{}", case.name);
         if all {
             assert_eq!(judgement.needed.to_string(), "1.2.5", "{}", case.name);
@@ -56,7 +56,7 @@ fn an_allow_is_no_part_of_the_registry() {
     let (with, without): (Registry, Registry) = (crate::registry(&text), crate::registry(RELEASED));
     assert_eq!(with, without);
     assert_eq!(with.to_toml(), without.to_toml());
-    assert_eq!(relation(&text).allows.len(), 1);
+    assert_eq!(file(&text).allows.len(), 1);
     // A stream has none; if one does, it says nothing.
     let broken = RELEASED.to_string() + "\n[[allow]]\nchange = \"what a newer one may call so\"\n";
     assert_eq!(parse_embedded(&broken), Ok(without));
@@ -90,7 +90,7 @@ fn what_excuses_nothing_is_explained() {
     ];
     let mut out = String::new();
     for (name, text) in texts {
-        let _ = write!(out, "# {name}\n\n{}\n", rendered(&relation(&text)));
+        let _ = write!(out, "# {name}\n\n{}\n", rendered(&file(&text)));
     }
     insta::assert_snapshot!("idle_allows", out);
 }

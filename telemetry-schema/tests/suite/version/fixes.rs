@@ -1,22 +1,22 @@
-//! What `telemetry check --fix` and `telemetry release` write into a relation.
+//! The text that `telemetry check --fix` and `telemetry release` write into a registry file.
 
 use proptest::prelude::*;
 use telemetry_schema::version::{Lock, fixed, judge, without_allows};
 use telemetry_schema::{Registry, RegistryFile};
 
 use super::cases::{CASES, RELEASED};
-use super::{judged, relation, rendered};
+use super::{file, judged, rendered};
 use crate::registries::registries;
 
 #[test]
 fn what_a_number_makes_good_is_made_good() {
     for case in CASES {
-        let before = relation(&case.text());
+        let before = file(&case.text());
         let judgement = judged(&before);
         let after = fixed(&before, &judgement);
         assert_eq!(after.is_some(), judgement.is_fixable() && !judgement.is_met(), "{}", case.name);
         let Some(after) = after else { continue };
-        let again = relation(&after);
+        let again = file(&after);
         assert!(judged(&again).is_met(), "{}: {}", case.name, rendered(&again));
         assert_eq!(again.registry.version, judgement.target(), "{}", case.name);
         assert_eq!(fixed(&again, &judged(&again)), None, "{}", case.name);
@@ -29,17 +29,17 @@ fn what_a_number_makes_good_is_made_good() {
     }
 }
 
-/// What becomes of a relation, of which only the changed lines are told.
+/// Returns the changed lines of a fixed registry file.
 #[track_caller]
 fn check(edits: &[(&str, &str)], expected: &[&str]) {
     let mut text = RELEASED.to_string();
     for (from, to) in edits {
-        assert!(text.contains(from), "the relation does not have {from:?}");
+        assert!(text.contains(from), "the file does not have {from:?}");
         text = text.replacen(from, to, 1);
     }
-    let before = relation(&text);
+    let before = file(&text);
     let after = fixed(&before, &judged(&before)).expect("there is something to put right");
-    assert!(judged(&relation(&after)).is_met(), "{after}");
+    assert!(judged(&file(&after)).is_met(), "{after}");
     let changed = after.lines().filter(|line| !text.lines().any(|other| other == *line));
     assert_eq!(changed.collect::<Vec<_>>(), expected);
 }
@@ -55,7 +55,7 @@ fn comments_and_layout_stay() {
         &[("max = 80 },", appended)],
         &[minor, "  { name = \"tries\", sort = \"u8\", since = \"1.2.6\", },  # so often"],
     );
-    // What came with a version that is raised again goes with it.
+    // A `since` of a version that is raised again follows it.
     check(
         &[
             ("minor = 5", "minor = 6"),
@@ -91,7 +91,7 @@ fn allows_go_and_nothing_else() {
             "[[allow]] # for now\nchange = \"param-moved\"\nevent = \"Miss\"\nreason = {reason} # really\n\n"
         )
     };
-    let check = |text: String| assert_eq!(without_allows(&relation(&text)), RELEASED, "{text}");
+    let check = |text: String| assert_eq!(without_allows(&file(&text)), RELEASED, "{text}");
     check(RELEASED.to_string());
     check(RELEASED.replace("[kinds]", &format!("{}[kinds]", entry("\"new\""))));
     check(RELEASED.replace(
@@ -119,7 +119,7 @@ proptest! {
             event.params.truncate(event.params.len().saturating_sub(gone));
         }
         let lock = Lock::of(&before, None);
-        let now = relation(&after.to_toml());
+        let now = file(&after.to_toml());
         let judgement = judge(&lock, &now.registry, &now.allows);
         prop_assert!(judgement.is_fixable(), "{:#?}", judgement);
         prop_assert_eq!(judgement.is_met(), before == after);

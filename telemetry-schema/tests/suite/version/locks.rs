@@ -27,7 +27,7 @@ fn line_ends_may_be_those_of_windows() {
     }
 }
 
-/// What is said of a text that is no lock.
+/// Returns the error for a text that is not a lock file.
 #[track_caller]
 fn refused(text: &str) -> String {
     let wrong = Lock::parse(text).expect_err("the text is no lock");
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn two_relations_compare_without_end_or_panic(before in registries(), after in registries()) {
+    fn two_registrys_compare_without_end_or_panic(before in registries(), after in registries()) {
         let lock = Lock::of(&before, None);
         let named = telemetry_schema::Registry { name: before.name.clone(), ..after };
         let changes = compare(&lock, &named);

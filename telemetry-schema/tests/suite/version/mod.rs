@@ -1,4 +1,4 @@
-//! What changes between two versions, and what it demands.
+//! Changes between two versions, and their demands.
 
 mod allows;
 mod fixes;
@@ -14,33 +14,33 @@ use telemetry_testing::version_cases as cases;
 
 use self::cases::{GONE, RELEASED};
 
-/// The lock of the released relation, which remembers an event that went before.
+/// The lock of the released registry, which remembers an event that went before.
 pub(crate) fn lock() -> Lock {
     let before = RELEASED.replace("minor = 5", "minor = 4") + GONE;
     let before = Lock::of(&crate::registry(&before), None);
     Lock::of(&crate::registry(RELEASED), Some(&before))
 }
 
-/// What a valid text says.
+/// Returns the registry file of a valid text.
 #[track_caller]
-pub(crate) fn relation(text: &str) -> RegistryFile {
+pub(crate) fn file(text: &str) -> RegistryFile {
     RegistryFile::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
 }
 
-/// What is to be said of a relation against the lock.
-pub(crate) fn judged(relation: &RegistryFile) -> Judgement {
-    judge(&lock(), &relation.registry, &relation.allows)
+/// Returns the report about a registry and the lock.
+pub(crate) fn judged(file: &RegistryFile) -> Judgement {
+    judge(&lock(), &file.registry, &file.allows)
 }
 
 /// The same as people see it; empty if all is well.
-pub(crate) fn rendered(relation: &RegistryFile) -> String {
-    let (lock, judgement) = (lock(), judged(relation));
+pub(crate) fn rendered(file: &RegistryFile) -> String {
+    let (lock, judgement) = (lock(), judged(file));
     let text = lock.to_text();
     let old = Side::lock("events.lock", &lock, &text);
-    Report::new(&judgement, old, Side::relation("events.toml", &relation.text)).render()
+    Report::new(&judgement, old, Side::registry("events.toml", &file.text)).render()
 }
 
-/// The relation with another version.
+/// The registry with another version.
 pub(crate) fn with_version(text: &str, version: Version) -> String {
     let start = text.find("version = {").expect("a version");
     let end = start + text[start..].find('}').expect("its end") + 1;

@@ -6,7 +6,7 @@ use telemetry_schema::Version;
 use telemetry_schema::version::{Change, Demand, Rule, Target, compare};
 
 use super::cases::CASES;
-use super::{judged, lock, relation, with_version};
+use super::{file, judged, lock, with_version};
 use crate::registry;
 
 /// The rule and the names of the thing, as the cases write them.
@@ -37,7 +37,7 @@ fn every_rule_has_a_case() {
 #[test]
 fn the_version_is_enough_from_the_needed_one_on() {
     for case in CASES {
-        let judgement = judged(&relation(&case.text()));
+        let judgement = judged(&file(&case.text()));
         assert_eq!(judgement.needed.to_string(), case.needed, "{}", case.name);
         let lowered = judgement.changes.iter().any(|judged| judged.change.rule == Rule::VersionLowered);
         let refused = |judgement: &telemetry_schema::version::Judgement| {
@@ -62,7 +62,7 @@ fn the_version_is_enough_from_the_needed_one_on() {
                     .replace(", since = \"1.2.5\"", ""),
                 false => text,
             };
-            let judgement = judged(&relation(&text));
+            let judgement = judged(&file(&text));
             let expected = (enough || lowered) && !refused(&judgement);
             assert_eq!(judgement.is_met(), expected, "{} in {version}: {:#?}", case.name, judgement);
         }
@@ -94,7 +94,7 @@ fn a_major_without_old_streams_needs_no_since() {
         .replace("major = 1, median = 2, minor = 5", "major = 2, median = 0, minor = 0")
         .replace(", since = \"1.2.3\"", "")
         .replace("max = 80 },", "max = 80 },\n  { name = \"tries\", sort = \"u8\" },");
-    let judgement = judged(&relation(&text));
+    let judgement = judged(&file(&text));
     assert!(judgement.is_met(), "{judgement:#?}");
     let found: Vec<String> = judgement.changes.iter().map(|judged| short(&judged.change)).collect();
     assert_eq!(found, ["param-appended Miss.tries"]);

@@ -61,11 +61,11 @@ fn rows_are_whole_and_agree_with_themselves() {
         for text in [row.change, row.why, row.generic, row.python] {
             assert!(!text.is_empty() && !text.contains('|'), "{}", row.name);
         }
-        // What is refused never comes to a decoder.
+        // Refused changes never come to a decoder.
         let is_refused = row.demand == Demand::Refused;
         assert_eq!(row.old_decoder == Effect::Refused, is_refused, "{}", row.name);
         assert_eq!(row.new_decoder == Effect::Refused, is_refused, "{}", row.name);
-        // What an older program cannot read as before is no matter of the minor number.
+        // If an older program reads it differently, a higher minor number is not enough.
         if row.demand < Demand::Median {
             let fine =
                 matches!(row.old_decoder, Effect::Reads | Effect::Ignores | Effect::Unnamed | Effect::Never);

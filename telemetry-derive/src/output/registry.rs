@@ -7,8 +7,9 @@ use telemetry_schema::{Clock, Count, Param, Registry, Slots, Sort, Type, TypeFor
 
 use crate::parts::names::ident;
 
-/// The module of the `RegistryDef` of a registry. The names that stand there a thousand times are short.
-pub(crate) fn relation(registry: &Registry, slots: &Slots) -> TokenStream {
+/// Generates the module of the `RegistryDef` of a registry. The names that stand there a thousand
+/// times are short.
+pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
     let (name, text) = (&registry.name, registry.to_toml());
     let version = [registry.version.major, registry.version.median, registry.version.minor];
     let fingerprint = registry.fingerprint();
@@ -27,11 +28,11 @@ pub(crate) fn relation(registry: &Registry, slots: &Slots) -> TokenStream {
         quote!(EventInfo { name: #name, code: #code, kind: #kind, params: &[#(#params),*] })
     });
     quote! {
-        /// What the runtime knows of the relation.
-        mod relation {
+        /// The registry as the runtime needs it.
+        mod definition {
             use super::rt::{Encoding, EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
 
-            pub(super) const RELATION: RegistryDef = RegistryDef {
+            pub(super) const DEFINITION: RegistryDef = RegistryDef {
                 name: #name,
                 version: [#(#version),*],
                 fingerprint: #fingerprint,
