@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use telemetry_decode::{RawStr, Value};
@@ -16,8 +17,13 @@ use crate::streams::{begun, gc, gc_registry};
 /// More than SQLite keeps in memory, so that a part is in the file before it is committed.
 const KIB: u64 = 80 << 10;
 
-/// Makes a stream of this size.
-pub(crate) fn big() -> Vec<u8> {
+/// Returns a stream of this size. It is made once, since several tests use it.
+pub(crate) fn big() -> &'static [u8] {
+    static BIG: OnceLock<Vec<u8>> = OnceLock::new();
+    BIG.get_or_init(make_big)
+}
+
+fn make_big() -> Vec<u8> {
     let (writer, lane) = begun(0xb16, 1, "", &gc_registry());
     let mut writer = writer.block_size(64 << 10);
     let text = "x".repeat(1000);
