@@ -282,12 +282,12 @@ class Completeness:
             unread = min(self.unread, self.missing)
             text = f"missing: {_count(self.missing, 'event')}"
             if unread == 0:
-                text += " of blocks that are not there"
+                text += " of absent blocks"
             elif unread == self.missing:
                 text += " of damaged or undecodable blocks"
             else:
                 text += f", {unread} of damaged or undecodable blocks, "
-                text += f"{self.missing - unread} of blocks that are not there"
+                text += f"{self.missing - unread} of absent blocks"
             lines.append(text)
         if self.damage:
             start, _, cause = self.damage[0]
@@ -306,7 +306,7 @@ class Completeness:
         running = sum(not ended for _, ended in self.sessions)
         if running:
             text = f"{running} of {_count(len(self.sessions), 'session')}"
-            lines.append(f"without an end: {text} (still running, killed, or cut)")
+            lines.append(f"without an end: {text} (still running, killed, or truncated)")
         if self.may_be_truncated:
             lines.append("may be truncated: the log it was made from has no end mark")
         if self.excluded:

@@ -203,7 +203,7 @@ def _unpacked(header: _Header, payload: bytes) -> _t.Union[tuple[_Header, bytes]
     if header.codec == 0:
         return header, payload
     if header.codec != 1:
-        return f"compressed with codec {header.codec}, which is not known"
+        return f"compressed with codec {header.codec}, which is unknown"
     length = header.unpacked_len
     state = _zlib.decompressobj(-15)
     unpacked = b""
@@ -214,7 +214,7 @@ def _unpacked(header: _Header, payload: bytes) -> _t.Union[tuple[_Header, bytes]
         except _zlib.error:
             pass
     if not state.eof or state.unused_data or len(unpacked) != length:
-        return f"its payload does not unpack to the {length} bytes that its header promises"
+        return f"its payload does not decompress to the {length} bytes that its header states"
     return header._replace(codec=0, payload_len=length), unpacked
 
 

@@ -516,7 +516,7 @@ class Reader(_t.Generic[_E]):
                 self._report.events += done
                 self.others += others
         if part.wrong is None and part.next == end and part.pos != part.header.payload_len:
-            part.wrong = "bytes behind the last event"
+            part.wrong = "bytes after the last event"
         return out
 
     def _is_at_end(self, part: _Part) -> bool:

@@ -8,7 +8,7 @@ use telemetry_format::{Header, MAX_PAYLOAD, codec};
 use crate::report::completeness::Reason;
 
 /// The highest compression ratio of deflate. A block that states a higher one is wrong.
-const MOST_TIMES: u64 = 1032;
+const MAX_RATIO: u64 = 1032;
 
 /// Decompresses the payload of a block, and returns it with the header that it would then have.
 /// Takes no more memory than the payload can decompress to.
@@ -20,7 +20,7 @@ pub(crate) fn unpack<'p>(header: &Header, payload: &'p [u8]) -> Result<(Header, 
         return Err(Reason::Codec(header.codec));
     }
     let len = header.unpacked_len;
-    let most = (payload.len() as u64).saturating_mul(MOST_TIMES).min(MAX_PAYLOAD.into());
+    let most = (payload.len() as u64).saturating_mul(MAX_RATIO).min(MAX_PAYLOAD.into());
     if u64::from(len) > most {
         return Err(Reason::Unpacked(len));
     }

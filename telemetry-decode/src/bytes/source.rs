@@ -170,22 +170,22 @@ enum From<'s> {
 }
 
 /// Bytes of one read, in sequential reading.
-const STEP: usize = 256 << 10;
+const READ_LEN: usize = 256 << 10;
 
 /// Bytes of one read, where most bytes are skipped.
-const SKIPPING_STEP: usize = 4 << 10;
+const SKIPPING_READ_LEN: usize = 4 << 10;
 
 impl<'s> Window<'s> {
     /// Creates a window over an input that is read once.
     pub(crate) fn once(from: Box<dyn Read + Send + 's>) -> Self {
-        Window::buffered(From::Once(from), STEP)
+        Window::buffered(From::Once(from), READ_LEN)
     }
 
     /// Creates a window over a source whose payloads are mostly skipped.
     pub(crate) fn skipping(source: &Source<'s>) -> Self {
         match source {
             Source::Slice(bytes) => Window { form: Form::Slice(bytes), at: 0 },
-            Source::Files(files) => Window::buffered(From::Files(files.clone()), SKIPPING_STEP),
+            Source::Files(files) => Window::buffered(From::Files(files.clone()), SKIPPING_READ_LEN),
         }
     }
 

@@ -10,8 +10,8 @@ use crate::bytes::source::{Files, Source};
 
 /// The file may always have this number of bytes, and a multiple of the input beyond it. Blocks of
 /// programs decompress to a few times their length, forged ones to a thousand times.
-const FREE: u64 = 1 << 30;
-const TIMES: u64 = 8;
+const MIN_LIMIT: u64 = 1 << 30;
+const INPUT_TIMES: u64 = 8;
 
 /// An unlinked temporary file, created at the first use.
 pub(crate) struct Spill {
@@ -25,7 +25,7 @@ pub(crate) struct Spill {
 impl Spill {
     /// Creates a spill for an input of this length.
     pub(crate) fn new(input: u64) -> Spill {
-        let most = FREE.saturating_add(input.saturating_mul(TIMES));
+        let most = MIN_LIMIT.saturating_add(input.saturating_mul(INPUT_TIMES));
         Spill { file: None, free: BTreeMap::new(), len: 0, most }
     }
 

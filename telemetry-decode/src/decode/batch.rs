@@ -7,7 +7,7 @@ use crate::report::completeness::Reason;
 use crate::values::raw::Raw;
 
 /// The maximum number of events in a batch.
-const EVENTS: usize = 64;
+const MAX_EVENTS: usize = 64;
 
 /// A few events of one part, of which one is current.
 #[derive(Default)]
@@ -84,7 +84,7 @@ fn grow(raw: &mut Vec<Raw>, place: Range<usize>) -> &mut [Raw] {
 impl Take<'_> for Batch {
     #[inline(always)]
     fn is_full(&self) -> bool {
-        self.heads.len() >= EVENTS
+        self.heads.len() >= MAX_EVENTS
     }
 
     #[inline(always)]

@@ -50,12 +50,12 @@ const MAX_FACTS: usize = 1 << 20;
 const MAX_REGISTRY: usize = 4 << 20;
 
 /// The memory limits for all facts, and all registries. Blocks beyond them are skipped.
-const FACTS_ROOM: usize = 32 << 20;
-const REGISTRIES_ROOM: usize = 48 << 20;
+const MAX_ALL_FACTS: usize = 32 << 20;
+const MAX_ALL_REGISTRIES: usize = 48 << 20;
 
 /// The memory of a registry per byte of its text, and the minimum for a short one.
 const REGISTRY_TIMES: usize = 6;
-const REGISTRY_LEAST: usize = 4 << 10;
+const MIN_REGISTRY_SIZE: usize = 4 << 10;
 
 /// Pairs of clock readings of a session's blocks: ticks, and nanoseconds since 1970.
 #[derive(Clone, Copy)]
@@ -75,9 +75,9 @@ impl StreamState {
             moments: Vec::new(),
             given: Vec::new(),
             name_lanes: HashMap::new(),
-            name_room: labels::ROOM,
-            facts_room: FACTS_ROOM,
-            registries_room: REGISTRIES_ROOM,
+            name_room: labels::MAX_NAMES_LEN,
+            facts_room: MAX_ALL_FACTS,
+            registries_room: MAX_ALL_REGISTRIES,
             relations,
             marked: Vec::new(),
             session_ids: HashMap::new(),
@@ -199,11 +199,11 @@ impl StreamState {
             Text::Beginning(text) => (Cow::Borrowed(text), false),
             Text::Whole(text) => (text, true),
         };
-        let room = text.len().saturating_mul(REGISTRY_TIMES) + REGISTRY_LEAST;
+        let room = text.len().saturating_mul(REGISTRY_TIMES) + MIN_REGISTRY_SIZE;
         let read = match self.registries_room.checked_sub(room).filter(|_| text.len() <= MAX_REGISTRY) {
             Some(_) => read_registry(header.registry, &text),
             None => Err(format!(
-                "a text of {} bytes, expected at most {MAX_REGISTRY}, and {REGISTRIES_ROOM} of memory for all",
+                "a text of {} bytes, expected at most {MAX_REGISTRY}, and {MAX_ALL_REGISTRIES} of memory for all",
                 text.len()
             )),
         };
@@ -322,7 +322,7 @@ fn read_facts(text: &[u8], before: usize, room: &mut usize) -> (Facts, Option<St
         Some(left) => *room = left,
         None => {
             *room = left;
-            let why = format!("facts take more than {FACTS_ROOM} bytes of memory with those before");
+            let why = format!("facts take more than {MAX_ALL_FACTS} bytes of memory with those before");
             return (Facts::default(), Some(why));
         }
     }

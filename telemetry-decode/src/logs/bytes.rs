@@ -25,7 +25,7 @@ opaque!(LogBytes<'_>, "LogBytes");
 
 impl<'s> LogBytes<'s> {
     /// Number of bytes of one read in a scan of the whole log.
-    pub(crate) const STEP: usize = 1 << 20;
+    pub(crate) const READ_LEN: usize = 1 << 20;
 
     pub(crate) fn new(source: Source<'s>, range: Range<u64>, step: usize) -> Self {
         let Range { start, end } = range;
@@ -40,12 +40,12 @@ impl<'s> LogBytes<'s> {
         let files = Files::new([file])?;
         let source = Source::Files(Arc::new(files));
         let len = source.len();
-        Ok(LogBytes::new(source, 0..len, LogBytes::STEP))
+        Ok(LogBytes::new(source, 0..len, LogBytes::READ_LEN))
     }
 
     /// Wraps bytes in memory.
     pub fn from_slice(bytes: &'s [u8]) -> Self {
-        LogBytes::new(Source::Slice(bytes), 0..bytes.len() as u64, LogBytes::STEP)
+        LogBytes::new(Source::Slice(bytes), 0..bytes.len() as u64, LogBytes::READ_LEN)
     }
 
     /// Returns the length of the log.

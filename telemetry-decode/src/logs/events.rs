@@ -19,7 +19,7 @@ use super::log::{Extent, Log, Survey};
 use super::page::{Head, Page};
 
 /// Number of bytes of one read for decoding extents.
-const STEP: usize = 128 << 10;
+const READ_LEN: usize = 128 << 10;
 
 /// Logs in sequence in the bytes of a source.
 pub(crate) struct LogInput<'s> {
@@ -96,7 +96,7 @@ impl<'s> LogEvents<'s> {
     pub(crate) fn new(input: LogInput<'s>, by_time: bool, decoder: &mut Decoder) -> Result<Self> {
         decoder.report.is_of_logs = true;
         let LogInput { source, logs } = input;
-        let bytes = LogBytes::new(source.clone(), 0..source.len(), STEP);
+        let bytes = LogBytes::new(source.clone(), 0..source.len(), READ_LEN);
         let mut events = LogEvents {
             logs: Vec::new(),
             extents: Vec::new(),
@@ -106,7 +106,7 @@ impl<'s> LogEvents<'s> {
             spare: Vec::new(),
         };
         for Placed { mut log, range, cut } in logs {
-            let mut bytes = LogBytes::new(source.clone(), range.clone(), LogBytes::STEP);
+            let mut bytes = LogBytes::new(source.clone(), range.clone(), LogBytes::READ_LEN);
             let survey = log.survey(&mut bytes)?;
             if let Some(cut) = cut {
                 let (range, cause) = (range.end..range.end, Cause::Log(cut));

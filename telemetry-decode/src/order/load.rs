@@ -15,17 +15,17 @@ use crate::order::index::IndexedBlock;
 use crate::report::completeness::{Cause, Damage, Reason};
 
 /// Bytes of a payload in memory, for a block that is one of many.
-const WIDTH: usize = 8 << 10;
+const WINDOW_LEN: usize = 8 << 10;
 
 /// A compressed payload whose decompressed length is at most this stays in memory as a whole, if
 /// there is room.
-const WHOLE: usize = 64 << 10;
+const MAX_WHOLE_LEN: usize = 64 << 10;
 
 /// When fewer bytes than these are left, more are read.
-const LOW: usize = 2 << 10;
+const MIN_LEFT: usize = 2 << 10;
 
 /// The largest buffer that is kept for checking the next block.
-const SCRATCH: usize = 1 << 20;
+const MAX_SCRATCH_LEN: usize = 1 << 20;
 
 /// Holds the payload of one block, or a window of it.
 #[derive(Default)]
@@ -83,8 +83,8 @@ impl<'s> Loader<'s> {
         if let Ok(Some(begun)) = &mut part
             && self.in_place.is_none()
         {
-            let is_whole = self.is_packed && self.len <= WHOLE && room;
-            let most = if is_whole { WHOLE } else { WIDTH };
+            let is_whole = self.is_packed && self.len <= MAX_WHOLE_LEN && room;
+            let most = if is_whole { MAX_WHOLE_LEN } else { WINDOW_LEN };
             if self.is_packed && !is_whole {
                 self.spilled = spill.put(self.payload())?;
                 if self.spilled.is_none() {
@@ -98,7 +98,7 @@ impl<'s> Loader<'s> {
             (self.start, self.end) = (0, first.len());
         }
         *scratch = std::mem::replace(&mut self.buffer, first);
-        if scratch.capacity() > SCRATCH {
+        if scratch.capacity() > MAX_SCRATCH_LEN {
             *scratch = Vec::new();
         }
         part
@@ -112,7 +112,7 @@ impl<'s> Loader<'s> {
         spill: &Spill,
         pos: usize,
     ) -> io::Result<Window<'_>> {
-        if !self.is_last && (self.is_short || self.left(pos) < LOW) {
+        if !self.is_last && (self.is_short || self.left(pos) < MIN_LEFT) {
             let rest = self.len.saturating_sub(pos);
             let most = rest.min(self.width);
             self.buffer.resize(most, 0);
@@ -156,7 +156,7 @@ impl<'s> Loader<'s> {
             return None;
         }
         (self.start, self.end, self.is_last, self.is_short) = (0, 0, false, true);
-        self.width = WIDTH;
+        self.width = WINDOW_LEN;
         Some(std::mem::take(&mut self.buffer))
     }
 
@@ -218,7 +218,7 @@ impl<'s> Loader<'s> {
         (self.start, self.end, self.at) = (header.header_len.into(), len, 0);
         self.in_place = in_place.and_then(|block| block.get(self.start..));
         self.place = block.at + u64::from(header.header_len)..block.at + u64::from(block.len);
-        (self.len, self.width) = (self.end - self.start, WIDTH);
+        (self.len, self.width) = (self.end - self.start, WINDOW_LEN);
         (self.is_last, self.is_short, self.is_packed) = (true, false, false);
         Ok(Ok(header))
     }

@@ -2,7 +2,7 @@
 //!
 //! Each lane waits with the time of its next event. Before its next block is opened, this is the
 //! earliest time of an event in that block. Only lanes with an open block hold memory: a window of
-//! a few kilobytes, and a batch of events. When all lanes together hold [`ROOM`], further lanes
+//! a few kilobytes, and a batch of events. When all lanes together hold [`MAX_HELD`], further lanes
 //! hold only the time of their next event, and read it when its turn comes.
 
 use std::cmp::Reverse;
@@ -21,10 +21,10 @@ use crate::registry::event::Event;
 use crate::sessions::clock::Clock;
 
 /// The memory limit for all open blocks. Beyond it, waiting lanes hold none.
-const ROOM: usize = 16 << 20;
+const MAX_HELD: usize = 16 << 20;
 
 /// The largest buffer that one such lane hands to the next.
-const SPARE: usize = 1 << 20;
+const MAX_SPARE_LEN: usize = 1 << 20;
 
 /// Events of all lanes by time.
 pub(crate) struct Merge<'s> {
@@ -136,7 +136,7 @@ impl<'s> Merge<'s> {
                         // Dropping the peeked entry restores the order of the heap.
                         Some(mut first) if first.0 < next => {
                             let Reverse(first) = std::mem::replace(&mut *first, Reverse(next));
-                            if self.held > ROOM {
+                            if self.held > MAX_HELD {
                                 take_memory(&mut self.lanes, &mut self.held, &mut self.spare, lane);
                             }
                             first.lane
@@ -189,7 +189,7 @@ impl<'s> Merge<'s> {
     #[inline(never)]
     fn read_on(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<Option<u64>> {
         let Some(open) = &mut self.lanes[lane as usize].open else { return Ok(None) };
-        let is_full = self.held - open.held > ROOM;
+        let is_full = self.held - open.held > MAX_HELD;
         let OpenBlock { part, loader, batch, .. } = &mut **open;
         if is_full {
             give_spare(&mut self.spare, loader, batch);
@@ -260,7 +260,7 @@ impl<'s> Merge<'s> {
         let (block, want) = (&self.blocks[index], self.wants[index]);
         let mut loader = Loader::default();
         let from = (&self.source, &mut self.spill);
-        let has_room = self.held <= ROOM;
+        let has_room = self.held <= MAX_HELD;
         let part = loader.open_narrow(from, block, want, decoder, &mut self.scratch, has_room)?;
         match part {
             Some(part) => {
@@ -290,7 +290,7 @@ fn take_memory(lanes: &mut [Queue<'_>], held: &mut usize, spare: &mut Option<(Ve
     let batch = std::mem::take(&mut open.batch);
     let buffer = open.loader.park().unwrap_or_default();
     account(held, open);
-    if buffer.capacity() + batch.room() <= SPARE {
+    if buffer.capacity() + batch.room() <= MAX_SPARE_LEN {
         *spare = Some((buffer, batch));
     }
 }

@@ -15,7 +15,7 @@ use crate::registry::filter::{Filter, Selector};
 use crate::values::raw::Raw;
 
 /// The memory limit for these events. If it is exceeded, all events come at the time of emission.
-const ROOM: usize = 32 << 20;
+const MAX_HELD: usize = 32 << 20;
 
 /// An event in memory, at the time in its parameter.
 struct Marked {
@@ -66,7 +66,7 @@ pub(crate) fn filter<'r>(wanted: &Filter, registries: impl Iterator<Item = &'r R
 /// Reads the events of a merge with the filter of [`filter`]. Returns none if they exceed the
 /// memory limit.
 fn hold(mut merge: Merge<'_>, decoder: &mut Decoder, wanted: &Filter) -> io::Result<Vec<Marked>> {
-    let (mut held, mut room) = (Vec::new(), ROOM);
+    let (mut held, mut room) = (Vec::new(), MAX_HELD);
     while merge.advance(decoder)? {
         let Some(event) = merge.event(decoder) else { break };
         let Some(one) = Marked::of(&event, decoder) else { continue };

@@ -190,7 +190,7 @@ impl fmt::Display for Refusal {
             Refusal::Cut => f.write_str("ends beyond the image"),
             Refusal::Type(code) => write!(f, "unknown type {code}"),
             Refusal::NoRegistry(fingerprint) => write!(f, "no registry {fingerprint:016x} in the image"),
-            Refusal::Undecodable => f.write_str("not one event that its header promises can be decoded"),
+            Refusal::Undecodable => f.write_str("none of its events can be decoded"),
             Refusal::Contradicted => f.write_str("contradicts another copy of the block"),
             Refusal::TooMany => write!(f, "more than {} blocks", MAX_COPIES),
         }

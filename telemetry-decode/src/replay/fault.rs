@@ -96,14 +96,14 @@ impl fmt::Display for FaultCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultCause::NotLive { pointer } => {
-                write!(f, "gives up {pointer:#x}, where no memory is live")
+                write!(f, "frees or moves {pointer:#x}, where no memory is live")
             }
             FaultCause::Live { pointer, since } => {
                 write!(f, "allocates at {pointer:#x}, where memory of event {since} is live")
             }
             FaultCause::Size { pointer, found, expected, since } => write!(
                 f,
-                "gives up {found} bytes at {pointer:#x}, expected {expected}, which event {since} asked for"
+                "frees or moves {found} bytes at {pointer:#x}, expected {expected}, which event {since} asked for"
             ),
             FaultCause::Align { found } => {
                 write!(f, "asks for an alignment of {found}, expected a power of two")

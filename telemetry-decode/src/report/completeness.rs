@@ -248,20 +248,20 @@ impl fmt::Display for Reason {
         match self {
             Reason::NoRegistry(fingerprint) => write!(f, "no registry {fingerprint:016x} before it"),
             Reason::NoKind(bit) => write!(f, "its registry has no kind {bit}"),
-            Reason::Codec(codec) => write!(f, "compressed with codec {codec}, which is not known"),
+            Reason::Codec(codec) => write!(f, "compressed with codec {codec}, which is unknown"),
             Reason::Unpacked(len) => {
-                write!(f, "its payload does not unpack to the {len} bytes that its header promises")
+                write!(f, "its payload does not decompress to the {len} bytes that its header states")
             }
             Reason::NoRoom(len) => write!(
                 f,
-                "a compressed block of {len} bytes, beside others that take all the disk space they may; \
-                 help: read in the order of the stream"
+                "a compressed block of {len} bytes, beside others that take all allowed disk space; \
+                 help: read in stream order"
             ),
             Reason::NoPredecessor => write!(f, "the part before it is missing"),
             Reason::TooManyLanes => write!(f, "too many lanes"),
             Reason::UnknownEvent(code) => write!(f, "unknown event code {code:#06x}"),
             Reason::Malformed(malformed) => fmt::Display::fmt(malformed, f),
-            Reason::Trailing => write!(f, "bytes behind the last event"),
+            Reason::Trailing => write!(f, "bytes after the last event"),
         }
     }
 }

@@ -36,7 +36,7 @@ impl fmt::Display for Completeness {
         let running = self.sessions.iter().filter(|(_, ended)| !ended).count();
         if running > 0 {
             let of = count(self.sessions.len() as u64, "session");
-            write!(f, "\n  without an end: {running} of {of} (still running, killed, or cut)")?;
+            write!(f, "\n  without an end: {running} of {of} (still running, killed, or truncated)")?;
         }
         if self.may_be_truncated() {
             write!(f, "\n  may be truncated: {}", self.why_may_be_truncated())?;
@@ -45,7 +45,7 @@ impl fmt::Display for Completeness {
             write!(f, "\n  excluded: {} of kinds that were not output", count(self.excluded(), "event"))?;
         }
         if self.filtered() > 0 {
-            write!(f, "\n  left out by the filter: {}", count(self.filtered(), "event"))?;
+            write!(f, "\n  filtered out: {}", count(self.filtered(), "event"))?;
         }
         for name in &self.unmatched {
             write!(f, "\n  the filter names {name}, which is not in the stream")?;
@@ -95,13 +95,10 @@ impl Completeness {
         let unread = self.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.unread)).min(missing);
         write!(f, "\n  missing: {}", count(missing, "event"))?;
         match (unread, missing - unread) {
-            (0, _) => write!(f, " of blocks that are not there"),
+            (0, _) => write!(f, " of absent blocks"),
             (_, 0) => write!(f, " of damaged or undecodable blocks"),
             (unread, absent) => {
-                write!(
-                    f,
-                    ", {unread} of damaged or undecodable blocks, {absent} of blocks that are not there"
-                )
+                write!(f, ", {unread} of damaged or undecodable blocks, {absent} of absent blocks")
             }
         }
     }

@@ -22,7 +22,7 @@ pub struct Clock {
 
 /// The minimum distance of a pair from the start. The two readings of a pair are a microsecond or
 /// more apart, so a nearer pair is less accurate than the session's own estimate.
-const NEAREST_NS: u64 = 1_000_000;
+const MIN_DISTANCE_NS: u64 = 1_000_000;
 
 impl Clock {
     /// Creates a clock whose ticks are nanoseconds.
@@ -61,7 +61,7 @@ impl Clock {
         if self.said != 0 {
             let expected = u128::from(ticks) * 1_000_000_000 / u128::from(self.said);
             let near = expected / 2..=expected.saturating_mul(2);
-            if ns < NEAREST_NS || !near.contains(&u128::from(ns)) {
+            if ns < MIN_DISTANCE_NS || !near.contains(&u128::from(ns)) {
                 return;
             }
         }

@@ -8,10 +8,10 @@ use crate::values::value::Value;
 
 /// The memory limit for a stream's names. Names beyond it are not kept, and their numbers stay
 /// numbers.
-pub(crate) const ROOM: usize = 32 << 20;
+pub(crate) const MAX_NAMES_LEN: usize = 32 << 20;
 
 /// The approximate overhead of an entry.
-const ENTRY: usize = 64;
+const ENTRY_OVERHEAD: usize = 64;
 
 /// The known names of a session.
 #[derive(Debug, Clone, Default)]
@@ -124,7 +124,7 @@ impl Labels {
     pub fn define(&mut self, numbers: Numbers, number: u64, text: &[u8], room: &mut usize) {
         let text = String::from_utf8_lossy(text);
         let is_known = self.string_of(numbers, number).is_some_and(|known| *known == *text);
-        if !is_known && take(room, ENTRY + text.len()) {
+        if !is_known && take(room, ENTRY_OVERHEAD + text.len()) {
             self.strings.insert((numbers, number), text.into());
         }
     }
@@ -133,7 +133,7 @@ impl Labels {
     /// [`Labels::define`].
     pub(crate) fn give(&mut self, of: Of, value: u64, ticks: u64, name: Given, room: &mut usize) {
         let names = &mut self.names[of as usize];
-        if names.get(&(value, ticks)) != Some(&name) && take(room, ENTRY) {
+        if names.get(&(value, ticks)) != Some(&name) && take(room, ENTRY_OVERHEAD) {
             names.insert((value, ticks), name);
         }
     }
@@ -144,7 +144,7 @@ impl Labels {
         let text = match self.texts.get(&*text) {
             _ if text.is_empty() => return,
             Some(known) => known.clone(),
-            None if !take(room, ENTRY + text.len()) => return,
+            None if !take(room, ENTRY_OVERHEAD + text.len()) => return,
             None => {
                 let text: Arc<str> = text.into();
                 self.texts.insert(text.clone());

@@ -52,13 +52,15 @@ impl Session {
 pub struct Facts(Vec<(String, Value)>);
 
 /// The overhead of an entry in a list or table, with that of the allocator.
-const ENTRY: usize = 128;
+const ENTRY_OVERHEAD: usize = 128;
 
 fn room_of(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(|value| ENTRY + room_of(value)).sum(),
-        Value::Table(values) => values.iter().map(|(key, value)| ENTRY + key.len() + room_of(value)).sum(),
+        Value::Array(values) => values.iter().map(|value| ENTRY_OVERHEAD + room_of(value)).sum(),
+        Value::Table(values) => {
+            values.iter().map(|(key, value)| ENTRY_OVERHEAD + key.len() + room_of(value)).sum()
+        }
         _ => 0,
     }
 }
@@ -89,7 +91,8 @@ impl Facts {
         if self.0.is_empty() {
             return 0;
         }
-        ENTRY + self.0.iter().map(|(key, value)| ENTRY + key.len() + room_of(value)).sum::<usize>()
+        ENTRY_OVERHEAD
+            + self.0.iter().map(|(key, value)| ENTRY_OVERHEAD + key.len() + room_of(value)).sum::<usize>()
     }
 
     /// Returns true if there are no facts.

@@ -14,7 +14,7 @@ const MAX_TEXT: usize = 4 << 20;
 const MAX_WAITING: usize = 4 * MAX_TEXT;
 
 /// The memory overhead of a part.
-const PART: usize = 512;
+const PART_OVERHEAD: usize = 512;
 
 /// Texts that are incomplete, or may be.
 #[derive(Default)]
@@ -142,7 +142,7 @@ impl Waiting {
         if more > 0 {
             *part = payload.to_vec();
         }
-        let more = more + if is_new { PART } else { 0 };
+        let more = more + if is_new { PART_OVERHEAD } else { 0 };
         let range = u64::from(offset)..u64::from(offset) + payload.len() as u64;
         while let Some(gap) = self.covered.first_gap(range.clone()) {
             self.covered.add(gap, 0, 0);
