@@ -99,8 +99,8 @@ const TARGETS: &[(&str, &[&str])] = &[
     ("recover", &["fuzz/seeds/recover"]),
     ("relation", &["telemetry-schema/tests/valid", "telemetry-decode/tests"]),
     ("lock", &["telemetry-derive/tests/ui/registries"]),
-    ("mono", &[]),
-    ("ghc", &[]),
+    ("mono", &["fuzz/seeds/mono"]),
+    ("ghc", &["fuzz/seeds/ghc"]),
     ("mps", &["fuzz/seeds/mps"]),
 ];
 

@@ -4,6 +4,7 @@
 mod ghc;
 mod mono;
 mod mps;
+mod seeds;
 mod streams;
 
 use telemetry_testing::reference;

@@ -6,6 +6,7 @@ mod others;
 mod read;
 mod real;
 mod round_trip;
+mod seeds;
 
 use telemetry_decode::{Completeness, Order, Reader};
 use telemetry_foreign::ghc::{GhcLog, Show};

@@ -7,6 +7,7 @@ mod real_tool;
 mod reference;
 mod relation;
 mod round_trip;
+mod seeds;
 mod shown;
 
 use telemetry_decode::completeness::Damage;
