@@ -1,7 +1,9 @@
 //! Logs made byte by byte in the MPS's layout, without the project's writer.
 
+use std::sync::LazyLock;
+
 use telemetry_foreign::mps;
-use telemetry_schema::Sort;
+use telemetry_schema::{Registry, Sort};
 
 /// A value of an event.
 #[derive(Clone, Copy)]
@@ -20,8 +22,8 @@ const STALE: u8 = 0xa7;
 
 /// Returns the bytes of an event.
 pub fn event(name: &str, ticks: u64, values: &[Is]) -> Vec<u8> {
-    let registry = mps::registry();
-    let event = registry.event_named(name).unwrap_or_else(|| panic!("no event {name}"));
+    static REGISTRY: LazyLock<Registry> = LazyLock::new(mps::registry);
+    let event = REGISTRY.event_named(name).unwrap_or_else(|| panic!("no event {name}"));
     let mut bytes = [&event.code.to_le_bytes()[..], &[0; 2], &[STALE; 4], &ticks.to_le_bytes()].concat();
     assert_eq!(event.params.len(), values.len(), "{name}");
     for (param, value) in event.params.iter().zip(values) {

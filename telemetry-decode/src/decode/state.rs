@@ -237,8 +237,9 @@ impl StreamState {
         reader.read(registry, &header, &payload, labels, &mut self.name_room);
     }
 
-    /// Adds a registry from the caller, unless one with its fingerprint is known.
-    pub(crate) fn add_registry(&mut self, mut registry: Registry, filter: &Filter) {
+    /// Adds a registry from the caller, unless one with its fingerprint is known. Returns the
+    /// fingerprint.
+    pub(crate) fn add_registry(&mut self, mut registry: Registry, filter: &Filter) -> u64 {
         let fingerprint = registry.fingerprint();
         self.mark(&mut registry);
         if registry.gives_names() {
@@ -247,6 +248,7 @@ impl StreamState {
         if self.registry(fingerprint).is_none() {
             self.add(KnownRegistry::new(fingerprint, registry, None, filter));
         }
+        fingerprint
     }
 
     /// Adds a session that was not read from a stream. If its id is taken, it gets another one.

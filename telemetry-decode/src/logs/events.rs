@@ -133,10 +133,8 @@ impl<'s> LogEvents<'s> {
     /// Adds the survey of a log.
     fn add(&mut self, log: Box<dyn Log + 's>, range: Range<u64>, survey: Survey, decoder: &mut Decoder) {
         let Survey { sessions, registries, counts, lanes, extents, damage } = survey;
-        let fingerprints: Vec<u64> = registries.iter().map(|registry| registry.fingerprint()).collect();
-        for registry in registries {
-            decoder.state.add_registry(registry, &decoder.filter);
-        }
+        let add = |registry| decoder.state.add_registry(registry, &decoder.filter);
+        let fingerprints: Vec<u64> = registries.into_iter().map(add).collect();
         let known = |fingerprint: &u64| decoder.state.registry(*fingerprint).unwrap_or_default() as u32;
         let registries = fingerprints.iter().map(known).collect();
         let first_session = decoder.state.sessions.len() as u32;

@@ -82,7 +82,8 @@ impl Types {
         let mut registry = relation.clone();
         let mut layouts: BTreeMap<u16, Layout> = BTreeMap::new();
         let unknown = registry.kinds.iter().position(|kind| kind.name == "Unknown").unwrap_or_default();
-        let mut names = names_of(&registry);
+        // Most logs have no unknown types, and need no names.
+        let mut names: Option<HashSet<String>> = None;
         for (&tag, (size, description)) in &declared {
             let found = registry.event_index(tag).filter(|_| tag != EVENT_TYPE);
             if let Some(index) = found {
@@ -92,7 +93,9 @@ impl Types {
                     layouts.insert(tag, layout);
                     continue;
                 }
-                names.remove(&registry.events[index].name.to_lowercase());
+                if let Some(names) = &mut names {
+                    names.remove(&registry.events[index].name.to_lowercase());
+                }
                 remove(&mut registry, index);
             }
             if tag == EVENT_TYPE {
@@ -103,7 +106,8 @@ impl Types {
                 continue;
             };
             *room = less;
-            let event = unknown_event(tag, description, unknown, &mut names);
+            let names = names.get_or_insert_with(|| names_of(&registry));
+            let event = unknown_event(tag, description, unknown, names);
             let index = registry.events.partition_point(|event| event.code < tag);
             for span in &mut registry.spans {
                 span.begin += usize::from(span.begin >= index);

@@ -12,7 +12,7 @@ use super::encode;
 use super::header::{self, Declared};
 use super::layout::{BLOCK_MARKER, DATA_END, EVENT_TYPE, NO_CAP, TYPES, VARIABLE, thread_of, usual};
 use super::others::Others;
-use super::registry::registry;
+use super::registry::parsed;
 use super::types::Types;
 use crate::common::written::Written;
 
@@ -26,7 +26,7 @@ use crate::common::written::Written;
 /// # Errors
 /// Those of the input and of the output.
 pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::Result<Written> {
-    let relation = registry();
+    let relation = parsed();
     let sessions = events.sessions();
     let start = sessions.iter().map(|session| session.clock.start_wall()).min().unwrap_or_default();
     let others = Others::new(events.registries().iter().any(is_ghc), sessions.len() > 1);
@@ -61,7 +61,7 @@ fn is_ghc(registry: &KnownRegistry) -> bool {
 struct Writer<'o> {
     /// With several sessions, the time when the first began.
     start: Option<u64>,
-    relation: Registry,
+    relation: &'static Registry,
     declared: Vec<(u16, u16, Vec<u8>)>,
     /// `None` until the header is written.
     types: Option<Types>,
@@ -95,7 +95,7 @@ impl Writer<'_> {
         };
         if has_none || !others.is_empty() {
             for event in &self.relation.events {
-                if let Some((description, size)) = usual(&self.relation, event)
+                if let Some((description, size)) = usual(self.relation, event)
                     && (has_none && !ghc.is_empty() || Others::writes(event.code))
                 {
                     declare(event.code, size, description.as_bytes());
@@ -118,7 +118,7 @@ impl Writer<'_> {
         header::append(&mut header, declared);
         self.blocks.outside(&header)?;
         let mut room = usize::MAX;
-        self.types = Some(Types::new(&self.relation, types, false, |_| false, &mut room));
+        self.types = Some(Types::new(self.relation, types, false, |_| false, &mut room));
         Ok(())
     }
 

