@@ -171,42 +171,52 @@ fn slots_without_end() {
     assert!(found.events > 0);
 }
 
-/// A block of a session's or thread's facts, or a registry, which unpacks to a thousand times its length.
-fn text_block(block_type: BlockType, number: u32, text: &str) -> Vec<u8> {
+/// A compressed text, and its length before.
+struct Packed {
+    payload: Vec<u8>,
+    unpacked_len: u32,
+}
+
+/// Compresses a text, which may be a thousand times as long.
+fn pack(text: &str) -> Packed {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
     std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
-    let payload = encoder.finish().unwrap();
+    Packed { payload: encoder.finish().unwrap(), unpacked_len: text.len() as u32 }
+}
+
+/// Makes a block of a session's or thread's facts, or of a registry.
+fn text_block(block_type: BlockType, number: u32, text: &Packed) -> Vec<u8> {
+    let payload = &text.payload;
     let header = Header {
         codec: codec::DEFLATE,
-        unpacked_len: text.len() as u32,
+        unpacked_len: text.unpacked_len,
         payload_len: payload.len() as u32,
-        payload_crc: crc32c::crc32c(&payload),
+        payload_crc: crc32c::crc32c(payload),
         flags: flags::LAST,
         thread: if block_type == BlockType::Thread { number } else { 0 },
         ..Header::new(block_type, if block_type == BlockType::Session { u64::from(number) } else { 1 })
     };
-    [&header.encode(crc32c::crc32c)[..], &payload].concat()
+    [&header.encode(crc32c::crc32c)[..], payload].concat()
 }
 
 #[test]
 fn texts_without_end() {
     let _alone = alone();
-    let long = format!("program = \"{}\"\n", "x".repeat(500_000));
-    let many: String = (0..40_000).map(|number| format!("a{number}=1\n")).collect();
+    let long = pack(&format!("program = \"{}\"\n", "x".repeat(500_000)));
+    let many = pack(&(0..40_000).map(|number| format!("a{number}=1\n")).collect::<String>());
     for block_type in [BlockType::Session, BlockType::Thread] {
-        for (what, text) in [("long", &long), ("many", &many)] {
-            let count = if what == "long" { 200 } else { 4 };
+        for (what, text, count) in [("long", &long, 200), ("many", &many, 4)] {
             let stream: Vec<u8> =
                 (1..=count).flat_map(|number| text_block(block_type, number, text)).collect();
             check(&format!("{what} texts of {block_type:?}"), &stream);
         }
     }
     let base = RELATION.replace("doc = \"d\"", &format!("doc = \"{}\"", "d".repeat(100_000)));
+    let mut registry = telemetry_schema::parse(&base).unwrap();
     let mut stream = Vec::new();
     for number in 0..100 {
-        let registry = telemetry_schema::parse(&base.replace("many", &format!("many{number}"))).unwrap();
-        let text = registry.to_toml();
-        let mut block = text_block(BlockType::Registry, 0, &text);
+        registry.name = format!("many{number}");
+        let mut block = text_block(BlockType::Registry, 0, &pack(&registry.to_toml()));
         let mut header = Header::decode(&block, crc32c::crc32c).unwrap();
         header.registry = registry.fingerprint();
         block.splice(..HEADER_LEN, header.encode(crc32c::crc32c));
