@@ -2,13 +2,12 @@
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
-use core::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use super::fifo::Fifo;
+use super::either::Either;
 use super::list::{self, Link};
-use crate::model::channel::{AnyChannel, AnyMessage, Form};
-use crate::model::message_values::Values;
+use super::queues::Queues;
+use crate::model::channel::Form;
 use crate::model::posted::Posted;
 use crate::own::registry::{self as own, MessageDrop};
 use crate::run::clock;
@@ -18,13 +17,14 @@ use crate::sys;
 use crate::sys::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The messages of one name. Up to `LIMIT` pairs run at once, with values `B` of the begin and `E`
-/// of the end. For a message without an end, `E` is [`Infallible`]. The macro makes a static of it.
+/// of the end. For a message without an end, `E` is
+/// [`Infallible`](core::convert::Infallible). The macro makes a static of it.
 pub struct Channel<B: 'static, E: 'static, const LIMIT: usize> {
     /// True if the message is enabled. Emitters check nothing else.
     wanted: AtomicBool,
     /// True if a slot contains an end to be posted, or the queues are to be freed.
     pending: AtomicBool,
-    form: Form,
+    pub(super) form: Form,
     lock: Lock,
     queues: UnsafeCell<Queues<B, E>>,
     slots: [Slot<B, E>; LIMIT],
@@ -35,50 +35,12 @@ pub struct Channel<B: 'static, E: 'static, const LIMIT: usize> {
     /// Number of threads that wait for a message, and the word that they sleep at.
     waiting: AtomicU32,
     ring: AtomicU32,
-    link: Link,
+    pub(super) link: Link,
 }
 
 // SAFETY: the queues are used only under the lock, and slots by their protocol. The values are
 // `Send`.
 unsafe impl<B: Send, E: Send, const LIMIT: usize> Sync for Channel<B, E, LIMIT> {}
-
-/// The data that the lock protects.
-struct Queues<B, E> {
-    begins: Fifo<B>,
-    ends: Fifo<E>,
-    /// The time of the last message that was posted.
-    last: u64,
-    /// True if some slots may be bare.
-    is_short: bool,
-}
-
-/// A message that is a begin or an end.
-#[derive(Debug, Clone, Copy)]
-pub enum Either<B, E> {
-    /// The begin of a pair, or a message without an end.
-    Begin(Posted<B>),
-    /// The end of a pair.
-    End(Posted<E>),
-}
-
-impl<B> Either<B, Infallible> {
-    /// Returns a message without an end.
-    pub fn single(self) -> Posted<B> {
-        match self {
-            Either::Begin(message) => message,
-            Either::End(never) => match *never {},
-        }
-    }
-}
-
-impl<B: Copy + Values + 'static, E: Copy + Values + 'static> Either<B, E> {
-    fn any(self) -> AnyMessage {
-        match self {
-            Either::Begin(begin) => AnyMessage::new(false, begin),
-            Either::End(end) => AnyMessage::new(true, end),
-        }
-    }
-}
 
 impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
     /// Creates a message that is not enabled.
@@ -88,12 +50,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
             pending: AtomicBool::new(false),
             form,
             lock: Lock::new(),
-            queues: UnsafeCell::new(Queues {
-                begins: Fifo::new(),
-                ends: Fifo::new(),
-                last: 0,
-                is_short: false,
-            }),
+            queues: UnsafeCell::new(Queues::new()),
             slots: [const { Slot::new() }; LIMIT],
             queued: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
@@ -249,6 +206,42 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
         self.settle();
     }
 
+    /// Takes the lock before a fork, and keeps it. Returns false if it is not free in time.
+    pub(super) fn hold(&self) -> bool {
+        self.lock.take().map(std::mem::forget).is_ok()
+    }
+
+    /// Releases the lock that [`hold`](Self::hold) took.
+    pub(super) fn let_go(&self) {
+        self.lock.reset();
+    }
+
+    /// Forgets all messages, in the child of a fork. `is_whole` is false if another thread may have
+    /// been inside.
+    pub(super) fn reset_in_child(&self, is_whole: bool) {
+        self.slots.iter().for_each(Slot::clear);
+        {
+            // SAFETY: this is the only thread.
+            let queues = unsafe { &mut *self.queues.get() };
+            if is_whole {
+                queues.begins.clear();
+                queues.ends.clear();
+            } else {
+                queues.begins.forget();
+                queues.ends.forget();
+            }
+            queues.is_short = true;
+            self.publish(queues);
+        }
+        for counter in [&self.dropped, &self.refused] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        self.waiting.store(0, Ordering::Relaxed);
+        self.pending.store(false, Ordering::Relaxed);
+        self.lock.reset();
+        let _ = self.with(|queues| self.refill(queues));
+    }
+
     /// Returns the key by which a running pair is found.
     fn key(&self, key: u64) -> u64 {
         if self.form.is_keyed { key } else { this_thread() as u64 }
@@ -373,104 +366,6 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
     fn count_dropped(&self, why: MessageDrop) {
         let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
         own::message_dropped(self.form.registry, self.form.name, why, dropped);
-    }
-}
-
-impl<B: Copy, E: Copy> Queues<B, E> {
-    /// Returns the time of the next message. It is later than the previous one, so that times give
-    /// the order of the two queues.
-    fn next(&mut self, ticks: u64) -> u64 {
-        self.last = ticks.max(self.last.wrapping_add(1));
-        self.last
-    }
-
-    /// Reserves room for a pair, or for a begin alone.
-    fn reserve(&mut self, is_pair: bool) -> bool {
-        let begin = self.begins.reserve();
-        if begin && is_pair && !self.ends.reserve() {
-            self.begins.unreserve();
-            return false;
-        }
-        begin
-    }
-}
-
-impl<B: Copy + Send + Values, E: Copy + Send + Values, const LIMIT: usize> Channel<B, E, LIMIT> {
-    /// Enables the message, see [`AnyChannel::start`].
-    pub fn start(&'static self) -> bool {
-        list::add(&self.link, self);
-        self.enable()
-    }
-
-    /// Disables the message and frees all its memory.
-    pub fn stop(&self) {
-        self.disable();
-    }
-}
-
-impl<B, E, const LIMIT: usize> AnyChannel for Channel<B, E, LIMIT>
-where
-    B: Copy + Send + Values,
-    E: Copy + Send + Values,
-{
-    fn form(&self) -> &Form {
-        &self.form
-    }
-
-    fn start(&'static self) -> bool {
-        Channel::start(self)
-    }
-
-    fn stop(&self) {
-        self.disable();
-    }
-
-    fn get(&self) -> Option<AnyMessage> {
-        Channel::get(self).map(Either::any)
-    }
-
-    fn wait(&self, longest: Duration) -> Option<AnyMessage> {
-        Channel::wait(self, longest).map(Either::any)
-    }
-
-    fn queued(&self) -> u64 {
-        Channel::queued(self)
-    }
-
-    fn dropped(&self) -> u64 {
-        Channel::dropped(self)
-    }
-
-    fn hold(&self) -> bool {
-        self.lock.take().map(std::mem::forget).is_ok()
-    }
-
-    fn let_go(&self) {
-        self.lock.reset();
-    }
-
-    fn reset_in_child(&self, is_whole: bool) {
-        self.slots.iter().for_each(Slot::clear);
-        {
-            // SAFETY: this is the only thread.
-            let queues = unsafe { &mut *self.queues.get() };
-            if is_whole {
-                queues.begins.clear();
-                queues.ends.clear();
-            } else {
-                queues.begins.forget();
-                queues.ends.forget();
-            }
-            queues.is_short = true;
-            self.publish(queues);
-        }
-        for counter in [&self.dropped, &self.refused] {
-            counter.store(0, Ordering::Relaxed);
-        }
-        self.waiting.store(0, Ordering::Relaxed);
-        self.pending.store(false, Ordering::Relaxed);
-        self.lock.reset();
-        let _ = self.with(|queues| self.refill(queues));
     }
 }
 

@@ -4,18 +4,22 @@
 //! pair gets a `Slot`, and room for both messages in the `Fifo`s, before it begins. So it can
 //! always end.
 
+mod any;
 mod channel;
+mod either;
 mod fifo;
 mod list;
 mod memory;
 mod native;
 #[cfg(feature = "async")]
 mod next;
+mod queues;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "async")]
 mod wakers;
 
-pub use channel::{Channel, Either};
+pub use channel::Channel;
+pub use either::Either;
 pub use memory::held as message_memory;
 pub(crate) use native::keep;

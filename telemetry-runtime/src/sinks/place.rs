@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs::{File, FileType, OpenOptions, TryLockError};
+use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use telemetry_format::Notice;
 
@@ -102,7 +103,7 @@ impl Segment {
 /// counts as free, as on some network file systems. On systems other than Unix, nothing is locked:
 /// a lock would keep readers out.
 fn lock(file: &File) -> bool {
-    !cfg!(unix) || !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    !cfg!(unix) || sys::lock_file(file, Duration::ZERO).unwrap_or(true)
 }
 
 /// Returns true if a stream is being written to the file. Does not follow a link, and does not wait

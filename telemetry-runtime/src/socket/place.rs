@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display, Formatter, Write};
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, set_permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, set_permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -93,12 +93,7 @@ impl Place {
     /// other work.
     fn turn(&self) -> Option<File> {
         let dir = File::open(&self.dir).ok()?;
-        let mut is_ours = false;
-        sys::wait(Duration::from_millis(100), || {
-            is_ours = !matches!(dir.try_lock(), Err(TryLockError::WouldBlock));
-            is_ours
-        });
-        is_ours.then_some(dir)
+        sys::lock_file(&dir, Duration::from_millis(100)).unwrap_or(true).then_some(dir)
     }
 
     /// Makes a file without a name, which is removed when it is closed.

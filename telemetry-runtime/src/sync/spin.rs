@@ -54,6 +54,11 @@ impl Spin {
         }
         None
     }
+
+    /// Frees the lock, whose owner is a thread of another process.
+    pub(crate) fn reset(&self) {
+        self.owner.store(0, Ordering::Release);
+    }
 }
 
 impl Drop for SpinGuard<'_> {

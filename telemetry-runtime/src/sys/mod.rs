@@ -9,6 +9,11 @@ pub(crate) mod c_text;
 #[cfg(all(unix, not(miri)))]
 mod descriptor;
 pub(crate) mod errno;
+mod file_lock;
+#[cfg(all(unix, not(miri)))]
+mod library;
+#[cfg(all(unix, not(miri)))]
+mod machine;
 mod no_ring;
 mod notices;
 #[cfg(any(not(unix), miri))]
@@ -19,14 +24,23 @@ pub(crate) mod raw_file;
 #[cfg(all(unix, not(miri)))]
 mod ring;
 #[cfg(all(unix, not(miri)))]
+mod ring_place;
+#[cfg(all(unix, not(miri)))]
 mod signals;
 pub(crate) mod text;
+#[cfg(all(unix, not(miri)))]
+mod threads;
 #[cfg(all(unix, not(miri)))]
 mod unix;
 mod wait;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 pub(crate) use build_id::build_id;
+pub(crate) use file_lock::lock_file;
+#[cfg(all(unix, not(miri)))]
+pub(crate) use library::*;
+#[cfg(all(unix, not(miri)))]
+pub(crate) use machine::*;
 pub(crate) use no_ring::NoRing;
 pub(crate) use notices::{report, tag_of, tagged, with_errno};
 #[cfg(any(not(unix), miri))]
@@ -34,9 +48,13 @@ pub(crate) use other::*;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use output::{Planted, open_output};
 #[cfg(all(unix, not(miri)))]
-pub(crate) use ring::{RingFile, ring_at};
+pub(crate) use ring::RingFile;
+#[cfg(all(unix, not(miri)))]
+pub(crate) use ring_place::ring_at;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use signals::*;
+#[cfg(all(unix, not(miri)))]
+pub(crate) use threads::*;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use unix::*;
 pub(crate) use wait::*;

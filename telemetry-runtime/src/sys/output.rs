@@ -70,7 +70,7 @@ fn open(path: &CStr, flags: libc::c_int) -> io::Result<File> {
 // A function of its own, because paths take much of a stack.
 #[inline(never)]
 fn is_planted(user: u32, path: &CStr) -> bool {
-    if user == crate::sys::unix::user() {
+    if user == crate::sys::machine::user() {
         return false;
     }
     let mut dir = Buffer::<MAX_PATH_LEN>::new();

@@ -3,7 +3,9 @@
 #[cfg(any(not(unix), miri))]
 use crate::sys::other::{monotonic_ns, pause, yield_now};
 #[cfg(all(unix, not(miri)))]
-use crate::sys::unix::{monotonic_ns, pause, yield_now};
+use crate::sys::threads::{pause, yield_now};
+#[cfg(all(unix, not(miri)))]
+use crate::sys::unix::monotonic_ns;
 
 /// Returns a number that no other running thread has. It is never 0.
 pub(crate) fn me() -> usize {

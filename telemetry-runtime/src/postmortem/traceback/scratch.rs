@@ -9,8 +9,8 @@ use core::ops::{Deref, DerefMut};
 
 use super::blocks::CHUNK;
 use super::found::Found;
+use crate::sync::spin::{Spin, SpinGuard};
 use crate::sys;
-use crate::sys::atomic::{AtomicU64, Ordering};
 
 /// Maximum number of events of a traceback.
 pub(super) const MAX_EVENTS: usize = 256;
@@ -28,46 +28,34 @@ pub(crate) struct Scratch {
 
 struct Shared(UnsafeCell<Scratch>);
 
-// SAFETY: only the thread that has set `USER` uses it.
+// SAFETY: only the owner of the lock uses it.
 unsafe impl Sync for Shared {}
 
 static SCRATCH: Shared =
     Shared(UnsafeCell::new(Scratch { payload: [0; _], slots: [0; _], found: [Found::NONE; _] }));
 
-/// The system's number of the thread that uses the memory, plus 1, or 0.
-static USER: AtomicU64 = AtomicU64::new(0);
+/// The lock of the memory.
+static USER: Spin = Spin::new();
 
-/// How often a thread tries to take memory that is in use.
-const TRIES: usize = 10_000;
+/// How often a thread tries to take memory that is in use: some tens of milliseconds.
+const TRIES: u32 = 2_000;
 
 /// The right to use the memory, until it is dropped.
-pub(crate) struct Guard(());
+pub(crate) struct Guard {
+    _lock: SpinGuard<'static>,
+}
 
 impl Guard {
     /// Waits a little if another thread uses the memory. Returns `None` if that does not end, or if
     /// this code interrupts the thread that uses it.
     pub(crate) fn take() -> Option<Guard> {
-        let us = sys::thread_id().wrapping_add(1);
-        for _ in 0..TRIES {
-            match USER.compare_exchange(0, us, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Some(Guard(())),
-                Err(user) if user == us => return None,
-                Err(_) => sys::yield_now(),
-            }
-        }
-        None
+        USER.take(sys::me(), TRIES).map(|lock| Guard { _lock: lock })
     }
 }
 
 /// Frees the memory in the child of a fork, where the thread that used it does not exist.
 pub(crate) fn reset_in_child() {
-    USER.store(0, Ordering::Release);
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        USER.store(0, Ordering::Release);
-    }
+    USER.reset();
 }
 
 impl Deref for Guard {
