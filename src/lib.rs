@@ -1,8 +1,8 @@
-//! Binary event telemetry from one relation.
+//! Binary event telemetry from one registry.
 //!
-//! `events.toml` says what a program can report. [`telemetry_event`] makes of it a macro for every
-//! event, which costs a test of one bit while the event is off and a clock reading and a few
-//! nanoseconds while it is on:
+//! `events.toml` lists what a program can report. [`telemetry_event`] turns it into one macro per
+//! event. While an event is off, its macro tests one bit. While it is on, the macro reads a clock and
+//! takes a few nanoseconds:
 //!
 //! ```no_run
 //! use telemetry::telemetry_event;
@@ -17,11 +17,11 @@
 //! }
 //! ```
 //!
-//! What is on goes to a stream, `telemetry.tel`, that carries its own relation, survives a crash up
-//! to its last whole block, and says what it lost. The command `telemetry` and the crate
+//! Events go to a stream, `telemetry.tel`, which contains its registry. After a crash it is whole up
+//! to its last whole block, and it states what it lost. The command `telemetry` and the crate
 //! `telemetry-decode` (here as `decode`, with the feature of that name) read it.
 //!
-//! The guide to all that stands below is `docs/runtime.md` in the repository.
+//! `docs/runtime.md` in the repository is the guide to all of this.
 //!
 //! # Features
 //!
@@ -33,9 +33,9 @@
 //!
 //! # Control
 //!
-//! Nothing is on until [`set`], [`Config`] or the environment says so. An event is *output*, to a file or
-//! any other sink ([`control`]), or only *recorded*, for the flight recorder ([`recorder`]). All take the
-//! same words. The environment overrides the program:
+//! Nothing is on until [`set`], [`Config`] or the environment switches it on. An event is *output* if
+//! it goes to a file or to any other sink ([`control`]). An event may also be only *recorded*, for the
+//! flight recorder ([`recorder`]). Both take the same words. The environment overrides the program:
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
@@ -48,7 +48,8 @@
 //! When the program is *built*, `TELEMETRY_VARIETY` selects its events: `cool` all, `hot` those with
 //! `always = true`, `rash` none. [`Config`] lists the other variables.
 //!
-//! `telemetry list`, `control` and `tail` find a process that has recorded anything, and switch its events.
+//! `telemetry list`, `control` and `tail` find a process that has recorded anything, and switch its
+//! events.
 //!
 //! # Flight recorder and post-mortem
 //!
@@ -60,20 +61,21 @@
 //!
 //! # Sinks
 //!
-//! [`sinks`] has files, rotating files, pipes, sockets and memory. [`sinks::add`] adds further ones, each
-//! with its own kinds. A sink of your own implements one method, see [`sinks::Sink`].
+//! [`sinks`] has files, rotating files, pipes, sockets and memory. [`sinks::add`] adds further ones,
+//! each with its own kinds. A sink of your own implements one method, see [`sinks::Sink`].
 //!
 //! # Loss
 //!
-//! Every lost event is counted. Of all events that were on when their emitters were called,
-//! `emitted = written + retained + evicted + lost`: in total and by kind in [`counters`], and in the stream
-//! with thread, kind and time. [`Policy`] selects what happens to an event if there is no memory.
+//! Every lost event is counted. Of all events that were on when their emitters were called, `emitted =
+//! written + retained + evicted + lost`. [`counters`] has these numbers in total and by kind. The
+//! stream has the losses with thread, kind and time. [`Policy`] selects what happens to an event if
+//! there is no memory.
 //!
 //! # Labels
 //!
-//! A parameter of sort `label` takes the number of a string instead of the string, which is in the stream
-//! once. [`intern`](fn@intern) and [`intern!`] return it. [`label`] names an address. Both may be called at
-//! any time, whether or not anything is on: every stream begins with all labels so far.
+//! A parameter of the type `label` takes the number of a string instead of the string, which is in the
+//! stream once. [`intern`](fn@intern) and [`intern!`] return it. [`label`] names an address. Both may
+//! be called at any time, whether or not anything is on: every stream begins with all labels so far.
 //!
 //! ```
 //! let nursery = telemetry::intern!("nursery");
@@ -87,12 +89,12 @@ pub use telemetry_runtime::{
     set,
 };
 
-/// What is output: switched on and off while the program runs.
+/// Switches output on and off while the program runs.
 pub mod control {
     pub use telemetry_runtime::{enabled, get, reset, set};
 }
 
-/// The flight recorder: what is recorded whether or not it is output, and ways to see it.
+/// The flight recorder: records events whether or not they are output, and shows them.
 pub mod recorder {
     pub use telemetry_runtime::{
         Traceback, enabled_record as enabled, flush_on_panic, get_record as get, reset_record as reset,
@@ -100,7 +102,7 @@ pub mod recorder {
     };
 }
 
-/// Where blocks go.
+/// The places that blocks go to.
 pub mod sinks {
     pub use telemetry_runtime::sinks::{Datagram, File, Memory, Rotating, Socket, Writer, open};
     pub use telemetry_runtime::{
@@ -108,7 +110,7 @@ pub mod sinks {
     };
 }
 
-/// Where events went.
+/// Counts where events went.
 pub mod counters {
     pub use telemetry_runtime::{
         Counters, KindCounters, SinkCounters, counters as total, kind_counters as by_kind,
@@ -131,7 +133,7 @@ pub mod registry {
     pub use telemetry_runtime::Registry;
 }
 
-/// Streams to events.
+/// Reads streams.
 #[cfg(feature = "decode")]
 #[doc(inline)]
 pub use telemetry_decode as decode;
@@ -142,7 +144,7 @@ pub mod __private {
     pub use telemetry_runtime::__private::*;
 }
 
-/// Has the code of these texts compiled and run as tests.
+/// Compiles and runs the code of these texts as tests.
 #[cfg(doctest)]
 mod texts {
     #[doc = include_str!("../README.md")]

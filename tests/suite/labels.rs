@@ -1,4 +1,5 @@
-//! Labels from end to end: interned anywhere, at any time, and known to a reader of any part of a stream.
+//! Labels from end to end: interned anywhere, at any time, and known to a reader of any part of a
+//! stream.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -197,8 +198,8 @@ fn begin_every_segment() {
             let segments = Segments::default();
             telemetry::sinks::add(segments.clone()).unwrap();
             for number in 0..20 {
-                // A thread, and so a block, of its own: a reader could not read what continues a block of another
-                // segment.
+                // Each thread has its own block. A reader could not read a part that continues a
+                // block of another segment.
                 let thread = std::thread::spawn(move || use_string(number));
                 thread.join().expect("a thread that only emits");
                 telemetry::flush();

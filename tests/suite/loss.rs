@@ -389,8 +389,7 @@ fn check_recovered(run: &Outcome) {
 fn a_file_that_may_not_grow_for_a_while() {
     let run = child(
         "loss::a_file_that_may_not_grow_for_a_while",
-        // The drain makes no sweep of its own: the first one to meet the failure would have sealed
-        // the open block.
+        // The drain makes no sweep by itself, so the flush is the first to meet the failure.
         |process| process.env("TELEMETRY_LATENCY", "3600"),
         || {
             let len = || std::fs::metadata(telemetry::sinks::output()).expect("a stream").len();

@@ -143,7 +143,7 @@ fn one_fails_while_all_threads_are_quiet() {
             let fails = Collects::default();
             fails.fail(true);
             telemetry::sinks::add(fails.clone()).unwrap();
-            // Meanwhile the drain's thread registers for barriers, without which no lane is stopped.
+            // Meanwhile the drain's thread registers for barriers. Without them it stops no lane.
             std::thread::sleep(std::time::Duration::from_millis(100));
             for _ in 0..3 {
                 emit(10);

@@ -8,7 +8,8 @@ use crate::support::process::{Outcome, Process};
 use crate::support::stream::Stream;
 use crate::support::system::{self, OTHER_USER};
 
-/// Runs the program, which is set-user-ID root, as another user. `None` if that is not possible here.
+/// Runs the program, which is set-user-ID root, as another user. Returns `None` if that is not
+/// possible here.
 fn run(argument: Option<&str>) -> Option<Outcome> {
     if !system::is_root() {
         eprintln!("SKIPPED: only root can make a program that runs as root");

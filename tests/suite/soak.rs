@@ -1,8 +1,8 @@
-//! Lives of programs that do everything at once: eight threads that emit, short-lived threads,
-//! changes of control, flushes, snapshots, sinks that come and go, small pools with every policy, and
-//! an end of any kind. Afterwards every event is accounted for.
+//! Programs that do everything at once: eight threads emit, and other threads start and end.
+//! Meanwhile control changes, and sinks come and go. There are flushes, snapshots, small pools with
+//! every policy, and all kinds of ends. Afterwards every event is accounted for.
 //!
-//! `SOAK_EVENTS=100000000 cargo test --release --test suite soak:: -- --nocapture` is the long run.
+//! The long run: `SOAK_EVENTS=100000000 cargo test --release --test suite soak:: -- --nocapture`.
 
 use std::cell::Cell;
 use std::path::Path;

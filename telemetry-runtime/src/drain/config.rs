@@ -104,7 +104,7 @@ impl Config {
 
     /// Makes the pool a shared mapping of a file, so that nothing that was recorded is lost if the
     /// process is killed. `telemetry recover` reads the file. `%p` in the path is the number of the
-    /// process. The path has at most 1023 bytes. `TELEMETRY_RING`; none by default. Unix only.
+    /// process. The path has at most 1,023 bytes. `TELEMETRY_RING`; none by default. Unix only.
     ///
     /// Space for the pool, and 64 KiB for session and registries, is reserved in the file at the
     /// start. If there is not enough, standard error reports it, and the process continues without

@@ -3,7 +3,8 @@
 use core::future::poll_fn;
 use core::task::Poll;
 
-use super::channel::{Channel, Either};
+use super::channel::Channel;
+use super::either::Either;
 use super::wakers::wait;
 use crate::model::message_values::Values;
 

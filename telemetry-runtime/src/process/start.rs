@@ -170,7 +170,7 @@ fn begin_image(configured: Option<&Path>) {
             let len = pattern.len();
             sys::report(
                 Notice::RingFailed,
-                format_args!("a path of {len} bytes for the ring file, expected at most 1023"),
+                format_args!("a path of {len} bytes for the ring file, expected at most 1,023"),
             );
         }
         mapping::begin(path);

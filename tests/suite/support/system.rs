@@ -89,7 +89,7 @@ pub(crate) fn refuse_barriers() {
         step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-    // SAFETY: the program is read by the call, and refuses one call that nothing but the runtime makes.
+    // SAFETY: the call reads the program, which refuses one system call. Only the runtime makes it.
     let refused = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
@@ -139,8 +139,8 @@ pub(crate) fn mount_small_disk(at: &Path, bytes: u32) -> io::Result<()> {
 
 /// Makes a signal call `handler`, on the thread that receives it.
 pub(crate) fn on_signal(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
-    // SAFETY: all zeros is a valid action. That the handler is sound wherever it interrupts is what the
-    // tests are about: it only emits events and counts.
+    // SAFETY: all zeros is a valid action. The handler only emits events and counts. The tests check
+    // that this is sound wherever it interrupts.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
@@ -192,14 +192,15 @@ pub(crate) fn signal_thread(thread: libc::pthread_t, signal: libc::c_int) {
 
 /// Runs `body` in a forked child, which then exits like a program. Returns the child's status.
 pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
-    // SAFETY: only the calling thread goes on in the child, where it runs the body and exits.
+    // SAFETY: only the calling thread continues in the child, where it runs the body and exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // A child that waits for another thread fails the test instead of blocking it.
-        // SAFETY: has the kernel end the child if it takes longer.
+        // SAFETY: the kernel ends the child if it takes longer.
         unsafe { libc::alarm(20) };
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
-            // SAFETY: ends the child at once: its caller's frames wait for threads that it does not have.
+            // SAFETY: ends the child at once. The frames of its caller wait for threads that it does
+            // not have.
             unsafe { libc::_exit(101) };
         }
         // SAFETY: ends the child by way of its exit handlers.
@@ -214,7 +215,8 @@ pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
 
 /// Forks. True in the child, which is to end by [`exit_at_once`], and is not waited for.
 pub(crate) fn fork_alone() -> bool {
-    // SAFETY: only the calling thread goes on in the child. The parent has its ended children taken away.
+    // SAFETY: only the calling thread continues in the child. The system removes ended children of
+    // the parent.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
         let child = libc::fork();
