@@ -71,6 +71,13 @@ pub const fn unsigned_len(value: u64) -> usize {
     if value >> 56 != 0 { MAX_VARINT } else { (value | 1).ilog2() as usize / 7 + 1 }
 }
 
+/// Tells the compiler that the code after the call rarely runs. Does the same as
+/// `core::hint::cold_path`, which needs Rust 1.95.
+#[doc(hidden)]
+#[cold]
+#[inline(always)]
+pub const fn cold_path() {}
+
 /// Writes an unsigned number as [`unsigned`] does, if that takes one to four bytes. Nearly every
 /// value of a delta-coded event does.
 #[inline(always)]
@@ -80,7 +87,7 @@ pub fn short_unsigned<P: Put>(out: P, value: u64) -> Option<P> {
         return Some(out.low::<1>(v << 1 | 1));
     }
     // Out of line, except for the shortest form, which then takes no jump.
-    core::hint::cold_path();
+    cold_path();
     Some(if value < 1 << 14 {
         out.low::<2>(v << 2 | 1 << 1)
     } else if value < 1 << 21 {
@@ -103,7 +110,7 @@ pub fn short_pair<P: Put>(out: P, first: u16, second: u64) -> Option<P> {
     if second < 1 << 7 && first < 1 << 14 {
         return Some(out.low::<3>((b << 1 | 1) << 16 | a << 2 | 1 << 1));
     }
-    core::hint::cold_path();
+    cold_path();
     short_unsigned(unsigned(out, first.into()), second)
 }
 

@@ -65,7 +65,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
     #[inline(always)]
     pub fn is_wanted(&self) -> bool {
         if self.wanted.load(Ordering::Relaxed) {
-            core::hint::cold_path();
+            telemetry_format::put::cold_path();
             true
         } else {
             false

@@ -75,7 +75,7 @@ impl<const MAX: usize> List<u8, MAX> {
     fn bytes(bytes: &[u8]) -> Self {
         let mut list = List { len: 0, elements: [const { MaybeUninit::uninit() }; MAX] };
         let len = bytes.len().min(MAX);
-        list.elements[..len].write_copy_of_slice(&bytes[..len]);
+        list.elements.iter_mut().zip(bytes).for_each(|(element, byte)| _ = element.write(*byte));
         list.len = len as u32;
         list
     }

@@ -62,7 +62,7 @@ impl Variety {
 #[inline(always)]
 pub fn is_on<const ALWAYS: bool>(byte: &'static AtomicU8, bit: u8) -> bool {
     if VARIETY.has(ALWAYS) && byte.load(Ordering::Relaxed) & 1 << (bit % 8) != 0 {
-        core::hint::cold_path();
+        telemetry_format::put::cold_path();
         true
     } else {
         false
