@@ -11,10 +11,10 @@ use crate::text::table::Table;
 use crate::text::{escaped_text, grouped};
 
 /// The maximum of characters in a column of words.
-const MOST_WORDS: usize = 48;
+const MAX_WORDS_WIDTH: usize = 48;
 
 /// The maximum of processes that are asked at once.
-const MOST_ASKED: usize = 64;
+const MAX_ASKED: usize = 64;
 
 const EXAMPLES: &str = "\
 A process opens its socket at its first event, or with TELEMETRY_SOCKET=on at its first call. The command
@@ -110,7 +110,7 @@ fn ask_all(processes: &[Process]) -> Vec<Result<Option<Info>, Failure>> {
             threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
         })
     };
-    processes.chunks(MOST_ASKED).flat_map(together).collect()
+    processes.chunks(MAX_ASKED).flat_map(together).collect()
 }
 
 impl List {
@@ -164,7 +164,7 @@ impl Dead {
 /// Returns the first of the enabled events.
 fn short(words: &str) -> String {
     let words = escaped_text(words);
-    match words.char_indices().nth(MOST_WORDS) {
+    match words.char_indices().nth(MAX_WORDS_WIDTH) {
         _ if words.is_empty() => "nothing".into(),
         None => words,
         Some((end, _)) => words[..words[..end].rfind(' ').unwrap_or(end)].to_string() + " ...",

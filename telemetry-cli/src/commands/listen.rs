@@ -73,7 +73,7 @@ pub(crate) struct Args {
 /// The interval between checks whether to stop.
 const TICK: Duration = Duration::from_millis(20);
 /// After a stop, connections may read for this long what has arrived.
-const GRACE: Duration = Duration::from_millis(1_500);
+const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
@@ -104,7 +104,7 @@ impl Run for Args {
         }
         receiver.stop();
         let since = Instant::now();
-        while receiver.connections() > 0 && since.elapsed() < GRACE {
+        while receiver.connections() > 0 && since.elapsed() < STOP_TIMEOUT {
             std::thread::sleep(TICK);
         }
         let received = receiver.finish();

@@ -16,7 +16,7 @@ use crate::text::path::display;
 use crate::text::sniff::known_by;
 
 /// The maximum of damaged ranges that are listed.
-const LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
@@ -53,12 +53,12 @@ impl LogArgs {
         let mut output = self.output.open(std::slice::from_ref(&self.file))?;
         let damaged = output.write_with(|out| write(&mut bytes, out))?.map_err(named)?;
         output.finish()?;
-        for Damage { range, cause, .. } in damaged.iter().take(LISTED) {
+        for Damage { range, cause, .. } in damaged.iter().take(MAX_LISTED) {
             context
                 .problem(format_args!("{name}: bytes {}..{} are damaged: {cause}", range.start, range.end));
         }
-        if damaged.len() > LISTED {
-            context.problem(format_args!("{} more damaged ranges", damaged.len() - LISTED));
+        if damaged.len() > MAX_LISTED {
+            context.problem(format_args!("{} more damaged ranges", damaged.len() - MAX_LISTED));
         }
         if let Some(error) = &broken {
             context.problem(format_args!(

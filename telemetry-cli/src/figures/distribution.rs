@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 /// Bits of a float below those that select the bucket, which are 7 of the mantissa's 52.
-const BELOW: u32 = 45;
+const BITS_BELOW: u32 = 45;
 /// Buckets per power of two.
-const EACH: usize = 128;
+const BUCKETS_PER_POWER: usize = 128;
 
 /// The numbers that were added.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(crate) struct Distribution {
     /// Some numbers were floats.
     floats: bool,
     /// By sign and exponent, in the order of the numbers.
-    powers: BTreeMap<u16, Box<[Bucket; EACH]>>,
+    powers: BTreeMap<u16, Box<[Bucket; BUCKETS_PER_POWER]>>,
 }
 
 /// Numbers that are nearly equal.
@@ -93,12 +93,12 @@ impl Distribution {
         if max.is_below(&exact) {
             *max = exact;
         }
-        let key = ordered(number) >> BELOW;
+        let key = ordered(number) >> BITS_BELOW;
         let power = self
             .powers
-            .entry((key / EACH as u64) as u16)
-            .or_insert_with(|| Box::new([Bucket::default(); EACH]));
-        let bucket = &mut power[key as usize % EACH];
+            .entry((key / BUCKETS_PER_POWER as u64) as u16)
+            .or_insert_with(|| Box::new([Bucket::default(); BUCKETS_PER_POWER]));
+        let bucket = &mut power[key as usize % BUCKETS_PER_POWER];
         bucket.count += 1;
         bucket.sum += number;
     }

@@ -9,7 +9,7 @@ use std::hash::Hash;
 use hashbrown::HashMap;
 
 /// Different values that are counted at a time.
-const MOST: usize = 1000;
+const MAX_VALUES: usize = 1000;
 
 /// Counts of values.
 pub(crate) struct Frequent<K> {
@@ -36,7 +36,7 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
         self.total += 1;
         if let Some(count) = self.counts.get_mut(value) {
             *count += 1;
-        } else if self.counts.len() < MOST {
+        } else if self.counts.len() < MAX_VALUES {
             self.counts.insert(K::from(value), 1);
         } else {
             self.make_room();
@@ -106,10 +106,10 @@ mod tests {
             exact += u64::from(is_frequent);
             frequent.add(&Number(if is_frequent { u64::MAX } else { number }));
         }
-        assert!(frequent.error() <= frequent.total() / MOST as u64, "{}", frequent.error());
+        assert!(frequent.error() <= frequent.total() / MAX_VALUES as u64, "{}", frequent.error());
         let (value, count) = frequent.top(1)[0];
         assert_eq!(*value, Number(u64::MAX));
         assert!(count <= exact && exact <= count + frequent.error(), "{count} of {exact}");
-        assert!(frequent.counts.len() <= MOST);
+        assert!(frequent.counts.len() <= MAX_VALUES);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 /// The maximum of intervals that are counted.
-const MOST: i64 = 512;
+const MAX_INTERVALS: i64 = 512;
 
 /// Characters of a sparkline.
 const COLUMNS: usize = 60;
@@ -56,7 +56,7 @@ impl Rate {
         loop {
             let (at, end) = (ns >> self.shift, self.first.saturating_add(self.counts.len() as i64));
             let (first, end) = (self.first.min(at), end.max(at.saturating_add(1)));
-            if end.saturating_sub(first) <= MOST {
+            if end.saturating_sub(first) <= MAX_INTERVALS {
                 let before = (self.first - first) as usize;
                 self.counts.splice(..0, std::iter::repeat_n(0, before));
                 self.counts.resize((end - first) as usize, 0);
@@ -158,7 +158,7 @@ mod tests {
             let rate = rate(moments);
             let counts = rate.over(&rate);
             assert_eq!(counts.counts.iter().sum::<u64>(), moments.len() as u64, "{moments:?}");
-            assert!(counts.counts.len() <= MOST as usize, "{moments:?}");
+            assert!(counts.counts.len() <= MAX_INTERVALS as usize, "{moments:?}");
             assert!(counts.from_ns <= *moments.iter().min().unwrap(), "{moments:?}");
         }
     }

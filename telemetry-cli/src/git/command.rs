@@ -10,7 +10,7 @@ use crate::term::ended::Failure;
 
 /// Variables that name a repository, which git sets for hooks. The location of the file is more
 /// reliable.
-const ELSEWHERE: [&str; 8] = [
+const VARIABLES_OF_HOOKS: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -50,7 +50,7 @@ pub(super) fn try_git<S: AsRef<OsStr>>(
 /// Prepares git in a directory, without input.
 pub(super) fn command(dir: &Path) -> Command {
     let mut command = Command::new("git");
-    for name in ELSEWHERE {
+    for name in VARIABLES_OF_HOOKS {
         command.env_remove(name);
     }
     // Messages in English, literal paths, no prompts, and no locks that could block other

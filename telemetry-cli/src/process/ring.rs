@@ -15,7 +15,7 @@ use crate::term::ended::Failure;
 use crate::term::native;
 
 /// How long another reader of a ring may delay its removal.
-const PATIENCE: Duration = Duration::from_millis(200);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A ring that its process left behind.
 pub(crate) struct DeadRing {
@@ -111,7 +111,7 @@ fn take(file: &File) -> io::Result<bool> {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if since.elapsed() > PATIENCE => return Ok(false),
+            Err(TryLockError::WouldBlock) if since.elapsed() > LOCK_TIMEOUT => return Ok(false),
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
         }
     }

@@ -15,14 +15,14 @@ use crate::term::native::{self, Peer};
 use crate::text::escaped_text;
 
 /// The maximum of bytes in a request, with the line feed.
-const MOST_ASKED: usize = 8192;
+const MAX_REQUEST_LEN: usize = 8192;
 /// The maximum of bytes in an answer that is text.
-const MOST_ANSWERED: usize = 16 << 20;
+const MAX_ANSWER_LEN: usize = 16 << 20;
 /// How long an answer may take. The process serves one client at a time, each for up to two
 /// seconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an answer may take if the process must finish other work first.
-const LONG_PATIENCE: Duration = Duration::from_secs(30);
+const LONG_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why there is no answer.
 pub(crate) enum NotTalking {
@@ -65,15 +65,17 @@ impl Process {
     pub(crate) fn open(&self, request: &str) -> Result<Connection, NotTalking> {
         // A line feed in a word separates like a space.
         let request = request.replace(['\n', '\r'], " ") + "\n";
-        if request.len() > MOST_ASKED {
-            let why = format!("cannot be sent {} bytes, at most {MOST_ASKED}", request.len());
+        if request.len() > MAX_REQUEST_LEN {
+            let why = format!("cannot be sent {} bytes, at most {MAX_REQUEST_LEN}", request.len());
             return Err(self.failure(why));
         }
-        let patience = if ["flush\n", "snapshot\n"].contains(&&*request) { LONG_PATIENCE } else { PATIENCE };
+        let timeout =
+            if ["flush\n", "snapshot\n"].contains(&&*request) { LONG_TIMEOUT } else { ANSWER_TIMEOUT };
         let mut stream = self.connect()?;
-        let deadline = Instant::now() + patience;
-        let sent =
-            stream.set_write_timeout(Some(PATIENCE)).and_then(|()| stream.write_all(request.as_bytes()));
+        let deadline = Instant::now() + timeout;
+        let sent = stream
+            .set_write_timeout(Some(ANSWER_TIMEOUT))
+            .and_then(|()| stream.write_all(request.as_bytes()));
         sent.map_err(|error| self.silent(&error))?;
         let mut connection = Connection { stream, len: None, deadline, pid: self.pid };
         let line = connection.line().map_err(|error| self.silent(&error))?;
@@ -100,7 +102,7 @@ impl Process {
         if is_stopped(self.pid.number) {
             return Err(self.silent(&ErrorKind::TimedOut.into()));
         }
-        let stream = match connect_within(self.path.clone(), PATIENCE) {
+        let stream = match connect_within(self.path.clone(), ANSWER_TIMEOUT) {
             Err(error) if [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind()) => {
                 return Err(self.stale());
             }
@@ -140,7 +142,7 @@ impl Connection {
                 0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
                 n => text.extend_from_slice(&piece[..n]),
             }
-            if text.len() > MOST_ANSWERED {
+            if text.len() > MAX_ANSWER_LEN {
                 return Err(Failure::new(format!("process {} sent an oversized answer", self.pid)));
             }
         }
@@ -149,7 +151,7 @@ impl Connection {
     /// Reads the first line byte by byte, since a stream may follow.
     fn line(&mut self) -> io::Result<String> {
         let (mut line, mut byte) = (Vec::new(), [0]);
-        while line.len() <= MOST_ASKED + 1024 && self.read(&mut byte)? == 1 && byte != *b"\n" {
+        while line.len() <= MAX_REQUEST_LEN + 1024 && self.read(&mut byte)? == 1 && byte != *b"\n" {
             line.push(byte[0]);
         }
         Ok(String::from_utf8_lossy(&line).into_owned())
@@ -174,18 +176,18 @@ impl Connection {
 
     /// Sets the time limit for each following piece. Live streams have none.
     pub(crate) fn pieces(self, is_live: bool) -> Result<UnixStream, Failure> {
-        let patience = if is_live { None } else { Some(LONG_PATIENCE) };
-        self.stream.set_read_timeout(patience).map_err(|error| silent(self.pid, &error))?;
+        let timeout = if is_live { None } else { Some(LONG_TIMEOUT) };
+        self.stream.set_read_timeout(timeout).map_err(|error| silent(self.pid, &error))?;
         Ok(self.stream)
     }
 }
 
 /// Connects. This waits if many other clients do. If the time is over, the waiting thread ends with
 /// the command.
-fn connect_within(path: std::path::PathBuf, patience: Duration) -> io::Result<UnixStream> {
+fn connect_within(path: std::path::PathBuf, timeout: Duration) -> io::Result<UnixStream> {
     let (sender, receiver) = mpsc::channel();
     std::thread::Builder::new().spawn(move || sender.send(UnixStream::connect(path)))?;
-    receiver.recv_timeout(patience).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+    receiver.recv_timeout(timeout).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
 }
 
 /// Explains that a process cannot be reached.

@@ -8,7 +8,7 @@ use super::pairing::{Def, End, Found, Which};
 use crate::figures::distribution::Distribution;
 
 /// The maximum of unmatched begins and ends that are listed. The rest is counted.
-const MOST_LISTED: usize = 10_000;
+const MAX_LISTED: usize = 10_000;
 
 /// The statistics of all spans.
 pub(crate) struct Tally {
@@ -96,7 +96,7 @@ impl Tally {
     }
 
     fn list(&mut self, unmatched: Unmatched) {
-        if self.unmatched.len() < MOST_LISTED {
+        if self.unmatched.len() < MAX_LISTED {
             self.unmatched.push(unmatched);
         }
     }

@@ -22,7 +22,7 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 const VERSION: i32 = 2;
 
 /// How long to wait for another writer of the database.
-const BUSY: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Kibibytes of pages that SQLite keeps in memory.
 const CACHE: i64 = 64 << 10;
@@ -87,7 +87,7 @@ impl Database {
         interrupt::watch(connection.get_interrupt_handle());
         let database = &mut self;
         database.connection = Some(connection);
-        database.connection().busy_timeout(BUSY).map_err(|error| database.failed("open", &error))?;
+        database.connection().busy_timeout(BUSY_TIMEOUT).map_err(|error| database.failed("open", &error))?;
         database.check()?;
         database.set_up().map_err(|error| database.failed("open", &error))?;
         Ok(self)

@@ -10,7 +10,7 @@ use super::tables::quoted;
 const ROWS: usize = 32;
 
 /// With this many bytes of text, rows do not wait for others.
-const FULL: usize = 256 << 10;
+const MAX_WAITING_BYTES: usize = 256 << 10;
 
 /// Inserts rows for one form of an event.
 pub(super) struct Insert<'c> {
@@ -102,7 +102,11 @@ impl<'c> Insert<'c> {
     #[inline]
     pub(super) fn end_row(&mut self) -> rusqlite::Result<()> {
         self.rows += 1;
-        if self.cells.len() < ROWS * self.columns && self.bytes.len() < FULL { Ok(()) } else { self.flush() }
+        if self.cells.len() < ROWS * self.columns && self.bytes.len() < MAX_WAITING_BYTES {
+            Ok(())
+        } else {
+            self.flush()
+        }
     }
 
     /// Inserts the waiting rows.

@@ -17,7 +17,7 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// How long the main thread may take to roll back before the process ends. If it does not finish,
 /// the next program that opens the database does so from the journal.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Returns true after an interrupt.
 pub(super) fn is_wanted() -> bool {
@@ -30,7 +30,7 @@ pub(super) fn watch(connection: InterruptHandle) {
         INTERRUPTED.store(true, Ordering::Relaxed);
         connection.interrupt();
         // The main thread may be waiting for input.
-        std::thread::sleep(PATIENCE);
+        std::thread::sleep(ROLLBACK_TIMEOUT);
         remove_unfinished();
         interrupt::end();
     });

@@ -21,7 +21,7 @@ use crate::term::progress::Step;
 use crate::text::count;
 
 /// Events between two checks for an interrupt.
-const OFTEN: u64 = 4096;
+const EVENTS_PER_CHECK: u64 = 4096;
 
 /// The name and identity of a log.
 pub(crate) struct Log {
@@ -129,7 +129,7 @@ impl<'t, 'd> Load<'t, 'd> {
                 Ok(None) => break,
                 Err(error) => return Err(cannot_read(error)),
             }
-            if self.events.is_multiple_of(OFTEN) {
+            if self.events.is_multiple_of(EVENTS_PER_CHECK) {
                 self.look_up(events.bytes_done(), &mut tick)?;
             }
         }
@@ -246,7 +246,7 @@ impl<'t, 'd> Load<'t, 'd> {
     /// Counts an event that became a row.
     pub(super) fn counted(&mut self, bytes: u64, tick: &mut impl FnMut(u64, u64)) -> Result<(), Failure> {
         self.events += 1;
-        if self.events.is_multiple_of(OFTEN) { self.look_up(bytes, tick) } else { Ok(()) }
+        if self.events.is_multiple_of(EVENTS_PER_CHECK) { self.look_up(bytes, tick) } else { Ok(()) }
     }
 
     /// Returns the index of a registry that was added.

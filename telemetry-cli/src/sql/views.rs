@@ -8,7 +8,7 @@ use super::tables::{COMMON, Column, Table, literal, quoted};
 use super::{glue, names};
 
 /// Selects per compound, well below SQLite's own limit of 500.
-const TERMS: usize = 250;
+const MAX_SELECTS: usize = 250;
 
 impl Schema {
     /// Updates everything that follows from the registries and from which tables have rows.
@@ -53,9 +53,9 @@ fn all(connection: &Connection, schema: &Schema) -> rusqlite::Result<()> {
              time, log_serial FROM {table}"
         ));
     }
-    while selects.len() > TERMS {
+    while selects.len() > MAX_SELECTS {
         let nested =
-            selects.chunks(TERMS).map(|some| format!("SELECT * FROM ({})", some.join(" UNION ALL ")));
+            selects.chunks(MAX_SELECTS).map(|some| format!("SELECT * FROM ({})", some.join(" UNION ALL ")));
         selects = nested.collect();
     }
     if selects.is_empty() {

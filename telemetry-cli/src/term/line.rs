@@ -6,7 +6,7 @@ use console::Term;
 use indicatif::{ProgressDrawTarget, TermLike};
 
 /// The maximum of redraws per second.
-const OFTEN: u8 = 20;
+const MAX_REDRAWS: u8 = 20;
 
 /// Returns standard error as a target of bars, where the cursor stays behind the bar.
 ///
@@ -14,7 +14,7 @@ const OFTEN: u8 = 20;
 /// then the `^C` that the terminal writes for the key would go there too, and the bar would remain
 /// above it.
 pub(super) fn stderr() -> ProgressDrawTarget {
-    ProgressDrawTarget::term_like_with_hz(Box::new(Line(Term::buffered_stderr())), OFTEN)
+    ProgressDrawTarget::term_like_with_hz(Box::new(Line(Term::buffered_stderr())), MAX_REDRAWS)
 }
 
 #[derive(Debug)]

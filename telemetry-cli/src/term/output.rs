@@ -15,7 +15,7 @@ use crate::text::path::display;
 use crate::text::sniff::known_by;
 
 /// The buffer is written when it has this many bytes.
-const FULL: usize = 64 << 10;
+const MAX_BUFFERED: usize = 64 << 10;
 
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct OutputArgs {
@@ -153,7 +153,7 @@ impl Output {
     /// Writes the buffer if it is full, and then returns true. Call it after each line.
     #[inline]
     pub(crate) fn relieve(&mut self) -> Result<bool, Failure> {
-        if self.buffer.len() < FULL { Ok(false) } else { self.flush().map(|()| true) }
+        if self.buffer.len() < MAX_BUFFERED { Ok(false) } else { self.flush().map(|()| true) }
     }
 
     /// Writes the buffer.

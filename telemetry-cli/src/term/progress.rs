@@ -16,10 +16,10 @@ use super::output::Output;
 use super::{bar, interrupt};
 
 /// Shorter work shows nothing.
-const PATIENCE: Duration = Duration::from_millis(300);
+const SHOW_DELAY: Duration = Duration::from_millis(300);
 
 /// Events between two readings of the clock.
-const EVERY: u32 = 1 << 12;
+const EVENTS_PER_READING: u32 = 1 << 12;
 
 const KNOWN: &str = "{bar:20} {percent:>3} %  {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 const UNKNOWN: &str = "{spinner} {bytes}, {bytes_per_sec}";
@@ -65,7 +65,7 @@ impl Progress {
     pub(crate) fn event(&self, bytes: impl FnOnce() -> u64) {
         let skipped = self.skipped.get() + 1;
         self.skipped.set(skipped);
-        if skipped == EVERY {
+        if skipped == EVENTS_PER_READING {
             self.skipped.set(0);
             self.at(bytes());
         }
@@ -76,7 +76,7 @@ impl Progress {
     pub(crate) fn at(&self, bytes: u64) {
         let Some(bar) = &self.bar else { return };
         if !self.is_shown.get() {
-            if self.since.elapsed() < PATIENCE {
+            if self.since.elapsed() < SHOW_DELAY {
                 return;
             }
             self.is_shown.set(true);
@@ -107,9 +107,9 @@ impl Step {
         let (done, is_done) = channel();
         let bar = bar(None, STEP).with_message(what.into());
         let ticks = std::thread::spawn(move || {
-            let mut wait = PATIENCE;
+            let mut wait = SHOW_DELAY;
             while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                if wait == PATIENCE {
+                if wait == SHOW_DELAY {
                     wait = TICK;
                     show(&bar);
                 }

@@ -26,11 +26,11 @@ use crate::term::native::user;
 /// The interval between requests to processes.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// How long a program may take to end after the request.
-const PATIENCE: Duration = Duration::from_secs(5);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait for lines of a program that has ended.
-const AFTER: Duration = Duration::from_millis(200);
+const LINE_TIMEOUT: Duration = Duration::from_millis(200);
 /// The maximum of the runtime's lines that are examined.
-const MOST_LINES: usize = 100;
+const MAX_LINES: usize = 100;
 
 /// The answers of a process.
 struct Answers {
@@ -104,14 +104,14 @@ fn watch(
         std::thread::sleep(INTERVAL);
     };
     // Another process may still have standard error open.
-    let said = std::iter::from_fn(|| lines.recv_timeout(AFTER).ok()).take(MOST_LINES).collect();
+    let said = std::iter::from_fn(|| lines.recv_timeout(LINE_TIMEOUT).ok()).take(MAX_LINES).collect();
     Ok(Seen { process, said, status, was_ended })
 }
 
 /// Forwards standard error, and keeps the runtimes' messages. The channel ends when no writer is
 /// left, or soon after the command.
 fn listen(child: &mut Child) -> Receiver<String> {
-    let (sender, lines) = mpsc::sync_channel(MOST_LINES);
+    let (sender, lines) = mpsc::sync_channel(MAX_LINES);
     if let Some(stderr) = child.stderr.take() {
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
@@ -144,7 +144,7 @@ fn ask(place: &Place, environment: &Environment, best: &mut Option<Answers>) {
 fn stop(child: &mut Child) -> std::io::Result<ExitStatus> {
     crate::term::native::terminate(child.id());
     let since = Instant::now();
-    while since.elapsed() < PATIENCE {
+    while since.elapsed() < END_TIMEOUT {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }

@@ -269,7 +269,7 @@ fn nothing(path: &Path, sessions: &[Session], excluded: u64) -> Result<Finding, 
 
 /// Returns the first changes of switches in a stream.
 fn changes(path: &Path) -> Result<Vec<String>, Failure> {
-    const MOST: usize = 8;
+    const MAX_CHANGES: usize = 8;
     let filter = Filter::default().registries([RUNTIME_REGISTRY]).events(["ControlChange"]);
     let reader = Reader::open(path).map_err(cannot_read)?;
     let mut events = reader.order(Order::Stream).filter(filter).events().map_err(cannot_read)?;
@@ -280,7 +280,7 @@ fn changes(path: &Path) -> Result<Vec<String>, Failure> {
             Some(value) => value.as_str().unwrap_or("?").to_string(),
             None => "?".to_string(),
         };
-        if changes.len() == MOST {
+        if changes.len() == MAX_CHANGES {
             changes.push("and more".to_string());
             break;
         }

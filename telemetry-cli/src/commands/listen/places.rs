@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A connection that has sent no block may be replaced after this time.
-const MOMENT: Duration = Duration::from_secs(1);
+const FIRST_BLOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The connections that are open.
 pub(super) struct Places {
@@ -40,7 +40,7 @@ impl Places {
         if taken.len() >= self.max {
             let idle = taken.iter().enumerate().filter_map(|(index, place)| {
                 let State { has_block, since } = *lock(&place.state);
-                let least = if has_block { self.silence } else { MOMENT };
+                let least = if has_block { self.silence } else { FIRST_BLOCK_TIMEOUT };
                 (now.saturating_duration_since(since) >= least).then_some(((has_block, since), index))
             });
             let (_, index) = idle.min()?;
@@ -89,18 +89,18 @@ mod tests {
         let start = Instant::now();
         let quiet = places.take(start).unwrap();
         quiet.has_block();
-        let empty = places.take(start + MOMENT / 2).unwrap();
-        let last = places.take(start + MOMENT).unwrap();
+        let empty = places.take(start + FIRST_BLOCK_TIMEOUT / 2).unwrap();
+        let last = places.take(start + FIRST_BLOCK_TIMEOUT).unwrap();
         // All have come just now.
-        assert!(places.take(start + MOMENT).is_none());
-        let first = places.take(start + 2 * MOMENT).unwrap();
+        assert!(places.take(start + FIRST_BLOCK_TIMEOUT).is_none());
+        let first = places.take(start + 2 * FIRST_BLOCK_TIMEOUT).unwrap();
         assert!(empty.is_replaced() && !last.is_replaced() && !quiet.is_replaced());
-        let second = places.take(start + 3 * MOMENT).unwrap();
+        let second = places.take(start + 3 * FIRST_BLOCK_TIMEOUT).unwrap();
         assert!(last.is_replaced() && !quiet.is_replaced());
         // Of the connections that have sent something, the one that is silent for longest goes.
         first.has_block();
         second.has_block();
-        assert!(places.take(start + 4 * MOMENT).is_none());
+        assert!(places.take(start + 4 * FIRST_BLOCK_TIMEOUT).is_none());
         let third = places.take(Instant::now() + silence).unwrap();
         assert!(quiet.is_replaced() && !first.is_replaced());
         assert_eq!(places.lock().len(), 3);

@@ -10,7 +10,7 @@ use crate::input::inputs::{Inputs, cannot_read};
 use crate::term::ended::Failure;
 
 /// The maximum of steps in a batch.
-const STEPS: usize = 4096;
+const MAX_STEPS: usize = 4096;
 
 /// Some steps.
 pub(super) struct Batch<'i> {
@@ -32,7 +32,7 @@ pub(super) struct BatchStep {
 
 impl<'i> Batch<'i> {
     pub(super) fn new(inputs: &'i Inputs) -> Batch<'i> {
-        Batch { steps: Vec::with_capacity(STEPS), inputs, given: HashMap::new(), number: 0 }
+        Batch { steps: Vec::with_capacity(MAX_STEPS), inputs, given: HashMap::new(), number: 0 }
     }
 
     /// Returns the mark of an event. A stream may be older than the marks of its registry.
@@ -57,7 +57,7 @@ impl<'i> Batch<'i> {
         mut other: impl FnMut(Option<&Replay>),
     ) -> Result<bool, Failure> {
         self.steps.clear();
-        while self.steps.len() < STEPS {
+        while self.steps.len() < MAX_STEPS {
             let Some(event) = events.next().map_err(cannot_read)? else { break };
             self.number += 1;
             let mark = self.mark(&event);

@@ -20,9 +20,9 @@ use crate::text::table::Table;
 use crate::text::{escaped_bytes, grouped, json, number_text, scalar, signed_grouped};
 
 /// The maximum of values that are listed for a parameter.
-const TOP: usize = 10;
+const MAX_LISTED: usize = 10;
 /// The maximum of values in text. Only frequent ones are shown.
-const SHOWN: usize = 3;
+const MAX_SHOWN: usize = 3;
 const FREQUENT: f64 = 0.01;
 
 /// All that the command shows; docs/cli.md describes the JSON form.
@@ -313,7 +313,7 @@ impl EventStats {
 impl ParamStats {
     /// Names the values that are a large share of all.
     fn frequent(&self) -> String {
-        let top = self.top.iter().take(SHOWN).filter(|value| value.share >= FREQUENT);
+        let top = self.top.iter().take(MAX_SHOWN).filter(|value| value.share >= FREQUENT);
         let least = if self.top_error > 0 { "at least " } else { "" };
         let shown: Vec<_> =
             top.map(|value| format!("{} {least}{:.1} %", value.text, 100.0 * value.share)).collect();
@@ -340,14 +340,14 @@ fn params_stats(registry: &Registry, params: &[Param], tally: &EventTally) -> Ve
         let (top, top_error) = match values {
             Values::None => (Vec::new(), 0),
             Values::Numbers(values) => {
-                let top = values.top(TOP).into_iter().map(|(bits, count)| {
+                let top = values.top(MAX_LISTED).into_iter().map(|(bits, count)| {
                     let (value, text) = scalar::shown(registry, param.sort, bits.0, None);
                     of(value, text, count, values.total())
                 });
                 (top.collect(), values.error())
             }
             Values::Strings(values) => {
-                let top = values.top(TOP).into_iter().map(|(bytes, count)| {
+                let top = values.top(MAX_LISTED).into_iter().map(|(bytes, count)| {
                     let text = format!("\"{}\"", escaped_bytes(bytes));
                     of(json::string_value(bytes), text, count, values.total())
                 });

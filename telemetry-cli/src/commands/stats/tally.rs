@@ -13,9 +13,9 @@ use crate::term::ended::Failure;
 use crate::text::keyed::PerEvent;
 
 /// The maximum length in bytes of strings that are counted by value.
-const LONGEST: usize = 256;
+const MAX_STRING_LEN: usize = 256;
 /// Stands for all longer strings.
-const LONGER: &[u8] = b"(longer than 256 bytes)";
+const LONGER_STRINGS: &[u8] = b"(longer than 256 bytes)";
 
 /// A number of events, with the first and last time.
 #[derive(Clone, Copy)]
@@ -171,9 +171,9 @@ impl ParamTally {
                     Some(text) => values.add(text.as_bytes()),
                     None => values.add(format!("label {number}").as_bytes()),
                 },
-                value => {
-                    values.add(value.as_bytes().filter(|bytes| bytes.len() <= LONGEST).unwrap_or(LONGER))
-                }
+                value => values.add(
+                    value.as_bytes().filter(|bytes| bytes.len() <= MAX_STRING_LEN).unwrap_or(LONGER_STRINGS),
+                ),
             },
         }
     }
