@@ -44,8 +44,8 @@ enum Ordered<'s> {
     Logs(LogEvents<'s>),
 }
 
-/// Moves `$order` to its next event, and returns the event. A macro, because a generic function calls
-/// the two methods through function items, which the compiler does not inline reliably.
+/// Moves `$order` to its next event, and returns the event. A macro, because a generic function
+/// calls the two methods through function items, which the compiler does not inline reliably.
 macro_rules! next_of {
     ($order:expr, $decoder:expr) => {{
         if !$order.advance($decoder)? {

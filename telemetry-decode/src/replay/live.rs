@@ -155,8 +155,8 @@ impl Live {
         self.totals
     }
 
-    /// Ends the recording, and returns the faults that were found, at most a thousand, in the order of
-    /// events. Memory that is live at the end is not a fault.
+    /// Ends the recording, and returns the faults that were found, at most a thousand, in the order
+    /// of events. Memory that is live at the end is not a fault.
     pub fn finish(mut self) -> (Vec<Fault>, Totals) {
         let displaced = std::mem::take(&mut self.displaced).into_iter();
         let displaced = displaced.flat_map(|(key, blocks)| blocks.into_iter().map(move |block| (key, block)));

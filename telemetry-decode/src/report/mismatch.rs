@@ -5,8 +5,8 @@ use std::fmt;
 
 use telemetry_schema::Version;
 
-/// An event whose form in the stream differs from the program's: its parameters, its name or its code
-/// changed. A typed reader skips such events.
+/// An event whose form in the stream differs from the program's: its parameters, its name or its
+/// code changed. A typed reader skips such events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormMismatch {
