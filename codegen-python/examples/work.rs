@@ -1,4 +1,4 @@
-//! Writes a stream of work W, and the module of its relation, for measurements of the Python
+//! Writes a stream of work W, and the module of its registry, for measurements of the Python
 //! reader: `cargo run --release -p telemetry-codegen-python --example work -- DIRECTORY EVENTS
 //! [THREADS]`.
 

@@ -1,4 +1,4 @@
-//! Streams and modules of different versions of one relation: docs/versions.md.
+//! Streams and modules of different versions of one registry: docs/versions.md.
 
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, Value};
@@ -9,7 +9,7 @@ use crate::python::{Module, Script, interpreters};
 
 const RELATION: &str = include_str!("../small.toml");
 
-fn relation(changes: &[(&str, &str)]) -> Registry {
+fn changed(changes: &[(&str, &str)]) -> Registry {
     let text = changes.iter().fold(RELATION.to_string(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
         text.replacen(from, to, 1)
@@ -39,13 +39,13 @@ fn stream(registry: &Registry, params: usize) -> Vec<u8> {
 }
 
 /// Returns the events that the module of one version reads from a stream of another.
-fn check(stream_relation: &Registry, params: usize, expected: &[&str]) {
-    check_way("read", stream_relation, params, expected);
+fn check(stream_registry: &Registry, params: usize, expected: &[&str]) {
+    check_way("read", stream_registry, params, expected);
 }
 
-fn check_way(way: &str, stream_relation: &Registry, params: usize, expected: &[&str]) {
-    let module = Module::new(&relation(&[]));
-    let path = module.with("stream.tel", &stream(stream_relation, params));
+fn check_way(way: &str, stream_registry: &Registry, params: usize, expected: &[&str]) {
+    let module = Module::new(&changed(&[]));
+    let path = module.with("stream.tel", &stream(stream_registry, params));
     for interpreter in interpreters() {
         let mut script = Script::new(interpreter, "dump.py");
         let module = module.path("events.py");
@@ -63,21 +63,21 @@ const KEY: &str = "  { name = \"key\", sort = \"S\", since = \"1.0.2\", doc = \"
 
 #[test]
 fn the_same_version() {
-    check(&relation(&[]), 5, &[MISS, "1 1 5 258 20 20 4096 64 2 5 s6b6579", SWEPT, "others 0"]);
+    check(&changed(&[]), 5, &[MISS, "1 1 5 258 20 20 4096 64 2 5 s6b6579", SWEPT, "others 0"]);
 }
 
 #[test]
 fn parameters_appended_since_are_absent() {
-    let older = relation(&[("minor = 2", "minor = 1"), (KEY, "")]);
+    let older = changed(&[("minor = 2", "minor = 1"), (KEY, "")]);
     check(&older, 4, &[MISS, "1 1 5 258 20 20 4096 64 2 5 -", SWEPT, "others 0"]);
-    let oldest = relation(&[("minor = 2", "minor = 0"), (KEY, ""), (AGE, "")]);
+    let oldest = changed(&[("minor = 2", "minor = 0"), (KEY, ""), (AGE, "")]);
     check(&oldest, 3, &[MISS, "1 1 5 258 20 20 4096 64 2 - -", SWEPT, "others 0"]);
 }
 
 #[test]
 fn further_parameters_are_passed_over() {
     let further = format!("{KEY}  {{ name = \"hits\", sort = \"u16\", since = \"1.0.3\" }},\n");
-    let newer = relation(&[("minor = 2", "minor = 3"), (KEY, &further)]);
+    let newer = changed(&[("minor = 2", "minor = 3"), (KEY, &further)]);
     check(&newer, 6, &[MISS, "1 1 5 258 20 20 4096 64 2 5 s6b6579", SWEPT, "others 0"]);
 }
 
@@ -86,7 +86,7 @@ fn each_stream_says_what_is_aligned() {
     let others =
         [(", align = 16", ""), ("align = 16", "align = 4096"), ("sort = \"W\"", "sort = \"W\", align = 64")];
     for change in others {
-        let (module, other) = (relation(&[]), relation(&[change]));
+        let (module, other) = (changed(&[]), changed(&[change]));
         assert_ne!(module.fingerprint(), other.fingerprint());
         for (module, of_stream) in [(&module, &other), (&other, &module)] {
             let (stream, mut compared) = (stream(of_stream, 5), Compared::new(module));
@@ -100,23 +100,23 @@ fn each_stream_says_what_is_aligned() {
 #[test]
 fn unknown_events_are_counted() {
     let renumbered =
-        relation(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
+        changed(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
     check(&renumbered, 5, &[MISS, SWEPT, "others 1"]);
 }
 
 #[test]
 fn events_of_another_form_are_passed_over_and_told() {
-    let other = relation(&[("median = 0", "median = 1"), ("unit = \"bytes\"", "unit = \"pages\"")]);
+    let other = changed(&[("median = 0", "median = 1"), ("unit = \"bytes\"", "unit = \"pages\"")]);
     let told = "other `Evicted` (0x0102): parameter `size` is in pages in the stream, in bytes in the module";
     check(&other, 5, &[MISS, SWEPT, "others 1", told]);
-    let other = relation(&[("median = 0", "median = 1"), ("{ value = 1, doc = \"no room\" }", "3")]);
+    let other = changed(&[("median = 0", "median = 1"), ("{ value = 1, doc = \"no room\" }", "3")]);
     let told = "other `Evicted` (0x0102): `Full` of type `Why` is 3 in the stream, 1 in the module";
     check(&other, 5, &[MISS, SWEPT, "others 1", told]);
 }
 
 #[test]
 fn strict_readers_refuse_other_forms_alone() {
-    let other = relation(&[("median = 0", "median = 1"), ("unit = \"bytes\"", "unit = \"pages\"")]);
+    let other = changed(&[("median = 0", "median = 1"), ("unit = \"bytes\"", "unit = \"pages\"")]);
     let why = [
         "error: registry `cache` has version 1.1.2 in the stream, 1.0.2 in this module: some events have another form",
         "  `Evicted` (0x0102): parameter `size` is in pages in the stream, in bytes in the module",
@@ -124,15 +124,15 @@ fn strict_readers_refuse_other_forms_alone() {
          are passed over, and the others decode",
     ];
     check_way("strict", &other, 5, &why);
-    let newer = relation(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
+    let newer = changed(&[("minor = 2", "minor = 3"), ("\"Evicted\"", "\"Dropped\""), ("0x102", "0x101")]);
     check_way("strict", &newer, 5, &[MISS, SWEPT, "others 1"]);
 }
 
 /// The fingerprint does not contain units: those of the stream count.
 #[test]
-fn the_streams_own_relation_counts() {
-    let other = relation(&[("unit = \"bytes\"", "unit = \"pages\"")]);
-    assert_eq!(other.fingerprint(), relation(&[]).fingerprint());
+fn the_streams_own_registry_counts() {
+    let other = changed(&[("unit = \"bytes\"", "unit = \"pages\"")]);
+    assert_eq!(other.fingerprint(), changed(&[]).fingerprint());
     let told = "other `Evicted` (0x0102): parameter `size` is in pages in the stream, in bytes in the module";
     check(&other, 5, &[MISS, SWEPT, "others 1", told]);
 }
@@ -140,7 +140,7 @@ fn the_streams_own_relation_counts() {
 #[test]
 fn another_major_is_refused() {
     let other =
-        relation(&[("major = 1", "major = 2"), (", since = \"1.0.1\"", ""), (", since = \"1.0.2\"", "")]);
+        changed(&[("major = 1", "major = 2"), (", since = \"1.0.1\"", ""), (", since = \"1.0.2\"", "")]);
     let why = "error: registry `cache` has version 2.0.2 in the stream, 1.0.2 in this module: another major, so that \
                no event means the same";
     check(&other, 5, &[why, "help: read it with the module that `telemetry py` makes of the stream itself"]);

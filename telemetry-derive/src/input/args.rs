@@ -12,7 +12,7 @@ pub(crate) struct Args {
     pub(crate) at: Option<Path>,
     /// The path of the facade.
     pub(crate) telemetry: Path,
-    /// Typed decoders are wanted.
+    /// True if typed decoders are generated.
     pub(crate) decode: bool,
 }
 

@@ -18,13 +18,13 @@ pub(crate) struct Source {
     pub(crate) error: Option<syn::Error>,
 }
 
-/// The reason why there is none.
+/// The reason why a registry was not read.
 pub(crate) struct Failure {
     /// On the path literal.
     pub(crate) error: syn::Error,
     /// Absolute, if the file is there.
     pub(crate) path: Option<String>,
-    /// The part that could be read all the same.
+    /// The mistakes, and the part that could be read.
     pub(crate) invalid: Option<Invalid>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn read(literal: &LitStr, own: bool) -> Result<Source, Box<Failure>> 
     })
 }
 
-/// Returns the registry with what its lock has against it, if there is one. A package may come
+/// Returns the registry with the objections of its lock file, if there are any. A package may come
 /// without one: its users cannot mend the registry, and it was compared when it was released.
 fn against_lock(path: &Path, file: RegistryFile, literal: &LitStr) -> Source {
     let lock_path = lock_path(path);

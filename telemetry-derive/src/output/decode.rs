@@ -145,7 +145,7 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
         }
     });
     let reads: Vec<TokenStream> = reads.collect();
-    // Taken once and given back once, so that where they are is checked once.
+    // The slots are taken and returned once, so that their bounds are checked once.
     let (take, keep) = match Literal::usize_unsuffixed(slot) {
         _ if slot == 0 => (None, None),
         count => {
@@ -188,8 +188,7 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
     }
 }
 
-/// Generates what a struct without borrows has: a copy that can be kept, and `Debug` without the
-/// marker.
+/// Generates methods of a struct without borrows: a copy to keep, and `Debug` without the marker.
 fn unborrowed(event: &Event) -> TokenStream {
     let (name, text) = (ident(&event.name), &event.name);
     let fields: Vec<_> = event.params.iter().map(|param| ident(&param.name)).collect();
@@ -212,7 +211,7 @@ fn unborrowed(event: &Event) -> TokenStream {
     }
 }
 
-/// Generates a field's type, where the stream has the parameter.
+/// Generates a field's type, for streams that have the parameter.
 fn ty(registry: &Registry, param: &Param) -> TokenStream {
     match (param.count, param.sort) {
         (Count::One, Sort::String) => quote!(&'a str),
@@ -242,7 +241,7 @@ fn one(registry: &Registry, sort: Sort) -> TokenStream {
     }
 }
 
-/// Generates the type that says how an array's element is read.
+/// Generates the type that reads an array's element.
 fn element_ty(registry: &Registry, sort: Sort) -> TokenStream {
     if sort.is_delta() {
         return quote!(__decode::rt::Delta);
@@ -288,7 +287,7 @@ fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
     }
 }
 
-/// Generates how a value of a named type is read.
+/// Generates the reading of a value of a named type.
 fn element(registry: &Registry, ty: &Type) -> TokenStream {
     let (name, repr) = (ident(&ty.name), crate::parts::sorts::plain(registry, ty.repr));
     let (item, convert) = match ty.form {

@@ -138,7 +138,7 @@ fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream 
                 }
             };
         }
-        // A macro made by a macro cannot be named by its path; its re-export can.
+        // A macro that a macro generates has no path, but its re-export has.
         #[doc(inline)]
         #[allow(unused_imports)]
         pub use #exported as #name;
@@ -163,7 +163,7 @@ fn record(emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.record_ty);
     let always = emitter.event.always;
-    // An event that is compiled out comes here to be posted.
+    // An event that is compiled out is still posted here.
     let (first, is_compiled) = match &emitter.heard {
         None => (None, None),
         Some(Heard { channel, .. }) => (

@@ -1,4 +1,4 @@
-//! Messages: what the program can wait for, and how its emitters post it.
+//! Messages: the types that the program waits for, and the emitters that post them.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 use proc_macro2::{Literal, TokenStream};
@@ -310,7 +310,7 @@ fn values(registry: &Registry, message: &Message, event: &Event, is_end: bool) -
     }
 }
 
-/// Returns the module of a message's begin, or of what it says alone.
+/// Returns the name of the module of a message's begin, or of its only event.
 fn first(message: &Message) -> Ident {
     ident(if message.end.is_some() { "begin" } else { "single" })
 }
@@ -328,7 +328,7 @@ fn key(param: &Param) -> TokenStream {
     }
 }
 
-/// Generates an emitter's argument as a message has it.
+/// Generates the conversion of an emitter's argument to a message's value.
 fn value(param: &Param) -> TokenStream {
     let (name, max) = (ident(&param.name), Literal::u32_unsuffixed(param.max_len));
     match (param.count, param.sort) {

@@ -27,8 +27,7 @@ pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
         Ok(source) => {
             let doc = docs::registry(&source.registry);
             let contents = contents(&source.registry, &source.paths, &module.ident, &args);
-            // What the lock has against the registry is no reason for the calls of its emitters to
-            // fail, too.
+            // If the lock file objects, calls of the emitters still compile.
             let error = source.error.map(syn::Error::into_compile_error);
             fill(&module, &doc, &quote!(#error #contents))
         }

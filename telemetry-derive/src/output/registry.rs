@@ -7,8 +7,8 @@ use telemetry_schema::{Clock, Count, Param, Registry, Slots, Sort, Type, TypeFor
 
 use crate::parts::names::ident;
 
-/// Generates the module of the `RegistryDef` of a registry. The names that stand there a thousand
-/// times are short.
+/// Generates the module of the `RegistryDef` of a registry. Names that occur a thousand times are
+/// short.
 pub(crate) fn definition(registry: &Registry, slots: &Slots) -> TokenStream {
     let (name, text) = (&registry.name, registry.to_toml());
     let version = [registry.version.major, registry.version.median, registry.version.minor];

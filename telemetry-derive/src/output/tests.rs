@@ -1,4 +1,4 @@
-//! The expansion as people would read it.
+//! The expansion, formatted for people.
 
 use telemetry_schema::parse;
 
