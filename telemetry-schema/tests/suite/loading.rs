@@ -52,6 +52,7 @@ fn files_that_are_no_registry_file_are_explained() {
       |                - first used here
     8 | Trace = { bit = 1, doc = "per trace or scan" }
       |                 ^
+      |
       = help: bit 0 is free
     "#);
 }
