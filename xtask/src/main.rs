@@ -1,5 +1,7 @@
 //! Tasks of this repository, by `cargo xtask`.
 
+mod api;
+mod archive;
 mod release;
 
 use std::path::{Path, PathBuf};
@@ -9,10 +11,12 @@ const HELP: &str = "\
 usage: cargo xtask COMMAND
 
   ci                  what has to pass before a change lands: .ci/run
-  bless [NAME...]     rewrite generated parts: docs, format, registries, seeds; without NAME all
+  api                 check the public interface of the libraries against its text; needs nightly
+  bless [NAME...]     rewrite generated parts: api, docs, format, registries, seeds; without NAME all
   bench [NAME]        run benchmarks: record, messages, decode, around, off, compile
   fuzz [SECONDS]      run every fuzz target, each for SECONDS (60); needs nightly and cargo-fuzz
-  release --dry-run   check versions, changelog and packages, and list the order of publication";
+  release --dry-run   check versions, changelog and packages, build the archive of the command,
+                      and list the order of publication";
 
 /// Returns the repository's root.
 fn root() -> PathBuf {
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["ci"] => run(&mut Command::new(root().join(".ci/run"))),
+        ["api"] => api::run(&root(), api::Mode::Check),
         ["bless", names @ ..] => bless(names),
         ["bench", names @ ..] if names.len() <= 1 => bench(names),
         ["fuzz"] => fuzz("60"),
@@ -52,7 +57,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
 }
 
-fn cargo() -> Command {
+pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
@@ -71,8 +76,12 @@ const BLESSED: &[(&str, &str, &[&str])] = &[
 ];
 
 fn bless(names: &[&str]) -> Result<(), String> {
-    if let Some(name) = names.iter().find(|name| !BLESSED.iter().any(|(known, ..)| known == *name)) {
-        return Err(format!("`{name}` cannot be rewritten; expected docs, format, registries or seeds"));
+    let is_known = |name: &str| name == "api" || BLESSED.iter().any(|(known, ..)| *known == name);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+        return Err(format!("`{name}` cannot be rewritten; expected api, docs, format, registries or seeds"));
+    }
+    if names.is_empty() || names.contains(&"api") {
+        api::run(&root(), api::Mode::Write)?;
     }
     for (name, variable, test) in BLESSED {
         if names.is_empty() || names.contains(name) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::run;
+use crate::{archive, run};
 
 /// A published package: its folder, its name and the other packages that it depends on.
 struct Package {
@@ -13,8 +13,8 @@ struct Package {
     needs: Vec<String>,
 }
 
-/// Checks versions, the changelog and the packages, and prints the packages in the order of
-/// publication.
+/// Checks versions, the changelog and the packages, builds the archive that a release carries, and
+/// prints the packages in the order of publication.
 pub(crate) fn dry_run(root: &Path) -> Result<(), String> {
     let manifest = read(root, "Cargo.toml")?;
     let version = section(&manifest, "[workspace.package]").and_then(|text| value(text, "version"));
@@ -23,6 +23,7 @@ pub(crate) fn dry_run(root: &Path) -> Result<(), String> {
     check_changelog(&read(root, "CHANGELOG.md")?, version)?;
     let order = order(packages(root, &manifest)?)?;
     run(&mut Command::new(root.join(".ci/packages")))?;
+    archive::make(root, version)?;
     eprintln!("version {version}; publish in this order:");
     for package in order {
         eprintln!("  cargo publish -p {}    # {}", package.name, package.folder);
