@@ -12,7 +12,7 @@ use telemetry_decode::{Order, Reader};
 use telemetry_format::{MAGIC, memory};
 
 use crate::support::package::said;
-use crate::support::postmortem::{process, program, program_with_debug_info, workspace};
+use crate::support::postmortem::{process, program, standstill_with_debug_info, workspace};
 use crate::support::process::child;
 use crate::support::stream::Stream;
 use crate::traceback::{emit_whole, lines};
@@ -89,7 +89,7 @@ impl Frame {
     }
 
     fn program(&self) -> PathBuf {
-        if self.has_debug_info { program_with_debug_info("standstill") } else { program("standstill") }
+        if self.has_debug_info { standstill_with_debug_info() } else { program("standstill") }
     }
 
     /// Runs a debugger with the environment of tests.
@@ -339,9 +339,8 @@ fn they_are_in_a_release_build() {
     if !has("nm") {
         return;
     }
-    let lto = ["--config", "profile.release.lto=\"fat\"", "--config", "profile.release.codegen-units=1"];
-    workspace().build(&[&["--release", "--bin", "postmortem"], &lto[..]].concat());
-    let path = workspace().program("release", "postmortem");
+    let lto = ["profile.release.lto=\"fat\"", "profile.release.codegen-units=1"];
+    let path = workspace().build_with(&lto, "release", "postmortem");
     let symbols = Command::new("nm").arg("--defined-only").arg(path).output().expect("nm runs");
     let symbols = String::from_utf8_lossy(&symbols.stdout);
     for function in FUNCTIONS {

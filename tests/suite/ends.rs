@@ -17,26 +17,30 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("privileged", include_str!("../programs/privileged.rs")),
 ];
 
-/// The path of a program built with a profile.
-pub(crate) fn program(profile: &str, name: &str) -> PathBuf {
-    static BUILT: OnceLock<Workspace> = OnceLock::new();
-    let workspace = BUILT.get_or_init(|| {
+/// The programs, and the path of `ends` that aborts at a panic.
+fn built() -> &'static (Workspace, PathBuf) {
+    static BUILT: OnceLock<(Workspace, PathBuf)> = OnceLock::new();
+    BUILT.get_or_init(|| {
         let workspace = Workspace::new("programs", &["programs"]);
         workspace.package("programs", "2024", "telemetry-events.workspace = true\nlibc.workspace = true");
         workspace.write("programs/work.toml", include_str!("../relations/work.toml"));
         for (name, text) in PROGRAMS {
             workspace.write(&format!("programs/src/bin/{name}.rs"), text);
         }
+        let aborts = workspace.build_with(&["profile.dev.panic=\"abort\""], "debug", "ends");
         workspace.build(&[]);
-        workspace.build(&["--profile", "abort", "--bin", "ends"]);
         workspace.build(&["--release", "--bin", "ring"]);
-        workspace
-    });
-    workspace.program(profile, name)
+        (workspace, aborts)
+    })
 }
 
-fn ends(profile: &str, how: &str) -> Outcome {
-    Process::new(program(profile, "ends")).arg(how).run()
+/// The path of a program built with a profile.
+pub(crate) fn program(profile: &str, name: &str) -> PathBuf {
+    built().0.program(profile, name)
+}
+
+fn ends(how: &str) -> Outcome {
+    Process::new(program("debug", "ends")).arg(how).run()
 }
 
 /// All events are there, and the stream says that it ended.
@@ -56,7 +60,7 @@ fn check_aborted(run: &Outcome, events: u64) {
 
 #[test]
 fn by_returning_from_main() {
-    check_complete(&ends("debug", "return").succeeded(), 2000);
+    check_complete(&ends("return").succeeded(), 2000);
 }
 
 /// The stream is complete, whatever other threads were about to emit.
@@ -73,7 +77,7 @@ fn by_returning_while_others_emit() {
 #[test]
 fn by_exit() {
     for how in ["exit", "exit in a thread"] {
-        let run = ends("debug", how);
+        let run = ends(how);
         assert_eq!(run.status.code(), Some(3));
         check_complete(&run, 2000);
     }
@@ -81,16 +85,17 @@ fn by_exit() {
 
 #[test]
 fn by_panic() {
-    let run = ends("debug", "panic");
+    let run = ends("panic");
     assert_eq!(run.status.code(), Some(101));
     check_complete(&run, 2000);
-    check_complete(&ends("debug", "panic in a thread").succeeded(), 2000);
+    check_complete(&ends("panic in a thread").succeeded(), 2000);
 }
 
 #[test]
 fn by_abort() {
-    check_aborted(&ends("debug", "panic and abort"), 3000);
-    check_aborted(&ends("abort", "abort by panic"), 3000);
+    check_aborted(&ends("panic and abort"), 3000);
+    let run = Process::new(&built().1).arg("abort by panic").run();
+    check_aborted(&run, 3000);
 }
 
 #[test]

@@ -30,8 +30,8 @@ pub fn wrong() {
 
 /// The functions of `sites` in a variety.
 fn functions(variety: &str) -> BTreeMap<String, Function> {
-    let file = target_dir("release").join("sites.s");
-    let mut cargo = workspace(variety).cargo("rustc", "release");
+    let file = target_dir("target").join(format!("{variety}.s"));
+    let mut cargo = workspace(variety).cargo("rustc", "target");
     cargo.args(["--release", "--package", "sites", "--", "-C", "codegen-units=1", "--emit"]);
     let output = cargo.arg(format!("asm={}", file.display())).output().expect("cargo runs");
     assert!(output.status.success(), "{}", said(&output));
@@ -156,13 +156,13 @@ fn of_sites_that_are_off_or_compiled_out() {
     check("rash", &[], &["always", "embedded", "critical", "costly", "text", "unheard"]);
 
     // Code that is compiled out is still type-checked.
-    let mut cargo = workspace("rash").cargo("build", "release");
+    let mut cargo = workspace("rash").cargo("build", "target");
     let output = cargo.args(["--release", "--package", "wrong"]).output().expect("cargo runs");
     let text = said(&output);
     assert!(!output.status.success() && text.contains("error[E0308]: mismatched types"), "{text}");
     assert!(text.contains("--> wrong/src/lib.rs:4:37"), "{text}");
 
-    let mut cargo = workspace("warm").cargo("build", "release");
+    let mut cargo = workspace("warm").cargo("build", "target");
     let output = cargo.args(["--release", "--package", "sites"]).output().expect("cargo runs");
     let expected = "TELEMETRY_VARIETY is `warm`, expected `cool`, `hot` or `rash`";
     assert!(!output.status.success() && said(&output).contains(expected), "{}", said(&output));

@@ -23,9 +23,7 @@ impl Workspace {
             &format!(
                 "[workspace]\nmembers = {packages:?}\nresolver = \"3\"\n\n\
                  [workspace.dependencies]\ntelemetry-events = {{ path = {ROOT:?} }}\nlibc = \"0.2\"\n\n\
-                 [profile.dev]\ndebug = false\n\n\
-                 [profile.full]\ninherits = \"dev\"\ndebug = \"full\"\n\n\
-                 [profile.abort]\ninherits = \"dev\"\npanic = \"abort\"\n"
+                 [profile.dev]\ndebug = false\n"
             ),
         );
         workspace.lock();
@@ -111,18 +109,26 @@ impl Workspace {
     pub(crate) fn shell(&self, line: &str) -> Output {
         let mut shell = self.command("sh");
         let path = std::env::var("PATH").unwrap_or_default();
-        let path = format!("{}:{path}", target_dir("command").join("debug").display());
+        let path = format!("{}:{path}", outer_dir().display());
         shell.args(["-c", line]).env("PATH", path);
         shell.env("CARGO_NET_OFFLINE", "true").env("CARGO_TERM_COLOR", "never");
         shell.output().expect("a shell")
     }
 
     /// Builds the command `telemetry`, for [`Workspace::shell`].
+    ///
+    /// The tests of the command have built it if the whole workspace is tested. Cargo finds it then,
+    /// because this is a part of the same build: the same packages have the same features.
     #[cfg(unix)]
     pub(crate) fn build_command(&self) {
-        let mut cargo = self.cargo("build", "command");
-        cargo.current_dir(ROOT).args(["--quiet", "-p", "telemetry-cli", "--bin", "telemetry"]);
-        let output = cargo.env("CARGO_PROFILE_DEV_DEBUG", "false").output().expect("cargo runs");
+        let _alone = lock();
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.current_dir(ROOT).args(["test", "--workspace", "--no-run", "--quiet", "--offline"]);
+        cargo.args(["--test", "alloc_trace", "--target-dir"]).arg(outer_dir().parent().expect("a directory"));
+        if outer_dir().ends_with("release") {
+            cargo.arg("--release");
+        }
+        let output = cargo.output().expect("cargo runs");
         assert!(output.status.success(), "{}", said(&output));
     }
 
@@ -146,19 +152,41 @@ impl Workspace {
     /// of cargo.
     pub(crate) fn build(&self, arguments: &[&str]) -> String {
         let _alone = lock();
+        self.build_alone(arguments)
+    }
+
+    /// Builds one program with other settings of its profile. Returns its path.
+    ///
+    /// A profile of its own would build all dependencies again, also those of the macro. The program
+    /// takes the path of the one without these settings, so that one is built afterwards.
+    pub(crate) fn build_with(&self, settings: &[&str], profile: &str, program: &str) -> PathBuf {
+        let _alone = lock();
+        let mut arguments = vec!["--bin", program];
+        arguments.extend(settings.iter().flat_map(|setting| ["--config", *setting]));
+        arguments.extend((profile == "release").then_some("--release"));
+        self.build_alone(&arguments);
+        self.link(profile, program, &settings.join(" ").replace(['"', '/'], ""))
+    }
+
+    /// The path of a program built with the profile whose directory is named.
+    pub(crate) fn program(&self, profile: &str, name: &str) -> PathBuf {
+        let _alone = lock();
+        self.link(profile, name, profile)
+    }
+
+    /// The caller has the lock.
+    fn build_alone(&self, arguments: &[&str]) -> String {
         let output = self.cargo("build", "target").args(arguments).output().expect("cargo runs");
         let said = said(&output);
         assert!(output.status.success(), "{said}");
         said
     }
 
-    /// The path of a program built with the profile whose directory is named.
-    ///
-    /// It is a link in this workspace's directory. Cargo replaces its own link in each build, also
-    /// if the program is up to date; for a moment there is none.
-    pub(crate) fn program(&self, profile: &str, name: &str) -> PathBuf {
-        let _alone = lock();
-        let folder = self.dir.join("built").join(profile);
+    /// Links a program of a profile's directory into a folder of this workspace's directory. Cargo
+    /// replaces its own link in each build, also if the program is up to date; for a moment there is
+    /// none. The caller has the lock.
+    fn link(&self, profile: &str, name: &str, folder: &str) -> PathBuf {
+        let folder = self.dir.join("built").join(folder);
         std::fs::create_dir_all(&folder).expect("a writable directory");
         let (program, new) = (folder.join(name), folder.join(format!("{name}.{}", std::process::id())));
         // A copy would be open for writing in children that other threads fork meanwhile.
@@ -175,6 +203,14 @@ fn lock() -> std::fs::File {
     let file = std::fs::File::create(target_dir("target.lock")).expect("a writable directory");
     file.lock().expect("a lock");
     file
+}
+
+/// The directory of programs of the build that this test belongs to.
+#[cfg(unix)]
+fn outer_dir() -> PathBuf {
+    let test = std::env::current_exe().expect("the path of this test");
+    // In `deps` of the profile's directory.
+    test.ancestors().nth(2).expect("a directory").to_path_buf()
 }
 
 /// The path of a target directory.

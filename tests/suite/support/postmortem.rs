@@ -28,16 +28,23 @@ pub(crate) fn workspace() -> &'static Workspace {
 
 /// The path of a program.
 pub(crate) fn program(name: &str) -> PathBuf {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| _ = workspace().build(&[]));
+    built();
     workspace().program("debug", name)
 }
 
-/// The path of a program that has debug info.
-pub(crate) fn program_with_debug_info(name: &str) -> PathBuf {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| _ = workspace().build(&["--profile", "full"]));
-    workspace().program("full", name)
+/// The path of the program `standstill` with debug info.
+pub(crate) fn standstill_with_debug_info() -> PathBuf {
+    built().clone()
+}
+
+/// Builds all programs. Returns the path of the one with debug info.
+fn built() -> &'static PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let path = workspace().build_with(&["profile.dev.debug=\"full\""], "debug", "standstill");
+        workspace().build(&[]);
+        path
+    })
 }
 
 /// A program, ready to run.
