@@ -1,8 +1,8 @@
 //! Binary event telemetry from one registry.
 //!
 //! `events.toml` lists what a program can report. [`telemetry_event`] turns it into one macro per
-//! event. While an event is off, its macro tests one bit. While it is on, the macro reads a clock and
-//! takes a few nanoseconds:
+//! event. While an event is off, its macro tests one bit. While it is on, the macro reads a clock
+//! and takes a few nanoseconds:
 //!
 //! ```no_run
 //! use telemetry::telemetry_event;
@@ -17,8 +17,8 @@
 //! }
 //! ```
 //!
-//! Events go to a stream, `telemetry.tel`, which contains its registry. After a crash it is whole up
-//! to its last whole block, and it states what it lost. The command `telemetry` and the crate
+//! Events go to a stream, `telemetry.tel`, which contains its registry. After a crash it is whole
+//! up to its last whole block, and it states what it lost. The command `telemetry` and the crate
 //! `telemetry-decode` (here as `decode`, with the feature of that name) read it.
 //!
 //! `docs/runtime.md` in the repository is the guide to all of this.
@@ -33,20 +33,21 @@
 //!
 //! # Control
 //!
-//! Nothing is on until [`set`], [`Config`] or the environment switches it on. An event is *output* if
-//! it goes to a file or to any other sink ([`control`]). An event may also be only *recorded*, for the
-//! flight recorder ([`recorder`]). Both take the same words. The environment overrides the program:
+//! Nothing is on until [`set`], [`Config`] or the environment switches it on. An event is *output*
+//! if it goes to a file or to any other sink ([`control`]). An event may also be only *recorded*,
+//! for the flight recorder ([`recorder`]). Both take the same words. The environment overrides the
+//! program:
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `TELEMETRY_CONTROL` | what is output, in the words of [`set`] | nothing |
 //! | `TELEMETRY_RECORD` | what is recorded even if it is not output | nothing |
-//! | `TELEMETRY_FILENAME` | where the stream goes, an address of [`sinks::open`] | `telemetry.tel` |
+//! | `TELEMETRY_FILENAME` | where the stream goes: see [`sinks::open`] | `telemetry.tel` |
 //! | `TELEMETRY_BUFFER` | bytes of memory for blocks (`64k`, `16M`) | `16M` |
 //! | `TELEMETRY_RING` | a file that this memory is a mapping of, for `telemetry recover` | none |
 //!
-//! When the program is *built*, `TELEMETRY_VARIETY` selects its events: `cool` all, `hot` those with
-//! `always = true`, `rash` none. [`Config`] lists the other variables.
+//! When the program is *built*, `TELEMETRY_VARIETY` selects its events: `cool` all, `hot` those
+//! with `always = true`, `rash` none. [`Config`] lists the other variables.
 //!
 //! `telemetry list`, `control` and `tail` find a process that has recorded anything, and switch its
 //! events.
@@ -56,26 +57,27 @@
 //! Recorded events that no sink takes stay in memory until the space is needed, those of rare kinds
 //! longest. [`recorder::snapshot`] writes them, and everything else in memory, as a stream.
 //! [`recorder::Traceback`] shows the last ones as text, also whenever a thread panics
-//! ([`Config::traceback`]). With [`Config::ring`] they survive even a `SIGKILL`. Debuggers and C have
-//! functions of their own: `include/telemetry.h` of the crate `telemetry-runtime`.
+//! ([`Config::traceback`]). With [`Config::ring`] they survive even a `SIGKILL`. Debuggers and C
+//! have functions of their own: `include/telemetry.h` of the crate `telemetry-runtime`.
 //!
 //! # Sinks
 //!
-//! [`sinks`] has files, rotating files, pipes, sockets and memory. [`sinks::add`] adds further ones,
-//! each with its own kinds. A sink of your own implements one method, see [`sinks::Sink`].
+//! [`sinks`] has files, rotating files, pipes, sockets and memory. [`sinks::add`] adds further
+//! ones, each with its own kinds. A sink of your own implements one method, see [`sinks::Sink`].
 //!
 //! # Loss
 //!
-//! Every lost event is counted. Of all events that were on when their emitters were called, `emitted =
-//! written + retained + evicted + lost`. [`counters`] has these numbers in total and by kind. The
-//! stream has the losses with thread, kind and time. [`Policy`] selects what happens to an event if
-//! there is no memory.
+//! Every lost event is counted. Of all events that were on when their emitters were called,
+//! `emitted = written + retained + evicted + lost`. [`counters`] has these numbers in total and by
+//! kind. The stream has the losses with thread, kind and time. [`Policy`] selects what happens to
+//! an event if there is no memory.
 //!
 //! # Labels
 //!
-//! A parameter of the type `label` takes the number of a string instead of the string, which is in the
-//! stream once. [`intern`](fn@intern) and [`intern!`] return it. [`label`] names an address. Both may
-//! be called at any time, whether or not anything is on: every stream begins with all labels so far.
+//! A parameter of the type `label` takes the number of a string instead of the string, which is in
+//! the stream once. [`intern`](fn@intern) and [`intern!`] return it. [`label`] names an address.
+//! Both may be called at any time, whether or not anything is on: every stream begins with all
+//! labels so far.
 //!
 //! ```
 //! let nursery = telemetry::intern!("nursery");

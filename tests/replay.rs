@@ -1,4 +1,4 @@
-//! The replay trait that the macro makes: a program's own replayer, driven by a stream of its relation.
+//! The replay trait that the macro makes: a stream drives a program's own replayer.
 
 #![allow(missing_docs)]
 

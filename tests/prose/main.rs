@@ -112,6 +112,20 @@ fn lines_and_sentences_are_short() {
     check(&findings, &help);
 }
 
+#[test]
+fn comments_have_short_lines() {
+    let mut findings = Vec::new();
+    for path in files(&[".rs"]) {
+        for (number, line) in read(&root().join(&path)).lines().enumerate() {
+            let length = line.chars().count();
+            if length > MAX_LINE_LEN && line.trim_start().starts_with("//") && !line.contains("://") {
+                findings.push(format!("{}:{}: {length} characters", path.display(), number + 1));
+            }
+        }
+    }
+    check(&findings, &format!("help: at most {MAX_LINE_LEN} characters a line"));
+}
+
 /// Links within the project lead to a file, and to a heading of it.
 #[test]
 fn links_lead_somewhere() {

@@ -1,7 +1,7 @@
 //! The rooms of each crate: folders of `src/`, in an order in which each uses only rooms before it.
 //!
-//! This reads the sources. A file outside of any room, an arrow that the table does not allow, and a circle of files
-//! inside a room fail, with file and line. There is no list of exceptions.
+//! This reads the sources. It fails for a file outside of any room, an arrow that the table does
+//! not allow, and a circle of files inside a room. It names file and line. There are no exceptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a source file refers to, by paths that begin with `crate` or `super`, or with a module of its own.
+//! Finds the paths in a source file that begin with `crate`, `super` or one of its own modules.
 
 /// A path in a source file.
 #[derive(Debug, PartialEq, Eq)]
@@ -220,7 +220,7 @@ fn without_tests(tokens: Vec<Token>) -> Vec<Token> {
     kept
 }
 
-/// Leaves out what a `quote!` holds: those paths are of the code that is written, not of the one that writes it.
+/// Leaves out the content of `quote!`. Its paths belong to the generated code.
 fn without_quotes(tokens: Vec<Token>) -> Vec<Token> {
     let (mut kept, mut at) = (Vec::new(), 0);
     while at < tokens.len() {

@@ -6,8 +6,8 @@ use telemetry_schema::{Registry, Version, parse};
 pub(crate) use telemetry_testing::version_cases::RELEASED;
 use telemetry_testing::version_cases::{CASES, Case};
 
-/// The first change of the released relation that is by this rule and no other, as a relation of the version that
-/// the change asks for.
+/// Returns the released registry with the first change that only this rule describes. It has the
+/// version that the change needs.
 pub(crate) fn changed_by(rule: Rule) -> String {
     let is_by =
         |case: &&Case| matches!(case.changes, [change] if change.split(' ').next() == Some(rule.name()));

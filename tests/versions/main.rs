@@ -1,6 +1,6 @@
-//! Every row of the table in `docs/versions.md`, by real decoders on real streams: what that of the released
-//! relation does with streams of the changed one, what that of the changed one does with streams of the
-//! released one, and that the generic decoder shows all of both.
+//! Every row of the table in `docs/versions.md`, with real decoders and real streams. The decoder
+//! of the released registry reads streams of the changed one, and the other way round. The generic
+//! decoder shows all events of both.
 
 #![allow(missing_docs)]
 
@@ -33,7 +33,7 @@ fn every_row_of_the_table() {
         };
         let changed = relation(&changed_by(*rule));
         let change = change(*rule, &changed);
-        // Streams of before may have events that were retired even then; those of now are of programs of now.
+        // Old streams may have events that were retired already. New ones are of new programs.
         let (before, now) = (all_of(&released), emitted_by(&changed));
         let of = |registry: &Registry, thing: Option<&Thing>| codes(registry, &change, thing);
         check(
@@ -65,7 +65,8 @@ fn every_row_of_the_table() {
     }
 }
 
-/// The same rows by generated Python modules, which follow the same rules; and how they themselves differ.
+/// The same rows with generated Python modules, which follow the same rules. Also compares the
+/// modules.
 #[test]
 fn every_row_by_python() {
     let released = relation(RELEASED);
@@ -90,7 +91,7 @@ fn every_row_by_python() {
     }
 }
 
-/// Compares what a decoder does with the events that a change is about with what the table says, and all other
+/// Compares what a decoder does with the changed events with what the table says, and all other
 /// events with the stream.
 fn check(
     rule: Rule,
@@ -133,9 +134,9 @@ fn check(
     }
 }
 
-/// The events of a registry that a change is about, retired ones among them, by what changed as this registry calls
-/// it: of an event that it does not have none, of a type those that have it; all if it is about no event in
-/// particular.
+/// Returns the codes of the events that a change concerns, retired ones included. If a type
+/// changed, these are the events that use it. If no event in particular changed, these are all
+/// events.
 fn codes(registry: &Registry, change: &Change, thing: Option<&Thing>) -> Vec<u16> {
     let of_type = |name: &str| {
         let has = |event: &&Event| event.params.iter().any(|param| registry.sort_name(param.sort) == name);

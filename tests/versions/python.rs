@@ -28,8 +28,8 @@ impl Answers {
     }
 }
 
-/// Has the modules of all changed relations, by name, read the released stream, and that of the released one
-/// read theirs. None, loudly, without Python.
+/// Reads the released stream with the modules of all changed registries, by name, and the changed
+/// streams with the released module. Returns `None` without Python, and says so.
 pub(crate) fn ask(
     released: (&Registry, &Emitted),
     changed: &[(&str, &Registry, &Emitted)],

@@ -1,5 +1,5 @@
-//! Memory is bounded by the input's length, and absolutely: forged streams, and the corpus of the fuzzers. A process of its
-//! own, whose allocations are counted.
+//! Memory is bounded by the length of the input, and absolutely, for forged streams and for the
+//! seeds of the fuzzers. This is a process of its own, whose allocations are counted.
 #![allow(unsafe_code)]
 
 use std::path::Path;

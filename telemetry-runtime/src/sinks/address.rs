@@ -25,9 +25,11 @@ const EXPECTED: &str = "a path, or `file:PATH`, `rotate:PATH?size=64M&age=3600&c
 /// | address | sink |
 /// |---|---|
 /// | `PATH`, `file:PATH` | [`File`] |
-/// | `rotate:PATH?size=64M&age=3600&count=10` | [`Rotating`]; each option may be missing. `size` in bytes, or with `k`, `M` or `G`; `age` in seconds |
+/// | `rotate:PATH?size=64M&age=3600&count=10` | [`Rotating`]; every option may be missing |
 /// | `unix:PATH`, `tcp:HOST:PORT` | [`Socket`] |
 /// | `udp:HOST:PORT` | [`Datagram`] |
+///
+/// `size` is in bytes, or with `k`, `M` or `G`; `age` is in seconds.
 ///
 /// If a path begins with a word and a colon, write it as `./WORD:...`, or with `file:` before it.
 ///

@@ -12,7 +12,7 @@ use std::io::{self, IoSlice};
 ///
 /// impl<W: Write + Send> Sink for ToWriter<W> {
 ///     fn write(&mut self, blocks: &Batch<'_>) -> io::Result<()> {
-///         blocks.iter().try_for_each(|block| block.iter().try_for_each(|bytes| self.0.write_all(bytes)))
+///         blocks.iter().flatten().try_for_each(|bytes| self.0.write_all(bytes))
 ///     }
 /// }
 /// ```

@@ -63,7 +63,7 @@ impl Registry {
     /// kind BIT NAME CLOCK                 for each kind, by bit; CLOCK is precise or inherit
     /// type NAME REPR FORM                 for each type, by name; FORM is enum or flags
     /// value NUMBER NAME                     for each of its values, by number
-    /// event CODE NAME BIT                 for each event, by code, also if retired; BIT of its kind
+    /// event CODE NAME BIT                 for each event, by code, also retired; BIT of its kind
     /// param NAME SORT                       for each of its parameters, in order
     /// param NAME SORT MAX                   ... if it is a string, bytes or an array `[sort]`
     /// param NAME SORT align ALIGN           ... if it is a delta with an `align` above 1

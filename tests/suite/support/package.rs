@@ -117,8 +117,8 @@ impl Workspace {
 
     /// Builds the command `telemetry`, for [`Workspace::shell`].
     ///
-    /// The tests of the command have built it if the whole workspace is tested. Cargo finds it then,
-    /// because this is a part of the same build: the same packages have the same features.
+    /// The tests of the command have built it if the whole workspace is tested. Cargo finds it
+    /// then, because this is a part of the same build: the same packages have the same features.
     #[cfg(unix)]
     pub(crate) fn build_command(&self) {
         let _alone = lock();
@@ -157,8 +157,8 @@ impl Workspace {
 
     /// Builds one program with other settings of its profile. Returns its path.
     ///
-    /// A profile of its own would build all dependencies again, also those of the macro. The program
-    /// takes the path of the one without these settings, so that one is built afterwards.
+    /// A profile of its own would build all dependencies again, also those of the macro. The
+    /// program takes the path of the one without these settings, so that one is built afterwards.
     pub(crate) fn build_with(&self, settings: &[&str], profile: &str, program: &str) -> PathBuf {
         let _alone = lock();
         let mut arguments = vec!["--bin", program];
@@ -183,8 +183,8 @@ impl Workspace {
     }
 
     /// Links a program of a profile's directory into a folder of this workspace's directory. Cargo
-    /// replaces its own link in each build, also if the program is up to date; for a moment there is
-    /// none. The caller has the lock.
+    /// replaces its own link in each build, also if the program is up to date; for a moment there
+    /// is none. The caller has the lock.
     fn link(&self, profile: &str, name: &str, folder: &str) -> PathBuf {
         let folder = self.dir.join("built").join(folder);
         std::fs::create_dir_all(&folder).expect("a writable directory");

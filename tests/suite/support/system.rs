@@ -139,8 +139,8 @@ pub(crate) fn mount_small_disk(at: &Path, bytes: u32) -> io::Result<()> {
 
 /// Makes a signal call `handler`, on the thread that receives it.
 pub(crate) fn on_signal(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
-    // SAFETY: all zeros is a valid action. The handler only emits events and counts. The tests check
-    // that this is sound wherever it interrupts.
+    // SAFETY: all zeros is a valid action. The handler only emits events and counts. The tests
+    // check that this is sound wherever it interrupts.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
@@ -199,8 +199,8 @@ pub(crate) fn fork(body: impl FnOnce()) -> ExitStatus {
         // SAFETY: the kernel ends the child if it takes longer.
         unsafe { libc::alarm(20) };
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
-            // SAFETY: ends the child at once. The frames of its caller wait for threads that it does
-            // not have.
+            // SAFETY: ends the child at once. The frames of its caller wait for threads that it
+            // does not have.
             unsafe { libc::_exit(101) };
         }
         // SAFETY: ends the child by way of its exit handlers.
