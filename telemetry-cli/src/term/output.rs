@@ -233,8 +233,8 @@ fn trace(path: &Path) -> Option<String> {
 /// Refuses an output that is also an input.
 pub(crate) fn keep_read(output: &Path, read: &[PathBuf]) -> Result<(), Failure> {
     let Some(same) = read.iter().find(|read| is_same(output, read)) else { return Ok(()) };
-    let what = format_args!("is an input of this command, {}; help: name another file", display(same));
-    Err(cannot_write(output, &what))
+    let same = display(same);
+    Err(cannot_write(output, &format_args!("is an input of this command, {same}; help: name another file")))
 }
 
 /// Returns true if an output is a regular file and also the input; `-` is standard input.

@@ -224,16 +224,12 @@ mod cpu {
     /// Writes the name to the buffer. Writes nothing if the processor does not tell it to programs.
     #[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
     pub(super) fn model(into: &mut [u8; 48]) -> &[u8] {
-        #[cfg(target_arch = "x86")]
-        use core::arch::x86::__cpuid;
-        #[cfg(target_arch = "x86_64")]
-        use core::arch::x86_64::__cpuid;
         // Three leaves of 16 bytes, padded with NUL. Some processors put spaces before the name.
-        if __cpuid(0x8000_0000).eax < 0x8000_0004 {
+        if crate::sys::cpuid(0x8000_0000).eax < 0x8000_0004 {
             return &[];
         }
         for (leaf, bytes) in (0x8000_0002..).zip(into.chunks_exact_mut(16)) {
-            let found = __cpuid(leaf);
+            let found = crate::sys::cpuid(leaf);
             for (word, bytes) in
                 [found.eax, found.ebx, found.ecx, found.edx].iter().zip(bytes.chunks_exact_mut(4))
             {

@@ -6,6 +6,8 @@ pub(crate) mod atomic;
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod build_id;
 pub(crate) mod c_text;
+#[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
+mod cpuid;
 #[cfg(all(unix, not(miri)))]
 mod descriptor;
 pub(crate) mod errno;
@@ -36,6 +38,8 @@ mod wait;
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 pub(crate) use build_id::build_id;
+#[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(miri)))]
+pub(crate) use cpuid::cpuid;
 pub(crate) use file_lock::lock_file;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use library::*;
