@@ -1,6 +1,7 @@
 //! Facts about the machine, the user and the program.
 #![allow(unsafe_code)]
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::sys::unix::{map, unmap};
 
 /// Writes the path of the program.
