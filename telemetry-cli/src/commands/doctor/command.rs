@@ -199,8 +199,8 @@ fn explain(
             None => Finding::problem(
                 "no-event",
                 "no event was reached",
-                "the command ended, and no program that it runs has come to an event",
-                "if it starts another program, look at that one; it may be built with TELEMETRY_VARIETY=rash",
+                "the command ended, and no program that it ran reached an event",
+                "if it starts another program, check that one; it may be built with TELEMETRY_VARIETY=rash",
             ),
         }],
         fine,
@@ -229,8 +229,8 @@ fn ended_by_bus_error(status: &ExitStatus, environment: &Environment) -> Option<
         Finding::problem(
             "ring-truncated",
             "the command was ended by SIGBUS",
-            format!("its ring file `{ring}` was truncated while it ran, or another file that it has mapped"),
-            "name a ring where no tool truncates files, such as logrotate with copytruncate",
+            format!("its ring file `{ring}`, or another file that it maps, was truncated while it ran"),
+            "put the ring file where no tool truncates it, as logrotate does with copytruncate",
         )
     })
 }

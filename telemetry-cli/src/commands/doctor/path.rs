@@ -19,27 +19,27 @@ pub(super) fn examine(path: &Path) -> Option<Finding> {
             "wrong-path",
             what,
             "that is a directory",
-            "name a file in it by TELEMETRY_FILENAME, or by Config::output in the program",
+            "name a file in it with TELEMETRY_FILENAME, or with Config::output in the program",
         ));
     }
     match fs::metadata(above) {
         Err(error) if error.kind() == ErrorKind::NotFound => Some(Finding::problem(
             "wrong-path",
             what,
-            format!("there is no directory {}, and the runtime makes none", shown(above)),
-            "make it, or name another file by TELEMETRY_FILENAME",
+            format!("there is no directory {}, and the runtime does not create it", shown(above)),
+            "create it, or name another file with TELEMETRY_FILENAME",
         )),
         Err(error) => Some(Finding::problem(
             "not-allowed",
             what,
             format!("{}: {error}", shown(above)),
-            "name a file where the program's user may write, by TELEMETRY_FILENAME",
+            "name a file where the program's user may write, with TELEMETRY_FILENAME",
         )),
         Ok(metadata) if !metadata.is_dir() => Some(Finding::problem(
             "wrong-path",
             what,
             format!("{} is no directory", shown(above)),
-            "name another file by TELEMETRY_FILENAME",
+            "name another file with TELEMETRY_FILENAME",
         )),
         Ok(_) => None,
     }
@@ -47,7 +47,7 @@ pub(super) fn examine(path: &Path) -> Option<Finding> {
 
 /// Explains the failure of a sink, and its losses.
 pub(super) fn explain(sink: &str, failure: &str, tag: Option<NoticeTag>, lost: u64) -> Finding {
-    let found = format!("the sink {sink} failed, which has cost {}: {failure}", count(lost, "event"));
+    let found = format!("the sink {sink} failed and lost {}: {failure}", count(lost, "event"));
     of_sink(found, tag.unwrap_or(Notice::SinkFailed.into()))
 }
 
@@ -59,13 +59,13 @@ pub(super) fn of_sink(found: String, tag: NoticeTag) -> Finding {
         }
         (Notice::SinkUntrusted, _) => (
             "not-allowed",
-            "another user has put it there, and could read the stream, or have a file of yours emptied",
-            "name a file in a directory of your own, by TELEMETRY_FILENAME",
+            "another user created it, and could read the stream or empty one of your files",
+            "name a file in a directory of your own, with TELEMETRY_FILENAME",
         ),
         (Notice::SinkPrivileged, _) => (
             "not-allowed",
             "the program ignores the environment, and names no file itself",
-            "name a path from the root on by Config::output in the program",
+            "give Config::output an absolute path in the program",
         ),
         (_, Some(errno)) => of_errno(errno),
         (_, None) => UNKNOWN,
@@ -88,30 +88,32 @@ fn of_errno(errno: i32) -> (&'static str, &'static str, &'static str) {
         }
         libc::EDQUOT => (
             "disk-full",
-            "the user's quota of the disk is used up",
-            "make room, or name a file elsewhere by TELEMETRY_FILENAME",
+            "the user's disk quota is used up",
+            "make room, or name a file elsewhere with TELEMETRY_FILENAME",
         ),
         libc::EFBIG => (
             "disk-full",
             "a limit on the size of files is reached",
-            "raise it (`ulimit -f`), or have several files: TELEMETRY_FILENAME=rotate:PATH?size=64M",
+            "raise it (`ulimit -f`), or write several files: TELEMETRY_FILENAME=rotate:PATH?size=64M",
         ),
         libc::ENOENT => (
             "wrong-path",
             "the directory does not exist, and the runtime does not create it",
-            "create it, or name another file by TELEMETRY_FILENAME",
+            "create it, or name another file with TELEMETRY_FILENAME",
         ),
-        libc::EISDIR => ("wrong-path", "it is a directory", "name a file in it by TELEMETRY_FILENAME"),
-        libc::ENOTDIR => {
-            ("wrong-path", "a part of the path is not a directory", "name another file by TELEMETRY_FILENAME")
-        }
+        libc::EISDIR => ("wrong-path", "it is a directory", "name a file in it with TELEMETRY_FILENAME"),
+        libc::ENOTDIR => (
+            "wrong-path",
+            "a part of the path is not a directory",
+            "name another file with TELEMETRY_FILENAME",
+        ),
         libc::EACCES | libc::EPERM => (
             "not-allowed",
             "the program's user may not write there",
-            "name a file where it may, by TELEMETRY_FILENAME",
+            "name a file where it may, with TELEMETRY_FILENAME",
         ),
         libc::EROFS => {
-            ("not-allowed", "the file system is read-only", "name a file elsewhere by TELEMETRY_FILENAME")
+            ("not-allowed", "the file system is read-only", "name a file elsewhere with TELEMETRY_FILENAME")
         }
         libc::ECONNREFUSED => (
             "no-reader",

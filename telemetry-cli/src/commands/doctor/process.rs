@@ -70,10 +70,8 @@ fn without_socket(exe: Option<&Path>, environment: &Environment) -> Finding {
             None => switched_off(environment),
             Some(words) => Finding::problem(
                 "no-event",
-                format!("{found}: nothing was recorded yet"),
-                format!(
-                    "`{words}` is to be on, and the program has not reached an event of that; or another program's library has"
-                ),
+                format!("{found}: it has recorded nothing yet"),
+                format!("`{words}` is switched on, but the program has not reached such an event"),
                 "wait, or start it with TELEMETRY_SOCKET=on to see which events it knows",
             ),
         },
@@ -88,7 +86,7 @@ pub(super) fn switched_off(environment: &Environment) -> Finding {
                 .to_string()
         }
         Some(words) => format!(
-            "what TELEMETRY_CONTROL switched on, `{words}`, was switched off since, by the program or from outside"
+            "what TELEMETRY_CONTROL switched on, `{words}`, was switched off later, by the program or from outside"
         ),
     };
     Finding::problem(
@@ -126,7 +124,7 @@ pub(super) fn examine(
             "not-written-yet",
             format!("{} in memory, and none is written", count(retained, "event")),
             format!(
-                "what blocks that are not full have is written after TELEMETRY_LATENCY, which is {} s",
+                "blocks that are not full are written after TELEMETRY_LATENCY, which is {} s",
                 info.latency
             ),
             format!(
@@ -145,7 +143,7 @@ pub(super) fn examine(
                     env!("CARGO_PKG_VERSION")
                 ),
                 "the program was built with another version",
-                "where the two do not understand each other, use the command of that version",
+                "if they do not understand each other, use the command of that version",
             )
             .noted(),
         );
@@ -164,19 +162,19 @@ fn nothing(info: &Info, unknown: &Unknown, environment: Option<&Environment>) ->
     if kinds.is_empty() {
         return Finding::problem(
             "no-event",
-            "the runtime has started, and no event was reached",
-            "the program has not come to an emitter yet, or those that it comes to are compiled out",
-            "wait, or look whether the code with events runs at all",
+            "the runtime has started, but the program has reached no event",
+            "the program has not reached an emitter yet, or those that it reaches are compiled out",
+            "wait, or check whether the code with events runs at all",
         );
     }
     if !info.masks.output.is_empty() || !info.masks.record.is_empty() {
         return Finding::problem(
             "no-event",
             format!(
-                "{} is on, and no event of that has come",
+                "{} is on, but no such event was emitted",
                 [&*info.masks.output, &*info.masks.record].join(" ").trim()
             ),
-            "the program has not come to an emitter of it, or those of it are compiled out",
+            "the program has not reached such an emitter, or these emitters are compiled out",
             format!("there are {}; `all` is everything", kinds.join(", ")),
         );
     }
@@ -184,7 +182,7 @@ fn nothing(info: &Info, unknown: &Unknown, environment: Option<&Environment>) ->
         Some(words) => Finding::problem(
             "unknown-words",
             format!("no event is on, though TELEMETRY_CONTROL is `{words}`"),
-            "its words name no kind and no event of the program, take away what they add, or were overruled since",
+            "its words match no kind or event of the program, cancel each other, or were replaced later",
             unknown.hint().unwrap_or_else(|| format!("there are {}; `all` is everything", kinds.join(", "))),
         ),
         None => {
@@ -258,7 +256,7 @@ fn removed(file: &Path, pid: u32) -> Option<Finding> {
         Finding::problem(
             "file-elsewhere",
             format!("its stream is in {}", shown(&other)),
-            format!("{} is written by another process, or was when this one began", shown(file)),
+            format!("{} is written by another process, or was when this one started", shown(file)),
             "put %p into TELEMETRY_FILENAME, so that each process has its own",
         )
         .noted(),

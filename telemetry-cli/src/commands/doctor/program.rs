@@ -88,10 +88,10 @@ pub(super) fn compiled_out(path: &Path) -> Option<Finding> {
 fn without_runtime(path: &Path) -> Finding {
     Finding::problem(
         "compiled-out",
-        format!("{} has no telemetry in it", shown(path)),
+        format!("{} contains no telemetry", shown(path)),
         "it was built without, before its source had any, or with TELEMETRY_VARIETY=rash, which compiles every event out; \
          or it only starts another program, or loads it as a library",
-        "build it again with TELEMETRY_VARIETY=cool, or hot, and look at the program itself rather than at what starts it",
+        "build it with TELEMETRY_VARIETY=cool or hot; check the program itself, not a script that starts it",
     )
 }
 
@@ -110,7 +110,7 @@ pub(super) fn variety(name: &str) -> Option<Finding> {
             Finding::problem(
                 "compiled-out",
                 found("only events with `always = true` are in it"),
-                "the variety `hot` compiles out what is on critical paths",
+                "the variety `hot` compiles out events on critical paths",
                 help,
             )
             .noted(),

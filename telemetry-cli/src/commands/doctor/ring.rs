@@ -27,13 +27,13 @@ pub(super) fn of_process(pid: u32, session: &str, ring: &Path) -> Option<Finding
         None => Some(Finding::problem(
             "ring-removed",
             format!("its ring file {} was removed or replaced", shown(ring)),
-            "the process still has the old file, which has no name: it is gone when the process is killed",
+            "the process still uses the old file, which has no name: its events are lost if the process is killed",
             HELP,
         )),
         Some(there) if there.len() < end => Some(Finding::problem(
             "ring-truncated",
             format!("its ring file {} has {} bytes, and {end} are in use", shown(ring), there.len()),
-            "it was truncated: the process is ended by SIGBUS when it comes to what is missing",
+            "it was truncated: SIGBUS ends the process when it reaches the missing part",
             HELP,
         )),
         Some(_) => rotated(ring, &configurations()),
@@ -81,8 +81,8 @@ pub(super) fn cut(path: &Path) -> Option<Finding> {
     let len = path.metadata().map_or(0, |metadata| metadata.len());
     Some(Finding::problem(
         "ring-truncated",
-        format!("it is a ring file without its end: it has {len} bytes, and says nothing of its session"),
-        "it was truncated, which ends a process that runs by SIGBUS; or only a part of it was copied",
+        format!("it is a truncated ring file: it has {len} bytes, and nothing about its session"),
+        "it was truncated, which ends a running process with SIGBUS, or it was copied only in part",
         HELP,
     ))
 }
@@ -110,9 +110,9 @@ fn rotated(ring: &Path, configurations: &[PathBuf]) -> Option<Finding> {
     Some(
         Finding::problem(
             "ring-rotated",
-            format!("logrotate takes care of its ring file {}", shown(ring)),
-            format!("{} names it; with `copytruncate` that ends the process by SIGBUS", shown(of)),
-            "name the ring elsewhere by TELEMETRY_RING, or take it out of there",
+            format!("logrotate rotates its ring file {}", shown(ring)),
+            format!("{} names it; `copytruncate` ends the process with SIGBUS", shown(of)),
+            "put the ring elsewhere with TELEMETRY_RING, or remove it from there",
         )
         .noted(),
     )

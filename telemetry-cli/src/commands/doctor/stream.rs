@@ -50,7 +50,7 @@ pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
             "it is empty",
             "the program has written nothing: it was killed before the first second was over, the disk is full, or it \
              runs and has something else to write first",
-            "if it runs, telemetry doctor PID; if not, run it by telemetry doctor COMMAND",
+            "if it runs, use telemetry doctor PID; otherwise start it with telemetry doctor COMMAND",
         );
         return Ok(Findings::new(subject, "", vec![finding]));
     }
@@ -107,13 +107,16 @@ fn absent(path: &Path) -> Vec<Finding> {
             found,
             "a stream's file is made with its first block: nothing was recorded for it, or it is elsewhere, since a name \
              without a directory is relative to where the program was started",
-            "run the program by telemetry doctor COMMAND, or look at it by telemetry doctor PID while it runs",
+            "start the program with telemetry doctor COMMAND, or use telemetry doctor PID while it runs",
         )
     } else {
         Finding::problem(
             "file-elsewhere",
             found,
-            format!("beside it is {}: streams of several processes, or segments of one", beside.join(", ")),
+            format!(
+                "beside it is {}: streams of several processes, or segments of one stream",
+                beside.join(", ")
+            ),
             format!("telemetry doctor {}", above.join(&beside[beside.len() - 1]).display()),
         )
     }]
@@ -152,7 +155,7 @@ fn no_stream(path: &Path, index: &Index) -> Finding {
     Finding::problem(
         "not-a-stream",
         "it is no stream",
-        "not one block of a stream is in it",
+        "it contains no block of a stream",
         "name the file that TELEMETRY_FILENAME names, by default telemetry.tel where the program was started",
     )
 }
@@ -160,7 +163,7 @@ fn no_stream(path: &Path, index: &Index) -> Finding {
 fn memory_image(path: &Path) -> Finding {
     Finding::problem(
         "memory-image",
-        "it is no stream, but has blocks of one in it",
+        "it is not a stream, but contains blocks of one",
         "it is a ring file, a core dump or another image of a program's memory",
         format!("telemetry recover {} -o whole.tel", path.display()),
     )
@@ -196,7 +199,7 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
         findings.push(Finding::problem(
             "missing",
             format!("{} written and not here", count(missing, "event")),
-            "the file was cut or damaged, or other files of the stream are not named",
+            "the file was truncated or damaged, or other files of the stream were not named",
             "telemetry validate names the byte ranges; name all segments of a rotated stream",
         ));
     }
@@ -205,8 +208,8 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
         findings.push(Finding::problem(
             "damaged",
             format!("{} of it cannot be read", count(damaged, "byte")),
-            "it was cut by a full disk or a kill, or changed since it was written",
-            "telemetry validate names the byte ranges; all else is read",
+            "a full disk or a kill truncated it, or it was changed later",
+            "telemetry validate names the byte ranges; everything else is read",
         ));
     }
     let unended = sessions.iter().filter(|(_, ended)| !ended).count() as u64;
@@ -214,7 +217,7 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
         let finding = Finding::problem(
             "not-ended",
             format!("{} did not end in good order", count(unended, "session")),
-            "the program still runs, or was killed, or called _exit: then up to a second of events is not here",
+            "the program still runs, was killed, or called _exit; then up to a second of events is missing",
             "telemetry::flush() before _exit, a shorter TELEMETRY_LATENCY, or TELEMETRY_RING to survive kills",
         );
         // If the program recorded nothing, the end of its stream is not the reason.
@@ -243,7 +246,7 @@ fn nothing(path: &Path, sessions: &[Session], excluded: u64) -> Result<Finding, 
     if excluded > 0 {
         return Ok(Finding::problem(
             "recorded-only",
-            format!("no event is in it, and {} recorded in the program", count(excluded, "event")),
+            format!("it contains no event, and {} recorded in the program", count(excluded, "event")),
             "they were for the flight recorder, and their kinds were not output",
             "TELEMETRY_CONTROL names what is output, TELEMETRY_RECORD what is only recorded",
         ));
@@ -253,16 +256,16 @@ fn nothing(path: &Path, sessions: &[Session], excluded: u64) -> Result<Finding, 
     Ok(if changes.is_empty() {
         Finding::problem(
             "no-event",
-            format!("no event is in it, and `{program}` has not told of any"),
-            "it has not come to an event that was on, or what was recorded was not written yet",
-            "telemetry doctor PID while it runs; the program can write at once by telemetry::flush()",
+            format!("it contains no event, and `{program}` reported none"),
+            "it has not reached an event that was on, or recorded events are not written yet",
+            "use telemetry doctor PID while it runs; telemetry::flush() in the program writes at once",
         )
     } else {
         Finding::problem(
             "switched-off",
-            format!("no event is in it but those of switches: {}", changes.join(", ")),
-            "what was on by these words has not come, or was switched off again before it did",
-            "TELEMETRY_CONTROL=all switches everything on; telemetry info shows the kinds and events that there are",
+            format!("it contains only events of switches: {}", changes.join(", ")),
+            "no event that these words switch on was reached, or it was switched off before",
+            "TELEMETRY_CONTROL=all switches everything on; telemetry info lists the kinds and events",
         )
     })
 }
