@@ -33,6 +33,11 @@ pub(crate) fn end() {
     ENDING.get_or_init(Instant::now);
 }
 
+/// Returns true if the sinks are dropped because the process ends.
+pub(super) fn is_end() -> bool {
+    ENDING.get().is_some()
+}
+
 /// Returns how much of a time limit other sinks have left at the end.
 pub(super) fn rest_of_end(limit: Duration) -> Duration {
     let used = ENDING.get().map_or(Duration::ZERO, Instant::elapsed);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use telemetry_format::Notice;
 
+use super::backlog;
 use crate::run::state;
 use crate::sinks::sink::Batch;
 use crate::sys;
@@ -95,6 +96,16 @@ impl Segment {
                 let _ = self.file.seek(SeekFrom::Start(self.len));
                 Err(error)
             }
+        }
+    }
+}
+
+/// At the end of the process, the file stays open, and so its lock stays until the process has
+/// ended. Another copy of the runtime, which ends later, would otherwise empty the file.
+impl Drop for Segment {
+    fn drop(&mut self) {
+        if backlog::is_end() {
+            std::mem::forget(self.file.try_clone());
         }
     }
 }
