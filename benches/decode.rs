@@ -100,7 +100,7 @@ fn generic(bytes: &[u8], order: Order, values: bool) -> Result<f64> {
     let mut events = Reader::from_slice(bytes).order(order).events()?;
     while let Some(event) = events.next()? {
         count += 1;
-        ticks = ticks.wrapping_add(event.ticks ^ u64::from(event.schema.code));
+        ticks = ticks.wrapping_add(event.ticks() ^ u64::from(event.schema().code));
         if values {
             let bits = event.values().map(|value| match value {
                 Value::Pointer(bits) | Value::Addr(bits) | Value::Word(bits) | Value::Unsigned(bits) => bits,

@@ -26,7 +26,7 @@ struct Heap {
 impl Heap {
     fn step(&mut self, step: Step, place: &Place<'_>) -> Result<(), String> {
         self.number += 1;
-        let Place { offset, thread, session, .. } = *place;
+        let (offset, thread, session) = (place.offset(), place.thread(), place.session());
         let (time_ns, session) = (place.time_ns(), session.id);
         let number = self.number;
         let origin = Origin { number, offset, time_ns, session, thread, registry: 0, code: 0 };

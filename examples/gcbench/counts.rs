@@ -113,8 +113,8 @@ impl Row {
         };
         for (number, span) in registry.spans.iter().enumerate() {
             let is_key = |name: &str| span.key.as_deref() == Some(name);
-            let end = (number, event.schema.params.iter().position(|param| is_key(&param.name)));
-            let is_this = |index: usize| registry.events[index].code == event.schema.code;
+            let end = (number, event.schema().params.iter().position(|param| is_key(&param.name)));
+            let is_this = |index: usize| registry.events[index].code == event.schema().code;
             row.begins.extend(is_this(span.begin).then_some(end));
             row.ends.extend(is_this(span.end).then_some(end));
         }
@@ -124,7 +124,7 @@ impl Row {
 
 impl Counting {
     fn take(&mut self, event: &Event<'_>) {
-        let code = usize::from(event.schema.code);
+        let code = usize::from(event.schema().code);
         if self.rows.len() <= code {
             self.rows.resize_with(code + 1, || None);
         }
@@ -135,15 +135,15 @@ impl Counting {
         });
         row.count += 1;
         let value = |param: Option<usize>| event.value(param?)?.as_u64();
-        let key = |(span, param): &End| (event.thread, *span, value(*param).unwrap_or_default());
+        let key = |(span, param): &End| (event.thread(), *span, value(*param).unwrap_or_default());
         for end in &row.ends {
             match self.open.get_mut(&key(end)).and_then(Vec::pop) {
-                Some(began) => self.spans[end.0].1.push(event.time_ns - began),
+                Some(began) => self.spans[end.0].1.push(event.time_ns() - began),
                 None => self.unpaired += 1,
             }
         }
         for begin in &row.begins {
-            self.open.entry(key(begin)).or_default().push(event.time_ns);
+            self.open.entry(key(begin)).or_default().push(event.time_ns());
         }
     }
 }

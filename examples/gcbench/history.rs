@@ -92,7 +92,7 @@ struct Pool {
 
 impl Reading {
     fn take(&mut self, at: &Timed<'_, Event<'_>>) {
-        let (thread, now) = (at.thread, at.time_ns());
+        let (thread, now) = (at.thread(), at.time_ns());
         let history = &mut self.history;
         match at.event {
             Event::BenchBegin(_) => history.bench = Some((now, now)),

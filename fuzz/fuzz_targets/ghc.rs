@@ -42,7 +42,7 @@ fn read(log: &[u8]) {
         let mut events = Reader::from_log(log, GhcLog::new()).order(order).events().unwrap();
         let (mut show, mut text, mut number) = (Show::default(), Vec::new(), 0_u64);
         while let Some(event) = events.next().unwrap() {
-            assert_eq!(event.values().len(), event.schema.params.len());
+            assert_eq!(event.values().len(), event.schema().params.len());
             show.event(&mut text, &event);
             number += 1;
         }

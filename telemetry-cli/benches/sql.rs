@@ -78,7 +78,7 @@ fn rows(stream: &Path) -> Result<Vec<[i64; 9]>, Box<dyn std::error::Error>> {
         for (cell, value) in row.iter_mut().zip(event.values()) {
             *cell = value.as_u64().unwrap_or_default() as i64;
         }
-        row[4..].copy_from_slice(&[event.ticks as i64, 1, 1, event.thread.into(), event.time_ns]);
+        row[4..].copy_from_slice(&[event.ticks() as i64, 1, 1, event.thread().into(), event.time_ns()]);
         rows.push(row);
     }
     assert_eq!(rows.len() as u64, EVENTS);

@@ -45,7 +45,7 @@ fn measure<'s>(
         count = 0_u64;
         while let Some(event) = events.next()? {
             count += 1;
-            sum = sum.wrapping_add(event.time_ns as u64);
+            sum = sum.wrapping_add(event.time_ns() as u64);
             if values {
                 for value in event.values() {
                     sum = sum.wrapping_add(value.as_u64().unwrap_or(1));

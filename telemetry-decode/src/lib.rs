@@ -5,7 +5,7 @@
 //!
 //! let mut events = Reader::open("telemetry.tel")?.events()?;
 //! while let Some(event) = events.next()? {
-//!     println!("{} {} {}", event.time_ns, event.thread, event.name());
+//!     println!("{} {} {}", event.time_ns(), event.thread(), event.name());
 //!     for param in event.params() {
 //!         println!("  {}:{}", param.schema.name, param.value);
 //!     }

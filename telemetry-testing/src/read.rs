@@ -109,12 +109,12 @@ pub fn collect(mut events: Events) -> (Vec<Read>, Completeness) {
     let mut all = Vec::new();
     while let Some(event) = events.next().unwrap() {
         all.push(Read {
-            session: event.session.id,
-            thread: event.thread,
+            session: event.session().id,
+            thread: event.thread(),
             registry: event.known_registry().fingerprint,
             kind: event.kind().bit,
-            code: event.schema.code,
-            ticks: event.ticks,
+            code: event.schema().code,
+            ticks: event.ticks(),
             values: event.values().map(|value| show(&value)).collect(),
         });
     }

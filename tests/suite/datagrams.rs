@@ -85,8 +85,8 @@ fn read(datagrams: &[Vec<u8>], order: Order) -> (u64, Completeness) {
     let mut events = Reader::from_slice(&stream).order(order).events().expect("a stream");
     let (mut count, mut last) = (0, 0);
     while let Some(event) = events.next().expect("a readable stream") {
-        assert!(order == Order::Stream || last <= event.time_ns, "{} ns after {last} ns", event.time_ns);
-        last = event.time_ns;
+        assert!(order == Order::Stream || last <= event.time_ns(), "{} ns after {last} ns", event.time_ns());
+        last = event.time_ns();
         count += u64::from(event.registry().name == "work");
     }
     let completeness = events.completeness();

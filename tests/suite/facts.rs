@@ -233,7 +233,7 @@ fn check_time(test: &str, clock: &str) -> (String, u64) {
         // The clock is read after the argument, and a thread may lose its processor in between.
         let late = event.wall_ns() - emitted;
         assert!((-1_000_000..50_000_000).contains(&late), "{late} ns late");
-        times.push(event.time_ns);
+        times.push(event.time_ns());
     }
     assert_eq!(times.len(), 4);
     for pair in times.windows(2) {

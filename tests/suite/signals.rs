@@ -108,10 +108,10 @@ fn check_times(run: &Outcome) {
         Reader::open(run.path()).expect("a stream").order(Order::Stream).events().expect("a stream");
     let mut lanes = BTreeMap::new();
     while let Some(event) = events.next().expect("a readable stream") {
-        let lane = lanes.entry((event.thread, std::ptr::from_ref(event.kind())));
+        let lane = lanes.entry((event.thread(), std::ptr::from_ref(event.kind())));
         let before = lane.or_insert(0);
-        assert!(event.ticks >= *before, "{} ticks back in {}", *before - event.ticks, event.name());
-        *before = event.ticks;
+        assert!(event.ticks() >= *before, "{} ticks back in {}", *before - event.ticks(), event.name());
+        *before = event.ticks();
     }
 }
 

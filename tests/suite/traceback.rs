@@ -112,8 +112,8 @@ fn is_what_the_stream_has() {
         assert_eq!(line.kind, event.kind().name);
         assert_eq!(line.params, expected(&event));
         // The clock's rate is an estimate.
-        let off = (line.time_ns - event.time_ns).abs();
-        assert!(off < 1_000_000 + event.time_ns / 100, "{off} ns off at {}", event.time_ns);
+        let off = (line.time_ns - event.time_ns()).abs();
+        assert!(off < 1_000_000 + event.time_ns() / 100, "{off} ns off at {}", event.time_ns());
     }
 }
 

@@ -81,9 +81,9 @@ fn comparable(lines: &[String]) -> Vec<&str> {
 }
 
 fn line(event: &Event<'_>) -> String {
-    let (session, kind) = (event.session.id, event.kind().bit);
-    let Event { thread, ticks, time_ns, .. } = *event;
-    let mut line = format!("{session:x} {thread} {kind} {} {ticks} {time_ns}", event.schema.code);
+    let (session, kind) = (event.session().id, event.kind().bit);
+    let (thread, ticks, time_ns) = (event.thread(), event.ticks(), event.time_ns());
+    let mut line = format!("{session:x} {thread} {kind} {} {ticks} {time_ns}", event.schema().code);
     for value in event.values() {
         line.push(' ');
         line += &shown(event, &value);

@@ -104,7 +104,7 @@ fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Resu
     let progress = Progress::of_bytes(opened.inputs.len());
     while let Some(event) = opened.events.next().map_err(cannot_read)? {
         // Only events that the filter accepts have a table.
-        let Some(index) = by_event.get(&(event.known_registry().fingerprint, event.schema.code)) else {
+        let Some(index) = by_event.get(&(event.known_registry().fingerprint, event.schema().code)) else {
             continue;
         };
         let (path, table, output) = &mut tables[*index];
@@ -173,7 +173,7 @@ impl Table {
     }
 
     fn append_row(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
-        signed_decimal(out, event.time_ns);
+        signed_decimal(out, event.time_ns());
         out.push(b',');
         self.moments.append(out, event.wall_ns());
         out.extend_from_slice(self.threads.get(event, thread));
@@ -197,7 +197,7 @@ fn column(param: &schema::Param) -> String {
 }
 
 fn thread(event: &Event<'_>) -> Vec<u8> {
-    let mut fields = format!(",{:#018x},{},", event.session.id, event.thread).into_bytes();
+    let mut fields = format!(",{:#018x},{},", event.session().id, event.thread()).into_bytes();
     csv::field(&mut fields, event.thread_name().unwrap_or_default().as_bytes());
     fields
 }
@@ -205,7 +205,7 @@ fn thread(event: &Event<'_>) -> Vec<u8> {
 impl Style {
     fn new(event: &Event<'_>, columns: &[String]) -> Style {
         let head = format!(",{},{},{}", event.registry().name, event.kind().name, event.name());
-        let params = &event.schema.params;
+        let params = &event.schema().params;
         let place = |name: &String| params.iter().position(|param| column(param) == *name);
         Style { head: head.into_bytes(), params: columns.iter().map(place).collect() }
     }

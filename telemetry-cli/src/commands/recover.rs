@@ -426,7 +426,7 @@ impl LastShown {
         let mut text = Vec::new();
         append_event(&mut text, event);
         LastShown {
-            time_ns: event.time_ns,
+            time_ns: event.time_ns(),
             before_end_ns,
             registry: event.registry().name.clone(),
             kind: event.kind().name.clone(),

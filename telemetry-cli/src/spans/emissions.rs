@@ -26,10 +26,10 @@ impl Emissions {
         if !self.is_wanted {
             return;
         }
-        let session = event.session.id;
-        match event.session.facts.number("emission_ps") {
+        let session = event.session().id;
+        match event.session().facts.number("emission_ps") {
             Some(cost) => {
-                let spent = self.spent.entry((session, event.thread)).or_default();
+                let spent = self.spent.entry((session, event.thread())).or_default();
                 *spent = spent.saturating_add(cost);
             }
             None => _ = self.unknown.insert(session),

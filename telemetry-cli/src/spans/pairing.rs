@@ -153,11 +153,11 @@ impl Pairing {
         let (names, defs) = (&self.names, &mut self.defs);
         let roles = self.roles.get(event, |event| roles(event, names, defs).into()).clone();
         let at = End {
-            thread: event.thread,
-            ns: event.time_ns,
-            spent_ns: self.emissions.spent_ns(event.session.id, event.thread),
-            ticks: event.ticks,
-            offset: event.offset,
+            thread: event.thread(),
+            ns: event.time_ns(),
+            spent_ns: self.emissions.spent_ns(event.session().id, event.thread()),
+            ticks: event.ticks(),
+            offset: event.offset(),
         };
         for role in &*roles {
             let identity = Identity::new(role, event);
@@ -342,8 +342,8 @@ impl Identity {
 
     fn new(role: &Role, event: &Event<'_>) -> Identity {
         let key = role.key.and_then(|index| event.value(index)).map_or(Key::None, |value| Key::new(&value));
-        let thread = role.key.is_none().then_some(event.thread);
-        Identity { def: role.def, session: event.session.id, thread, key }
+        let thread = role.key.is_none().then_some(event.thread());
+        Identity { def: role.def, session: event.session().id, thread, key }
     }
 
     fn which(self) -> Which {
@@ -367,7 +367,7 @@ impl Key {
 fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> {
     let registry: &Registry = event.registry();
     let mut roles = Vec::new();
-    let Some(index) = registry.event_index(event.schema.code) else { return roles };
+    let Some(index) = registry.event_index(event.schema().code) else { return roles };
     let messages = registry.messages.iter().filter(|message| !is_span(registry, message));
     let messages = messages.filter_map(|message| Some((span_of(message)?, Some(message))));
     let spans = registry
@@ -381,7 +381,7 @@ fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> 
                 continue;
             }
             let key = span.key.as_ref();
-            let key = key.and_then(|key| event.schema.params.iter().position(|param| param.name == *key));
+            let key = key.and_then(|key| event.schema().params.iter().position(|param| param.name == *key));
             roles.push(Role { def: def(event, &span, message, defs), is_end, key });
         }
     }

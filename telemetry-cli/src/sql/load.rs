@@ -203,8 +203,8 @@ impl<'t, 'd> Load<'t, 'd> {
             _ => self.registry_of(event.known_registry())?,
         };
         let session = match self.session {
-            Some((last, serial)) if last == event.session.id => serial,
-            _ => self.session_of(event.session.id)?,
+            Some((last, serial)) if last == event.session().id => serial,
+            _ => self.session_of(event.session().id)?,
         };
         if let Some(lanes) = &mut self.lanes {
             lanes.count(event);
@@ -213,10 +213,10 @@ impl<'t, 'd> Load<'t, 'd> {
         for value in event.values() {
             value::push(row, &value);
         }
-        row.integer(event.ticks as i64);
+        row.integer(event.ticks() as i64);
         row.integer(session);
-        row.integer(event.thread.into());
-        row.integer(event.time_ns);
+        row.integer(event.thread().into());
+        row.integer(event.time_ns());
         row.end_row()?;
         self.events += 1;
         Ok(())

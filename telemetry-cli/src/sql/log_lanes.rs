@@ -20,7 +20,7 @@ type Key = (u64, u32, u64, u8);
 impl LogLanes {
     #[inline]
     pub(super) fn count(&mut self, event: &Event<'_>) {
-        let key = (event.session.id, event.thread, event.known_registry().fingerprint, event.kind().bit);
+        let key = (event.session().id, event.thread(), event.known_registry().fingerprint, event.kind().bit);
         match &mut self.last {
             Some((last, events)) if *last == key => *events += 1,
             _ => {

@@ -10,7 +10,7 @@ use super::{float, quoted};
 /// its registry, if given, precedes the code with `:`.
 #[inline]
 pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
-    let mut digits = Digits::of_clock(event.ticks);
+    let mut digits = Digits::of_clock(event.ticks());
     if let Some(code) = mps::unknown_code(event) {
         // As in `mpseventcnv`, since its values are not known.
         digits.append_to(out);
@@ -19,12 +19,12 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>)
         return;
     }
     match registry {
-        None => digits.code(event.schema.code),
+        None => digits.code(event.schema().code),
         Some(name) => {
             digits.append_to(out);
             out.extend_from_slice(name.as_bytes());
             out.push(b':');
-            hex(out, event.schema.code.into());
+            hex(out, event.schema().code.into());
         }
     }
     for value in event.values() {

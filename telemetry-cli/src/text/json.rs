@@ -50,7 +50,7 @@ impl JsonPrinter {
     /// Appends the line of an event.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
         out.extend_from_slice(START);
-        number(out, self.quotes, |out| signed_decimal(out, event.time_ns));
+        number(out, self.quotes, |out| signed_decimal(out, event.time_ns()));
         out.extend_from_slice(b",\"time\":\"");
         self.moments.append(out, event.wall_ns());
         out.push(b'"');
@@ -63,7 +63,7 @@ impl JsonPrinter {
             self::value(out, event, &value, param.quotes);
         }
         out.push(b'}');
-        if event.session.labels.names() > 0 {
+        if event.session().labels.names() > 0 {
             names_of_addresses(out, event);
         }
         if event.has_numbers() {
@@ -79,7 +79,7 @@ impl Head {
         let names = [
             ("registry", &event.registry().name),
             ("kind", &event.kind().name),
-            ("event", &event.schema.name),
+            ("event", &event.schema().name),
         ];
         for (key, name) in names {
             // Names in registries need no escapes.
@@ -100,7 +100,7 @@ impl Head {
             let name = format!("{comma}\"{}\":", param.name).into_bytes();
             Param { name, quotes: quotes && is_wide(event.registry().repr(param.sort)) }
         };
-        Head { event: head, params: event.schema.params.iter().enumerate().map(of_param).collect() }
+        Head { event: head, params: event.schema().params.iter().enumerate().map(of_param).collect() }
     }
 }
 
@@ -112,9 +112,12 @@ fn is_wide(sort: Sort) -> bool {
 
 /// Returns the members of session and thread.
 fn thread(event: &Event<'_>) -> Vec<u8> {
-    let mut out =
-        format!(",\"session\":\"{:016x}\",\"thread\":{},\"thread_name\":", event.session.id, event.thread)
-            .into_bytes();
+    let mut out = format!(
+        ",\"session\":\"{:016x}\",\"thread\":{},\"thread_name\":",
+        event.session().id,
+        event.thread()
+    )
+    .into_bytes();
     match event.thread_name() {
         Some(name) => string(&mut out, name.as_bytes()),
         None => out.extend_from_slice(b"null"),

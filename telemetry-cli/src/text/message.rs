@@ -14,7 +14,7 @@ pub(crate) enum Part {
 /// Returns the name of the message that an event posts, and the event's part in it.
 pub(crate) fn of<'e>(event: &Event<'e>) -> Option<(&'e str, Part)> {
     let registry = event.registry();
-    let index = registry.event_index(event.schema.code)?;
+    let index = registry.event_index(event.schema().code)?;
     registry.messages.iter().find_map(|message| {
         let part = match (message.begin == index, message.end) {
             (true, None) => Part::Whole,

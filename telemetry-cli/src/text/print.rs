@@ -76,7 +76,7 @@ impl Printer {
         if self.is_colored {
             out.extend_from_slice(FAINT.as_bytes());
         }
-        grouped(out, event.time_ns, TIME_WIDTH);
+        grouped(out, event.time_ns(), TIME_WIDTH);
         let (shows_session, is_colored) = (self.shows_session, self.is_colored);
         let thread = self.threads.get(event, |event| thread_column(event, shows_session, is_colored));
         out.extend_from_slice(thread);
@@ -95,9 +95,9 @@ impl Printer {
 
 /// Returns the columns of session and thread.
 fn thread_column(event: &Event<'_>, shows_session: bool, is_colored: bool) -> Vec<u8> {
-    let id = if shows_session { format!("{:016x}  ", event.session.id) } else { String::new() };
+    let id = if shows_session { format!("{:016x}  ", event.session().id) } else { String::new() };
     let end = if is_colored { PLAIN } else { "" };
-    format!("  {id}{:THREAD_WIDTH$}{end}  ", thread_name(event.session, event.thread)).into_bytes()
+    format!("  {id}{:THREAD_WIDTH$}{end}  ", thread_name(event.session(), event.thread())).into_bytes()
 }
 
 impl Style {
@@ -112,7 +112,7 @@ impl Style {
         let kinds = event.registry().kinds.iter().map(|kind| kind.name.len());
         let kind_width = kinds.max().unwrap_or(0).max(KIND_WIDTH);
         let kind = &event.kind().name;
-        let name_width = if event.schema.params.is_empty() { 0 } else { EVENT_WIDTH };
+        let name_width = if event.schema().params.is_empty() { 0 } else { EVENT_WIDTH };
         let head = format!("{of_kind}{kind:kind_width$}{plain}  {bold}{name:name_width$}{plain}");
         let of_param = |param: &Param| {
             let unit = match param.unit.as_str() {
@@ -121,7 +121,7 @@ impl Style {
             };
             (format!("  {faint}{}:{plain}", param.name).into_bytes(), unit.into_bytes())
         };
-        let params = event.schema.params.iter().map(of_param).collect();
+        let params = event.schema().params.iter().map(of_param).collect();
         let tail = message(event).map_or(String::new(), |text| format!("  {faint}({text}){plain}"));
         Style { head: head.into_bytes(), params, tail: tail.into_bytes() }
     }

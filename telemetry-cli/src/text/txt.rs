@@ -15,10 +15,10 @@ const NAME_WIDTH: usize = 19;
 /// The name of its registry, if given, precedes the event's name with `:`.
 pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>) {
     if let Some(code) = mps::unknown_code(event) {
-        return unknown(out, event.ticks, code);
+        return unknown(out, event.ticks(), code);
     }
-    head(out, event.ticks, event.schema.code, registry, &event.schema.name);
-    let labels = &event.session.labels;
+    head(out, event.ticks(), event.schema().code, registry, &event.schema().name);
+    let labels = &event.session().labels;
     for param in event.params() {
         let ty = event.registry().ty(param.schema.sort);
         param::append(out, event.registry(), &param.schema.name);
@@ -30,11 +30,11 @@ pub(crate) fn line(out: &mut Vec<u8>, event: &Event<'_>, registry: Option<&str>)
                     if index > 0 {
                         out.push(b',');
                     }
-                    labeled(out, &value, ty, labels, event.ticks);
+                    labeled(out, &value, ty, labels, event.ticks());
                 }
                 out.push(b']');
             }
-            value => labeled(out, &value, ty, labels, event.ticks),
+            value => labeled(out, &value, ty, labels, event.ticks()),
         }
         out.push(b' ');
     }

@@ -12,22 +12,13 @@ use crate::values::value::{Array, Packed, Value};
 /// One event. It is neither copied nor allocated: values are made on demand.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a> {
-    /// The session of the event.
-    pub session: &'a Session,
-    /// The session's number for the thread that emitted it.
-    pub thread: u32,
-    /// The clock reading.
-    pub ticks: u64,
-    /// Nanoseconds since the session's start.
-    pub time_ns: i64,
-    /// Its event type: name, code, parameters, docs.
-    pub schema: &'a schema::Event,
-    /// Encoded length in the block, with code and time, without compression.
-    pub packed_len: u32,
-    /// The byte offset of its first byte in the input, where several inputs count as one. It is 0
-    /// for the last event of a recovered thread, where it is unknown.
-    pub offset: u64,
-    /// The registry of the event.
+    pub(crate) session: &'a Session,
+    pub(crate) thread: u32,
+    pub(crate) ticks: u64,
+    pub(crate) time_ns: i64,
+    pub(crate) schema: &'a schema::Event,
+    pub(crate) packed_len: u32,
+    pub(crate) offset: u64,
     pub(crate) known: &'a KnownRegistry,
     /// Its index in the registry.
     pub(crate) index: usize,
@@ -47,8 +38,52 @@ pub struct Param<'a> {
 
 impl<'a> Event<'a> {
     /// Returns the event's name.
+    #[inline]
     pub fn name(&self) -> &'a str {
         &self.schema.name
+    }
+
+    /// Returns the event type: name, code, parameters, docs.
+    #[inline]
+    pub fn schema(&self) -> &'a schema::Event {
+        self.schema
+    }
+
+    /// Returns the nanoseconds since the session's start.
+    #[inline]
+    pub fn time_ns(&self) -> i64 {
+        self.time_ns
+    }
+
+    /// Returns the clock reading.
+    #[inline]
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// Returns the session's number for the thread that emitted the event.
+    #[inline]
+    pub fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    /// Returns the session of the event.
+    #[inline]
+    pub fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    /// Returns the encoded length in the block, with code and time, without compression.
+    #[inline]
+    pub fn packed_len(&self) -> u32 {
+        self.packed_len
+    }
+
+    /// Returns the byte offset of the event's first byte in the input, where several inputs count
+    /// as one. Returns 0 for the last event of a recovered thread, where it is unknown.
+    #[inline]
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// Returns the event's index in its registry.
@@ -126,6 +161,11 @@ impl<'a> Event<'a> {
             Value::Word(number) | Value::Unsigned(number) => self.session.labels.string_of(numbers, number),
             _ => None,
         }
+    }
+
+    /// Returns a parameter by its name, with its declaration.
+    pub fn param(&self, name: &str) -> Option<Param<'a>> {
+        self.params().find(|param| param.schema.name == name)
     }
 
     /// Returns the value of a parameter by its name.

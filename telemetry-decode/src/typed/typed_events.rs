@@ -45,18 +45,13 @@ opaque!([D] TypedEvents<'_, D>, "TypedEvents");
 
 /// An event with its time and place.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct Timed<'a, E> {
     /// The generated struct.
     pub event: E,
-    /// The clock reading.
-    pub ticks: u64,
-    /// The session's number for the thread.
-    pub thread: u32,
-    /// The session of the event.
-    pub session: &'a Session,
-    /// The byte offset of its first byte in the input.
-    pub offset: u64,
+    pub(crate) ticks: u64,
+    pub(crate) thread: u32,
+    pub(crate) session: &'a Session,
+    pub(crate) offset: u64,
 }
 
 impl<'a, E> Timed<'a, E> {
@@ -66,17 +61,52 @@ impl<'a, E> Timed<'a, E> {
     }
 
     /// Returns the nanoseconds since the session's start.
+    #[inline]
     pub fn time_ns(&self) -> i64 {
         self.session.clock.ns(self.ticks)
     }
 
+    /// Returns the event's time in nanoseconds since 1970-01-01 UTC.
+    pub fn wall_ns(&self) -> i64 {
+        self.session.clock.wall_ns(self.ticks)
+    }
+
+    /// Returns the clock reading.
+    #[inline]
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// Returns the session's number for the thread that emitted the event.
+    #[inline]
+    pub fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    /// Returns the thread's name, if the stream has it.
+    pub fn thread_name(&self) -> Option<&'a str> {
+        self.session.thread_name(self.thread)
+    }
+
+    /// Returns the session of the event.
+    #[inline]
+    pub fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    /// Returns the byte offset of the event's first byte in the input.
+    #[inline]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Returns the string for a label, if the stream has it.
-    pub fn label(&self, label: Label) -> Option<&str> {
+    pub fn label(&self, label: Label) -> Option<&'a str> {
         self.session.labels.string(label.0)
     }
 
     /// Returns the name of an address at the time of the event, if it had one.
-    pub fn name_of(&self, address: u64) -> Option<AddressName<'_>> {
+    pub fn name_of(&self, address: u64) -> Option<AddressName<'a>> {
         self.session.labels.name_of(address, self.ticks)
     }
 }

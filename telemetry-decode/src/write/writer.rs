@@ -55,7 +55,7 @@ const BLOCK_SIZE: usize = 64 << 10;
 ///
 /// let mut events = Reader::from_slice(&stream).events()?;
 /// let event = events.next()?.unwrap();
-/// assert_eq!((event.name(), event.time_ns), ("PoolInit", 250));
+/// assert_eq!((event.name(), event.time_ns()), ("PoolInit", 250));
 /// assert_eq!(event.get("pool"), Some(Value::Pointer(0x7f00_1000)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

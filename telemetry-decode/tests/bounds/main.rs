@@ -75,8 +75,11 @@ fn check(what: &str, stream: &[u8]) -> Completeness {
             let mut events = reader.order(order).events().unwrap();
             let mut last = i64::MIN;
             while let Some(event) = events.next().unwrap() {
-                assert!(order == Order::Stream || last <= event.time_ns || event.session.id != 1, "{what}");
-                last = event.time_ns;
+                assert!(
+                    order == Order::Stream || last <= event.time_ns() || event.session().id != 1,
+                    "{what}"
+                );
+                last = event.time_ns();
             }
             read = Some(events.completeness());
         });

@@ -88,9 +88,14 @@ fn a_damaged_session_block_still_says_when_it_began() {
         (Reader::from_slice(&made.stream).events().unwrap(), Reader::from_slice(&broken).events().unwrap());
     while let Some(expected) = whole.next().unwrap() {
         let found = broken.next().unwrap().unwrap();
-        assert_eq!(found.session.clock.start_ticks(), expected.session.clock.start_ticks());
-        assert!((found.time_ns - expected.time_ns).abs() <= 1, "{} {}", found.time_ns, expected.time_ns);
-        assert!(!found.session.declared);
+        assert_eq!(found.session().clock.start_ticks(), expected.session().clock.start_ticks());
+        assert!(
+            (found.time_ns() - expected.time_ns()).abs() <= 1,
+            "{} {}",
+            found.time_ns(),
+            expected.time_ns()
+        );
+        assert!(!found.session().declared);
     }
     assert!(broken.next().unwrap().is_none());
 }

@@ -54,10 +54,10 @@ fn an_address_has_its_name_of_the_time() {
                     Reader::from_slice(stream).order(order).filter(filter.clone()).events().unwrap();
                 let mut seen = 0;
                 while let Some(event) = events.next().unwrap() {
-                    if event.thread == 0 {
+                    if event.thread() == 0 {
                         continue;
                     }
-                    let n = event.ticks / 10;
+                    let n = event.ticks() / 10;
                     let names = [0x1000, 0x1001, 0x1002].map(|address| event.name_of(address));
                     let name = |n: u64| format!("name {n}");
                     let (now, before) = (Some(name(n)), n.checked_sub(1).map(name));

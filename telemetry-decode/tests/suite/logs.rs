@@ -149,7 +149,7 @@ fn shown(reader: Reader<'_>) -> (String, Completeness) {
     let mut text = String::new();
     while let Some(event) = events.next().expect("readable") {
         let values: Vec<_> = event.values().map(|value| value.to_string()).collect();
-        text += &format!("{} {} {} {}\n", event.offset, event.thread, event.ticks, values.join(" "));
+        text += &format!("{} {} {} {}\n", event.offset(), event.thread(), event.ticks(), values.join(" "));
     }
     (text, events.completeness())
 }
@@ -199,7 +199,7 @@ fn several_logs_are_merged_and_keep_their_sessions_apart() {
     let mut events = Reader::from_logs(logs).expect("files").events().expect("readable");
     let mut seen = Vec::new();
     while let Some(event) = events.next().expect("readable") {
-        seen.push((event.session.id, event.ticks, event.offset));
+        seen.push((event.session().id, event.ticks(), event.offset()));
     }
     assert_eq!(seen, [(7, 1, 0), (8, 3, 12), (7, 4, 6)]);
     let counts = events.log_counts().expect("a log");

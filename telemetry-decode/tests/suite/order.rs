@@ -83,9 +83,9 @@ fn time_counts_from_the_start_of_the_session() {
     let mut events = Reader::from_slice(&made.stream).order(Order::Time).events().unwrap();
     let mut last = i64::MIN;
     while let Some(event) = events.next().unwrap() {
-        let since = (event.ticks - event.session.id * 1_000_000) as i64;
-        let expected = if event.session.id.is_multiple_of(2) { since } else { (since + 1) / 2 };
-        assert_eq!(event.time_ns, expected);
+        let since = (event.ticks() - event.session().id * 1_000_000) as i64;
+        let expected = if event.session().id.is_multiple_of(2) { since } else { (since + 1) / 2 };
+        assert_eq!(event.time_ns(), expected);
         assert!(event.wall_ns() >= last);
         last = event.wall_ns();
     }
@@ -109,10 +109,10 @@ fn the_rate_is_refined_by_blocks() {
     let last = blocks.last().unwrap().clone();
     crate::made::edit(&mut stream[last], |header| header.base_wall = START + 2_200_000_000);
     let mut events = Reader::from_slice(&stream).events().unwrap();
-    assert_eq!(events.next().unwrap().unwrap().time_ns, 1_100_000_000);
+    assert_eq!(events.next().unwrap().unwrap().time_ns(), 1_100_000_000);
     // A reader of a pipe does not know it yet.
     let mut events = Reader::from_reader(&stream[..]).order(Order::Stream).events().unwrap();
-    assert_eq!(events.next().unwrap().unwrap().time_ns, 1_000_000_000);
+    assert_eq!(events.next().unwrap().unwrap().time_ns(), 1_000_000_000);
 }
 
 /// At equal times, a thread's events of precise kinds come before those of kinds that inherit the

@@ -131,7 +131,7 @@ fn everything_committed_comes_out() {
         let expected: Vec<_> =
             lanes().filter_map(|(_, events)| events.last().filter(|event| event.ticks == newest)).collect();
         let values: Vec<_> = last.values().map(|value| crate::read::show(&value)).collect();
-        assert!(expected.iter().any(|event| event.code == last.schema.code && event.values == values));
+        assert!(expected.iter().any(|event| event.code == last.schema().code && event.values == values));
         let end = made.events.iter().filter(|event| event.session == session).map(|event| event.ticks).max();
         let clock = &recovered.sessions[thread.session].clock;
         assert_eq!(thread.behind_ns, clock.ns(end.unwrap()) - clock.ns(newest));

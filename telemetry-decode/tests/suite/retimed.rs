@@ -57,9 +57,9 @@ fn times(reader: Reader<'_>) -> Vec<(i64, String)> {
     let mut events = reader.events().unwrap();
     let mut times = Vec::new();
     while let Some(event) = events.next().unwrap() {
-        assert_eq!(event.ticks as i64, event.time_ns);
+        assert_eq!(event.ticks() as i64, event.time_ns());
         let text = event.get("what").map_or(event.name().to_string(), |what| what.to_string());
-        times.push((event.time_ns, text));
+        times.push((event.time_ns(), text));
     }
     let completeness = events.completeness();
     assert!(completeness.is_complete(), "{completeness}");

@@ -63,8 +63,8 @@ fn what_an_event_is_asked() {
     ];
     event(0x100, &values, |event| {
         assert_eq!((event.name(), event.kind().name.as_str()), ("Made", "Cell"));
-        assert_eq!((event.thread, event.thread_name()), (2, Some("worker")));
-        assert_eq!((event.ticks, event.time_ns, event.wall_ns()), (350, 250, START as i64 + 250));
+        assert_eq!((event.thread(), event.thread_name()), (2, Some("worker")));
+        assert_eq!((event.ticks(), event.time_ns(), event.wall_ns()), (350, 250, START as i64 + 250));
         assert_eq!(event.registry().name, "all_sorts");
         assert_eq!(event.get("size").and_then(|value| value.as_u64()), Some(u64::MAX));
         assert_eq!(event.get("level").and_then(|value| value.as_f64()), Some(7.0));

@@ -106,17 +106,17 @@ impl Others {
         blocks: &mut Blocks<'_>,
     ) -> io::Result<()> {
         self.last = self.last.max(time);
-        let capset = match self.sessions.get(&event.session.id) {
+        let capset = match self.sessions.get(&event.session().id) {
             Some(capset) => *capset,
             None => self.begin_session(event, time, types, blocks)?,
         };
-        let key = (event.session.id, event.thread);
+        let key = (event.session().id, event.thread());
         let cap = match self.threads.get(&key) {
             Some(cap) => *cap,
             None => self.begin_thread(event, capset, time, types, blocks)?,
         };
         let registry = event.registry();
-        let index = registry.event_index(event.schema.code);
+        let index = registry.event_index(event.schema().code);
         let begins = registry.spans.iter().find(|span| Some(span.begin) == index);
         let ends = registry.spans.iter().find(|span| Some(span.end) == index);
         let is_collection = |name: &str| COLLECTIONS.contains(&name.to_lowercase().as_str());
@@ -151,7 +151,7 @@ impl Others {
         types: &Types,
         blocks: &mut Blocks<'_>,
     ) -> io::Result<u32> {
-        let session = event.session;
+        let session = event.session();
         let number = self.sessions.len() as u32;
         self.sessions.insert(session.id, number);
         let capset = Value::Unsigned(number.into());
@@ -191,14 +191,14 @@ impl Others {
         // A log cannot tell more apart: later ones share the last.
         let number = (self.threads.len() as u16).min(NO_CAP - 1 - self.first_cap);
         let cap = self.first_cap + number;
-        self.threads.insert((event.session.id, event.thread), cap);
+        self.threads.insert((event.session().id, event.thread()), cap);
         let thread = Value::Unsigned(u64::from(number) + 1);
         let cap_value = Value::Unsigned(cap.into());
         self.append(NO_CAP, time, CAP_CREATE, &[cap_value], types, blocks)?;
         let assigned = [Value::Unsigned(capset.into()), cap_value];
         self.append(NO_CAP, time, CAPSET_ASSIGN_CAP, &assigned, types, blocks)?;
-        let name = event.thread_name().map_or_else(|| format!("#{}", event.thread), str::to_string);
-        let program = event.session.facts.text("program").filter(|_| self.names_sessions);
+        let name = event.thread_name().map_or_else(|| format!("#{}", event.thread()), str::to_string);
+        let program = event.session().facts.text("program").filter(|_| self.names_sessions);
         let name = program.map_or_else(|| name.clone(), |program| format!("{program} {name}"));
         self.append(cap, time, CREATE_THREAD, &[thread], types, blocks)?;
         self.append(cap, time, THREAD_LABEL, &[thread, Value::String(name.as_str().into())], types, blocks)?;

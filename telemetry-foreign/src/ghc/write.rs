@@ -75,7 +75,7 @@ struct Writer<'o> {
 impl Writer<'_> {
     /// Returns true for a declaration.
     fn declares(&self, event: &Event<'_>) -> bool {
-        event.schema.code == EVENT_TYPE && is_ghc(event.known_registry())
+        event.schema().code == EVENT_TYPE && is_ghc(event.known_registry())
     }
 
     /// Writes the header.
@@ -123,10 +123,10 @@ impl Writer<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        let start = event.session.clock.start_wall();
+        let start = event.session().clock.start_wall();
         let offset = self.start.map_or(0, |first| start.saturating_sub(first));
         if !is_ghc(event.known_registry()) {
-            let time = u64::try_from(event.time_ns).unwrap_or(0).saturating_add(offset);
+            let time = u64::try_from(event.time_ns()).unwrap_or(0).saturating_add(offset);
             let Some(types) = &self.types else { return Ok(()) };
             self.others.event(event, time, types, &mut self.blocks)?;
             self.written.events += 1;
@@ -142,9 +142,9 @@ impl Writer<'_> {
             }
             return Ok(());
         }
-        let time = event.ticks.saturating_add(offset);
-        let cap = cap_of(event.thread);
-        let code = event.schema.code;
+        let time = event.ticks().saturating_add(offset);
+        let cap = cap_of(event.thread());
+        let code = event.schema().code;
         if code == BLOCK_MARKER {
             let number = |index: usize| event.value(index).and_then(|value| value.as_u64());
             let end_time = number(1).unwrap_or(time).saturating_add(offset);

@@ -71,7 +71,7 @@ struct Drafted {
 impl Draft {
     pub(super) fn push(&mut self, event: &Event<'_>, what: What, kept: Kept) {
         self.events.push(Drafted {
-            key: (event.ticks, kept.kind),
+            key: (event.ticks(), kept.kind),
             what,
             entry: kept.entry as u32,
             first: self.values.len() as u32,

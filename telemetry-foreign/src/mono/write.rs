@@ -87,10 +87,10 @@ impl Writer<'_> {
             self.written.leave_out("of other registries");
             return Ok(());
         }
-        let session = event.session.id;
+        let session = event.session().id;
         if self.session.is_none() {
             self.session = Some(session);
-            self.is_of_one = event.session.facts.number("data_version") == Some(1);
+            self.is_of_one = event.session().facts.number("data_version") == Some(1);
             self.header(Some(event))?;
         }
         if self.session != Some(session) {
@@ -129,7 +129,7 @@ impl Writer<'_> {
     fn header(&mut self, event: Option<&Event<'_>>) -> io::Result<()> {
         let mut header = Vec::new();
         let none = telemetry_decode::Facts::default();
-        facts::file_head(event.map_or(&none, |event| &event.session.facts)).write(&mut header);
+        facts::file_head(event.map_or(&none, |event| &event.session().facts)).write(&mut header);
         self.out.write_all(&header)
     }
 
@@ -148,19 +148,20 @@ impl Writer<'_> {
             draft: Draft::default(),
             calls: Calls::default(),
         };
-        if let Some(mut before) = self.open.remove(&event.thread) {
+        if let Some(mut before) = self.open.remove(&event.thread()) {
             // Among events at the same time, this one may come last. A lane's buffers do not share
             // a time.
-            open.draft = before.draft.split_from(event.ticks);
+            open.draft = before.draft.split_from(event.ticks());
             self.close(before)?;
         }
-        self.open.insert(event.thread, open);
+        self.open.insert(event.thread(), open);
         Ok(())
     }
 
     /// Notes an order that is not that of time.
     fn order(&mut self, event: &Event<'_>) {
-        let (Some(open), Some(Value::Array(positions))) = (self.open.get_mut(&event.thread), event.value(0))
+        let (Some(open), Some(Value::Array(positions))) =
+            (self.open.get_mut(&event.thread()), event.value(0))
         else {
             self.written.leave_out("of buffers that are not there");
             return;
@@ -175,15 +176,15 @@ impl Writer<'_> {
             draft: Draft::default(),
             calls: Calls::default(),
         };
-        let open = self.open.entry(event.thread).or_insert_with(new);
+        let open = self.open.entry(event.thread()).or_insert_with(new);
         open.draft.push(event, what, kept);
         let most = if open.told.is_some() { MOST_LEN } else { BUFFER_LEN };
         if open.draft.len() >= most
-            && let Some(open) = self.open.remove(&event.thread)
+            && let Some(open) = self.open.remove(&event.thread())
         {
             // No event says that the call stack starts again.
             let (thread, calls) = (open.thread, self.close(open)?);
-            self.open.insert(event.thread, Open { told: None, thread, draft: Draft::default(), calls });
+            self.open.insert(event.thread(), Open { told: None, thread, draft: Draft::default(), calls });
         }
         Ok(())
     }
@@ -249,5 +250,5 @@ impl Writer<'_> {
 
 /// Returns the result of pthread_self in the thread of an event.
 fn thread_id(event: &Event<'_>) -> u64 {
-    facts::thread_id(event.session.threads.get(&event.thread), event.thread)
+    facts::thread_id(event.session().threads.get(&event.thread()), event.thread())
 }

@@ -40,7 +40,7 @@ pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::
             (Some(log), _) => log,
             (None, None) => break,
         };
-        if event.session.id != log.session {
+        if event.session().id != log.session {
             written.leave_out("of further sessions, of which such a log has one");
             continue;
         }
@@ -75,7 +75,7 @@ struct Plans {
 
 impl Plans {
     fn of(&mut self, event: &Event<'_>) -> Plan {
-        let key = (event.known_registry().fingerprint, event.schema.code);
+        let key = (event.known_registry().fingerprint, event.schema().code);
         if let Some((last, plan)) = self.last
             && last == key
         {
@@ -91,11 +91,11 @@ fn plan(event: &Event<'_>) -> Plan {
     if event.registry().name == UNKNOWN_REGISTRY {
         return Plan::Unknown;
     }
-    let own = known().registry.events.iter().position(|own| own.name == event.schema.name);
-    match own.filter(|index| is_like(&known().registry.events[*index], event.schema)) {
+    let own = known().registry.events.iter().position(|own| own.name == event.schema().name);
+    match own.filter(|index| is_like(&known().registry.events[*index], event.schema())) {
         Some(index) => Plan::Known(index),
         None if event.registry().name == NAME => Plan::None("of another version of the MPS"),
-        None => match event.schema.namings().find(is_label) {
+        None => match event.schema().namings().find(is_label) {
             Some(naming) => Plan::Label(naming),
             None if event.registry().name == RUNTIME_REGISTRY => {
                 Plan::None("of the runtime, of which the MPS has no like")
@@ -134,17 +134,17 @@ struct Output<'o> {
 
 impl<'o> Output<'o> {
     fn new(first: &Event<'_>, out: &'o mut dyn Write) -> io::Result<Self> {
-        let facts = &first.session.facts;
+        let facts = &first.session().facts;
         let is_mps = facts.text("format") == Some(NAME);
         let late = facts.text(LATE).filter(|_| is_mps).map(read_late).unwrap_or_default();
         let clocks_per_sec = facts.number("clocks_per_sec").filter(|number| is_mps && *number > 0);
         let mut output = Output {
             out,
-            session: first.session.id,
+            session: first.session().id,
             pieces: Pieces::new(late),
             is_mps,
             clocks_per_sec: clocks_per_sec.unwrap_or(1_000_000),
-            last: (first.ticks, first.time_ns),
+            last: (first.ticks(), first.time_ns()),
             event: Vec::new(),
         };
         if !is_mps {
@@ -155,25 +155,25 @@ impl<'o> Output<'o> {
 
     /// Takes an event. Returns the reason if such a log has no room for it.
     fn event(&mut self, event: &Event<'_>, plan: Plan) -> io::Result<Result<(), &'static str>> {
-        self.last = (event.ticks, event.time_ns);
+        self.last = (event.ticks(), event.time_ns());
         let why = match plan {
             Plan::None(why) => Some(why),
             Plan::Known(index) => {
                 let Some(form) = known().layout.form(index) else { return Ok(Ok(())) };
                 let appended = pack(form, event.values(), &mut self.event);
                 if appended.is_ok() && form.role == Some(Role::ClockSync) {
-                    self.sync(index, event.ticks)?;
+                    self.sync(index, event.ticks())?;
                     return Ok(Ok(()));
                 }
                 match appended {
-                    Ok(()) => return self.push(index, form.kind, event.ticks).map(Ok),
+                    Ok(()) => return self.push(index, form.kind, event.ticks()).map(Ok),
                     Err(why) => Some(why),
                 }
             }
             Plan::Unknown => {
                 let Some((kind, bytes)) = unknown::bytes(event) else { return Ok(Err("of no form")) };
                 self.event = bytes;
-                return self.push_bytes(kind, event.ticks).map(Ok);
+                return self.push_bytes(kind, event.ticks()).map(Ok);
             }
             Plan::Label(label) => return self.label(event, label),
         };
@@ -198,7 +198,7 @@ impl<'o> Output<'o> {
             if let Err(why) = pack(form, [first, second].into_iter(), &mut self.event) {
                 return Ok(Err(why));
             }
-            self.push(index, form.kind, event.ticks)?;
+            self.push(index, form.kind, event.ticks())?;
         }
         Ok(Ok(()))
     }

@@ -58,7 +58,7 @@ fn read(format: Format, seed: &Seed) {
         let mut events = reader(format, log).order(order).events().expect("memory");
         let mut count = 0;
         while let Some(event) = events.next().expect("memory") {
-            assert_eq!(event.values().len(), event.schema.params.len(), "{name}");
+            assert_eq!(event.values().len(), event.schema().params.len(), "{name}");
             count += 1;
         }
         assert_eq!(events.completeness().bytes.total(), log.len() as u64, "{name}");

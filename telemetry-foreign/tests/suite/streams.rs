@@ -29,11 +29,11 @@ pub(crate) fn of_log_with(log: &[u8], format: impl Log + 'static, change: impl F
         ends.push((session.id, ticks));
     }
     while let Some(event) = events.next().expect("readable") {
-        let (session, registry) = (event.session.id, event.known_registry().fingerprint);
-        let lane = Lane { session, thread: event.thread, registry };
+        let (session, registry) = (event.session().id, event.known_registry().fingerprint);
+        let lane = Lane { session, thread: event.thread(), registry };
         let values: Vec<Value<'_>> = event.values().collect();
-        writer.event(lane, event.schema.code, event.ticks, &values).expect("an event");
-        ends.iter_mut().filter(|(id, _)| *id == session).for_each(|(_, end)| *end = event.ticks);
+        writer.event(lane, event.schema().code, event.ticks(), &values).expect("an event");
+        ends.iter_mut().filter(|(id, _)| *id == session).for_each(|(_, end)| *end = event.ticks());
     }
     for (session, end) in ends {
         writer.end(session, end).expect("an end");

@@ -63,9 +63,9 @@ impl Stream {
             let to = if event.registry().name == OWN { &mut own_events } else { &mut read };
             to.push(Event {
                 name: event.name().to_owned(),
-                thread: event.thread,
-                ticks: event.ticks,
-                time_ns: event.time_ns,
+                thread: event.thread(),
+                ticks: event.ticks(),
+                time_ns: event.time_ns(),
                 values: event.values().map(own).collect(),
             });
         }

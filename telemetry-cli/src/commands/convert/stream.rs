@@ -66,7 +66,7 @@ impl Stream<'_> {
 
     /// Appends an event. Takes memory for its values, and gives it back.
     fn event(&mut self, event: &Event<'_>, room: Vec<Value<'static>>) -> io::Result<Vec<Value<'static>>> {
-        let Event { session, thread, ticks, .. } = *event;
+        let (session, thread, ticks) = (event.session(), event.thread(), event.ticks());
         let registry = event.known_registry();
         self.begin(session)?;
         if self.registries.insert((session.id, registry.fingerprint)) {
@@ -80,7 +80,7 @@ impl Stream<'_> {
         *last = ticks.max(*last);
         let mut values = room_for(room);
         values.extend(event.values());
-        match self.writer.event(lane, event.schema.code, *last, &values) {
+        match self.writer.event(lane, event.schema().code, *last, &values) {
             Ok(()) => self.written.events += 1,
             Err(WriteError::Refused(why)) => self.written.leave_out(&format!("left out: {why}")),
             Err(error) => return Err(error.into()),

@@ -40,12 +40,12 @@ impl<'i> Batch<'i> {
     where
         'i: 'a,
     {
-        if event.schema.replay.is_some() {
-            return event.schema.replay.as_ref();
+        if event.schema().replay.is_some() {
+            return event.schema().replay.as_ref();
         }
         let (inputs, fingerprint) = (self.inputs, event.known_registry().fingerprint);
         let given = *self.given.entry(fingerprint).or_insert_with(|| inputs.given(fingerprint));
-        given?.event(event.schema.code)?.replay.as_ref()
+        given?.event(event.schema().code)?.replay.as_ref()
     }
 
     /// Reads the next steps, and calls a function with events that are not steps. Returns false at

@@ -78,7 +78,7 @@ impl Tally {
         let mut by_key: HashMap<LaneKey, usize> = HashMap::new();
         let mut current = 0;
         opened.each(|event| {
-            let key = (event.session.id, event.thread, event.known_registry().fingerprint);
+            let key = (event.session().id, event.thread(), event.known_registry().fingerprint);
             let lanes = &mut tally.lanes;
             // Events come in blocks of one lane.
             if lanes.get(current).is_none_or(|(last, _)| *last != key) {
@@ -87,9 +87,9 @@ impl Tally {
                     lanes.len() - 1
                 });
             }
-            let Some(index) = event.registry().event_index(event.schema.code) else { return };
+            let Some(index) = event.registry().event_index(event.schema().code) else { return };
             let count = &mut lanes[current].1[index];
-            let interval = event.time_ns.checked_sub(count.last_ns);
+            let interval = event.time_ns().checked_sub(count.last_ns);
             let of_event = tally.events.get(event, EventTally::new);
             // Blocks out of order have no intervals.
             if let Some(interval) = interval.filter(|interval| count.count > 0 && *interval >= 0) {
@@ -111,8 +111,8 @@ impl Count {
     pub(super) const NONE: Count = Count { count: 0, bytes: 0, first_ns: i64::MAX, last_ns: i64::MIN };
 
     fn add(&mut self, event: &Event<'_>) {
-        let bytes = event.packed_len.into();
-        self.merge(&Count { count: 1, bytes, first_ns: event.time_ns, last_ns: event.time_ns });
+        let bytes = event.packed_len().into();
+        self.merge(&Count { count: 1, bytes, first_ns: event.time_ns(), last_ns: event.time_ns() });
     }
 
     pub(super) fn merge(&mut self, other: &Count) {
@@ -125,7 +125,7 @@ impl Count {
 
 impl EventTally {
     fn new(event: &Event<'_>) -> EventTally {
-        let params = event.schema.params.iter().map(ParamTally::new).collect();
+        let params = event.schema().params.iter().map(ParamTally::new).collect();
         EventTally { rate: Rate::default(), intervals: Distribution::default(), params }
     }
 }

@@ -32,7 +32,7 @@ macro_rules! programs {
                 let ended = reader.for_each(|at| {
                     let text = format!("{:?}", at.event);
                     assert!(text.starts_with(at.event.name()));
-                    events.push((at.session.id, text));
+                    events.push((at.session().id, text));
                 });
                 let mut account = match ended {
                     Ok(()) => passed_over(reader.skipped()),
@@ -45,7 +45,7 @@ macro_rules! programs {
                 let (mut again, mut count) = (typed(Order::Stream), 0);
                 let ended = again.for_each(|at| {
                     let text = format!("{:?}", at.event);
-                    assert!(events.contains(&(at.session.id, text.clone())), "{text}");
+                    assert!(events.contains(&(at.session().id, text.clone())), "{text}");
                     count += 1;
                 });
                 if ended.is_ok() {

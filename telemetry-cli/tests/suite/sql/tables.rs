@@ -93,7 +93,7 @@ fn values_are_what_the_decoder_gives() {
 fn row(event: &Event<'_>) -> String {
     let mut cells: Vec<_> = event.values().map(|value| cell(&value)).collect();
     cells.extend(
-        [event.ticks as i64, 1, 1, event.thread.into(), event.time_ns].map(|number| number.to_string()),
+        [event.ticks() as i64, 1, 1, event.thread().into(), event.time_ns()].map(|number| number.to_string()),
     );
     cells.join("|")
 }

@@ -48,17 +48,17 @@ impl Show {
                 registry.registry.events.iter().map(|event| pieces(&registry.registry, event.code)).collect();
             self.of = Some(registry.fingerprint);
         }
-        let code = event.schema.code;
+        let code = event.schema().code;
         if code == EVENT_TYPE {
             self.declaration(out, event);
             return true;
         }
         self.begin_events(out);
-        append_number(out, event.ticks);
+        append_number(out, event.ticks());
         out.extend_from_slice(b": ");
-        if event.thread != thread_of(NO_CAP) {
+        if event.thread() != thread_of(NO_CAP) {
             out.extend_from_slice(b"cap ");
-            append_number(out, event.thread.saturating_sub(1).into());
+            append_number(out, event.thread().saturating_sub(1).into());
             out.extend_from_slice(b": ");
         }
         match self.lines.get(event.index()) {
@@ -72,7 +72,7 @@ impl Show {
             }
             _ => match self.descriptions.get(&code) {
                 Some(description) => append_text(out, description),
-                None => append_text(out, event.schema.doc.as_bytes()),
+                None => append_text(out, event.schema().doc.as_bytes()),
             },
         }
         out.push(b'\n');

@@ -33,7 +33,7 @@ pub(super) fn append(out: &mut Vec<u8>, event: &Event<'_>, index: usize, form: F
         },
         (Form::Filters, _) => {
             let filters =
-                (index..event.schema.params.len()).filter_map(|index| event.value(index)?.as_bytes());
+                (index..event.schema().params.len()).filter_map(|index| event.value(index)?.as_bytes());
             let mut lead = " filtered by ";
             for filter in filters.filter(|filter| !filter.is_empty()) {
                 out.extend_from_slice(lead.as_bytes());

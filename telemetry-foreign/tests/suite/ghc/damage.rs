@@ -14,8 +14,8 @@ fn check(log: &[u8], what: &str) -> (Vec<String>, Completeness) {
         let mut events = Reader::from_log(log, GhcLog::new()).order(order).events().expect("readable");
         let mut lines = Vec::new();
         while let Some(event) = events.next().expect("readable") {
-            lines.push(format!("{} {} {} {}", event.ticks, event.offset, event.thread, event.name()));
-            assert_eq!(event.values().len(), event.schema.params.len(), "{what}");
+            lines.push(format!("{} {} {} {}", event.ticks(), event.offset(), event.thread(), event.name()));
+            assert_eq!(event.values().len(), event.schema().params.len(), "{what}");
         }
         let completeness = events.completeness();
         assert_eq!(completeness.bytes.total(), log.len() as u64, "{what}: {completeness:?}");

@@ -82,7 +82,7 @@ fn in_order(log: &[u8]) -> Vec<(String, u32, u64, u64)> {
     let mut all = Vec::new();
     while let Some(event) = events.next().expect("readable") {
         if event.name() != "EventType" {
-            all.push((event.name().to_string(), event.thread, event.ticks, event.offset));
+            all.push((event.name().to_string(), event.thread(), event.ticks(), event.offset()));
         }
     }
     all

@@ -39,8 +39,8 @@ fn events(log: &[u8], order: Order) -> (Vec<String>, Completeness) {
         let params = event.params().map(|param| format!(" {}:{}", param.schema.name, param.value));
         lines.push(format!(
             "{} {} {}{}",
-            event.thread,
-            event.ticks,
+            event.thread(),
+            event.ticks(),
             event.name(),
             params.collect::<String>()
         ));

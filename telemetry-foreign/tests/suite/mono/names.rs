@@ -12,7 +12,7 @@ fn named(mut events: Events<'_>) -> Vec<String> {
     while let Some(event) = events.next().unwrap() {
         let mut note = |event: &Event<'_>, place: usize, value: &Value<'_>| {
             if let Some(name) = event.name_of_value(value) {
-                names.push(format!("{} {} {place}: {name:?}", event.name(), event.ticks));
+                names.push(format!("{} {} {place}: {name:?}", event.name(), event.ticks()));
             }
         };
         for (place, value) in event.values().enumerate() {

@@ -96,7 +96,7 @@ fn unknown_events_stay_where_they_are() {
 fn packed(stream: &[u8]) -> u64 {
     let (mut events, mut bytes) = (Reader::from_slice(stream).events().unwrap(), 0);
     while let Some(event) = events.next().unwrap() {
-        bytes += u64::from(event.packed_len);
+        bytes += u64::from(event.packed_len());
     }
     bytes
 }

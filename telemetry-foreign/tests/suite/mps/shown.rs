@@ -32,10 +32,10 @@ pub(crate) fn shown_by(how: MpsLog, log: &[u8], order: Order) -> Shown {
 /// Appends the line of an event.
 pub(crate) fn line(text: &mut String, event: &Event<'_>) {
     if let Some(code) = unknown_code(event) {
-        *text += &format!("{:016X} {code:4X}\n", event.ticks);
+        *text += &format!("{:016X} {code:4X}\n", event.ticks());
         return;
     }
-    *text += &format!("{:016X} {:4X}", event.ticks, event.schema.code);
+    *text += &format!("{:016X} {:4X}", event.ticks(), event.schema().code);
     for value in event.values() {
         text.push(' ');
         match value {
