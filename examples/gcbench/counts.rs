@@ -64,12 +64,8 @@ impl Counts {
         let is_ours = |fingerprint| {
             known.iter().any(|known| known.fingerprint == fingerprint && known.registry.name == NAME)
         };
-        for block in &index.blocks {
-            let lane = &index.lanes[block.lane as usize];
-            if !is_ours(lane.registry) {
-                continue;
-            }
-            kinds.entry(lane.kind).or_default().bytes += u64::from(block.len);
+        for lane in index.lanes.iter().filter(|lane| lane.blocks > 0 && is_ours(lane.registry)) {
+            kinds.entry(lane.kind).or_default().bytes += lane.bytes;
         }
         let spans = counting.spans.into_iter().collect();
         Ok(Counts { kinds: kinds.into_values().collect(), spans, unpaired, completeness })

@@ -62,7 +62,8 @@ pub mod blocks {
     pub use telemetry_format::Header;
 
     pub use crate::bytes::blocks::{Block, Blocks, Piece};
-    pub use crate::order::index::{Index, IndexedBlock, IndexedLane};
+    pub use crate::order::block::IndexedBlock;
+    pub use crate::order::index::{Index, IndexedLane};
 }
 
 /// Support for logs of other systems: implement [`Log`](foreign::Log).

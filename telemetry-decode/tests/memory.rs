@@ -116,6 +116,23 @@ fn compressed_blocks_are_not_held_whole() {
     }
 }
 
+/// Makes a block of one lane without events.
+fn empty_block(number: u32) -> [u8; HEADER_LEN] {
+    let (ticks, flags) = (u64::from(number), flags::LAST);
+    let times = Header { base_ticks: ticks, end_ticks: ticks, ..Header::new(BlockType::Events, 1) };
+    Header { flags, thread: 1, seq: number, ..times }.encode(crc32c::crc32c)
+}
+
+/// A list of more blocks than fit into its memory is in a file.
+#[test]
+fn a_long_list_of_blocks_takes_no_more_memory() {
+    const BLOCKS: u32 = 300_000;
+    let _alone = alone();
+    let stream: Vec<u8> = (0..BLOCKS).flat_map(empty_block).collect();
+    let peak = peak(Reader::from_slice(&stream), 0, 0);
+    assert!(peak < 24 << 20, "{peak} bytes held");
+}
+
 /// A block costs an entry in the list of blocks. If it has a gap or a loss before it, it costs an
 /// entry in the lists of these too. Each block takes the length of a header from the input.
 #[test]

@@ -60,22 +60,31 @@ pub enum Way {
     FileInStream,
     /// A file, by time.
     FileByTime,
+    /// A slice with more blocks than the list in memory has, in the order of the stream.
+    ListedInStream,
+    /// The same, by time.
+    ListedByTime,
 }
+
+/// Number of blocks in the list in memory, for streams that have more.
+const FEW: usize = 3;
 
 impl Way {
     /// Every way.
-    pub const ALL: [Way; 6] = [
+    pub const ALL: [Way; 8] = [
         Way::MemoryInStream,
         Way::MemoryByTime,
         Way::PipeInStream,
         Way::PipeByTime,
         Way::FileInStream,
         Way::FileByTime,
+        Way::ListedInStream,
+        Way::ListedByTime,
     ];
 
     /// Returns whether events come by time.
     pub fn by_time(self) -> bool {
-        matches!(self, Way::MemoryByTime | Way::PipeByTime | Way::FileByTime)
+        matches!(self, Way::MemoryByTime | Way::PipeByTime | Way::FileByTime | Way::ListedByTime)
     }
 
     /// Returns true if the whole stream is scanned before the first event.
@@ -95,6 +104,7 @@ pub fn read_filtered(way: Way, stream: &[u8], filter: Filter) -> (Vec<Read>, Com
     let collect = |reader: Reader| collect(reader.order(order).filter(filter.clone()).events().unwrap());
     match way {
         Way::MemoryInStream | Way::MemoryByTime => collect(Reader::from_slice(stream)),
+        Way::ListedInStream | Way::ListedByTime => collect(Reader::from_slice(stream).max_in_memory(FEW)),
         Way::PipeInStream | Way::PipeByTime => collect(Reader::from_reader(Dribble(Cursor::new(stream), 1))),
         Way::FileInStream | Way::FileByTime => {
             let file = tempfile::NamedTempFile::new().unwrap();

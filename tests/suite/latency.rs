@@ -49,8 +49,9 @@ fn five_events(test: &str, begin: impl Fn()) -> Outcome {
 /// The block number, offset and block flags of each of five events.
 fn check(run: &Outcome, expected: impl Fn(u32, &IndexedBlock) -> (u32, u32, u8)) {
     let index = Reader::open(run.path()).expect("a stream").index().expect("a stream");
-    assert_eq!(index.blocks.len(), 5);
-    for (number, block) in (0..).zip(&index.blocks) {
+    let blocks: Vec<IndexedBlock> = index.blocks().collect::<Result<_, _>>().expect("a list in memory");
+    assert_eq!(blocks.len(), 5);
+    for (number, block) in (0..).zip(&blocks) {
         assert_eq!((block.events, block.before), (1, u64::from(number)));
         assert_eq!((block.seq, block.offset, block.flags & flags::LAST), expected(number, block));
     }
@@ -70,7 +71,8 @@ fn an_idle_thread_is_written_within_the_latency() {
     // One changed bit anywhere in a block costs the event in it.
     let bytes = std::fs::read(run.path()).expect("a stream");
     let index = Reader::open(run.path()).expect("a stream").index().expect("a stream");
-    for block in &index.blocks {
+    for block in index.blocks() {
+        let block = block.expect("a list in memory");
         for at in block.at..block.at + u64::from(block.len) {
             let mut damaged = bytes.clone();
             damaged[at as usize] ^= 1 << (at % 8);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use facts::{RegistryInfo, fact_text};
 use log::LogInfo;
 use serde::Serialize;
-use telemetry_decode::blocks::Index;
+use telemetry_decode::blocks::{Index, IndexedLane};
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{Reader, Session};
 
@@ -170,15 +170,11 @@ impl<'a> SessionInfo<'a> {
             session.threads.keys().map(|thread| (*thread, Sum::default())).collect();
         let mut kinds: BTreeMap<(u64, u8), Sum> = BTreeMap::new();
         let mut span: Option<(u64, u64)> = None;
-        for block in &index.blocks {
-            let lane = &index.lanes[block.lane as usize];
-            if lane.session != number {
-                continue;
-            }
-            threads.entry(lane.thread).or_default().add(block.events, block.len);
-            kinds.entry((lane.registry, lane.kind)).or_default().add(block.events, block.len);
+        for lane in index.lanes.iter().filter(|lane| lane.session == number && lane.blocks > 0) {
+            threads.entry(lane.thread).or_default().add(lane);
+            kinds.entry((lane.registry, lane.kind)).or_default().add(lane);
             let (first, last) = span.unwrap_or((u64::MAX, 0));
-            span = Some((first.min(block.base_ticks), last.max(block.end_ticks)));
+            span = Some((first.min(lane.base_ticks), last.max(lane.end_ticks)));
         }
         let threads = threads.into_iter().filter(|(thread, sum)| *thread != 0 || sum.events > 0);
         let facts = || session.facts.iter();
@@ -282,10 +278,10 @@ fn with_runtimes_last(mut kinds: Vec<KindInfo<'_>>) -> Vec<KindInfo<'_>> {
 }
 
 impl Sum {
-    fn add(&mut self, events: u32, bytes: u32) {
-        self.events += u64::from(events);
-        self.blocks += 1;
-        self.bytes += u64::from(bytes);
+    fn add(&mut self, lane: &IndexedLane) {
+        self.events += lane.events;
+        self.blocks += lane.blocks;
+        self.bytes += lane.bytes;
     }
 
     fn cells(&self) -> [String; 4] {

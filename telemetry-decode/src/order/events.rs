@@ -14,7 +14,7 @@ use crate::decode::part::Part;
 use crate::lanes::lane::EventRange;
 use crate::lanes::position::Position;
 use crate::logs::events::{LogEvents, LogInput};
-use crate::order::index::{Choice, IndexedBlock, put_lanes_in_order};
+use crate::order::by_lane::{ByLane, InStreamOrder};
 use crate::order::load::Loader;
 use crate::order::merge::Merge;
 use crate::order::retimed::Retimed;
@@ -64,11 +64,9 @@ impl<'s> Events<'s> {
     }
 
     /// Reads an indexed source in stream order.
-    pub(crate) fn listed(decoder: Decoder, source: Source<'s>, mut blocks: Vec<IndexedBlock>) -> Self {
-        let Choice { by_lane, .. } = Choice::new(&blocks, &decoder);
-        put_lanes_in_order(&mut blocks, &by_lane);
-        let Choice { wants, .. } = Choice::new(&blocks, &decoder);
-        let feed = Feed::Listed { source, blocks, wants, next: 0, loader: Loader::default() };
+    pub(crate) fn listed(decoder: Decoder, source: Source<'s>, blocks: ByLane) -> Self {
+        let blocks = Box::new(InStreamOrder::new(blocks, &decoder));
+        let feed = Feed::Listed { source, blocks, loader: Loader::default() };
         Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
     }
 
@@ -246,13 +244,7 @@ enum Feed<'s> {
         unpacked: Option<Vec<u8>>,
     },
     /// The blocks of an index.
-    Listed {
-        source: Source<'s>,
-        blocks: Vec<IndexedBlock>,
-        wants: Vec<Want>,
-        next: usize,
-        loader: Loader<'s>,
-    },
+    Listed { source: Source<'s>, blocks: Box<InStreamOrder>, loader: Loader<'s> },
 }
 
 impl InStream<'_> {
@@ -343,11 +335,9 @@ impl Feed<'_> {
                 }
                 Ok(Some(None))
             }
-            Feed::Listed { source, blocks, wants, next, loader } => {
-                let Some(block) = blocks.get(*next) else { return Ok(None) };
-                let part = loader.open(source, block, wants[*next], decoder)?;
-                *next += 1;
-                Ok(Some(part))
+            Feed::Listed { source, blocks, loader } => {
+                let Some((block, want)) = blocks.next()? else { return Ok(None) };
+                Ok(Some(loader.open(source, &block, want, decoder)?))
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::bytes::source::Source;
 use crate::bytes::spill::Spill;
 use crate::decode::decoder::{Decoder, Place, Want};
 use crate::decode::part::{Part, Window};
-use crate::order::index::IndexedBlock;
+use crate::order::block::IndexedBlock;
 use crate::report::completeness::{Cause, Damage, Reason};
 
 /// Bytes of a payload in memory, for a block that is one of many.

@@ -13,9 +13,9 @@ use std::ops::Range;
 use crate::bytes::source::Source;
 use crate::bytes::spill::Spill;
 use crate::decode::batch::Batch;
-use crate::decode::decoder::{Decoder, Want};
+use crate::decode::decoder::Decoder;
 use crate::decode::part::Part;
-use crate::order::index::{Choice, IndexedBlock};
+use crate::order::by_lane::ByLane;
 use crate::order::load::Loader;
 use crate::registry::event::Event;
 use crate::sessions::clock::Clock;
@@ -29,10 +29,7 @@ const MAX_SPARE_LEN: usize = 1 << 20;
 /// Events of all lanes by time.
 pub(crate) struct Merge<'s> {
     source: Source<'s>,
-    blocks: Vec<IndexedBlock>,
-    /// Indices of blocks, by lane.
-    order: Vec<u32>,
-    wants: Vec<Want>,
+    blocks: ByLane,
     lanes: Vec<Queue<'s>>,
     waiting: BinaryHeap<Reverse<Waiting>>,
     /// The lane of the latest event.
@@ -49,8 +46,8 @@ pub(crate) struct Merge<'s> {
 
 /// The unread blocks of a lane, and the open one.
 struct Queue<'s> {
-    /// Range of `order`.
-    blocks: Range<u32>,
+    /// Places of the blocks.
+    blocks: Range<u64>,
     open: Option<Box<OpenBlock<'s>>>,
     /// Clock reading of the latest event.
     time: u64,
@@ -84,27 +81,21 @@ struct Waiting {
 }
 
 impl<'s> Merge<'s> {
-    pub(crate) fn new(source: Source<'s>, blocks: Vec<IndexedBlock>, decoder: &Decoder) -> Self {
-        let Choice { by_lane: order, wants } = Choice::new(&blocks, decoder);
-        let lane_of = |index: &u32| blocks[*index as usize].lane;
+    pub(crate) fn new(source: Source<'s>, blocks: ByLane, decoder: &Decoder) -> io::Result<Self> {
         let sessions = rank_sessions(decoder);
         let lanes = decoder.lanes.iter().enumerate().map(|(number, lane)| {
-            let start = order.partition_point(|index| lane_of(index) < number as u32);
-            let end = order.partition_point(|index| lane_of(index) <= number as u32);
             let registry = decoder.state.registry(lane.key.registry);
             let kind = registry.and_then(|index| decoder.state.registries[index].plan.kind(lane.key.kind));
             let session = sessions[lane.key.session as usize];
             let inherits = kind.is_some_and(|kind| kind.inherits);
             let tie = u64::from(lane.key.thread) << 32 | u64::from(inherits) << 8 | u64::from(lane.key.kind);
-            Queue { blocks: start as u32..end as u32, open: None, time: 0, session, tie }
+            Queue { blocks: blocks.places(number as u32), open: None, time: 0, session, tie }
         });
         let lanes: Vec<_> = lanes.collect();
         let mut merge = Merge {
             spill: Spill::new(source.len()),
             source,
             blocks,
-            order,
-            wants,
             lanes,
             waiting: BinaryHeap::with_capacity(decoder.lanes.len()),
             current: None,
@@ -113,11 +104,11 @@ impl<'s> Merge<'s> {
             spare: None,
         };
         for lane in 0..merge.lanes.len() as u32 {
-            if let Some(waiting) = merge.wait_for_block(lane, decoder) {
+            if let Some(waiting) = merge.wait_for_block(lane, decoder)? {
                 merge.waiting.push(Reverse(waiting));
             }
         }
-        merge
+        Ok(merge)
     }
 
     /// Moves to the next event. Returns false at the end.
@@ -180,7 +171,7 @@ impl<'s> Merge<'s> {
             }
             self.close_block(lane);
         }
-        Ok(self.wait_for_block(lane, decoder))
+        self.wait_for_block(lane, decoder)
     }
 
     /// Reads the next events of a lane's part into its batch, which stays empty at the end of the
@@ -243,25 +234,24 @@ impl<'s> Merge<'s> {
     }
 
     /// Returns the time with which a lane waits before its next block.
-    fn wait_for_block(&self, lane: u32, decoder: &Decoder) -> Option<Waiting> {
+    fn wait_for_block(&mut self, lane: u32, decoder: &Decoder) -> io::Result<Option<Waiting>> {
         let queue = &self.lanes[lane as usize];
-        let Range { start, end } = queue.blocks;
-        let block = &self.blocks[*self.order.get(start as usize..end as usize)?.first()? as usize];
+        let Some(place) = queue.blocks.clone().next() else { return Ok(None) };
+        let (block, _) = self.blocks.get(place)?;
         let session = decoder.lanes[lane as usize].key.session;
         let clock = &decoder.state.sessions[session as usize].clock;
         // A part begins no earlier than the one before it ended.
-        Some(queue.waiting(lane, block.base_ticks.max(queue.time), clock))
+        Ok(Some(queue.waiting(lane, block.base_ticks.max(queue.time), clock)))
     }
 
     fn open_block(&mut self, lane: u32, decoder: &mut Decoder) -> io::Result<()> {
         let queue = &mut self.lanes[lane as usize];
         let Some(place) = queue.blocks.next() else { return Ok(()) };
-        let index = self.order[place as usize] as usize;
-        let (block, want) = (&self.blocks[index], self.wants[index]);
+        let (block, want) = self.blocks.get(place)?;
         let mut loader = Loader::default();
         let from = (&self.source, &mut self.spill);
         let has_room = self.held <= MAX_HELD;
-        let part = loader.open_narrow(from, block, want, decoder, &mut self.scratch, has_room)?;
+        let part = loader.open_narrow(from, &block, want, decoder, &mut self.scratch, has_room)?;
         match part {
             Some(part) => {
                 let batch = Batch::default();

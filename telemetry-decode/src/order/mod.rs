@@ -2,8 +2,12 @@
 //!
 //! This may use all rooms before it. It must never read the bytes of an event itself.
 
+pub(crate) mod block;
+pub(crate) mod by_lane;
 pub(crate) mod events;
 pub(crate) mod index;
+pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod retimed;
+pub(crate) mod rows;

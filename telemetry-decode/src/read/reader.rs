@@ -15,8 +15,10 @@ use crate::decode::state::StreamState;
 use crate::lanes::position::Position;
 use crate::logs::events::{LogInput, Placed};
 use crate::logs::log::{Log, LogFile};
+use crate::order::by_lane::ByLane;
 use crate::order::events::Events;
-use crate::order::index::{Index, IndexedBlock, scan};
+use crate::order::index::{Index, scan};
+use crate::order::list::MAX_IN_MEMORY;
 use crate::order::load::Loader;
 use crate::order::merge::Merge;
 use crate::order::retimed::{self, Retimed};
@@ -38,6 +40,8 @@ pub struct Reader<'s> {
     registries: Vec<Registry>,
     relations: Relations,
     earlier: Vec<Position>,
+    /// Maximum number of blocks whose list is in memory.
+    max_in_memory: usize,
 }
 
 impl fmt::Debug for Reader<'_> {
@@ -142,7 +146,14 @@ impl<'s> Reader<'s> {
             registries: Vec::new(),
             relations: marks::none,
             earlier: Vec::new(),
+            max_in_memory: MAX_IN_MEMORY,
         }
+    }
+
+    /// Sets the maximum number of blocks whose list is in memory, for tests.
+    #[doc(hidden)]
+    pub fn max_in_memory(self, blocks: usize) -> Self {
+        Reader { max_in_memory: blocks, ..self }
     }
 
     /// Sets the order of events; by default, time order.
@@ -184,7 +195,7 @@ impl<'s> Reader<'s> {
     /// # Errors
     /// Those of the input.
     pub fn events(self) -> Result<Events<'s>> {
-        let Reader { input, order, filter, registries, relations, earlier } = self;
+        let Reader { input, order, filter, registries, relations, earlier, max_in_memory: most } = self;
         let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
         // The later events of a reader that continues another one are not all before it.
         let first = (order == Order::Time && earlier.is_empty()).then(|| registries.clone());
@@ -196,8 +207,9 @@ impl<'s> Reader<'s> {
             (Origin::Once(pipe), Order::Stream) => return Ok(Events::once(decoder, Blocks::new(pipe))),
             (input, _) => input.into_source()?,
         };
-        let blocks = scan(&source, &mut decoder)?;
-        read_names(&source, &blocks, &mut decoder)?;
+        let blocks = scan(&source, &mut decoder, most, |_, _| {})?;
+        let mut blocks = ByLane::new(blocks, &decoder)?;
+        read_names(&source, &mut blocks, &mut decoder)?;
         Ok(match order {
             Order::Stream => Events::listed(decoder, source, blocks),
             Order::Time => {
@@ -205,11 +217,11 @@ impl<'s> Reader<'s> {
                     decoder.state.registries.iter().any(|known| retimed::has_marked(&known.registry));
                 let first = match first.filter(|_| has_marked) {
                     Some(registries) => {
-                        Some(merge_of_marked(&source, &decoder, &wanted, registries, relations)?)
+                        Some(merge_of_marked(&source, &decoder, &wanted, registries, relations, most)?)
                     }
                     None => None,
                 };
-                let merge = Merge::new(source, blocks, &decoder);
+                let merge = Merge::new(source, blocks, &decoder)?;
                 let Some((first, mut first_decoder)) = first else {
                     return Ok(Events::merged(decoder, merge));
                 };
@@ -253,7 +265,8 @@ impl<'s> Reader<'s> {
     /// Those of the input.
     pub fn index(self) -> Result<Index> {
         let source = self.input.into_source()?;
-        Ok(Index::of(&source, decoder(true, Filter::default(), self.registries, self.relations))?)
+        let decoder = decoder(true, Filter::default(), self.registries, self.relations);
+        Ok(Index::of(&source, decoder, self.max_in_memory)?)
     }
 }
 
@@ -281,27 +294,30 @@ fn merge_of_marked<'s>(
     wanted: &Filter,
     registries: Vec<Registry>,
     relations: Relations,
+    most: usize,
 ) -> io::Result<(Merge<'s>, Decoder)> {
     let known = main.state.registries.iter().map(|known| &known.registry);
     let mut decoder = decoder(true, retimed::filter(wanted, known), registries, relations);
-    let blocks = scan(source, &mut decoder)?;
-    let merge = Merge::new(source.clone(), blocks, &decoder);
+    let blocks = scan(source, &mut decoder, most, |_, _| {})?;
+    let blocks = ByLane::new(blocks, &decoder)?;
+    let merge = Merge::new(source.clone(), blocks, &decoder)?;
     Ok((merge, decoder))
 }
 
 /// Reads the names of a stream before its events, because the name of a value may come after it.
-fn read_names(source: &Source<'_>, blocks: &[IndexedBlock], decoder: &mut Decoder) -> io::Result<()> {
-    let has_names = |block: &&IndexedBlock| {
-        let key = &decoder.lanes[block.lane as usize].key;
-        decoder.state.has_names(key.registry, key.kind)
-    };
-    let mut of_names: Vec<_> = blocks.iter().filter(has_names).collect();
-    of_names.sort_by_key(|block| (block.lane, block.seq, block.offset, block.at));
+fn read_names(source: &Source<'_>, blocks: &mut ByLane, decoder: &mut Decoder) -> io::Result<()> {
     let mut loader = Loader::default();
-    for block in of_names {
-        // Damage is reported when the events are read.
-        if let Ok(header) = loader.load(source, block)? {
-            decoder.state.names_block(block.lane, &header, loader.payload());
+    for lane in 0..decoder.lanes.len() as u32 {
+        let key = decoder.lanes[lane as usize].key;
+        if !decoder.state.has_names(key.registry, key.kind) {
+            continue;
+        }
+        for place in blocks.places(lane) {
+            let (block, _) = blocks.get(place)?;
+            // Damage is reported when the events are read.
+            if let Ok(header) = loader.load(source, &block)? {
+                decoder.state.names_block(lane, &header, loader.payload());
+            }
         }
     }
     Ok(())

@@ -41,14 +41,14 @@ fn shuffled_blocks_come_back_in_order() {
         let plan = Plan { seed, sessions: 2, threads: 3, events: 300, ..Plan::default() };
         let made = make(&relation(), &plan);
         let shuffled = crate::made::shuffle(&made.stream, seed);
-        for way in [Way::MemoryByTime, Way::FileByTime] {
+        for way in [Way::MemoryByTime, Way::FileByTime, Way::ListedByTime] {
             let (events, completeness) = read(way, &shuffled);
             assert_same(&events, &expected(&made), &format!("seed {seed}, {way:?}"));
             assert!(completeness.is_complete(), "{completeness}");
         }
         // In stream order, a part waits for the one that it continues, because datagrams may arrive
         // in the wrong order.
-        for way in [Way::MemoryInStream, Way::FileInStream] {
+        for way in [Way::MemoryInStream, Way::FileInStream, Way::ListedInStream] {
             let (events, completeness) = read(way, &shuffled);
             assert_eq!(events.len(), expected(&made).len(), "seed {seed}, {way:?}");
             assert!(completeness.is_complete(), "{completeness}");

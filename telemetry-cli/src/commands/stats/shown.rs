@@ -128,9 +128,8 @@ struct Measured {
 /// Returns the bytes of blocks, by registry and bit of the kind.
 pub(super) fn bytes_by_kind(index: &Index) -> BTreeMap<(u64, u8), u64> {
     let mut bytes = BTreeMap::new();
-    for block in &index.blocks {
-        let lane = &index.lanes[block.lane as usize];
-        *bytes.entry((lane.registry, lane.kind)).or_default() += u64::from(block.len);
+    for lane in index.lanes.iter().filter(|lane| lane.blocks > 0) {
+        *bytes.entry((lane.registry, lane.kind)).or_default() += lane.bytes;
     }
     bytes
 }
