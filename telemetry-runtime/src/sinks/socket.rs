@@ -39,7 +39,7 @@ pub struct Socket {
 }
 
 /// Maximum number of bytes that wait for a client that follows the process, plus one write.
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 const CLIENT_MOST: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Socket {
 
     /// Creates a sink for a client's connection. Nothing ever waits for it, and less is kept for
     /// it.
-    #[cfg(unix)]
+    #[cfg(all(unix, not(miri)))]
     pub(crate) fn of_client(stream: UnixStream) -> io::Result<Self> {
         let mut socket = Socket::from_unix(stream)?.backlog(CLIENT_MOST);
         socket.backlog.never_wait();
