@@ -33,10 +33,12 @@ pub use telemetry_schema::Registry;
 
 pub use lanes::position::Position;
 pub use order::events::Events;
+pub use order::owned_events::OwnedEvents;
 pub use read::reader::{Input, Order, Reader};
 pub use registry::event::{Event, Param};
 pub use registry::filter::{Filter, Selector};
 pub use registry::known_registry::KnownRegistry;
+pub use registry::owned::OwnedEvent;
 pub use report::completeness::Completeness;
 pub use report::error::{Error, NotAStream, Result};
 pub use report::mismatch::{FormMismatch, VersionMismatch};

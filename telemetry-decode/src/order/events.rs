@@ -26,7 +26,7 @@ use crate::report::opaque::opaque;
 use crate::sessions::session::Session;
 
 /// Events in order. Each is borrowed until the next one is requested: `while let Some(event) =
-/// events.next()? { … }`.
+/// events.next()? { … }`. [`Events::into_owned`] makes an iterator of copies.
 #[must_use = "`next` reads the events"]
 pub struct Events<'s> {
     decoder: Decoder,

@@ -9,5 +9,6 @@ pub(crate) mod index;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod merge;
+pub(crate) mod owned_events;
 pub(crate) mod retimed;
 pub(crate) mod rows;

@@ -197,7 +197,12 @@ impl<'a> Event<'a> {
 
 /// Makes the value of a parameter.
 #[inline(always)]
-fn value<'a>(registry: &'a Registry, payload: &'a [u8], param: &schema::Param, raw: &Raw) -> Value<'a> {
+pub(crate) fn value<'a>(
+    registry: &'a Registry,
+    payload: &'a [u8],
+    param: &schema::Param,
+    raw: &Raw,
+) -> Value<'a> {
     let fixed = match param.count {
         Count::One => {
             return Value::new(param.sort, raw.bits, || raw.run(payload), || registry.ty(param.sort));

@@ -1,5 +1,7 @@
 //! The registries of a stream, from its blocks or from the caller.
 
+use std::sync::{Arc, OnceLock};
+
 use telemetry_schema::Registry;
 
 use crate::registry::filter::{Filter, Selector};
@@ -19,17 +21,29 @@ pub struct KnownRegistry {
     pub(crate) namings: Namings,
     pub(crate) plan: Plan,
     pub(crate) wanted: Wanted,
+    kept: OnceLock<Arc<Kept>>,
+}
+
+/// The parts of a registry that events with memory of their own share.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) registry: Registry,
+    pub(crate) namings: Namings,
 }
 
 impl KnownRegistry {
     pub(crate) fn new(fingerprint: u64, registry: Registry, at: Option<u64>, filter: &Filter) -> Self {
         let (plan, wanted) = (Plan::new(&registry), Wanted::new(fingerprint, &registry, filter));
         let namings = Namings::new(&registry);
-        KnownRegistry { fingerprint, registry, at, namings, plan, wanted }
+        KnownRegistry { fingerprint, registry, at, namings, plan, wanted, kept: OnceLock::new() }
     }
-}
 
-impl KnownRegistry {
+    /// Returns the parts for events with memory of their own. The first call copies them.
+    pub(crate) fn kept(&self) -> Arc<Kept> {
+        let copy = || Arc::new(Kept { registry: self.registry.clone(), namings: self.namings.clone() });
+        Arc::clone(self.kept.get_or_init(copy))
+    }
+
     /// Returns true if the filter selects events of this index, apart from thread and time.
     pub fn wants(&self, event: usize) -> bool {
         self.registry

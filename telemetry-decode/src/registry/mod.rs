@@ -6,4 +6,5 @@ pub(crate) mod event;
 pub(crate) mod filter;
 pub(crate) mod known_registry;
 pub(crate) mod namings;
+pub(crate) mod owned;
 pub(crate) mod plan;

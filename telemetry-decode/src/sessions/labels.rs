@@ -58,11 +58,14 @@ impl Numbers {
     /// Values of the type `label`, which all registries of a session share.
     pub const LABELS: Numbers = Numbers(0);
 
+    /// A space in which no number has a string.
+    const NONE: Numbers = Numbers(1);
+
     /// Returns the space of the parameters of this name in a registry of this name: FNV-1a of both.
     pub fn of(registry: &str, param: &str) -> Numbers {
         let bytes = registry.bytes().chain([0]).chain(param.bytes());
         let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        Numbers(bytes.fold(0xcbf2_9ce4_8422_2325, mix).max(1))
+        Numbers(bytes.fold(0xcbf2_9ce4_8422_2325, mix).max(2))
     }
 }
 
@@ -152,6 +155,51 @@ impl Labels {
             }
         };
         self.give(of, value, ticks, Given::Text(text), room);
+    }
+
+    /// Returns the strings and names of an event's values, each with the number space of its
+    /// parameter. Returns `None` if they have none.
+    pub(crate) fn of_values<'v>(
+        &self,
+        values: impl Iterator<Item = (Option<Numbers>, Value<'v>)>,
+        ticks: u64,
+    ) -> Option<Labels> {
+        let mut of_values = Labels::default();
+        for (numbers, value) in values {
+            match value {
+                Value::Array(array) => {
+                    array.iter().for_each(|value| self.copy(numbers, &value, ticks, &mut of_values));
+                }
+                value => self.copy(numbers, &value, ticks, &mut of_values),
+            }
+        }
+        (of_values.strings() + of_values.names() > 0).then_some(of_values)
+    }
+
+    /// Copies the string or the name of a value.
+    fn copy(&self, numbers: Option<Numbers>, value: &Value<'_>, ticks: u64, to: &mut Labels) {
+        let (of, address) = match *value {
+            Value::Label(number) => return self.copy_string(Numbers::LABELS, number, to),
+            Value::Word(number) | Value::Unsigned(number) => {
+                return numbers.into_iter().for_each(|numbers| self.copy_string(numbers, number, to));
+            }
+            Value::Pointer(pointer) => (Of::Pointer, pointer),
+            Value::Addr(address) => (Of::Addr, address),
+            _ => return,
+        };
+        let name = match self.look_up(of, address, ticks) {
+            None => return,
+            Some(AddressName::Text(text)) => Given::Text(text.into()),
+            // A space in which no string is known.
+            Some(AddressName::Number(number)) => Given::Number(Numbers::NONE, number),
+        };
+        to.names[of as usize].insert((address, ticks), name);
+    }
+
+    fn copy_string(&self, numbers: Numbers, number: u64, to: &mut Labels) {
+        if let Some(text) = self.strings.get(&(numbers, number)) {
+            to.strings.insert((numbers, number), text.clone());
+        }
     }
 
     fn look_up(&self, of: Of, value: u64, ticks: u64) -> Option<AddressName<'_>> {

@@ -67,6 +67,24 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Returns the value as an `i64`, if it is an integer that fits.
+    #[inline]
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Value::Signed(n) => Some(n),
+            _ => i64::try_from(self.as_i128()?).ok(),
+        }
+    }
+
+    /// Returns the value of a `bool`.
+    #[inline]
+    pub fn as_bool(&self) -> Option<bool> {
+        match *self {
+            Value::Bool(b) => Some(b),
+            _ => None,
+        }
+    }
+
     /// Returns the value as a float: `f32`, `f64`, or the float nearest to an integer.
     #[inline]
     pub fn as_f64(&self) -> Option<f64> {

@@ -16,7 +16,7 @@ pub(crate) fn runtime() -> Registry {
 
 /// Names two addresses repeatedly, with a flush after some names, and emits an event of the program
 /// after each.
-fn named_over_and_over() -> Vec<u8> {
+pub(crate) fn named_over_and_over() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(90);
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let program = Lane { session: 1, thread: 3, registry: writer.registry(1, &relation()).unwrap() };

@@ -11,6 +11,7 @@ mod labels;
 mod logs;
 mod names;
 mod order;
+mod owned;
 mod pieces;
 mod recover;
 mod replay;

@@ -58,6 +58,23 @@ fn stream(registry: &Registry, emitted: &[Emitted]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// Makes a stream in which values have names and strings in every way, and some have none.
+pub(crate) fn every_way() -> Vec<u8> {
+    let registry = parse(NAMES).unwrap();
+    let gives = [
+        Intern(7, "seven"),
+        LabelAddress(0x20, 7),
+        Number(3, "three"),
+        Numbered(3, 0x30),
+        Numbered(9, 0x70),
+        Named(0x40, "forty"),
+        Alias(0x50, 0x40),
+        CalledAddr(0x60, "sixty"),
+    ];
+    let shows = [Show(0x30, 0x20), Show(0x40, 0x60), Show(0x50, 0x40), Show(0x70, 0x70), Show(1, 2)];
+    stream(&registry, &[&gives[..], &shows].concat())
+}
+
 /// Returns the names of the pointers and addresses of `Show`, as `pointer/addr` each.
 fn shown(reader: Reader<'_>) -> String {
     let mut out = Vec::new();
