@@ -20,6 +20,7 @@ pub const SUPPORT: &str = concat!(
     include_str!("support/versions.py"),
     include_str!("support/events.py"),
     include_str!("support/blocks.py"),
+    include_str!("support/inputs.py"),
     include_str!("support/accounts.py"),
     include_str!("support/sessions.py"),
     include_str!("support/reader.py"),

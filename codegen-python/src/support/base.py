@@ -28,6 +28,7 @@ import struct as _struct
 import sys as _sys
 import tempfile as _tempfile
 import typing as _t
+import warnings as _warnings
 import zlib as _zlib
 
 _MAX = 0xFFFF_FFFF_FFFF_FFFF
@@ -40,5 +41,14 @@ class StreamError(_b.Exception):
 
 class VersionError(_b.Exception):
     """A stream whose registry has a version that this module cannot read."""
+
+
+class IncompleteWarning(_b.UserWarning):
+    """A stream that is damaged, or that lacks events. An error if the reader is told so."""
+
+    def __init__(self, text: str, completeness: Completeness) -> None:
+        super().__init__(text)
+        #: What was read, and what was missing.
+        self.completeness = completeness
 
 

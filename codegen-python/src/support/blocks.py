@@ -221,14 +221,24 @@ def _unpacked(header: _Header, payload: bytes) -> _t.Union[tuple[_Header, bytes]
 _Input = _t.Union[str, "_os.PathLike[str]", bytes]
 
 
+def _name_of(one: _Input) -> str:
+    if isinstance(one, (bytes, bytearray, memoryview)):
+        return f"{len(one)} bytes in memory"
+    path = str(_os.fspath(one))
+    return "standard input" if path == "-" else path
+
+
 class _Files:
     """Files in sequence, each with the length that it had when it was opened."""
 
     def __init__(self, inputs: _t.Sequence[_Input]) -> None:
         self.files: list[tuple[_t.BinaryIO, int, int]] = []
+        #: Their names for messages.
+        self.names: list[str] = []
         self.length = 0
         try:
             for one in inputs:
+                self.names.append(_name_of(one))
                 file, length = self.open(one)
                 self.files.append((file, self.length, self.length + length))
                 self.length += length
@@ -256,6 +266,15 @@ class _Files:
     def close(self) -> None:
         for file, _, _ in self.files:
             file.close()
+
+    def check(self, start: int, end: int) -> None:
+        """Raises `NotAStream` for an input that begins in a range without blocks, if it is an image
+        of memory, or is in that range completely and does not begin like a block."""
+        for name, (_, first, last) in zip(self.names, self.files):
+            if start <= first < end:
+                found = self.read(first, min(last - first, _FOUND_BY))
+                if _is_image(found) or last <= end and found[: len(_MAGIC)] != _MAGIC[: len(found)]:
+                    raise _not_a_stream(name, found)
 
     def read(self, at: int, count: int) -> bytes:
         """Returns some bytes; fewer only at the end."""

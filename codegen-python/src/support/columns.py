@@ -894,13 +894,13 @@ def _loaded(
 
 
 def _columns(
-    module: _Module, inputs: _t.Sequence[_Input], strict: bool
+    module: _Module, inputs: _t.Sequence[_Input], strict: bool, incomplete: str
 ) -> dict[str, dict[str, _t.Any]]:
     try:
         np: _t.Any = _importlib.import_module("numpy")
     except _b.ImportError as error:
         raise _b.ImportError("columns need NumPy: pip install numpy; `read` does without") from error
-    reader: Reader[_t.Any] = Reader(module, inputs, "stream", strict)
+    reader: Reader[_t.Any] = Reader(module, inputs, "stream", strict, incomplete)
     found = _Columns(np, reader, module)
     waiting: dict[tuple[int, int], list[_Part]] = {}
     sizes: dict[tuple[int, int], int] = {}
@@ -951,7 +951,8 @@ def _columns(
             flush(key)
     for key in list(waiting):
         flush(key)
-    reader.close()
+    # Three calls are between this and the user's line.
+    reader._end(3)
     names = {code: one.DESC.name for code, one in module.classes.items()}
     return {names[code]: found.joined(code) for code in sorted(found.pieces)}
 

@@ -83,7 +83,7 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
     names = {code: [_attribute(param.name) for param in one.DESC.params] for code, one in classes}
     out = _sys.stdout.buffer
     try:
-        reader: Reader[_t.Any] = Reader(module, options.files, order, options.strict)
+        reader: Reader[_t.Any] = Reader(module, options.files, order, options.strict, "ignore")
         for event in reader:
             out.write(line(event, names[event.DESC.code]))
         out.flush()
@@ -96,6 +96,9 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         _signal.raise_signal(_signal.SIGINT)
         return 130
+    except NotAStream as error:
+        _sys.stderr.write(f"{name}: {error}\n")
+        return 1
     except (_b.OSError, VersionError) as error:
         _sys.stderr.write(f"{name}: {error}\n")
         return 2

@@ -24,10 +24,11 @@ class _Event:
         """Returns its session."""
         return self.lane.session
 
-    @property
-    def time_ns(self) -> int:
-        """Returns nanoseconds since the session began."""
-        return self.lane.session._clock.ns(self.ticks)
+
+# Both follow from what is stored. They are set here, because a dataclass takes a property in its
+# body for a default value.
+setattr(_Event, "time_ns", property(lambda event: event.lane.session._clock.ns(event.ticks)))
+setattr(_Event, "thread", property(lambda event: event.lane.thread))
 
 
 #: Parameters of these names get an underscore at their end.
@@ -114,11 +115,16 @@ class Reader(_t.Generic[_E]):
     the first event. Memory is in proportion to the number of lanes, and not to the stream.
     """
 
-    def __init__(self, module: _Module, inputs: _t.Sequence[_Input], order: str, strict: bool) -> None:
+    def __init__(
+        self, module: _Module, inputs: _t.Sequence[_Input], order: str, strict: bool, incomplete: str
+    ) -> None:
         if order not in ("time", "stream"):
             raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
+        if incomplete not in ("warn", "error", "ignore"):
+            raise _b.ValueError(f"incomplete is {incomplete!r}, expected 'warn', 'error' or 'ignore'")
         self._module = module
         self._strict = strict
+        self._incomplete = incomplete
         self._files = _Files(inputs)
         self._order = order
         self._report = Completeness(bytes=self._files.length)
@@ -141,6 +147,8 @@ class Reader(_t.Generic[_E]):
         own = module.registry()
         self.registries[own.fingerprint] = own
         try:
+            if inputs and self._files.length == 0:
+                raise _not_a_stream(self._files.names[0], b"")
             self._blocks = self._scan()
             if strict:
                 for fingerprint in sorted(self._found):
@@ -191,6 +199,24 @@ class Reader(_t.Generic[_E]):
         unreadable = [*report.unreadable, *self._texts.incomplete(self.registries)]
         report.unreadable = sorted(unreadable)[:_MAX_LISTED]
         return report
+
+    def _end(self, level: int) -> None:
+        """Closes the files at the end of the events. Warns of an incomplete stream, or raises an
+        error. The level is that of `warnings.warn`."""
+        self.close()
+        if self._incomplete == "ignore":
+            return
+        completeness = self.completeness
+        if completeness.is_whole:
+            return
+        text = f"{', '.join(f'`{name}`' for name in self._files.names)}: {completeness}"
+        others = [how for how in ("warn", "error", "ignore") if how != self._incomplete]
+        does = {"warn": "warns of it", "error": "raises this as an error", "ignore": "says nothing"}
+        text += "\nhelp: " + "; ".join(f'incomplete="{how}" {does[how]}' for how in others)
+        warning = IncompleteWarning(text, completeness)
+        if self._incomplete == "error":
+            raise warning
+        _warnings.warn(warning, stacklevel=level + 1)
 
     # Contents of blocks.
 
@@ -340,6 +366,8 @@ class Reader(_t.Generic[_E]):
             self._report.unreadable.append((at, f"{_block_name(header.block_type)}: {wrong}"))
 
     def _take_damage(self, damage: _Damage, header: _t.Optional[_Header]) -> None:
+        # A block that is cut short may end in the next input.
+        self._files.check(damage.start + (0 if header is None else header.block_len()), damage.end)
         report = self._report
         report.damaged_bytes += damage.end - damage.start
         report.damaged_ranges += 1
@@ -560,7 +588,7 @@ class Reader(_t.Generic[_E]):
                 if self._is_at_end(part):
                     self._close(part)
                     break
-        self.close()
+        self._end(2)
 
     def _by_time(self) -> _t.Iterator[list[_t.Any]]:
         """Iterates by time, over all threads and sessions.
@@ -609,7 +637,7 @@ class Reader(_t.Generic[_E]):
             if pieces > 1:
                 merged.sort(key=_by_ticks if of_one else _by_wall)
             yield merged
-        self.close()
+        self._end(2)
 
 
 def _place(block: _Block) -> tuple[int, int, int, int]:

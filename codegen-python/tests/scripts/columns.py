@@ -4,7 +4,7 @@
 def dump(module, path, shown):
     lines = []
     events = {event.name: event for event in module.EVENT.values()}
-    for name, columns in module.columns(path).items():
+    for name, columns in module.columns(path, incomplete="ignore").items():
         event = events[name]
         attributes = [(module._attribute(param.name), param.sort) for param in event.params]
         rows = {key: column.tolist() for key, column in columns.items()}

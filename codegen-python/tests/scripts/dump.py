@@ -37,7 +37,7 @@ def shown(value, sort):
 
 
 def by_events(module, order, path, strict):
-    reader = module.read(path, order=order, strict=strict)
+    reader = module.read(path, order=order, strict=strict, incomplete="ignore")
     attributes = {
         code: [(module._attribute(param.name), param.sort) for param in desc.params]
         for code, desc in module.EVENT.items()
@@ -77,6 +77,8 @@ def main():
                 by_events(module, order, stream, way == "strict")
         except ImportError as error:
             print(f"no numpy: {error}")
+        except module.NotAStream as error:
+            print(f"no stream: {error.found}")
         except (module.VersionError, OSError) as error:
             print(f"error: {error}")
         print("end", flush=True)

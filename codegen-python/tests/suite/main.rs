@@ -7,6 +7,7 @@ mod dump;
 mod python;
 
 mod damage;
+mod incomplete;
 mod mps;
 mod names;
 mod same_events;

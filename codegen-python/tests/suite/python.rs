@@ -49,6 +49,21 @@ impl Module {
     }
 }
 
+/// Returns the lines that a script prints, by interpreter.
+pub(crate) fn run(module: &Module, script: &str, args: &[&str]) -> Vec<Vec<String>> {
+    module.with("script.py", script.as_bytes());
+    let mut all = Vec::new();
+    for interpreter in interpreters() {
+        let mut command = Command::new(interpreter);
+        command.args(["-B", "-X", "utf8", "script.py"]).args(args).current_dir(module.path(""));
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{interpreter}: {errors}");
+        all.push(String::from_utf8(output.stdout).unwrap().lines().map(str::to_string).collect());
+    }
+    all
+}
+
 /// A script run by an interpreter, which answers lines with lines.
 pub(crate) struct Script {
     child: Child,

@@ -99,7 +99,11 @@ fn the_module_as_a_command() {
     for (args, code, message) in [
         ("gc_events missing.tel", 2, "No such file or directory"),
         ("gc_events .", 2, "Is a directory"),
-        ("gc_events events.toml", 1, "nothing to read: no session"),
+        (
+            "gc_events events.toml",
+            1,
+            "gc: `events.toml` is not a telemetry stream: found a registry file, expected",
+        ),
         ("gc_events", 2, "usage"),
     ] {
         let run = module_command(&python, &folder, args);

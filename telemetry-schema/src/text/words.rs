@@ -95,9 +95,9 @@ const PYTHON: &[&str] = &[
 /// types. A generator that needs another puts it here.
 #[rustfmt::skip]
 pub const RESERVED: &[&str] = &[
-    "Completeness", "DESC", "Decoder", "Dispatch", "EVENT", "Event", "EventDesc", "EventParam", "HeaderDesc", "KIND",
-    "Kind", "KindDesc", "LabelRef", "Lane", "OtherForm", "Reader", "Registry", "Replay", "Session", "StreamError",
-    "VersionError",
+    "Completeness", "DESC", "Decoder", "Dispatch", "EVENT", "Event", "EventDesc", "EventParam", "HeaderDesc",
+    "IncompleteWarning", "KIND", "Kind", "KindDesc", "LabelRef", "Lane", "NotAStream", "OtherForm", "Reader",
+    "Registry", "Replay", "Session", "StreamError", "VersionError",
 ];
 
 /// The word that means every kind and event wherever words switch them, in any case.

@@ -1,0 +1,91 @@
+
+
+# --- Inputs that are no stream: what they are instead, and what to do about them.
+
+_CONVERT = "convert it: `telemetry convert --to telemetry {} -o telemetry.tel`"
+_RECOVER = "recover its events: `telemetry recover {} -o telemetry.tel`"
+_NAME_STREAM = "name the stream that the program writes: TELEMETRY_FILENAME, or `telemetry.tel`"
+_UNPACK = "decompress it first: `{} {{}}`"
+
+# Files by their first bytes: what they are, and the help.
+_OTHER_FILES = (
+    (b"\x89TELRING", "a ring file", _RECOVER),
+    (b"\x7fELF", "an ELF program or library", _NAME_STREAM),
+    (b"hdrb", "an eventlog of GHC", _CONVERT),
+    (b"\x01ZPM", "a log of Mono's profiler", _CONVERT),
+    (b"\x1f\x8b", "gzip data", _UNPACK.format("gunzip -k")),
+    (b"\x28\xb5\x2f\xfd", "zstd data", _UNPACK.format("unzstd")),
+    (b"\xfd7zXZ\0", "xz data", _UNPACK.format("unxz -k")),
+    (b"BZh", "bzip2 data", _UNPACK.format("bunzip2 -k")),
+    (b"PK\x03\x04", "a zip archive", _UNPACK.format("unzip")),
+    (b"SQLite format 3\0", "an SQLite database", "name the stream that it was made from"),
+)
+# Bytes of an input that are enough to say what it is.
+_FOUND_BY = 4096
+# The first event of a log of the MPS.
+_EVENT_INIT = 0x1D
+
+
+class NotAStream(_b.ValueError):
+    """An input that has no block of a stream, such as a text or a log of another system."""
+
+    def __init__(self, name: str, found: str, help_: str) -> None:
+        #: The name of the input.
+        self.name = name
+        #: What it is instead.
+        self.found = found
+        #: What to do about it.
+        self.help = help_
+        super().__init__(name, found, help_)
+
+    def __str__(self) -> str:
+        text = f"`{self.name}` is not a telemetry stream: found {self.found}, expected a block at byte 0, "
+        return text + f"which begins {_hex(_MAGIC)}; help: {self.help}"
+
+
+def _is_image(first: bytes) -> bool:
+    """Returns whether an input with these first bytes has blocks that are no stream."""
+    return first.startswith((b"\x89TELRING", b"\x7fELF"))
+
+
+def _not_a_stream(name: str, first: bytes) -> NotAStream:
+    """Returns the error for an input with these first bytes."""
+    found, help_ = _what_is(first)
+    return NotAStream(name, found, help_.format(name))
+
+
+def _what_is(first: bytes) -> tuple[str, str]:
+    if not first:
+        return "no bytes", "check that the program ran with its events on, and ended or flushed"
+    if first.startswith(b"\x7fELF") and first[16:18] in (b"\x04\0", b"\0\x04"):
+        return "a core dump", _RECOVER
+    for magic, found, help_ in _OTHER_FILES:
+        if first.startswith(magic):
+            return found, help_
+    code, size = _struct.unpack("<HH", first[:4].ljust(4, b"\xff"))
+    if code == _EVENT_INIT and size % 8 == 0 and HEADER_SIZE < size < 256:
+        return "a log of the MPS", _CONVERT
+    text = _as_text(first)
+    if text is None:
+        return f"bytes that begin {_hex(first[:8])}", _NAME_STREAM
+    if any(line.strip() == "[registry]" for line in text.splitlines()):
+        return "a registry file", "read a stream with the module that `telemetry py {}` makes of it"
+    line = text.strip().partition("\n")[0].strip()
+    shown = line if len(line) <= 40 else line[:37] + "..."
+    return f"text that begins `{shown}`", _NAME_STREAM
+
+
+def _as_text(first: bytes) -> _t.Optional[str]:
+    """Returns the first bytes of a text; None if they are not one."""
+    try:
+        text = first.decode("utf-8")
+    except _b.UnicodeDecodeError as error:
+        # The last character may be cut.
+        if len(first) < _FOUND_BY or error.start < len(first) - 3:
+            return None
+        text = first[: error.start].decode("utf-8")
+    return text if all(char.isprintable() or char in "\t\n\r\f" for char in text) else None
+
+
+def _hex(data: bytes) -> str:
+    return " ".join(f"{byte:02x}" for byte in data)
