@@ -37,10 +37,7 @@ pub(crate) fn events(registry: &Registry) -> String {
 
 fn one_event(registry: &Registry, event: &Event) -> String {
     let name = class_name(&event.name);
-    let mut appended = event.params.iter().filter(|param| param.since.is_some()).peekable();
-    // Slots leave no room for defaults in the class itself.
-    let init = if appended.peek().is_some() { "(init=False)" } else { "" };
-    let mut out = format!("\n\n@_dataclasses.dataclass{init}\nclass {name}(Event):\n");
+    let mut out = format!("\n\n@_dataclasses.dataclass(init=False)\nclass {name}(Event):\n");
     let retired = if event.used { "" } else { " (retired)" };
     out += &docstring("    ", &format!("{}{retired}.", event.doc));
     let names = event.params.iter().map(|param| format!("\"{}\"", attribute(&param.name)));
@@ -61,23 +58,25 @@ fn one_event(registry: &Registry, event: &Event) -> String {
         }
         let _ = writeln!(out, "    {}: {}", attribute(&param.name), annotation(registry, event, param));
     }
-    if !init.is_empty() {
-        out += &initializer(registry, event);
-    }
+    out += &initializer(registry, event);
     out
 }
 
+/// Returns the function that creates an event. A dataclass would take `time_ns` and `thread`, which
+/// follow from `ticks` and `lane`, and slots leave no room for its defaults.
 fn initializer(registry: &Registry, event: &Event) -> String {
+    // A registry from a stream may have such a parameter.
+    let this = if event.params.iter().any(|param| param.name == "self") { "_self" } else { "self" };
     let mut out =
-        "\n    def __init__(\n        self,\n        ticks: _b.int,\n        lane: Lane,\n".to_string();
+        format!("\n    def __init__(\n        {this},\n        ticks: _b.int,\n        lane: Lane,\n");
     for param in &event.params {
         let default = if param.since.is_some() { " = None" } else { "" };
         let annotation = annotation(registry, event, param);
         let _ = writeln!(out, "        {}: {annotation}{default},", attribute(&param.name));
     }
-    out += "    ) -> None:\n        self.ticks = ticks\n        self.lane = lane\n";
+    let _ = writeln!(out, "    ) -> None:\n        {this}.ticks = ticks\n        {this}.lane = lane");
     for param in &event.params {
-        let _ = writeln!(out, "        self.{0} = {0}", attribute(&param.name));
+        let _ = writeln!(out, "        {this}.{0} = {0}", attribute(&param.name));
     }
     out
 }

@@ -779,11 +779,14 @@ class _Columns:
         threads = np.array([state.thread for state in of_lanes], "u4")
         columns["thread"] = self.repeated(threads, counts)[order]
         columns["session"] = self.repeated(ids, counts)[order]
-        for param in self.module.registry()._by_code[code].params:
+        params = self.module.registry()._by_code[code].params
+        taken = {*columns, *(_attribute(param.name) for param in params)}
+        for param in params:
             arrays = [piece.columns.get(param.name + "'") for piece in pieces]
             arrays = [None if array is None else array[: piece.used] for array, piece in zip(arrays, pieces)]
             if not any(array is None for array in arrays):
                 columns[_attribute(param.name)] = self.whole(arrays)[order]
+                self.add_names(columns, param, taken)
                 continue
             # Absent from some of the streams, or all.
             packing = self.module.registry()._repr(param.sort)
@@ -799,7 +802,55 @@ class _Columns:
             masks = [np.full(array.shape, is_absent) for array, is_absent in zip(filled, absent)]
             whole = np.ma.masked_array(np.concatenate(filled), np.concatenate(masks))
             columns[_attribute(param.name)] = whole[order]
+            self.add_names(columns, param, taken)
         return columns
+
+    def add_names(self, columns: dict[str, _t.Any], param: _Param, taken: set[str]) -> None:
+        """Adds the column of names for one of enums, flags or labels: `why_name` for `why`."""
+        np = self.np
+        ty = self.module.enums.get(param.sort)
+        if ty is None and param.sort != "label":
+            return
+        attribute = _attribute(param.name)
+        values = columns[attribute]
+        name = attribute + "_name"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        if ty is not None:
+            names = self.names_of(values, _functools.partial(_name_of_number, ty))
+        else:
+            names = np.empty(values.shape, object)
+            for session in self.reader.sessions:
+                rows = columns["session"] == session.id
+                names[rows] = self.names_of(values[rows], lambda number: session.label(number).text)
+        mask = np.ma.getmask(values)
+        columns[name] = names if mask is np.ma.nomask else np.ma.masked_array(names, mask)
+
+    def names_of(self, numbers: _t.Any, name_of: _t.Callable[[int], _t.Optional[str]]) -> _t.Any:
+        """Returns the names of numbers, or of arrays of numbers, in an array of the same shape."""
+        np = self.np
+        numbers = np.ma.getdata(numbers)
+        if numbers.dtype == object:
+            out = np.empty(len(numbers), object)
+            for row, elements in enumerate(numbers):
+                # A row without the parameter has a zero.
+                out[row] = self.names_of(np.asarray(elements), name_of)
+            return out
+        flat = numbers.reshape(-1)
+        least, most = (int(flat.min()), int(flat.max())) if len(flat) else (0, 0)
+        if most - least < 1 << 16:
+            places = flat.astype("i8") - least if least < 0 else (flat - flat.dtype.type(least)).astype("i8")
+            is_used = np.zeros(most - least + 1, "?")
+            is_used[places] = True
+            table = np.empty(len(is_used), object)
+            for place in np.flatnonzero(is_used).tolist():
+                table[place] = name_of(least + place)
+        else:
+            used, places = np.unique(flat, return_inverse=True)
+            table = np.empty(len(used), object)
+            table[:] = [name_of(number) for number in used.tolist()]
+        return table.take(places).reshape(numbers.shape)
 
     def whole(self, arrays: list[_t.Any]) -> _t.Any:
         """Returns one array of several."""

@@ -30,16 +30,7 @@ def _shown(value: object, sort: str) -> str:
     if isinstance(value, _enum.IntEnum):
         return value.name
     if isinstance(value, _enum.IntFlag):
-        # As `telemetry print` shows them; Python's name of a set of flags depends on its version.
-        names = {int(member): name for name, member in type(value).__members__.items()}
-        rest = 0 if int(value) in names else int(value)
-        parts = [names[int(value)]] if int(value) in names else []
-        for mask, name in names.items():
-            if rest and mask and int(value) & mask == mask:
-                parts.append(name)
-        for mask in names:
-            rest &= ~mask if int(value) & mask == mask else -1
-        return "|".join([*parts, *([f"{rest:#x}"] if rest else [])]) or "0"
+        return _flags_text(type(value), int(value))
     if sort in ("P", "A") and isinstance(value, int):
         return f"{value:#x}"
     if isinstance(value, LabelRef) and value.text is not None:

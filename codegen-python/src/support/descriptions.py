@@ -44,6 +44,26 @@ class EventDesc(_t.NamedTuple):
     format: str
 
 
+def _name_of_number(ty: type[_enum.Enum], number: int) -> _t.Optional[str]:
+    """Returns the name of an enum's number, or None; for flags, the names of the bits."""
+    if issubclass(ty, _enum.IntFlag):
+        return _flags_text(ty, number)
+    return next((name for name, member in ty.__members__.items() if member.value == number), None)
+
+
+def _flags_text(ty: type[_enum.Enum], number: int) -> str:
+    """Returns a set of flags as `telemetry print` shows it. Python's own text depends on its
+    version."""
+    names = {int(member.value): name for name, member in ty.__members__.items()}
+    if number in names:
+        return names[number]
+    parts = [name for mask, name in names.items() if mask and number & mask == mask]
+    rest = number
+    for mask in names:
+        rest &= ~mask if number & mask == mask else -1
+    return "|".join([*parts, *([f"{rest:#x}"] if rest else [])]) or "0"
+
+
 #: Bytes of the header of an event of the MPS.
 HEADER_SIZE = 16
 #: For `struct.unpack` of that header, into a `HeaderDesc`.

@@ -4,20 +4,21 @@
 _BATCH = 512
 
 
-@_dataclasses.dataclass
+@_dataclasses.dataclass(init=False)
 class _Event:
-    """The fields that every event has beside its parameters."""
+    """What every event has beside its parameters. The fields are those of `repr` and `asdict`."""
 
     __slots__ = ("ticks", "lane")
-    #: The clock reading.
-    ticks: int
-    #: Its source.
-    lane: Lane
+    #: Nanoseconds since the session began.
+    time_ns: int
+    #: The session's number for the thread that emitted it.
+    thread: int
 
-    @property
-    def thread(self) -> int:
-        """Returns the session's number for the thread that emitted it."""
-        return self.lane.thread
+    def __init__(self, ticks: int, lane: Lane) -> None:
+        #: The clock reading.
+        self.ticks = ticks
+        #: Its source.
+        self.lane = lane
 
     @property
     def session(self) -> Session:
@@ -49,6 +50,8 @@ class _Module(_t.NamedTuple):
     classes: dict[int, type[_t.Any]]
     #: Functions that turn numbers into values.
     types: dict[str, _t.Callable[[int], int]]
+    #: The classes of enums and flags.
+    enums: dict[str, type[_enum.Enum]]
     #: The registry, parsed when it is first needed.
     registry: _t.Callable[[], Registry]
 
@@ -63,7 +66,7 @@ def _module(
     by_code = {one.DESC.code: one for one in classes}
     of_types = {key: _enum_values(ty) for key, ty in types.items()}
     read = _functools.lru_cache(maxsize=None)(lambda: Registry(text))
-    return _Module(name, kinds, by_code, of_types, read)
+    return _Module(name, kinds, by_code, of_types, types, read)
 
 
 def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:

@@ -10,6 +10,7 @@ mod damage;
 mod incomplete;
 mod mps;
 mod names;
+mod objects;
 mod same_events;
 mod typing;
 mod versions;

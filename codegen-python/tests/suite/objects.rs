@@ -1,0 +1,127 @@
+//! Events as a user sees them: `repr`, `asdict`, the names in columns, and the docstring.
+
+use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::{EnumValue, Facts, RawStr, Value};
+
+use crate::python::{Module, run};
+
+const REGISTRY: &str = r#"
+[registry]
+name = "cache"
+version = { major = 1, median = 0, minor = 0 }
+doc = "A cache's view of itself"
+
+[kinds]
+Evict = { bit = 0, doc = "per eviction" }
+
+[types.Why]
+repr = "i64"
+values = { Least = -9223372036854775808, Full = 1, Expired = 2 }
+
+[types.Access]
+repr = "u8"
+flags = true
+values = { Read = 1, Write = 2 }
+
+[[event]]
+name = "Evicted"
+code = 1
+kind = "Evict"
+doc = "An entry was evicted"
+params = [
+  { name = "size", sort = "W", doc = "bytes" },
+  { name = "why", sort = "Why", doc = "the reason" },
+  { name = "why_name", sort = "S", doc = "a name that the column of names would have" },
+  { name = "access", sort = "[Access; 2]", doc = "its flags" },
+  { name = "site", sort = "label", doc = "where it was made" },
+]
+"#;
+
+const SCRIPT: &str = r#"
+import dataclasses, json
+import events
+
+for event in events.read("some.tel"):
+    print(event)
+    print(json.dumps(dataclasses.asdict(event)))
+    assert (event.time_ns, event.thread) == (event.ticks, event.lane.thread)
+first, other = next(events.read("some.tel", incomplete="ignore")), next(iter(events.read("some.tel")))
+assert first == other and first is not other
+made = events.Evicted(7, first.lane, 1, events.Why.Full, "", [], first.site)
+print(made)
+print(events.__doc__)
+"#;
+
+const COLUMNS: &str = r#"
+try:
+    import numpy
+except ImportError as error:
+    print(f"no numpy: {error}")
+else:
+    import events
+    for name, column in events.columns("some.tel")["Evicted"].items():
+        print(name, column.tolist())
+"#;
+
+fn module() -> Module {
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
+    let mut facts = Facts::default();
+    facts.set("clock", "os");
+    let mut writer = Writer::new(Vec::new());
+    let module = Module::new(&registry);
+    writer.session(1, &facts, 0, 1_700_000_000_000_000_000).unwrap();
+    let lane = Lane { session: 1, thread: 3, registry: writer.registry(1, &registry).unwrap() };
+    for (ticks, why) in [(1_000, 1), (2_000, i128::from(i64::MIN)), (3_000, 9)] {
+        let name = Value::String(RawStr::from("some"));
+        let access = [1, 7].map(|bits| Value::Named(EnumValue::new(bits)));
+        let values = [
+            Value::Word(64),
+            Value::Named(EnumValue::new(why)),
+            name,
+            Value::Array((&access[..]).into()),
+            Value::Label(5),
+        ];
+        writer.event(lane, 1, ticks, &values).unwrap();
+    }
+    writer.end(1, 4_000).unwrap();
+    module.with("some.tel", &writer.finish().unwrap());
+    module
+}
+
+#[test]
+fn events_show_their_time_and_thread() {
+    for lines in run(&module(), SCRIPT, &[]) {
+        let [first, json, ..] = &lines[..] else { panic!("{lines:?}") };
+        let expected = "Evicted(time_ns=1000, thread=3, size=64, why=<Why.Full: 1>, why_name='some', ";
+        assert!(first.starts_with(expected), "{first}");
+        let expected = r#"{"time_ns": 1000, "thread": 3, "size": 64, "why": 1, "why_name": "some", "#;
+        assert!(json.starts_with(&format!("{expected}\"access\": [1, 7], \"site\": 5}}")), "{json}");
+        assert!(lines[6].starts_with("Evicted(time_ns=7, thread=3, size=1, "), "{lines:?}");
+        assert!(lines.contains(&"    for event in events.read(\"telemetry.tel\"):".to_string()), "{lines:?}");
+    }
+}
+
+#[test]
+fn columns_have_names() {
+    for lines in run(&module(), COLUMNS, &[]) {
+        if lines[0].starts_with("no numpy") {
+            eprintln!("SKIPPED: {}", lines[0]);
+            continue;
+        }
+        let expected = [
+            "ticks [1000, 2000, 3000]",
+            "time_ns [1000, 2000, 3000]",
+            "thread [3, 3, 3]",
+            "session [1, 1, 1]",
+            "size [64, 64, 64]",
+            "why [1, -9223372036854775808, 9]",
+            "why_name_ ['Full', 'Least', None]",
+            "why_name ['some', 'some', 'some']",
+            "access [[1, 7], [1, 7], [1, 7]]",
+            "access_name [['Read', 'Read|Write|0x4'], ['Read', 'Read|Write|0x4'], ['Read', 'Read|Write|0x4']]",
+            "site [5, 5, 5]",
+            "site_name [None, None, None]",
+        ];
+        assert_eq!(lines, expected);
+    }
+}
