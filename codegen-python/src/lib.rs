@@ -1,41 +1,30 @@
 //! A Python module for a registry: descriptions of its events, classes of them, and a reader of
 //! streams that returns their objects.
 //!
-//! The reader is [`SUPPORT`], with which every module begins. It is written by hand, in `support/`:
-//! one file for each section, joined in their order. The generated text after it has the facts of
-//! the registry.
+//! The reader is written by hand, in Python: the package `telemetry_events` in the folder
+//! `python/`. [`module`] joins its files to one text, so that the module needs nothing else.
+//! [`package_module`] makes a short module, which imports the installed package.
 
 mod output;
 mod text;
 
-use telemetry_schema::{Registry, own, parse_embedded};
+use telemetry_schema::Registry;
 
 use crate::text::python::{comment, docstring, quoted_block};
 
-/// The reader, which every module has.
-pub const SUPPORT: &str = concat!(
-    include_str!("support/base.py"),
-    include_str!("support/descriptions.py"),
-    include_str!("support/registries.py"),
-    include_str!("support/versions.py"),
-    include_str!("support/events.py"),
-    include_str!("support/blocks.py"),
-    include_str!("support/inputs.py"),
-    include_str!("support/accounts.py"),
-    include_str!("support/sessions.py"),
-    include_str!("support/reader.py"),
-    include_str!("support/columns.py"),
-    include_str!("support/command.py"),
-);
-
-/// Returns the source of the module, for Python 3.9 and later. It depends on the registry alone.
+/// Returns the source of a module that has the reader in it, for Python 3.9 and later. It depends
+/// on the registry alone.
 #[must_use]
 pub fn module(registry: &Registry) -> String {
-    let mut out = header(registry);
-    out += SUPPORT;
-    out += "\n\n";
-    out += &generated(registry);
-    out
+    format!("{}{}\n\n{}", header(registry), text::reader::joined(), generated(registry))
+}
+
+/// Returns the source of a module that imports the reader from the Python package
+/// `telemetry_events` of the same version.
+#[must_use]
+pub fn package_module(registry: &Registry) -> String {
+    let imports = include_str!("output/package.py.in");
+    format!("{}{imports}\n\n{}", header(registry), generated(registry))
 }
 
 /// Returns the generated part of the module, which follows the support.
@@ -53,21 +42,12 @@ fn generated(registry: &Registry) -> String {
     );
     let doc = "The registry in its canonical form, as streams carry it.";
     out += &format!("#: {doc}\nREGISTRY_TOML = {}\n", quoted_block(&registry.to_toml()));
-    out += &runtime();
     out += &output::descriptions::kinds(registry);
     out += &output::classes::types(registry);
     out += &output::descriptions::events(registry);
     out += &output::classes::events(registry);
     out += &output::classes::module(registry);
     out
-}
-
-/// Returns the runtime's own registry, for streams from before it had marks.
-fn runtime() -> String {
-    // A test parses it.
-    let text = parse_embedded(own::TOML).map(|registry| registry.to_toml()).unwrap_or_default();
-    let name = text::python::literal(own::NAME);
-    format!("_RUNTIME_NAME = {name}\n_RUNTIME_TOML = {}\n", quoted_block(&text))
 }
 
 /// Returns the docstring of the module.
@@ -85,8 +65,11 @@ mod tests {
             telemetry_schema::parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render(name, text)));
         let module = super::module(&registry);
         assert_eq!(module, super::module(&registry), "the same registry gives the same module");
-        let (before, behind) = module.split_once(super::SUPPORT).expect("the support is copied as it is");
-        insta::assert_snapshot!(name, format!("{before}... support.py ...{behind}"));
+        let reader = super::text::reader::joined();
+        let (before, behind) = module.split_once(&reader).expect("the reader is copied as it is");
+        insta::assert_snapshot!(name, format!("{before}... telemetry_events ...{behind}"));
+        let short = super::package_module(&registry);
+        assert!(short.starts_with(before) && short.ends_with(behind), "{name}: the rest is the same");
     }
 
     /// The support reads registries from streams, so it also has the list of parameter types.
@@ -114,7 +97,34 @@ mod tests {
             table +=
                 &format!("    \"{}\": \"{encoding}\",\n", sort.name().expect("only named types have none"));
         }
-        assert!(super::SUPPORT.contains(&(table + "}\n")));
+        assert!(super::text::reader::joined().contains(&(table + "}\n")));
+    }
+
+    /// All packages of the project have one version.
+    #[test]
+    fn the_python_package_has_this_version() {
+        for (file, key) in [("pyproject.toml", "version"), ("telemetry_events/__init__.py", "__version__")] {
+            let path = format!("{}/python/{file}", env!("CARGO_MANIFEST_DIR"));
+            let line = format!("\n{key} = \"{}\"\n", env!("CARGO_PKG_VERSION"));
+            assert!(std::fs::read_to_string(&path).unwrap().contains(&line), "{path}: no line{line}");
+        }
+    }
+
+    /// Streams from before the runtime's registry had marks need it.
+    #[test]
+    fn the_reader_has_the_runtimes_registry() {
+        use super::text::python::{literal, quoted_block};
+        use telemetry_schema::{own, parse_embedded};
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/python/telemetry_events/own_registry.py");
+        let found = std::fs::read_to_string(path).unwrap();
+        let (before, _) = found.split_once("_RUNTIME_NAME = ").unwrap();
+        let text = parse_embedded(own::TOML).unwrap().to_toml();
+        let name = literal(own::NAME);
+        let expected = format!("{before}_RUNTIME_NAME = {name}\n_RUNTIME_TOML = {}\n", quoted_block(&text));
+        if std::env::var_os("UPDATE_PYTHON").is_some() {
+            std::fs::write(path, &expected).unwrap();
+        }
+        assert!(found == expected, "{path} is out of date; help: cargo xtask bless python");
     }
 
     #[test]

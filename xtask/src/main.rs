@@ -12,7 +12,7 @@ usage: cargo xtask COMMAND
 
   ci                  what has to pass before a change lands: .ci/run
   api                 check the public interface of the libraries against its text; needs nightly
-  bless [NAME...]     rewrite generated parts: api, docs, format, registries, seeds; without NAME all
+  bless [NAME...]     rewrite generated parts: api, docs, format, python, registries, seeds; without NAME all
   bench [NAME]        run benchmarks: record, messages, decode, around, off, compile
   fuzz [SECONDS]      run every fuzz target, each for SECONDS (60); needs nightly and cargo-fuzz
   release --dry-run   check versions, changelog and packages, build the archive of the command,
@@ -67,6 +67,7 @@ const BLESSED: &[(&str, &str, &[&str])] = &[
     ("docs", "UPDATE_DOCS", &["-p", "telemetry-cli", "--test", "suite", "docs::"]),
     ("docs", "UPDATE_DOCS", &["-p", "telemetry-events", "--test", "suite", "evolution::"]),
     ("format", "UPDATE_DOCUMENT", &["-p", "telemetry-decode", "--test", "suite", "document::"]),
+    ("python", "UPDATE_PYTHON", &["-p", "telemetry-codegen-python", "--lib", "the_reader_has"]),
     ("registries", "UPDATE_RELATIONS", &["-p", "telemetry-events", "--test", "versions"]),
     (
         "seeds",
@@ -78,7 +79,9 @@ const BLESSED: &[(&str, &str, &[&str])] = &[
 fn bless(names: &[&str]) -> Result<(), String> {
     let is_known = |name: &str| name == "api" || BLESSED.iter().any(|(known, ..)| *known == name);
     if let Some(name) = names.iter().find(|name| !is_known(name)) {
-        return Err(format!("`{name}` cannot be rewritten; expected api, docs, format, registries or seeds"));
+        return Err(format!(
+            "`{name}` cannot be rewritten; expected api, docs, format, python, registries or seeds"
+        ));
     }
     if names.is_empty() || names.contains(&"api") {
         api::run(&root(), api::Mode::Write)?;

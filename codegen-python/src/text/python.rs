@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use telemetry_schema::{RESERVED, is_python_keyword};
 
-/// Names that every event has beside its parameters; the support has the same list.
+/// Names that every event has beside its parameters; the reader has the same list.
 const TAKEN: &[&str] = &["ticks", "lane", "thread", "session", "time_ns"];
 
 /// Returns the name of a class or of its members. A registry from a stream may have names that a

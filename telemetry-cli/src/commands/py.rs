@@ -16,11 +16,13 @@ use crate::term::output::OutputArgs;
 use crate::text::path::display;
 
 const EXAMPLES: &str = "\
-The module needs only Python 3.9 or later; docs/python.md describes its use.
+The module needs only Python 3.9 or later, and with --package the Python package telemetry_events;
+docs/python.md describes its use.
 
 Examples:
   telemetry py -o gc_events.py                  for the events.toml of this directory
   telemetry py gcbench.tel -o gc_events.py      for the registry in a stream
+  telemetry py --package -o gc_events.py        the same, without the reader in it
   python -m gc_events gcbench.tel               print the events of a stream
   telemetry py --check -o gc_events.py          for CI: exit with 1 if the file is out of date";
 
@@ -36,6 +38,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     registry_name: Option<String>,
 
+    /// Import the reader from the Python package telemetry_events
+    #[arg(long)]
+    package: bool,
+
     /// Write nothing, and exit with 1 if the file of -o is out of date
     #[arg(long, requires = "output")]
     check: bool,
@@ -47,7 +53,10 @@ pub(crate) struct Args {
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let registry = self.registry()?;
-        let module = telemetry_codegen_python::module(&registry);
+        let module = match self.package {
+            true => telemetry_codegen_python::package_module(&registry),
+            false => telemetry_codegen_python::module(&registry),
+        };
         match self.output.path().filter(|_| self.check) {
             Some(path) => self.compare(path, &module, context),
             None => {
@@ -145,7 +154,8 @@ impl Args {
     }
 
     fn help(&self, path: &Path) -> String {
-        format!("help: telemetry py {} -o {}", self.input.display(), path.display())
+        let package = if self.package { "--package " } else { "" };
+        format!("help: telemetry py {package}{} -o {}", self.input.display(), path.display())
     }
 }
 

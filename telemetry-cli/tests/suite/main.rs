@@ -27,6 +27,7 @@ mod mutants;
 #[cfg(target_os = "linux")]
 mod processes;
 mod py;
+mod python_package;
 mod recover;
 mod registries;
 mod replay;

@@ -27,6 +27,9 @@ fn modules_are_made_and_checked() {
             "py gc.tel -o of_stream.py",
             "py --check -o of_stream.py",
             "py --check -o old_events.py",
+            "py --package -o short_events.py",
+            "py --package --check -o short_events.py",
+            "py --package --check -o gc_events.py",
             "py --check -o missing.py",
             "py --check -o .",
             "py --check",
@@ -54,7 +57,7 @@ fn modules_are_made_and_checked() {
 }
 
 /// Finds a Python of 3.9 or later. If there is none, prints a notice.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let names = std::env::var("TELEMETRY_PYTHON").unwrap_or("python3".to_string());
     let name = names.split_whitespace().next().unwrap_or_default().to_string();
     let check = "import sys; sys.exit(sys.version_info < (3, 9))";

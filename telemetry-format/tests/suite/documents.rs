@@ -26,7 +26,7 @@ fn loss_causes_are_documented() {
 
 #[test]
 fn loss_causes_of_the_python_reader_are_the_same() {
-    let support = text("codegen-python/src/support/accounts.py");
+    let support = text("codegen-python/python/telemetry_events/accounts.py");
     for (cause, field) in LossCause::ALL.into_iter().zip(["lost_pool", "lost_reentrant", "lost_sink"]) {
         let row = format!("(self.{field}, \"{}\"),", cause.text());
         assert!(support.contains(&row), "accounts.py lacks {row}");

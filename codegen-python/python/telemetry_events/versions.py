@@ -1,3 +1,10 @@
+from __future__ import annotations
+
+import typing as _t
+
+from .base import VersionError
+from .registries import Registry, _Form, _Type, _dotted
+
 # --- The events of a stream that this module knows: docs/versions.md has the rules.
 
 
@@ -101,5 +108,3 @@ def _type_difference(mine: _Type, theirs: _Type) -> _t.Optional[str]:
         if numbers.get(name, number) != number:
             return said(f"`{name}` of type `{mine.name}`", numbers[name], number)
     return None
-
-

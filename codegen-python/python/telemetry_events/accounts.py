@@ -1,3 +1,16 @@
+from __future__ import annotations
+
+import dataclasses as _dataclasses
+import functools as _functools
+import typing as _t
+
+from .base import _MAX
+from .blocks import _Header
+from .descriptions import KindDesc
+
+if _t.TYPE_CHECKING:
+    from .sessions import Session
+
 # --- The account of a lane's events.
 
 
@@ -320,5 +333,3 @@ def _count(number: int, what: str) -> str:
 
 def _plural(number: int) -> str:
     return "" if number == 1 else "s"
-
-

@@ -1,3 +1,13 @@
+from __future__ import annotations
+
+import builtins as _b
+import dataclasses as _dataclasses
+import functools as _functools
+import keyword as _keyword
+import typing as _t
+
+from .base import StreamError, _MAX
+
 # --- Registries in their canonical form, and facts in TOML.
 
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
@@ -227,6 +237,7 @@ class _Kind:
     name: str
     bit: int
     inherits: bool
+    doc: str = ""
 
 
 @_dataclasses.dataclass(frozen=True)
@@ -245,6 +256,7 @@ class _Param:
     since: _t.Optional[_Version]
     #: The space of its numbers, if that is given.
     numbers: _t.Optional[str] = None
+    doc: str = ""
 
     @property
     def number_space(self) -> str:
@@ -271,6 +283,9 @@ class _Form:
     code: int
     kind: _Kind
     params: tuple[_Param, ...]
+    #: False if it is retired.
+    used: bool = True
+    doc: str = ""
 
 
 class _Mark(_t.NamedTuple):
@@ -295,6 +310,12 @@ def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise StreamError(f"{what} is {value!r}, expected a string")
     return value
+
+
+def _doc(table: dict[str, object]) -> str:
+    """Returns the documentation of something, if it has one."""
+    doc = table.get("doc")
+    return doc if isinstance(doc, str) else ""
 
 
 def _number(value: object, what: str, least: int, most: int) -> int:
@@ -356,6 +377,7 @@ class Registry:
                 name,
                 _number(kind.get("bit"), f"the bit of kind `{name}`", 0, 63),
                 kind.get("clock") == "inherit",
+                _doc(kind),
             )
             for name, kind in kinds.items()
         ]
@@ -388,7 +410,8 @@ class Registry:
         if not isinstance(params, list):
             raise StreamError(f"the parameters of event `{name}` are no array")
         code = _number(event.get("code"), f"the code of event `{name}`", 0, 0xFFFF)
-        return _Form(name, code, kind, tuple(self._param(_table(param, "a parameter")) for param in params))
+        of_params = tuple(self._param(_table(param, "a parameter")) for param in params)
+        return _Form(name, code, kind, of_params, event.get("used") is not False, _doc(event))
 
     def _param(self, param: dict[str, object]) -> _Param:
         name = _text(param.get("name"), "the name of a parameter")
@@ -422,9 +445,8 @@ class Registry:
         names = named if isinstance(named, str) else None
         unit = _text(param.get("unit", ""), "the unit")
         space = param.get("numbers")
-        return _Param(
-            name, sort, count, most, align, unit, names, since, space if isinstance(space, str) else None
-        )
+        numbered = space if isinstance(space, str) else None
+        return _Param(name, sort, count, most, align, unit, names, since, numbered, _doc(param))
 
     def _mark(self) -> None:
         """Finds the marks `names`, by code. Unknown marks are ignored."""
@@ -503,3 +525,9 @@ class Registry:
         return next((kind for kind in self._kinds if kind.bit == bit), None)
 
 
+#: Parameters of these names get an underscore at their end.
+_TAKEN = frozenset(("ticks", "lane", "thread", "session", "time_ns"))
+
+
+def _attribute(name: str) -> str:
+    return name + "_" if name in _TAKEN or _keyword.iskeyword(name) else name

@@ -1,6 +1,20 @@
+from __future__ import annotations
 
+import builtins as _b
+import io as _io
+import os as _os
+import stat as _stat
+import struct as _struct
+import sys as _sys
+import tempfile as _tempfile
+import typing as _t
+
+from .descriptions import HEADER_SIZE
 
 # --- Inputs that are no stream: what they are instead, and what to do about them.
+
+# How a block begins.
+_MAGIC = b"\x89TEL\r\n\x1a\n"
 
 _CONVERT = "convert it: `telemetry convert --to telemetry {} -o telemetry.tel`"
 _RECOVER = "recover its events: `telemetry recover {} -o telemetry.tel`"
@@ -89,3 +103,85 @@ def _as_text(first: bytes) -> _t.Optional[str]:
 
 def _hex(data: bytes) -> str:
     return " ".join(f"{byte:02x}" for byte in data)
+
+
+_Input = _t.Union[str, "_os.PathLike[str]", bytes]
+
+
+def _name_of(one: _Input) -> str:
+    if isinstance(one, (bytes, bytearray, memoryview)):
+        return f"{len(one)} bytes in memory"
+    path = str(_os.fspath(one))
+    return "standard input" if path == "-" else path
+
+
+class _Files:
+    """Files in sequence, each with the length that it had when it was opened."""
+
+    def __init__(self, inputs: _t.Sequence[_Input]) -> None:
+        self.files: list[tuple[_t.BinaryIO, int, int]] = []
+        #: Their names for messages.
+        self.names: list[str] = []
+        self.length = 0
+        try:
+            for one in inputs:
+                self.names.append(_name_of(one))
+                file, length = self.open(one)
+                self.files.append((file, self.length, self.length + length))
+                self.length += length
+        except _b.OSError:
+            self.close()
+            raise
+        self.at, self.ahead = 0, b""
+
+    def open(self, one: _Input) -> tuple[_t.BinaryIO, int]:
+        if isinstance(one, (bytes, bytearray, memoryview)):
+            return _io.BytesIO(bytes(one)), len(one)
+        pipe: _t.BinaryIO = _sys.stdin.buffer if _os.fspath(one) == "-" else open(one, "rb", buffering=0)
+        if pipe is not _sys.stdin.buffer:
+            status = _os.fstat(pipe.fileno())
+            if _stat.S_ISREG(status.st_mode):
+                return pipe, status.st_size
+        # Input that can be read only once is copied to a temporary file.
+        file = _tempfile.TemporaryFile()
+        while True:
+            piece = pipe.read(1 << 20)
+            if not piece:
+                return _t.cast(_t.BinaryIO, file), file.tell()
+            file.write(piece)
+
+    def close(self) -> None:
+        for file, _, _ in self.files:
+            file.close()
+
+    def check(self, start: int, end: int) -> None:
+        """Raises `NotAStream` for an input that begins in a range without blocks, if it is an image
+        of memory, or is in that range completely and does not begin like a block."""
+        for name, (_, first, last) in zip(self.names, self.files):
+            if start <= first < end:
+                found = self.read(first, min(last - first, _FOUND_BY))
+                if _is_image(found) or last <= end and found[: len(_MAGIC)] != _MAGIC[: len(found)]:
+                    raise _not_a_stream(name, found)
+
+    def read(self, at: int, count: int) -> bytes:
+        """Returns some bytes; fewer only at the end."""
+        if self.at <= at and at + count <= self.at + len(self.ahead):
+            return self.ahead[at - self.at : at - self.at + count]
+        parts = []
+        for file, start, end in self.files:
+            if start <= at < end and count > 0:
+                file.seek(at - start)
+                most = min(count, end - at)
+                while most > 0:
+                    piece = file.read(most)
+                    if not piece:
+                        break
+                    parts.append(piece)
+                    most, count, at = most - len(piece), count - len(piece), at + len(piece)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def peek(self, at: int, count: int) -> bytes:
+        """Returns the same, when the following bytes will be needed, too."""
+        if not self.at <= at <= at + count <= self.at + len(self.ahead):
+            self.at, self.ahead = at, self.read(at, max(count, 4096))
+        return self.ahead[at - self.at : at - self.at + count]

@@ -1,3 +1,8 @@
+from __future__ import annotations
+
+import enum as _enum
+import typing as _t
+
 # --- Descriptions of the registry, as the MPS's `mpseventpy` documents them.
 
 
@@ -68,5 +73,3 @@ def _flags_text(ty: type[_enum.Enum], number: int) -> str:
 HEADER_SIZE = 16
 #: For `struct.unpack` of that header, into a `HeaderDesc`.
 HEADER_FORMAT = "<HH4xQ"
-
-

@@ -1,3 +1,21 @@
+from __future__ import annotations
+
+import bisect as _bisect
+import builtins as _b
+import functools as _functools
+import importlib as _importlib
+import math as _math
+import typing as _t
+
+from .base import _MAX, _MAX_NS
+from .blocks import _Block, _Damage, _FastCrc, _Header, _LAST, _MOST_TIMES, _fast_crc
+from .descriptions import _name_of_number
+from .events import _LEN, _PADDING, _RANGE, _SHIFT, _unsigned
+from .inputs import _Files, _Input
+from .reader import Reader, _BATCH, _Module, _Part, _place
+from .registries import Registry, _Param, _attribute
+from .sessions import _Clock
+
 # --- Columns: events of whole blocks read by NumPy, all of one kind at once.
 #
 # The start of an event is known only after the event before it was read. But an event can begin
@@ -722,8 +740,8 @@ class _Columns:
             rows.used = len(events)
             rows.lanes.append((part.state.number, len(events)))
             rows.columns["ticks"] = self.np.array([event.ticks for event in events], "u8")
-            for param in own._by_code[code].params:
-                values = [getattr(event, _attribute(param.name)) for event in events]
+            for param, attribute in zip(own._by_code[code].params, self.module.attributes[code]):
+                values = [getattr(event, attribute) for event in events]
                 if values[0] is not None:
                     rows.columns[param.name + "'"] = self.array(own, param, values)
             self.pieces.setdefault(code, []).append(rows)
@@ -945,7 +963,7 @@ def _loaded(
 
 
 def _columns(
-    module: _Module, inputs: _t.Sequence[_Input], strict: bool, incomplete: str
+    module: _Module, inputs: _t.Union[_Files, _t.Sequence[_Input]], strict: bool, incomplete: str
 ) -> dict[str, dict[str, _t.Any]]:
     try:
         np: _t.Any = _importlib.import_module("numpy")
@@ -1006,5 +1024,3 @@ def _columns(
     reader._end(3)
     names = {code: one.DESC.name for code, one in module.classes.items()}
     return {names[code]: found.joined(code) for code in sorted(found.pieces)}
-
-

@@ -1,3 +1,12 @@
+from __future__ import annotations
+
+import typing as _t
+
+from .accounts import _Coverage
+from .base import _MAX, _MAX_NS
+from .blocks import _Header, _LAST, _MAX_PAYLOAD, _REGISTRY, _SESSION
+from .registries import _Mark
+
 # --- Sessions, their clocks and their labels.
 
 

@@ -1,3 +1,21 @@
+from __future__ import annotations
+
+import argparse as _argparse
+import builtins as _b
+import enum as _enum
+import math as _math
+import os as _os
+import signal as _signal
+import sys as _sys
+import typing as _t
+
+from .base import VersionError
+from .descriptions import _flags_text
+from .inputs import NotAStream
+from .reader import Reader, _Module
+from .registries import _attribute
+from .sessions import LabelRef
+
 # --- The command: `python -m MODULE`.
 
 

@@ -1,3 +1,44 @@
+from __future__ import annotations
+
+import builtins as _b
+import dataclasses as _dataclasses
+import enum as _enum
+import functools as _functools
+import heapq as _heapq
+import itertools as _itertools
+import operator as _operator
+import typing as _t
+import warnings as _warnings
+
+from .accounts import Completeness, Lane, _LaneState
+from .base import IncompleteWarning, StreamError, _MAX
+from .blocks import (
+    _Block,
+    _Blocks,
+    _Damage,
+    _END,
+    _EVENTS,
+    _HEADER_LEN,
+    _Header,
+    _LAST,
+    _Loss,
+    _MAX_LISTED,
+    _REGISTRY,
+    _SESSION,
+    _SYNC,
+    _THREAD,
+    _header,
+    _unpacked,
+    _wrong_payload,
+)
+from .descriptions import KindDesc
+from .events import _Decode, _PADDING, _decoder, _indexed
+from .inputs import _Files, _Input, _not_a_stream
+from .registries import Registry, _attribute, _facts, _Form
+from .own_registry import _RUNTIME_NAME, _RUNTIME_TOML
+from .sessions import Session, _Clock, _NAME_ROOM, _Texts, _block_name
+from .versions import OtherForm, _compare
+
 # --- The reader.
 
 # Events that are created at once: few enough to stay in the cache until they are returned.
@@ -32,14 +73,6 @@ setattr(_Event, "time_ns", property(lambda event: event.lane.session._clock.ns(e
 setattr(_Event, "thread", property(lambda event: event.lane.thread))
 
 
-#: Parameters of these names get an underscore at their end.
-_TAKEN = frozenset(("ticks", "lane", "thread", "session", "time_ns"))
-
-
-def _attribute(name: str) -> str:
-    return name + "_" if name in _TAKEN or _keyword.iskeyword(name) else name
-
-
 class _Module(_t.NamedTuple):
     """The generated parts."""
 
@@ -52,6 +85,8 @@ class _Module(_t.NamedTuple):
     types: dict[str, _t.Callable[[int], int]]
     #: The classes of enums and flags.
     enums: dict[str, type[_enum.Enum]]
+    #: Names of the parameters in the objects, by code.
+    attributes: dict[int, list[str]]
     #: The registry, parsed when it is first needed.
     registry: _t.Callable[[], Registry]
 
@@ -66,7 +101,8 @@ def _module(
     by_code = {one.DESC.code: one for one in classes}
     of_types = {key: _enum_values(ty) for key, ty in types.items()}
     read = _functools.lru_cache(maxsize=None)(lambda: Registry(text))
-    return _Module(name, kinds, by_code, of_types, types, read)
+    attributes = {code: [_attribute(param.name) for param in one.DESC.params] for code, one in by_code.items()}
+    return _Module(name, kinds, by_code, of_types, types, attributes, read)
 
 
 def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
@@ -119,16 +155,22 @@ class Reader(_t.Generic[_E]):
     """
 
     def __init__(
-        self, module: _Module, inputs: _t.Sequence[_Input], order: str, strict: bool, incomplete: str
+        self,
+        module: _Module,
+        inputs: _t.Union[_Files, _t.Sequence[_Input]],
+        order: str,
+        strict: bool,
+        incomplete: str,
     ) -> None:
         if order not in ("time", "stream"):
             raise _b.ValueError(f"order is {order!r}, expected 'time' or 'stream'")
-        if incomplete not in ("warn", "error", "ignore"):
-            raise _b.ValueError(f"incomplete is {incomplete!r}, expected 'warn', 'error' or 'ignore'")
+        self._set_incomplete(incomplete)
         self._module = module
         self._strict = strict
-        self._incomplete = incomplete
-        self._files = _Files(inputs)
+        self._is_done = False
+        #: Files that are given stay open.
+        self._owns_files = not isinstance(inputs, _Files)
+        self._files = inputs if isinstance(inputs, _Files) else _Files(inputs)
         self._order = order
         self._report = Completeness(bytes=self._files.length)
         #: In the order of their first blocks.
@@ -150,7 +192,7 @@ class Reader(_t.Generic[_E]):
         own = module.registry()
         self.registries[own.fingerprint] = own
         try:
-            if inputs and self._files.length == 0:
+            if self._files.names and self._files.length == 0:
                 raise _not_a_stream(self._files.names[0], b"")
             self._blocks = self._scan()
             if strict:
@@ -177,7 +219,8 @@ class Reader(_t.Generic[_E]):
 
     def close(self) -> None:
         """Closes the files. They are closed at the end of the events, too."""
-        self._files.close()
+        if self._owns_files:
+            self._files.close()
 
     @property
     def completeness(self) -> Completeness:
@@ -203,10 +246,16 @@ class Reader(_t.Generic[_E]):
         report.unreadable = sorted(unreadable)[:_MAX_LISTED]
         return report
 
+    def _set_incomplete(self, incomplete: str) -> None:
+        if incomplete not in ("warn", "error", "ignore"):
+            raise _b.ValueError(f"incomplete is {incomplete!r}, expected 'warn', 'error' or 'ignore'")
+        self._incomplete = incomplete
+
     def _end(self, level: int) -> None:
         """Closes the files at the end of the events. Warns of an incomplete stream, or raises an
         error. The level is that of `warnings.warn`."""
         self.close()
+        self._is_done = True
         if self._incomplete == "ignore":
             return
         completeness = self.completeness
@@ -498,7 +547,7 @@ class Reader(_t.Generic[_E]):
         else:
             time = state.open[2]
         if state.lane is None:
-            kind = self._module.kinds.get(header.kind) or KindDesc(str(header.kind), header.kind, "")
+            kind = self._module_for(header.registry).kinds.get(header.kind) or KindDesc(str(header.kind), header.kind, "")
             state.lane = Lane(state.session, state.thread, kind)
         return decode, time
 
@@ -507,8 +556,13 @@ class Reader(_t.Generic[_E]):
         if decoder is None:
             registry = self.registries[fingerprint]
             same = self._forms(fingerprint)
-            decoder = self._decoders[fingerprint, kind] = _decoder(registry, kind, same, self._module)
+            module = self._module_for(fingerprint)
+            decoder = self._decoders[fingerprint, kind] = _decoder(registry, kind, same, module)
         return decoder
+
+    def _module_for(self, fingerprint: int) -> _Module:
+        """Returns the module that has the classes for a registry's events."""
+        return self._module
 
     def _forms(self, fingerprint: int) -> dict[int, _Form]:
         same = self._same.get(fingerprint)
@@ -720,5 +774,3 @@ class _Queue:
                 high = middle
         self.events = events[low:]
         return events[:low] if low < len(events) else events
-
-

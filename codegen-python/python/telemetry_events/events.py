@@ -1,3 +1,19 @@
+from __future__ import annotations
+
+import builtins as _b
+import collections as _collections
+import functools as _functools
+import struct as _struct
+import sys as _sys
+import typing as _t
+
+from .base import _MAX
+from .registries import Registry, _Form
+
+if _t.TYPE_CHECKING:
+    from .accounts import Lane
+    from .reader import _Module
+
 # --- Encoded events. Each kind of each registry of a stream gets a generated function, so that an
 # event costs no call. Its source contains nothing of the stream's text: only numbers, and the
 # names of this module's own parameters.
@@ -221,6 +237,7 @@ def _decoder(
         f64=_struct.Struct("<d").unpack_from,
     )
     events = {event.code: event for event in registry._events if event.kind.bit == bit}
+    numbers = {} if module is None else {name: number for number, name in enumerate(module.types)}
 
     def leaf(depth: int, code: int) -> None:
         values = []
@@ -237,14 +254,15 @@ def _decoder(
             return
         source.add(depth, f"x = new(E{code})", "x.ticks = t", "x.lane = lane")
         names[f"E{code}"] = module.classes[code]
+        attributes = module.attributes[code]
         for index, param in enumerate(mine.params):
             value = values[index] if index < len(values) else "None"
             if index < len(values) and (param.sort == "label" or param.sort in module.types):
+                call = "label" if param.sort == "label" else f"T{numbers[param.sort]}"
                 if param.sort != "label":
-                    names[f"T{param.sort}"] = module.types[param.sort]
-                call = "label" if param.sort == "label" else f"T{param.sort}"
+                    names[call] = module.types[param.sort]
                 value = f"[{call}(v) for v in {value}]" if param.count else f"{call}({value})"
-            source.add(depth, f"x.{_attribute(param.name)} = {value}")
+            source.add(depth, f"x.{attributes[index]} = {value}")
         source.add(depth, "add(x)")
 
     source.add(3, "j = i")
@@ -280,5 +298,3 @@ def _decoder(
 def _compiled(text: str, name: str) -> _t.Any:
     """Compiles a text. Readers of streams of the same registry share the code."""
     return compile(text, name, "exec")
-
-

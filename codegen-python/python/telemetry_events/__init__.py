@@ -1,0 +1,43 @@
+"""Reads the streams of the telemetry framework.
+
+    import telemetry_events
+
+    with telemetry_events.open("telemetry.tel") as stream:
+        print(stream.info)
+        for event in stream.events():
+            print(event.time_ns, event)
+        print(stream.completeness)
+
+`stream.columns("TraceStart")` gives arrays of NumPy instead of objects. docs/python.md of the
+project describes all of it.
+"""
+
+from .accounts import Completeness, Lane
+from .base import IncompleteWarning, StreamError, VersionError
+from .descriptions import EventDesc, EventParam, KindDesc
+from .inputs import NotAStream
+from .reader import Reader
+from .registries import Registry
+from .sessions import LabelRef, Session
+from .stream import Info, Stream, open
+
+__all__ = [
+    "Completeness",
+    "EventDesc",
+    "EventParam",
+    "IncompleteWarning",
+    "Info",
+    "KindDesc",
+    "LabelRef",
+    "Lane",
+    "NotAStream",
+    "Reader",
+    "Registry",
+    "Session",
+    "Stream",
+    "StreamError",
+    "VersionError",
+    "open",
+]
+
+__version__ = "0.1.0"

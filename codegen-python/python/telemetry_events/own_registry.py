@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+# --- The registry of the runtime's own events, for streams from before it had marks. A test writes
+# this file: `cargo xtask bless python`.
+
+_RUNTIME_NAME = "telemetry"
+_RUNTIME_TOML = """\
+[registry]
+name = "telemetry"
+version = { major = 1, median = 0, minor = 2 }
+doc = "What the runtime says of itself, in every stream beside the program's own events"
+
+[kinds]
+Control = { bit = 0, doc = "changes of what is recorded and output" }
+Label = { bit = 1, doc = "strings and addresses with names" }
+Message = { bit = 2, doc = "what the program itself hears of its events" }
+
+[types.ControlAction]
+repr = "u8"
+doc = "What was done to a switch"
+[types.ControlAction.values]
+Set = { value = 1, doc = "switched on" }
+Reset = { value = 2, doc = "switched off" }
+
+[types.ControlMask]
+repr = "u8"
+doc = "A switch that every event has"
+[types.ControlMask.values]
+Output = { value = 0, doc = "whether the event goes to sinks" }
+Record = { value = 1, doc = "whether the event is recorded in memory" }
+
+[types.MessageDrop]
+repr = "u8"
+doc = "Why the program does not hear of something"
+[types.MessageDrop.values]
+NoMemory = { value = 1, doc = "there was no memory to allocate the pair ahead" }
+TooMany = { value = 2, doc = "as many pairs run as the message has its limit" }
+BegunTwice = { value = 3, doc = "a pair of the key runs" }
+NotBegun = { value = 4, doc = "no pair of the key runs, or it began before the message was enabled" }
+BeginDropped = { value = 5, doc = "its begin was dropped" }
+WrongThread = { value = 6, doc = "another thread began the pair, which has no key" }
+Nested = { value = 7, doc = "it interrupted its thread amid another message" }
+Busy = { value = 8, doc = "another thread was amid a message for too long" }
+
+[[event]]
+name = "ControlChange"
+code = 0x0001
+kind = "Control"
+doc = "Switches of events were changed"
+params = [
+{ name = "mask", sort = "ControlMask", doc = "which switch" },
+{ name = "action", sort = "ControlAction", doc = "set or reset" },
+{ name = "words", sort = "string", max = 4096, doc = "the events, in the words of control" },
+]
+
+[[event]]
+name = "Intern"
+code = 0x0002
+kind = "Label"
+doc = "A string got a number, which stands for it from then on in the session"
+params = [
+{ name = "label", sort = "label", doc = "the number" },
+{ name = "string", sort = "string", max = 4096, names = "label", doc = "the string" },
+]
+
+[[event]]
+name = "LabelAddress"
+code = 0x0003
+kind = "Label"
+doc = "An address got a name, for as long as it gets no other"
+params = [
+{ name = "address", sort = "addr", doc = "the address" },
+{ name = "label", sort = "label", names = "address", doc = "the number of its name" },
+]
+
+[[event]]
+name = "MessagesDropped"
+code = 0x0004
+kind = "Message"
+doc = "The program does not hear of something that it wants to hear of"
+params = [
+{ name = "registry", sort = "string", max = 64, doc = "the registry of the message" },
+{ name = "message", sort = "string", max = 64, doc = "its name" },
+{ name = "why", sort = "MessageDrop", doc = "what was in the way" },
+{ name = "dropped", sort = "word", doc = "how many of the message were dropped so far" },
+]
+"""

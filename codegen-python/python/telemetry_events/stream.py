@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import builtins as _b
+import dataclasses as _dataclasses
+import difflib as _difflib
+import enum as _enum
+import typing as _t
+
+from .accounts import Completeness
+from .columns import _columns
+from .descriptions import EventDesc, EventParam, KindDesc
+from .inputs import _Files, _Input
+from .reader import Reader, _Event, _Module, _module
+from .registries import Registry, _attribute, _dotted, _Form, _Type
+from .sessions import Session
+
+# --- Streams without a generated module: the registry of a stream has all that is needed.
+
+
+def open(*inputs: _Input, incomplete: str = "warn") -> Stream:
+    """Opens a stream. Several inputs are read as one. They are paths, `-` or bytes.
+
+    An input that is no stream raises `NotAStream`. A stream that is damaged or lacks events warns
+    `IncompleteWarning` after its last event. With `incomplete="error"` it raises that, and with
+    `incomplete="ignore"` it does not warn.
+    """
+    return Stream(inputs, incomplete)
+
+
+@_dataclasses.dataclass(frozen=True)
+class Info:
+    """The contents of a stream, from the headers of its blocks."""
+
+    #: The names of the inputs.
+    inputs: list[str]
+    #: Their length.
+    bytes: int
+    #: The sessions, in the order of their first blocks: facts, threads, times.
+    sessions: list[Session]
+    #: The registries of the stream.
+    registries: list[Registry]
+    #: Events that were written to the stream, by registry and kind: `gc:Trace`.
+    events: dict[str, int]
+
+    def __str__(self) -> str:
+        lines = [f"{', '.join(self.inputs)}: {self.bytes} bytes"]
+        for session in self.sessions:
+            program = session.facts.get("program", "an unknown program")
+            end = "ended" if session.ended else "without an end"
+            lines.append(f"session {session.id:016x} of {program}: {len(session.threads)} threads, {end}")
+        for registry in self.registries:
+            lines.append(f"registry {registry.name} {_dotted(registry.version)}")
+        lines += [f"{kind}: {count} events" for kind, count in self.events.items()]
+        return "\n  ".join(lines)
+
+
+class Stream:
+    """A stream that is open. Each call of `events` reads it again."""
+
+    def __init__(self, inputs: _t.Sequence[_Input], incomplete: str) -> None:
+        if not inputs:
+            raise _b.TypeError("no input, expected at least one path, `-` or bytes")
+        self._incomplete = incomplete
+        self._verdict: _t.Optional[Completeness] = None
+        self._columns: dict[int, dict[str, dict[str, _t.Any]]] = {}
+        self._last: _t.Optional[_AnyReader] = None
+        self._files = _Files(inputs)
+        try:
+            first = self._read(None, "time", "ignore")
+            # It is checked here, so that a wrong word is an error now.
+            first._set_incomplete(incomplete)
+        except _b.BaseException:
+            self.close()
+            raise
+        self._modules = {found: first._module_for(found) for found in sorted(first._found)}
+        self.info = _info(first)
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        registries = ", ".join(f"{one.name} {_dotted(one.version)}" for one in self.info.registries)
+        return f"<stream {', '.join(self.info.inputs)} of {registries or 'no registry'}>"
+
+    def close(self) -> None:
+        """Closes the inputs. Columns that were read stay."""
+        self._files.close()
+
+    def events(self, *names: str, order: str = "time") -> Reader[_t.Any]:
+        """Returns the events, or those of some event types: `TraceStart`, or `gc:TraceStart` if
+        several registries have one. The order is "time" or "stream"."""
+        chosen = self._chosen(names) if names else None
+        self._last = self._read(chosen, order, self._incomplete)
+        return self._last
+
+    def columns(self, name: str) -> dict[str, _t.Any]:
+        """Returns all events of a type as columns: arrays of NumPy by parameter name, and `ticks`,
+        `time_ns`, `thread` and `session`. For an enum, flags or a label `why` there are also its
+        names, `why_name`. Rows are in the order of time.
+
+        The first call reads the columns of all events of the registry, which stay in memory.
+        """
+        chosen = self._chosen((name,))
+        # Versions of one registry are read as the latest of them, if its rules allow that.
+        latest = max(chosen, key=lambda found: (self._modules[found].registry().version, found))
+        registries = {self._modules[found].name for found in chosen}
+        if len(registries) > 1:
+            options = " or ".join(f"`{registry}:{name}`" for registry in sorted(registries))
+            raise _b.ValueError(f"several registries have an event `{name}`, expected {options}")
+        known = self._columns.get(latest)
+        if known is None:
+            known = _columns(self._modules[latest], self._files, False, self._incomplete)
+            self._columns[latest] = known
+        event = name.rpartition(":")[2]
+        return known.get(event, {})
+
+    @property
+    def completeness(self) -> Completeness:
+        """Returns what was read, and what was missing. It reads the stream, unless `events` has
+        read all of it."""
+        last = self._last
+        if self._verdict is None:
+            if last is None or not last._is_done:
+                last = self._read(None, "stream", "ignore")
+                for _ in last:
+                    pass
+            self._verdict = last.completeness
+        return self._verdict
+
+    def _read(self, chosen: _t.Optional[dict[int, set[int]]], order: str, incomplete: str) -> _AnyReader:
+        return _AnyReader(self._files, chosen, order, incomplete)
+
+    def _chosen(self, names: _t.Sequence[str]) -> dict[int, set[int]]:
+        """Returns the codes of event types by the fingerprint of their registry."""
+        chosen: dict[int, set[int]] = {}
+        for name in names:
+            registry, _, event = name.rpartition(":")
+            found = [
+                (fingerprint, desc.DESC.code)
+                for fingerprint, module in self._modules.items()
+                for desc in module.classes.values()
+                if desc.DESC.name == event and registry in ("", module.name)
+            ]
+            if not found:
+                raise _b.ValueError(self._unknown(name, event))
+            for fingerprint, code in found:
+                chosen.setdefault(fingerprint, set()).add(code)
+        return chosen
+
+    def _unknown(self, name: str, event: str) -> str:
+        known = {one.DESC.name for module in self._modules.values() for one in module.classes.values()}
+        text = f"{', '.join(f'`{one}`' for one in self.info.inputs)} has no event type `{name}`"
+        near = _difflib.get_close_matches(event, known, 1)
+        if near:
+            return f"{text}; help: did you mean `{near[0]}`?"
+        return f"{text}, expected one of its {len(known)}: {', '.join(sorted(known)[:20])}"
+
+
+class _AnyReader(Reader[_t.Any]):
+    """A reader of all registries of a stream, each by a module that is made of it."""
+
+    def __init__(
+        self, files: _Files, chosen: _t.Optional[dict[int, set[int]]], order: str, incomplete: str
+    ) -> None:
+        self._chosen = chosen
+        self._modules: dict[int, _Module] = {}
+        super().__init__(_NO_MODULE, files, order, False, incomplete)
+
+    def _module_for(self, fingerprint: int) -> _Module:
+        module = self._modules.get(fingerprint)
+        if module is None:
+            module = self._modules[fingerprint] = _module_of(self.registries[fingerprint])
+        return module
+
+    def _forms(self, fingerprint: int) -> dict[int, _Form]:
+        known = self.registries[fingerprint]._by_code
+        if self._chosen is None:
+            return known
+        codes = self._chosen.get(fingerprint, set())
+        return {code: form for code, form in known.items() if code in codes}
+
+
+def _info(reader: _AnyReader) -> Info:
+    events: dict[str, int] = {}
+    for state in reader._states.values():
+        registry = reader.registries.get(state.registry)
+        kind = registry._kind(state.kind) if registry is not None else None
+        given = state.given()
+        if registry is not None and given:
+            name = f"{registry.name}:{kind.name if kind is not None else state.kind}"
+            events[name] = events.get(name, 0) + given
+    registries = [reader.registries[found] for found in sorted(reader._found)]
+    registries.sort(key=lambda registry: (registry.name, registry.version))
+    return Info(reader._files.names, reader._files.length, reader.sessions, registries, events)
+
+
+# What has no registry, has no events.
+_NO_MODULE = _module("", '[registry]\nname = ""\nversion = { major = 0, median = 0, minor = 0 }\n', {}, [], {})
+
+
+def _module_of(registry: Registry) -> _Module:
+    """Returns the module of a registry from a stream.
+
+    A stream may have any text for a name, and code is generated with names. So names that are not
+    plain identifiers are replaced.
+    """
+    kinds = {kind.bit: KindDesc(kind.name, kind.bit, kind.doc) for kind in registry._kinds}
+    types = {name: _class_of_type(ty) for name, ty in registry._types.items()}
+    attributes = {form.code: _attributes(form) for form in registry._events}
+    classes = [_class_of(form, kinds, attributes[form.code]) for form in registry._events]
+    module = _module(registry.name, "", kinds, classes, types)
+    return module._replace(attributes=attributes, registry=lambda: registry)
+
+
+def _is_plain(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and not name.startswith("_")
+
+
+def _attributes(form: _Form) -> list[str]:
+    names: list[str] = []
+    for index, param in enumerate(form.params):
+        name = _attribute(param.name)
+        names.append(name if _is_plain(name) and name not in names else f"param_{index}")
+    return names
+
+
+def _class_of(form: _Form, kinds: dict[int, KindDesc], attributes: list[str]) -> type[_t.Any]:
+    params = [EventParam(param.sort_text, param.name, param.doc) for param in form.params]
+    desc = EventDesc(form.name, form.code, form.used, kinds[form.kind.bit], params, 0, "")
+    body = {
+        "__slots__": tuple(attributes),
+        "__annotations__": dict.fromkeys(attributes, _t.Any),
+        "__doc__": form.doc,
+        "__module__": __name__,
+        "DESC": desc,
+    }
+    return _dataclasses.dataclass(init=False)(type(form.name, (_Event,), body))
+
+
+def _class_of_type(ty: _Type) -> type[_enum.Enum]:
+    # The functional form refuses names that an enum has for something else.
+    members = {name: number for number, name in ty.values.items() if _is_plain(name) and name != "mro"}
+    base: _t.Any = _enum.IntFlag if ty.flags else _enum.IntEnum
+    return _t.cast("type[_enum.Enum]", base(ty.name, members, module=__name__))
