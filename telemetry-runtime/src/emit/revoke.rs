@@ -31,7 +31,7 @@ pub(crate) type Lock = SpinGuard<'static>;
 
 /// Takes the lock, before a fork. Returns `None` if it is not free soon.
 pub(crate) fn hold() -> Option<Lock> {
-    STOPPING.lock(sys::me())
+    STOPPING.lock(sys::me()).ok()
 }
 
 /// Registers the process for barriers, at the first call. That may take some milliseconds, so the
@@ -73,7 +73,7 @@ pub(crate) fn stop(open: impl Iterator<Item = NonNull<Block>>) -> Vec<NonNull<Bl
     if stopped.is_empty() {
         return stopped;
     }
-    let Some(_lanes) = STOPPING.lock(sys::me()) else { return Vec::new() };
+    let Ok(_lanes) = STOPPING.lock(sys::me()) else { return Vec::new() };
     stopped.retain(|block| {
         // SAFETY: the block is pinned.
         let record = unsafe { block.as_ref() }.record();

@@ -107,7 +107,7 @@ impl Lanes {
 
     /// Takes the lock for making tables, before a fork.
     pub(crate) fn hold(&self) -> Option<SpinGuard<'_>> {
-        self.making.lock(sys::me())
+        self.making.lock(sys::me()).ok()
     }
 
     /// Forgets the parent's records, in the child of a fork.
@@ -140,7 +140,7 @@ impl Lanes {
 
     /// Makes the table of a record. Does not allocate.
     fn make(&self, index: usize) -> Option<(&'static LaneRecord, &'static Account)> {
-        let _making = self.making.lock(sys::me())?;
+        let _making = self.making.lock(sys::me()).ok()?;
         if let Some(found) = self.at(index) {
             return Some(found);
         }

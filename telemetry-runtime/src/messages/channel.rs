@@ -11,8 +11,8 @@ use crate::model::channel::Form;
 use crate::model::posted::Posted;
 use crate::own::registry::{self as own, MessageDrop};
 use crate::run::clock;
-use crate::sync::lock::{Lock, LockGuard, NotHeld, this_thread};
 use crate::sync::slot::Slot;
+use crate::sync::spin::{NotHeld, Spin, SpinGuard};
 use crate::sys;
 use crate::sys::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ pub struct Channel<B: 'static, E: 'static, const LIMIT: usize> {
     /// True if a slot contains an end to be posted, or the queues are to be freed.
     pending: AtomicBool,
     pub(super) form: Form,
-    lock: Lock,
+    lock: Spin,
     queues: UnsafeCell<Queues<B, E>>,
     slots: [Slot<B, E>; LIMIT],
     queued: AtomicU64,
@@ -49,7 +49,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
             wanted: AtomicBool::new(false),
             pending: AtomicBool::new(false),
             form,
-            lock: Lock::new(),
+            lock: Spin::new(),
             queues: UnsafeCell::new(Queues::new()),
             slots: [const { Slot::new() }; LIMIT],
             queued: AtomicU64::new(0),
@@ -200,7 +200,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
     /// Runs `work` as a signal handler that interrupts a thread inside a message does.
     #[cfg(test)]
     pub(super) fn interrupted(&self, work: impl FnOnce()) {
-        let held = self.lock.take();
+        let held = self.lock.lock(sys::me());
         work();
         drop(held);
         self.settle();
@@ -208,7 +208,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
 
     /// Takes the lock before a fork, and keeps it. Returns false if it is not free in time.
     pub(super) fn hold(&self) -> bool {
-        self.lock.take().map(std::mem::forget).is_ok()
+        self.lock.lock(sys::me()).map(std::mem::forget).is_ok()
     }
 
     /// Releases the lock that [`hold`](Self::hold) took.
@@ -244,7 +244,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
 
     /// Returns the key by which a running pair is found.
     fn key(&self, key: u64) -> u64 {
-        if self.form.is_keyed { key } else { this_thread() as u64 }
+        if self.form.is_keyed { key } else { sys::me() as u64 }
     }
 
     /// Posts a begin into room that was reserved.
@@ -324,7 +324,7 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
 
     /// Runs `work` under the lock. Does the work that waits for the lock before and after that.
     fn with<T>(&self, work: impl FnOnce(&mut Queues<B, E>) -> T) -> Result<T, NotHeld> {
-        let held = self.lock.take()?;
+        let held = self.lock.lock(sys::me())?;
         let result = {
             let queues = self.queues(&held);
             self.tidy(queues);
@@ -339,13 +339,13 @@ impl<B: Copy + Send, E: Copy + Send, const LIMIT: usize> Channel<B, E, LIMIT> {
     /// work.
     fn settle(&self) {
         while self.pending.load(Ordering::Relaxed) {
-            let Ok(held) = self.lock.take() else { return };
+            let Ok(held) = self.lock.lock(sys::me()) else { return };
             self.tidy(self.queues(&held));
         }
     }
 
     #[allow(clippy::mut_from_ref)]
-    fn queues(&self, _: &LockGuard<'_>) -> &mut Queues<B, E> {
+    fn queues(&self, _: &SpinGuard<'_>) -> &mut Queues<B, E> {
         // SAFETY: only the owner of the lock uses them, one reference at a time. Code that
         // interrupts the owner does not get the lock.
         unsafe { &mut *self.queues.get() }

@@ -5,7 +5,6 @@
 pub(crate) mod bell;
 pub(crate) mod gate;
 pub(crate) mod list;
-pub(crate) mod lock;
 pub(crate) mod open;
 pub(crate) mod pages;
 pub(crate) mod publish;

@@ -67,12 +67,12 @@ impl<T: Stored> Sorter<T> {
 
     /// Takes the lock, for a thread that must not wait for it forever. See [`Spin::lock`].
     pub(crate) fn lock(&self, me: usize) -> Option<Sorting<'_, T>> {
-        self.lock.lock(me).map(|held| Sorting { sorter: self, _held: held })
+        self.lock.lock(me).ok().map(|held| Sorting { sorter: self, _held: held })
     }
 
     /// Takes the lock for a pass that does not have it.
     pub(crate) fn wait(&self, me: usize) -> Option<Sorting<'_, T>> {
-        self.lock.wait(me).map(|held| Sorting { sorter: self, _held: held })
+        self.lock.wait(me).ok().map(|held| Sorting { sorter: self, _held: held })
     }
 
     /// Forgets everything, because the blocks are gone.

@@ -322,7 +322,7 @@ impl Store {
 
     /// Takes the lock for appending. Returns `None` if this code interrupts its owner.
     pub(crate) fn lock(&self) -> Option<Lock<'_>> {
-        self.lock.lock(sys::me())
+        self.lock.lock(sys::me()).ok()
     }
 
     fn last(&self) -> Option<Block> {

@@ -49,7 +49,7 @@ impl Guard {
     /// Waits a little if another thread uses the memory. Returns `None` if that does not end, or if
     /// this code interrupts the thread that uses it.
     pub(crate) fn take() -> Option<Guard> {
-        USER.take(sys::me(), TRIES).map(|lock| Guard { _lock: lock })
+        USER.take(sys::me(), TRIES).ok().map(|lock| Guard { _lock: lock })
     }
 }
 
