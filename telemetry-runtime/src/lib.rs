@@ -68,10 +68,10 @@ pub mod __private {
         Unsigned16, Unsigned32, Unsigned64,
     };
     pub use crate::model::registry_def::{EventInfo, Kind, ParamInfo, RegistryDef, Sort, TypeInfo};
-    pub use crate::model::values::{Address, Word};
+    pub use crate::model::values::{Address, AddressFor, Word, WordFor};
     pub use crate::model::variety::{is_compiled, is_on, is_same};
     pub use crate::own::labels::interned;
-    pub use crate::with_async;
+    pub use crate::{emitters, emitters_in_editor, with_async};
     pub use core;
     pub use core::sync::atomic::{AtomicU8, AtomicU64};
     pub use std;

@@ -1,5 +1,7 @@
 //! The emitters: one function here for each thing in the output.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use syn::Path;
@@ -7,8 +9,9 @@ use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
 use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
+use crate::parts::docs;
 use crate::parts::names::{exported, ident};
-use crate::parts::sorts::{Argument, argument};
+use crate::parts::sorts::{Argument, address, argument};
 
 /// Generates the emitters of a registry, for a module at `at`.
 pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> TokenStream {
@@ -29,36 +32,53 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
     let heards = (!heards.is_empty()).then(|| {
         quote! {
             /// Emitters that post messages, too.
-            mod heard {
-                use super::*;
+            enum heard {}
+
+            impl heard {
                 #(#heards)*
             }
         }
     });
+    let parameters = parameters(&used);
     let statics = statics(registry, &slots, &used);
+    // Functions of a type, and not of a module: the compiler proposes those of modules to a caller
+    // who forgets the `!`.
     quote! {
-        #(#macros)*
+        __emit::emitters! { $ #(#macros)* }
 
         /// Not public API.
         #[doc(hidden)]
-        #[allow(dead_code, unused_imports, clippy::all, clippy::pedantic)]
+        #[allow(dead_code, unused_imports, non_camel_case_types, unexpected_cfgs, clippy::all, clippy::pedantic)]
         pub mod __emit {
             use super::*;
             pub use #telemetry::__private as rt;
+            #[cfg(not(rust_analyzer))]
+            pub use #telemetry::__private::emitters;
+            #[cfg(rust_analyzer)]
+            pub use #telemetry::__private::emitters_in_editor as emitters;
 
             #statics
 
-            #(#typed)*
+            #parameters
+
+            /// The typed halves of the emitters.
+            pub enum emit {}
+
+            impl emit {
+                #(#typed)*
+            }
 
             /// The fast paths.
-            mod record {
-                use super::*;
+            enum record {}
+
+            impl record {
                 #(#records)*
             }
 
             /// The cases that the fast paths leave.
-            mod long {
-                use super::*;
+            enum long {}
+
+            impl long {
                 #(#longs)*
             }
 
@@ -118,30 +138,30 @@ impl<'r> Emitter<'r> {
     }
 }
 
-/// Generates the lazy half: the switch is tested before the arguments are evaluated. Taking `tt`
-/// keeps an editor's completion and signature help alive inside the call.
+/// Generates the input of the runtime's `emitters!`, which makes the lazy half: a macro that tests
+/// the switch before it evaluates the arguments. It is made there, so that errors are at the call.
 fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { event, name, byte, bit, heard, .. } = emitter;
-    let or_wanted = heard
-        .as_ref()
-        .map(|Heard { channel, .. }| quote!(|| $crate::#at::__emit::channels::#channel.is_wanted()));
-    let (always, doc) = (event.always, crate::parts::docs::event(registry, event));
+    let Emitter { event, name, byte, bit, params, heard, .. } = emitter;
+    let channel = heard.as_ref();
+    let channel = channel.map(|Heard { channel, .. }| quote!(|| [crate::#at::__emit::channels::#channel]));
+    let (always, doc) = (event.always, docs::event(registry, event));
     let exported = exported(at, name);
+    let (takes, list) = docs::arguments(registry, event, name);
     quote! {
-        #[doc = #doc]
-        #[cfg_attr(doc, doc(hidden))]
-        #[macro_export]
-        macro_rules! #exported {
-            ($($args:tt)*) => {
-                if $crate::#at::__emit::rt::is_on::<#always>(&$crate::#at::__emit::MASK[#byte], #bit) #or_wanted {
-                    $crate::#at::__emit::#name($($args)*)
-                }
-            };
+        { [crate::#at] #doc #exported #name #always #byte #bit #channel [#(#params)*] #takes #list }
+    }
+}
+
+/// Generates a type for each name of a parameter that a trait describes. Errors show its name.
+fn parameters(used: &[Emitter<'_>]) -> TokenStream {
+    let params = used.iter().flat_map(|emitter| &emitter.event.params);
+    let described = params.filter(|param| address(param.sort).is_some());
+    let names: BTreeSet<&str> = described.map(|param| param.name.as_str()).collect();
+    let names = names.into_iter().map(ident);
+    quote! {
+        pub mod parameter {
+            #(pub enum #names {})*
         }
-        // A macro that a macro generates has no path, but its re-export has.
-        #[doc(inline)]
-        #[allow(unused_imports)]
-        pub use #exported as #name;
     }
 }
 
@@ -177,7 +197,7 @@ fn record(emitter: &Emitter<'_>) -> TokenStream {
     };
     quote! {
         #[inline(never)]
-        pub(super) fn #name(#(#params: #types),*) {
+        fn #name(#(#params: #types),*) {
             #first
             if #is_compiled !rt::record::<#generics>(&LANES, #site, #fields) {
                 long::#name(#(#params),*);
@@ -194,7 +214,7 @@ fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
     Some(quote! {
         #[cold]
         #[inline(never)]
-        pub(super) fn #name(#(#params: #types),*) {
+        fn #name(#(#params: #types),*) {
             if rt::is_on::<#always>(&MASK[#byte], #bit)
                 && !rt::record::<#generics>(&LANES, #site, #fields)
             {
@@ -211,7 +231,7 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
     quote! {
         #[cold]
         #[inline(never)]
-        pub(super) fn #name(#(#params: #types),*) {
+        fn #name(#(#params: #types),*) {
             rt::record_long::<#generics>(&LANES, &REGISTRY, #site, #fields);
         }
     }
@@ -219,7 +239,7 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
 
 /// Generates the registry as the runtime knows it, its switches, and a thread's lanes.
 fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
-    let (definition, doc) = (definition(registry, slots), crate::parts::docs::sentence(&registry.doc));
+    let (definition, doc) = (definition(registry, slots), docs::sentence(&registry.doc));
     let (list, channels) = (messages::list(registry), messages::channels(registry));
     let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
     let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);

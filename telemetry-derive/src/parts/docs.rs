@@ -29,6 +29,27 @@ pub(crate) fn event(registry: &Registry, event: &Event) -> String {
     text
 }
 
+/// Returns how many arguments an emitter takes, and which: two parts of an error.
+pub(crate) fn arguments(registry: &Registry, event: &Event, name: &syn::Ident) -> (String, String) {
+    let names: Vec<&str> = event.params.iter().map(|param| param.name.as_str()).collect();
+    let takes = match names.len() {
+        0 => format!("`{name}!` takes no arguments"),
+        1 => format!("`{name}!` takes 1 argument"),
+        count => format!("`{name}!` takes {count} arguments"),
+    };
+    let mut list = format!("\nhelp: write {name}!({})", names.join(", "));
+    for param in &event.params {
+        list += &format!("\n  {}: {}", param.name, registry.sort_text(param));
+        if !param.unit.is_empty() {
+            list += &format!(" ({})", param.unit);
+        }
+        if !param.doc.is_empty() {
+            list += &format!(", {}", param.doc);
+        }
+    }
+    (takes, list)
+}
+
 /// Returns the doc of a parameter's field of a decoded event.
 pub(crate) fn field(registry: &Registry, param: &Param) -> String {
     let since = param.since.map_or(String::new(), |since| format!("; `None` in streams before {since}"));

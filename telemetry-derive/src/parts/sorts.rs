@@ -31,7 +31,7 @@ pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) ->
     let array = |element: TokenStream| if counted { quote!(&[#element]) } else { quote!(&[#element; #max]) };
     let (ty, field) = match (param.sort.is_delta(), address(param.sort)) {
         (true, Some((bound, convert))) => {
-            let element = quote!(impl #bound + rt::core::marker::Copy);
+            let element = quote!(impl #bound<parameter::#name> + rt::core::marker::Copy);
             (array(element), quote!(rt::Deltas::<_, _, #slot, #max, #counted>(&#name[..], #convert)))
         }
         _ => {
@@ -60,7 +60,7 @@ fn one(registry: &Registry, param: &Param, name: &syn::Ident, slot: &proc_macro2
                 }
             };
             Argument {
-                ty: quote!(impl #bound),
+                ty: quote!(impl #bound<parameter::#name>),
                 lowered: quote!(#convert(#name)),
                 record_ty: quote!(u64),
                 field: quote!(rt::Delta::<#slot>(#value)),
@@ -72,11 +72,12 @@ fn one(registry: &Registry, param: &Param, name: &syn::Ident, slot: &proc_macro2
     }
 }
 
-/// Returns, for a type that is encoded as a delta, the trait of its arguments and their conversion.
+/// Returns, for a type that is encoded as a delta, the trait of its arguments, which takes the name
+/// of the parameter, and their conversion.
 pub(crate) fn address(sort: Sort) -> Option<(TokenStream, TokenStream)> {
     match sort {
-        Sort::Pointer | Sort::Addr => Some((quote!(rt::Address), quote!(rt::Address::address))),
-        Sort::Word => Some((quote!(rt::Word), quote!(rt::Word::word))),
+        Sort::Pointer | Sort::Addr => Some((quote!(rt::AddressFor), quote!(rt::Address::address))),
+        Sort::Word => Some((quote!(rt::WordFor), quote!(rt::Word::word))),
         Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 | Sort::F32 | Sort::F64 => None,
         Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::Bool => None,
         Sort::String | Sort::Bytes | Sort::Label | Sort::Named(_) => None,
