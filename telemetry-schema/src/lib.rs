@@ -12,7 +12,7 @@
 //! #:schema ./telemetry-schema/events.schema.json
 //! [registry]
 //! name = "gc"                                    # snake_case
-//! version = { major = 1, median = 0, minor = 1 }
+//! version = "1.0.1"                              # or { major = 1, median = 0, minor = 1 }
 //! doc = "A small collector's view of itself"
 //!
 //! [kinds]                                        # up to 64, each with its own bit

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     fix: bool,
 
     /// Write events that an older decoder would misread: one stream, or one per median change to a
-    /// directory
+    /// directory (median: breaking for readers of the changed events)
     #[arg(long, value_name = "FILE|DIR")]
     witness: Option<PathBuf>,
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use telemetry_schema::version::{Change, Demand, Rule, Target};
+use telemetry_schema::version::{Change, Demand, MEDIAN, Rule, Target};
 
 use crate::text::grouped;
 
@@ -57,8 +57,9 @@ pub(crate) fn lines<'c>(
     for (change, _) in changes.clone().filter(|(change, _)| change.demand == Demand::Nothing.name()) {
         numbers.entry(change.rule).or_default().0 += 1;
     }
-    let mut out = String::new();
+    let (mut out, mut has_median) = (String::new(), false);
     for (change, allowed) in changes {
+        has_median |= change.demand == Demand::Median.name() && allowed.is_none();
         match numbers.get_mut(change.rule) {
             // If only one change is left, its line replaces the line that counts the rest.
             Some((number, told)) if *number > MAX_LINES + 1 => {
@@ -72,6 +73,9 @@ pub(crate) fn lines<'c>(
             }
             _ => out += &change.line(allowed),
         }
+    }
+    if has_median {
+        out += &format!("  the median is {MEDIAN}\n");
     }
     out
 }

@@ -57,6 +57,12 @@ impl<'a> Fields<'a> {
         self.text(cx, key)
     }
 
+    /// Returns the value of a required key, whatever its type.
+    pub(super) fn need_value(&self, cx: &mut Check, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.need(cx, key);
+        self.table.get(key)
+    }
+
     /// Returns the text of a key, if it has one, without a report.
     pub(super) fn any_text(&self, key: &str) -> Option<&'a str> {
         self.table.get(key)?.get_ref().as_str()
@@ -197,7 +203,7 @@ fn example(key: &str) -> Option<&'static str> {
             Some("`change = \"param-retyped\"`, a rule's name as the message about the change has it")
         }
         "reason" => Some("`reason = \"no stream has it yet\"`"),
-        "version" => Some("`version = { major = 1, median = 0, minor = 0 }`"),
+        "version" => Some("`version = \"1.0.0\"`"),
         "bit" => Some("`bit = 1`; each kind has its own, from 0 to 63"),
         "doc" => Some("`doc = \"a pool was made\"`"),
         "clock" => Some("`clock = \"inherit\"`"),

@@ -21,3 +21,4 @@ mod since;
 mod spans;
 mod time;
 mod types;
+mod versions;

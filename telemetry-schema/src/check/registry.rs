@@ -6,7 +6,7 @@ use crate::check::context::{Check, Names, Origin};
 use crate::check::emitters;
 use crate::check::fields::Fields;
 use crate::check::names::Style;
-use crate::check::{allows, events, kinds, messages, naming, spans, types};
+use crate::check::{allows, events, kinds, messages, naming, spans, types, versions};
 use crate::model::registry::{Registry, Version};
 use crate::text::diagnostic::{Diagnostics, Invalid};
 use crate::text::{keys, limits, syntax};
@@ -72,14 +72,7 @@ fn registry(cx: &mut Check, file: &Fields) -> (String, Version, String) {
         }
         name.into_inner().to_string()
     });
-    let version = registry.need_table(cx, "version").map(|table| {
-        let version = Fields::new(cx, "the version", table.span(), table.get_ref(), keys::VERSION);
-        let mut part = |key| version.need_int(cx, key, 0..=u32::MAX.into());
-        let [major, median, minor] =
-            ["major", "median", "minor"].map(|key| Some(part(key)?.into_inner() as u32));
-        Some(Version { major: major?, median: median?, minor: minor? })
-    });
-    cx.version = version.flatten();
+    cx.version = versions::version_of(cx, &registry);
     let doc = registry.need_doc(cx);
     (name.unwrap_or_default(), cx.version.unwrap_or(nothing.1), doc)
 }

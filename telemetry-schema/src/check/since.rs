@@ -2,8 +2,8 @@
 
 use crate::check::context::{Check, Origin, Text};
 use crate::check::fields::Fields;
+use crate::check::versions::not_a_version;
 use crate::model::registry::Version;
-use crate::text::diagnostic::quote;
 
 /// The appended parameters of an event so far, from the first to the last.
 #[derive(Default)]
@@ -46,10 +46,10 @@ impl<'a> Appended<'a> {
         let what = format!("`since` of {}", param.what);
         let found = Version::from_text(text.get_ref());
         let (message, help) = match (found, cx.version) {
-            (None, _) => (
-                format!("expected major.median.minor for {what}, found {}", quote(text.get_ref())),
-                "for instance `since = \"1.2.0\"`".to_string(),
-            ),
+            (None, _) => {
+                not_a_version(cx, "since", &what, text);
+                return None;
+            }
             (Some(version), Some(current)) if version.major < current.major => (
                 format!("{what} is {version}, of an older major than the registry's version {current}"),
                 format!("leave it out: every stream of major {} has the parameter", current.major),

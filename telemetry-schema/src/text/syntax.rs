@@ -98,6 +98,10 @@ fn reworded(message: &str, found: &str) -> (String, Option<String>) {
         "string values must be quoted" => {
             (format!("{} is not a value", quote(found)), Some("strings stand in quotes".to_string()))
         }
+        "invalid float" if found.starts_with('.') => {
+            let help = "a version stands in quotes, for instance `version = \"1.0.0\"`";
+            ("a number with two points is not a value".to_string(), Some(help.to_string()))
+        }
         "invalid basic string" => ("the string has no closing `\"` in its line".to_string(), None),
         "missing escaped value" => {
             let help = "write `\\\\` for a backslash, or put the string in single quotes";

@@ -24,9 +24,13 @@ pub fn fixed(file: &RegistryFile, judgement: &Judgement) -> Option<String> {
     let root = DeTable::parse(&file.text).ok()?;
     let target = judgement.target();
     let mut edits = Vec::new();
-    let version = root.get_ref().get("registry")?.get_ref().get("version")?.get_ref();
-    for (key, number) in [("major", target.major), ("median", target.median), ("minor", target.minor)] {
-        edits.push((version.get(key)?.span(), number.to_string()));
+    let version = root.get_ref().get("registry")?.get_ref().get("version")?;
+    if version.get_ref().is_str() {
+        edits.push((version.span(), format!("\"{target}\"")));
+    } else {
+        for (key, number) in [("major", target.major), ("median", target.median), ("minor", target.minor)] {
+            edits.push((version.get_ref().get(key)?.span(), number.to_string()));
+        }
     }
     for judged in &judgement.changes {
         let change = &judged.change;

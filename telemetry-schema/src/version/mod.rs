@@ -25,4 +25,4 @@ pub use lock::{
     Docs, Lock, LockEvent, LockKind, LockMessage, LockParam, LockSpan, LockType, LockValue, State,
 };
 pub use report::{Report, Side};
-pub use rule::{Demand, Effect, Row, Rule};
+pub use rule::{Demand, Effect, MEDIAN, Row, Rule};

@@ -15,7 +15,7 @@ use crate::version::change::{Change, Thing};
 use crate::version::judgement::{Judged, Judgement};
 use crate::version::lock::Lock;
 use crate::version::places::Places;
-use crate::version::rule::{Demand, Rule};
+use crate::version::rule::{Demand, MEDIAN, Rule};
 
 /// One of the two compared files.
 pub struct Side<'a> {
@@ -91,7 +91,9 @@ impl<'a> Report<'a> {
             sections.push(self.old.section(old, change.key, kind, &label));
         }
         let note = self.note(judged);
+        let explained = format!("the median is {MEDIAN}");
         let mut remarks = vec![(Level::NOTE, note.as_str())];
+        remarks.extend(self.is_first_median(judged).then_some((Level::NOTE, explained.as_str())));
         let help = (!judged.is_met).then(|| self.help(change)).flatten();
         remarks.extend(help.as_deref().map(|help| (Level::HELP, help)));
         snippet::draw(&change.message(), &sections, &remarks)
@@ -138,7 +140,7 @@ impl<'a> Report<'a> {
             Rule::SinceMissing | Rule::SinceWrong => {
                 format!("write `since = \"{target}\"`, or run `telemetry check --fix`")
             }
-            Rule::VersionLowered => help_to_raise(target),
+            Rule::VersionLowered => self.help_to_raise(target),
             Rule::RegistryRenamed => {
                 "give it its name back; or, if it is another registry, take the lock away and release it"
                     .to_string()
@@ -158,8 +160,28 @@ impl<'a> Report<'a> {
         let section = self.new.section(&Thing::Registry, "version", Primary, "");
         let message =
             format!("the version is {version}, but what changed since {released} demands {target} or higher");
-        let help = help_to_raise(target);
+        let help = self.help_to_raise(target);
         Some(snippet::draw(&message, &[section], &[(Level::HELP, &help)]))
+    }
+
+    /// Returns the remedy for a version that is too low, in the notation of the file.
+    fn help_to_raise(&self, target: Version) -> String {
+        let place = self.new.places.find(&Thing::Registry, "version");
+        let written = match self.new.text[place].starts_with(['"', '\'']) {
+            true => format!("\"{target}\""),
+            false => {
+                let Version { major, median, minor } = target;
+                format!("{{ major = {major}, median = {median}, minor = {minor} }}")
+            }
+        };
+        format!("run `telemetry check --fix`, or write `version = {written}`")
+    }
+
+    /// Returns true for the change that explains the word.
+    fn is_first_median(&self, judged: &Judged) -> bool {
+        let is_median =
+            |judged: &&Judged| judged.allowed.is_none() && judged.change.rule.demand() == Demand::Median;
+        self.judgement.changes.iter().find(is_median) == Some(judged)
     }
 
     /// Returns the text about an allow that allows no change.
@@ -181,14 +203,6 @@ impl<'a> Report<'a> {
         let section = Section { path: self.new.path, text: self.new.text, marks };
         snippet::draw(&message, &[section], &[(Level::HELP, &help)])
     }
-}
-
-fn help_to_raise(target: Version) -> String {
-    let Version { major, median, minor } = target;
-    format!(
-        "run `telemetry check --fix`, or write \
-         `version = {{ major = {major}, median = {median}, minor = {minor} }}`"
-    )
 }
 
 /// Changes that the help of an idle allow names.

@@ -15,6 +15,9 @@ pub enum Demand {
     Refused,
 }
 
+/// The meaning of the word, for people who do not know the MPS.
+pub const MEDIAN: &str = "the MPS's word for the middle number, breaking for readers of the changed events";
+
 /// The treatment of a changed event by a typed decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {

@@ -72,6 +72,26 @@ fn a_parameter_type_has_two_keys() {
     }
 }
 
+/// A version has two notations, which mean the same, for the rules and for the schema.
+#[test]
+fn a_version_has_two_notations() {
+    let validator = validator();
+    for text in [GC, SMALL] {
+        let version = crate::registry(text).version;
+        let (before, table) = text.split_once("version = {").expect("a table");
+        let (_, after) = table.split_once('}').expect("an end");
+        for quoted in [format!("\"{version}\""), format!("'{version}'"), format!("\"\"\"{version}\"\"\"")] {
+            let renamed = format!("{before}version = {quoted}{after}");
+            assert!(validator.is_valid(&to_json(&renamed)), "{quoted}");
+            assert_eq!(crate::registry(&renamed), crate::registry(text));
+            // Streams and lock files have one form, whatever the notation.
+            assert_eq!(crate::registry(&renamed).to_toml(), crate::registry(text).to_toml());
+            let embedded = telemetry_schema::parse_embedded(&renamed).expect("a version of either notation");
+            assert_eq!(embedded, crate::registry(text));
+        }
+    }
+}
+
 #[test]
 fn mistakes_of_form_are_invalid_and_those_of_meaning_are_not() {
     let validator = validator();
@@ -106,7 +126,7 @@ fn keys_are_those_that_are_read_and_all_are_described() {
     for (place, keys) in [
         ("", keys::FILE),
         ("/properties/registry", keys::REGISTRY),
-        ("/properties/registry/properties/version", keys::VERSION),
+        ("/$defs/version_table", keys::VERSION),
         ("/$defs/kind", keys::KIND),
         ("/$defs/type", keys::TYPE),
         ("/$defs/value/anyOf/1", keys::VALUE),

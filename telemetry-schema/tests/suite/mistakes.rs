@@ -70,7 +70,16 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     form("wrong_type_text", &[("name = \"PoolInit\"", "name = 12")]),
     form("wrong_type_integer", &[("code = 0x0001", "code = \"0x0001\"")]),
     form("wrong_type_bool", &[("used = false", "used = 0")]),
-    form("wrong_type_version", &[("{ major = 1, median = 0, minor = 0 }", "\"1.0.0\"")]),
+    form("wrong_type_version", &[("{ major = 1, median = 0, minor = 0 }", "[1, 0, 0]")]),
+    form("version_as_integer", &[("{ major = 1, median = 0, minor = 0 }", "1")]),
+    form("version_as_float", &[("{ major = 1, median = 0, minor = 0 }", "1.2")]),
+    form("version_too_short", &[("{ major = 1, median = 0, minor = 0 }", "\"1.2\"")]),
+    form("version_too_long", &[("{ major = 1, median = 0, minor = 0 }", "\"1.2.3.4\"")]),
+    form("version_with_letter", &[("{ major = 1, median = 0, minor = 0 }", "\"v1.2.0\"")]),
+    form("version_with_zeros", &[("{ major = 1, median = 0, minor = 0 }", "'1.02.0'")]),
+    form("version_with_suffix", &[("{ major = 1, median = 0, minor = 0 }", "\"1.2.0-beta.1\"")]),
+    form("version_empty", &[("{ major = 1, median = 0, minor = 0 }", "\"\"")]),
+    meaning("version_too_high", &[("{ major = 1, median = 0, minor = 0 }", "\"1.4294967296.0\"")]),
     form(
         "wrong_type_event",
         &[

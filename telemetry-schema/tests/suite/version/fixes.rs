@@ -64,6 +64,11 @@ fn comments_and_layout_stay() {
         ],
         &[median, "  { name = \"tries\", sort = \"u8\", since = \"1.3.0\" },"],
     );
+    // The version as a text.
+    check(
+        &[("{ major = 1, median = 2, minor = 5 }", "\"1.2.5\""), ("max = 80", "max = 90")],
+        &["version = \"1.2.6\" # the fifth since the last break"],
+    );
     // Tables of other forms.
     let tables = "[registry.version]\nmajor = 1\nmedian = 2\nminor = 0x5";
     check(
