@@ -8,6 +8,7 @@ mod lookup;
 mod messages;
 mod mistakes;
 mod naming;
+mod page;
 mod rendering;
 mod version;
 
