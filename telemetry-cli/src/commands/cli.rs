@@ -10,7 +10,7 @@ use telemetry_format::FORMAT_VERSION;
 #[cfg(feature = "sql")]
 use super::sql;
 use super::{
-    check, cnv, completions, convert, csv, gdb, history, info, listen, man, mono, print, py, recover,
+    check, cnv, completions, convert, csv, gdb, history, info, init, listen, man, mono, print, py, recover,
     release, replay, show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
@@ -36,7 +36,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Query", &["sql", "csv"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "listen", "gdb"]),
-    ("Registry", &["check", "release", "history", "py"]),
+    ("Registry", &["init", "check", "release", "history", "py"]),
     ("MPS, GHC and Mono compatible", &["cnv", "txt", "show", "mono-debug", "mono-report"]),
     ("Shell", &["completions", "man"]),
 ];
@@ -103,6 +103,7 @@ commands! {
     Validate(validate::Args),
     Recover(recover::Args),
     Replay(replay::Args),
+    Init(init::Args),
     Check(check::Args),
     Release(release::Args),
     History(history::Args),

@@ -16,6 +16,7 @@ mod doctor;
 mod gdb;
 mod history;
 mod info;
+mod init;
 #[cfg(unix)]
 mod list;
 mod listen;

@@ -18,6 +18,7 @@ pub mod golden;
 mod gzip;
 #[cfg(target_os = "linux")]
 mod hostile_logs;
+mod init;
 mod json;
 mod listen;
 mod mono;
