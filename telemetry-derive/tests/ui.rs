@@ -25,5 +25,13 @@ fn errors() {
     for file in std::fs::read_dir(registries).expect("the cases' registries").flatten() {
         std::fs::copy(file.path(), package.join(file.file_name())).expect("a writable target directory");
     }
+    // Latin-1, which the repository does not have.
+    std::fs::write(package.join("not_utf8.toml"), b"[registry]\nname = \"caf\xe9\"\n")
+        .expect("a writable target directory");
+    // A file that a case looks for in the wrong folder.
+    let source = package.with_file_name("src");
+    std::fs::create_dir_all(&source).expect("a writable target directory");
+    std::fs::copy(package.join("good.toml"), source.join("beside_source.toml"))
+        .expect("a writable target directory");
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

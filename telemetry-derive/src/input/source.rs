@@ -1,5 +1,6 @@
 //! Finds and reads the registry file, and reports its mistakes.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use syn::LitStr;
@@ -59,9 +60,25 @@ pub(crate) fn read(literal: &LitStr, own: bool) -> Result<Source, Box<Failure>> 
     let there = path.is_file().then(|| path.to_string_lossy().into_owned());
     Err(match error.cause {
         LoadCause::Invalid { invalid, .. } => fail(text, there, Some(*invalid)),
+        LoadCause::Io(cause) if cause.kind() == ErrorKind::NotFound => {
+            fail(text + "\nhelp: " + &meant(&package, &named), there, None)
+        }
         LoadCause::Io(_) => fail(text + "\nhelp: the path is relative to Cargo.toml", there, None),
         _ => fail(text, there, None),
     })
+}
+
+/// Returns the help for a path without a file. The path may be meant from the source file or from
+/// the workspace.
+fn meant(package: &Path, named: &str) -> String {
+    let workspace = std::env::current_dir().unwrap_or_default();
+    let above = package.ancestors().skip(1).take_while(|folder| folder.starts_with(&workspace));
+    let above = above.enumerate().map(|(up, _)| "../".repeat(up + 1) + named);
+    let mut paths = std::iter::once(format!("src/{named}")).chain(above);
+    match paths.find(|path| package.join(path).is_file()) {
+        Some(path) => format!("the path is relative to Cargo.toml: write \"{path}\""),
+        None => "the path is relative to Cargo.toml; `telemetry init` writes a first events.toml".to_owned(),
+    }
 }
 
 /// Returns the registry with the objections of its lock file, if there are any. A package may come

@@ -1,9 +1,9 @@
-//! The rest of a registry with mistakes: empty emitters, so that one mistake is one error and
-//! not one more at every call.
+//! What stands for the module after a mistake, so that one mistake is one error and not one more at
+//! every use of the module.
 
 use proc_macro2::TokenStream;
-use quote::quote;
-use syn::Path;
+use quote::{format_ident, quote};
+use syn::{ItemMod, Path};
 use telemetry_schema::{Invalid, snake_case};
 
 use crate::parts::names::exported;
@@ -22,4 +22,19 @@ pub(crate) fn emitters(invalid: &Invalid, at: &Path) -> TokenStream {
         }
     });
     quote!(#(#emitters)*)
+}
+
+/// Generates the name of the module without a module, if no event is known. The compiler does not
+/// report an import from a module that has an error, nor what is used of such an import.
+pub(crate) fn nothing(module: &ItemMod, error: &TokenStream) -> TokenStream {
+    let ItemMod { attrs, vis, ident, .. } = module;
+    let failed = format_ident!("__telemetry_{ident}");
+    quote! {
+        #(#attrs)*
+        #[allow(unused_imports)]
+        #vis use self::#failed::#ident;
+        mod #failed {
+            #error
+        }
+    }
 }

@@ -21,24 +21,44 @@ pub(crate) fn expand(args: TokenStream, item: TokenStream) -> TokenStream {
     };
     let args = match Args::parse(args) {
         Ok(args) => args,
-        Err(error) => return fill(&module, "", &error.into_compile_error()),
+        Err(error) => return fallback::nothing(&module, &error.into_compile_error()),
     };
+    let bodiless = bodiless(&module).map(syn::Error::into_compile_error);
     match source::read(&args.path, args.is_own()) {
         Ok(source) => {
             let doc = docs::registry(&source.registry);
             let contents = contents(&source.registry, &source.paths, &module.ident, &args);
             // If the lock file objects, calls of the emitters still compile.
             let error = source.error.map(syn::Error::into_compile_error);
-            fill(&module, &doc, &quote!(#error #contents))
+            fill(&module, &doc, &quote!(#bodiless #error #contents))
         }
         Err(failure) => {
             let error = failure.error.into_compile_error();
             let at = args.at.clone().unwrap_or_else(|| module.ident.clone().into());
-            let emitters = failure.invalid.as_ref().map(|invalid| fallback::emitters(invalid, &at));
             let watch = failure.path.map(|path| watch(&path));
-            fill(&module, "", &quote!(#error #watch #emitters))
+            match failure.invalid.filter(|invalid| !invalid.emitters.is_empty()) {
+                Some(invalid) => {
+                    let emitters = fallback::emitters(&invalid, &at);
+                    fill(&module, "", &quote!(#bodiless #error #watch #emitters))
+                }
+                None => fallback::nothing(&module, &quote!(#bodiless #error #watch)),
+            }
         }
     }
+}
+
+/// Returns the error of a module whose body is another file. The compiler refuses such a module,
+/// and does not say what to write.
+fn bodiless(module: &ItemMod) -> Option<syn::Error> {
+    let semi = module.semi?;
+    let ItemMod { vis, ident, .. } = module;
+    let vis = vis.to_token_stream();
+    let space = if vis.is_empty() { "" } else { " " };
+    let text = format!(
+        "module `{ident}` has no braces\n\
+         help: write `{vis}{space}mod {ident} {{}}`; the attribute fills it"
+    );
+    Some(syn::Error::new(semi.span, text))
 }
 
 /// Generates the module with `tokens` after its own items.

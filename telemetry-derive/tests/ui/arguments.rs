@@ -21,4 +21,7 @@ pub mod no_value {}
 #[telemetry_event("registries/good.toml", at = "not a path")]
 pub mod no_path {}
 
-fn main() {}
+fn main() {
+    none::ticked!();
+    unknown::ticked!();
+}
