@@ -11,6 +11,7 @@ extern crate alloc;
 mod account;
 mod cursor;
 mod encoding;
+mod grouped;
 mod header;
 mod label;
 mod loss;
@@ -25,6 +26,7 @@ pub use account::{
 };
 pub use cursor::{Cursor, Malformed};
 pub use encoding::Encoding;
+pub use grouped::{Count, Grouped};
 pub use header::{
     BlockType, Checksum, FORMAT_VERSION, HEADER_LEN, Header, HeaderError, MAGIC, MAX_PAYLOAD, codec, flags,
     memory, state,

@@ -280,14 +280,14 @@ class Completeness:
             lines = [("complete: " if self.is_complete else "read: ") + ", ".join(counts)]
         else:
             total = self.events + self.missing + self.lost
-            lines = [f"incomplete: {self.events} of {_count(min(total, _MAX), 'event')} read"]
+            lines = [f"incomplete: {self.events:,} of {_count(min(total, _MAX), 'event')} read"]
         causes = (
             (self.lost_pool, "pool full"),
             (self.lost_reentrant, "reentrant"),
             (self.lost_sink, "sink"),
         )
         if self.lost:
-            text = ", ".join(f"{number} {why}" for number, why in causes if number)
+            text = ", ".join(f"{number:,} {why}" for number, why in causes if number)
             lines.append(f"lost in the program: {_count(self.lost, 'event')} ({text})")
         if self.truncated:
             lines.append(f"truncated to their limit: {_count(self.truncated, 'string')} or array{_plural(self.truncated)}")
@@ -299,8 +299,8 @@ class Completeness:
             elif unread == self.missing:
                 text += " of damaged or undecodable blocks"
             else:
-                text += f", {unread} of damaged or undecodable blocks, "
-                text += f"{self.missing - unread} of absent blocks"
+                text += f", {unread:,} of damaged or undecodable blocks, "
+                text += f"{self.missing - unread:,} of absent blocks"
             lines.append(text)
         if self.damage:
             start, _, cause = self.damage[0]
@@ -328,7 +328,7 @@ class Completeness:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}{_plural(number)}"
+    return f"{number:,} {what}{_plural(number)}"
 
 
 def _plural(number: int) -> str:

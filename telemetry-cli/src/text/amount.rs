@@ -1,21 +1,15 @@
 //! Numbers in sentences and tables.
 
-use super::number;
+use telemetry_format::{Count, Grouped};
 
 /// Formats a number with its noun: `1 event`, `2,000 events`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+    Count(number, noun).to_string()
 }
 
 /// Formats a number in groups of three digits.
 pub(crate) fn grouped(number: u64) -> String {
-    let mut text = number.to_string();
-    for place in
-        (1..text.len()).rev().filter(|place| (text.len() - place).is_multiple_of(3)).collect::<Vec<_>>()
-    {
-        text.insert(place, ',');
-    }
-    text
+    Grouped::from(number).to_string()
 }
 
 /// Formats a number of JSON for people: a whole one in groups, another with few digits, null as
@@ -45,7 +39,5 @@ pub(crate) fn number_text(number: &serde_json::Value) -> String {
 
 /// Formats a number like [`grouped`], with a sign.
 pub(crate) fn signed_grouped(number: i64) -> String {
-    let mut out = Vec::new();
-    number::grouped(&mut out, number, 0);
-    String::from_utf8_lossy(&out).into_owned()
+    Grouped::from(number).to_string()
 }

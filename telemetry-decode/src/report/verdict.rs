@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Formatter};
 
+use telemetry_format::{Count, Grouped};
+
 use crate::report::completeness::Completeness;
 
 /// Prints the verdict. The first line is the verdict itself; each further line names one problem.
@@ -9,43 +11,43 @@ impl fmt::Display for Completeness {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let bytes = self.bytes.total();
         if self.sessions.is_empty() {
-            write!(f, "nothing to read: no session in {}", count(bytes, "byte"))?;
+            write!(f, "nothing to read: no session in {}", Count(bytes, "byte"))?;
         } else if self.is_whole() {
             let verdict = if self.is_complete() { "complete" } else { "read" };
-            let (events, blocks) = (count(self.events, "event"), count(self.blocks, "block"));
-            write!(f, "{verdict}: {events}, {blocks}, {}", count(bytes, "byte"))?;
+            let (events, blocks) = (Count(self.events, "event"), Count(self.blocks, "block"));
+            write!(f, "{verdict}: {events}, {blocks}, {}", Count(bytes, "byte"))?;
         } else {
             let sum = self.events.saturating_add(self.missing()).saturating_add(self.lost().events());
             write!(
                 f,
                 "incomplete: {} of {} read",
-                self.events,
-                count(sum.saturating_add(self.filtered()), "event")
+                Grouped::from(self.events),
+                Count(sum.saturating_add(self.filtered()), "event")
             )?;
         }
         self.write_lost(f)?;
         self.write_missing(f)?;
         self.write_damage(f)?;
         for (code, blocks) in &self.unknown_blocks {
-            write!(f, "\n  unknown: {} of type {code}", count(*blocks, "block"))?;
+            write!(f, "\n  unknown: {} of type {code}", Count(*blocks, "block"))?;
         }
         if let Some((at, why)) = self.unreadable.first() {
-            let others = count(self.unreadable.len() as u64, "block");
+            let others = Count(self.unreadable.len() as u64, "block");
             write!(f, "\n  not understood: {others}; the first at byte {at}: {}", one_line(why))?;
         }
         let running = self.sessions.iter().filter(|(_, ended)| !ended).count();
         if running > 0 {
-            let of = count(self.sessions.len() as u64, "session");
+            let of = Count(self.sessions.len() as u64, "session");
             write!(f, "\n  without an end: {running} of {of} (still running, killed, or truncated)")?;
         }
         if self.may_be_truncated() {
             write!(f, "\n  may be truncated: {}", self.why_may_be_truncated())?;
         }
         if self.excluded() > 0 {
-            write!(f, "\n  excluded: {} of kinds that were not output", count(self.excluded(), "event"))?;
+            write!(f, "\n  excluded: {} of kinds that were not output", Count(self.excluded(), "event"))?;
         }
         if self.filtered() > 0 {
-            write!(f, "\n  filtered out: {}", count(self.filtered(), "event"))?;
+            write!(f, "\n  filtered out: {}", Count(self.filtered(), "event"))?;
         }
         for name in &self.unmatched {
             write!(f, "\n  the filter names {name}, which is not in the stream")?;
@@ -72,17 +74,16 @@ impl Completeness {
     fn write_lost(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let lost = self.lost();
         if lost.events() > 0 {
-            let causes: Vec<_> =
-                lost.causes().map(|(cause, events)| format!("{events} {}", cause.text())).collect();
-            write!(f, "\n  lost in the program: {} ({})", count(lost.events(), "event"), causes.join(", "))?;
+            let causes: Vec<_> = lost
+                .causes()
+                .map(|(cause, events)| format!("{} {}", Grouped::from(events), cause.text()))
+                .collect();
+            write!(f, "\n  lost in the program: {} ({})", Count(lost.events(), "event"), causes.join(", "))?;
         }
         if lost.truncated > 0 {
-            write!(
-                f,
-                "\n  truncated to their limit: {} or array{}",
-                count(lost.truncated, "string"),
-                plural(lost.truncated)
-            )?;
+            let (strings, end) =
+                (Count(lost.truncated, "string"), if lost.truncated == 1 { "" } else { "s" });
+            write!(f, "\n  truncated to their limit: {strings} or array{end}")?;
         }
         Ok(())
     }
@@ -93,11 +94,12 @@ impl Completeness {
             return Ok(());
         }
         let unread = self.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.unread)).min(missing);
-        write!(f, "\n  missing: {}", count(missing, "event"))?;
+        write!(f, "\n  missing: {}", Count(missing, "event"))?;
         match (unread, missing - unread) {
             (0, _) => write!(f, " of absent blocks"),
             (_, 0) => write!(f, " of damaged or undecodable blocks"),
             (unread, absent) => {
+                let (unread, absent) = (Grouped::from(unread), Grouped::from(absent));
                 write!(f, ", {unread} of damaged or undecodable blocks, {absent} of absent blocks")
             }
         }
@@ -105,25 +107,17 @@ impl Completeness {
 
     fn write_damage(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(damage) = self.damage.first() {
-            let (ranges, bytes) = (count(self.damaged_ranges, "range"), count(self.bytes.damaged, "byte"));
+            let (ranges, bytes) = (Count(self.damaged_ranges, "range"), Count(self.bytes.damaged, "byte"));
             let (start, cause) = (damage.range.start, damage.cause.clone());
             write!(f, "\n  damaged: {ranges}, {bytes}; the first at byte {start}: {cause}")?;
         }
         if let Some(part) = self.undecodable.first() {
             let (start, reason) = (part.range.start, part.reason);
-            let parts = count(self.undecodable_parts, "part");
+            let parts = Count(self.undecodable_parts, "part");
             write!(f, "\n  undecodable: {parts}; the first at byte {start}: {reason}")?;
         }
         Ok(())
     }
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", plural(number))
-}
-
-fn plural(number: u64) -> &'static str {
-    if number == 1 { "" } else { "s" }
 }
 
 fn one_line(text: &str) -> &str {

@@ -2,6 +2,8 @@
 
 use core::fmt::{self, Display, Formatter, Write};
 
+use telemetry_format::Grouped;
+
 use super::found::Found;
 use super::walk::{Piece, Value};
 use crate::model::registry_def::{EventInfo, ParamInfo, RegistryDef, TypeInfo};
@@ -65,7 +67,7 @@ impl<'f> Line<'f> {
         let kinds = self.def.kinds;
         let kind_width = kinds.iter().map(|kind| kind.name.len()).max().unwrap_or(0).max(KIND_WIDTH);
         let kind = kinds.get(self.found.kind).map_or("", |kind| kind.name);
-        write!(out, "{:>TIME_WIDTH$}  {thread}  {kind:kind_width$}  ", Grouped(self.time_ns))?;
+        write!(out, "{:>TIME_WIDTH$}  {thread}  {kind:kind_width$}  ", Grouped::from(self.time_ns))?;
         let (registry, colon) = if self.qualified { (self.def.name, ":") } else { ("", "") };
         let width = if event.params.is_empty() { 0 } else { EVENT_WIDTH };
         write!(out, "{}", padded(width, |out| write!(out, "{registry}{colon}{}", event.name)))
@@ -131,34 +133,6 @@ impl Display for Escaped<'_> {
             chunk.invalid().iter().try_for_each(|byte| write!(f, "\\x{byte:02x}"))?;
         }
         Ok(())
-    }
-}
-
-/// Displays a number with its digits in groups of three, right-aligned.
-struct Grouped(i64);
-
-impl Display for Grouped {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut text = [b'0'; 28];
-        let (mut start, mut rest) = (text.len(), self.0.unsigned_abs());
-        let mut put = |byte| {
-            start = start.saturating_sub(1);
-            text[start] = byte;
-        };
-        for digit in 0.. {
-            if digit > 0 && digit % 3 == 0 {
-                put(b',');
-            }
-            put(b'0' + (rest % 10) as u8);
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if self.0 < 0 {
-            put(b'-');
-        }
-        f.pad(core::str::from_utf8(&text[start..]).unwrap_or_default())
     }
 }
 
