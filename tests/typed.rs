@@ -65,10 +65,9 @@ fn one(registry: &Registry, sort: Sort, pick: usize) -> Value<'static> {
 fn debug(registry: &Registry, sort: Sort, value: &Value<'_>) -> String {
     let float = value.as_f64();
     match (value, registry.ty(sort)) {
-        (Value::Named(named), Some(ty)) => match (ty.form, ty.value(named.number())) {
-            (TypeForm::Flags, _) => format!("{}({})", ty.name, named.number()),
-            (TypeForm::Enum, Some(value)) => format!("Ok({})", value.name),
-            (TypeForm::Enum, None) => format!("Err({})", named.number()),
+        (Value::Named(named), Some(ty)) => match ty.value(named.number()) {
+            Some(value) if ty.form == TypeForm::Enum => value.name.clone(),
+            _ => format!("{}({})", ty.name, named.number()),
         },
         (Value::Array(array), _) => {
             let elements: Vec<String> = array.iter().map(|value| debug(registry, sort, &value)).collect();

@@ -3,6 +3,7 @@
 //! The stream's registry is compared with the program's once, event by event. Events of the same
 //! form are then read by the code that was generated for them.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 pub use telemetry_format::{Cursor, Label, Malformed};
@@ -74,12 +75,18 @@ pub trait Source<'a> {
 /// A type of plain values, with its encoding.
 pub trait Element {
     /// The decoded type.
-    type Item;
+    type Item: fmt::Debug;
     /// The encoded number.
     type Repr: Repr;
 
     /// Converts an encoded number to a value.
     fn item(number: Self::Repr) -> Self::Item;
+
+    /// Formats a value as `Debug` of events shows it.
+    #[allow(missing_docs)]
+    fn show(item: &Self::Item, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(item, f)
+    }
 }
 
 /// An encoded number.
@@ -95,6 +102,28 @@ pub trait Repr: Sized {
 
     /// Converts the bits that generic decoding stores. They are sign-extended for signed numbers.
     fn from_bits(bits: u64) -> Self;
+}
+
+/// A value as `Debug` of events shows it.
+pub struct Shown<'a, E: Element>(pub &'a E::Item);
+
+impl<E: Element> fmt::Debug for Shown<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        E::show(self.0, f)
+    }
+}
+
+/// Formats a value of an enum: its name, or the type with a number that has no name.
+#[allow(missing_docs)]
+pub fn show_enum(
+    ty: &str,
+    item: &Result<impl fmt::Debug, impl fmt::Debug>,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    match item {
+        Ok(value) => fmt::Debug::fmt(value, f),
+        Err(number) => f.debug_tuple(ty).field(number).finish(),
+    }
 }
 
 /// A number that is encoded as a delta: an element of an array of pointers, addresses or words.
@@ -371,9 +400,13 @@ impl<E> Clone for List<'_, E> {
 
 impl<E> Copy for List<'_, E> {}
 
-impl<E: Element<Item: std::fmt::Debug>> std::fmt::Debug for List<'_, E> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
+impl<E: Element> fmt::Debug for List<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        for item in self.iter() {
+            list.entry(&Shown::<E>(&item));
+        }
+        list.finish()
     }
 }
 

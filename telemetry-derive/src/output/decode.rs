@@ -152,10 +152,10 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
             (Some(quote!(let mut slots: [u64; #count] = source.slots()?;)), Some(quote!(source.keep(slots);)))
         }
     };
-    let (debug, unborrowed, marker, no_marker) = match borrows(event) {
-        true => (Some(quote!(Debug,)), None, None, None),
+    let debug = debug(registry, event);
+    let (unborrowed, marker, no_marker) = match borrows(event) {
+        true => (None, None, None),
         false => (
-            None,
             Some(unborrowed(event)),
             Some(quote!(__borrows: ::core::marker::PhantomData<&'a ()>,)),
             Some(quote!(__borrows: ::core::marker::PhantomData,)),
@@ -163,7 +163,7 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
     };
     quote! {
         #[doc = #doc]
-        #[derive(#debug Clone, Copy, PartialEq)]
+        #[derive(Clone, Copy, PartialEq)]
         #[allow(dead_code, clippy::derive_partial_eq_without_eq)]
         #[non_exhaustive]
         pub struct #name<'a> {
@@ -172,6 +172,8 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
         }
 
         #unborrowed
+
+        #debug
 
         impl<'a> #name<'a> {
             #[inline(always)]
@@ -188,11 +190,32 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
     }
 }
 
-/// Generates methods of a struct without borrows: a copy to keep, and `Debug` without the marker.
-fn unborrowed(event: &Event) -> TokenStream {
+/// Generates `Debug` of a struct: without the marker, and with the names of enums.
+fn debug(registry: &Registry, event: &Event) -> TokenStream {
     let (name, text) = (ident(&event.name), &event.name);
+    let fields = event.params.iter().map(|param| {
+        let (name, text) = (ident(&param.name), &param.name);
+        let ty = registry.ty(param.sort).filter(|ty| ty.form == TypeForm::Enum && param.count == Count::One);
+        let value = match (ty.map(|ty| ident(&ty.name)), param.since) {
+            (None, _) => quote!(self.#name),
+            (Some(ty), None) => quote!(__decode::rt::Shown::<#ty>(&self.#name)),
+            (Some(ty), Some(_)) => quote!(self.#name.as_ref().map(__decode::rt::Shown::<#ty>)),
+        };
+        quote!(.field(#text, &#value))
+    });
+    quote! {
+        impl ::core::fmt::Debug for #name<'_> {
+            fn fmt(&self, __to: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                __to.debug_struct(#text)#(#fields)*.finish()
+            }
+        }
+    }
+}
+
+/// Generates the copy of a struct without borrows.
+fn unborrowed(event: &Event) -> TokenStream {
+    let name = ident(&event.name);
     let fields: Vec<_> = event.params.iter().map(|param| ident(&param.name)).collect();
-    let texts = event.params.iter().map(|param| &param.name);
     quote! {
         impl #name<'_> {
             /// Returns the event without a borrow of the reader. Only events without strings, bytes
@@ -200,12 +223,6 @@ fn unborrowed(event: &Event) -> TokenStream {
             #[allow(dead_code)]
             pub const fn into_owned(self) -> #name<'static> {
                 #name { #(#fields: self.#fields,)* __borrows: ::core::marker::PhantomData }
-            }
-        }
-
-        impl ::core::fmt::Debug for #name<'_> {
-            fn fmt(&self, __to: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                __to.debug_struct(#text)#(.field(#texts, &self.#fields))*.finish()
             }
         }
     }
@@ -290,11 +307,18 @@ fn read(registry: &Registry, param: &Param, slot: usize) -> TokenStream {
 /// Generates the reading of a value of a named type.
 fn element(registry: &Registry, ty: &Type) -> TokenStream {
     let (name, repr) = (ident(&ty.name), crate::parts::sorts::plain(registry, ty.repr));
-    let (item, convert) = match ty.form {
-        TypeForm::Enum => {
-            (quote!(::core::result::Result<#name, #repr>), quote!(#name::from_repr(number).ok_or(number)))
-        }
-        TypeForm::Flags => (quote!(#name), quote!(#name::from_repr(number))),
+    let text = &ty.name;
+    let (item, convert, show) = match ty.form {
+        TypeForm::Enum => (
+            quote!(::core::result::Result<#name, #repr>),
+            quote!(#name::from_repr(number).ok_or(number)),
+            Some(quote! {
+                fn show(item: &Self::Item, to: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    __decode::rt::show_enum(#text, item, to)
+                }
+            }),
+        ),
+        TypeForm::Flags => (quote!(#name), quote!(#name::from_repr(number)), None),
     };
     quote! {
         impl __decode::rt::Element for #name {
@@ -305,6 +329,8 @@ fn element(registry: &Registry, ty: &Type) -> TokenStream {
             fn item(number: #repr) -> Self::Item {
                 #convert
             }
+
+            #show
         }
     }
 }
