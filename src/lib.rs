@@ -30,6 +30,7 @@
 //! - `decode`: the crate `telemetry-decode` as `decode`, and typed events from
 //!   `#[telemetry_event("events.toml", decode)]`.
 //! - `async`: wait for messages in tasks of any executor.
+//! - `serde`: with `decode`, `serde::Serialize` for events, typed ones too.
 //!
 //! # Control
 //!

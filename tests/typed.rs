@@ -6,7 +6,7 @@
 use telemetry::decode::blocks::{Blocks, Piece};
 use telemetry::decode::writer::{Lane, Writer};
 use telemetry::decode::{
-    Array, EnumValue, Error, Facts, Filter, Order, Reader, Skipped, Typed, TypedEvents, Value,
+    Array, EnumValue, Error, Facts, Filter, Order, Reader, Skipped, Timed, Typed, TypedEvents, Value,
     VersionMismatch,
 };
 use telemetry::telemetry_event;
@@ -173,6 +173,34 @@ fn every_sort_is_what_it_was_written_as() {
 #[test]
 fn names_and_codes_of_all_kinds() {
     check_values::<names::Decoder>(NAMES);
+}
+
+/// Typed events have the same JSON as generic ones, which can name values too.
+#[track_caller]
+fn check_json<D>(relation: &str)
+where
+    D: for<'a> Typed<Event<'a>: serde::Serialize>,
+{
+    let (bytes, expected) = stream(&parse(relation).unwrap(), 30);
+    let of = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let mut generic = Reader::from_slice(&bytes).order(Order::Stream).events().unwrap();
+    let mut count = 0;
+    let check = |at: Timed<'_, D::Event<'_>>| {
+        let mut event = of(serde_json::to_string(&generic.next().unwrap().unwrap()).unwrap());
+        let members = event.as_object_mut().unwrap();
+        members.retain(|key, _| key != "names" && key != "strings");
+        assert_eq!(of(serde_json::to_string(&at).unwrap()), event);
+        count += 1;
+    };
+    Reader::from_slice(&bytes).order(Order::Stream).typed::<D>().unwrap().for_each(check).unwrap();
+    assert_eq!(count, expected.len());
+}
+
+#[test]
+fn typed_events_serialize_as_generic_ones() {
+    check_json::<sorts::Decoder>(SORTS);
+    check_json::<names::Decoder>(NAMES);
+    check_json::<work::Decoder>(WORK);
 }
 
 /// Reads a stream of another `work.toml` in every way, and says what came of it.

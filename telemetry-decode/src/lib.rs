@@ -13,6 +13,13 @@
 //! eprintln!("{}", events.completeness());
 //! # Ok::<(), telemetry_decode::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! - `serde`: [`Event`], [`OwnedEvent`], [`Timed`] and [`Value`] implement `serde::Serialize`, with
+//!   the members of `telemetry print --json`. [`Position`] implements `Deserialize` too.
 
 mod bytes;
 mod decode;
@@ -96,4 +103,23 @@ pub mod __private {
     pub use crate::read::reader::Reader;
     pub use crate::replay::{Pace, Place, ReplayError, Replayed, replay};
     pub use crate::typed::generated::*;
+    #[cfg(feature = "serde")]
+    pub use crate::typed::serialize::*;
+    pub use crate::with_serde;
+}
+
+/// Compiles items only with the feature `serde`.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_serde {
+    ($($items:tt)*) => { $($items)* };
+}
+
+/// Compiles items only with the feature `serde`.
+#[cfg(not(feature = "serde"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_serde {
+    ($($items:tt)*) => {};
 }

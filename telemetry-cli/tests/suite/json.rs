@@ -2,6 +2,7 @@
 
 use jsonschema::Validator;
 use serde_json::Value;
+use telemetry_decode::Reader;
 
 use crate::run::Folder;
 use crate::spans;
@@ -60,6 +61,27 @@ fn output_is_what_the_schemas_say() {
         serde_json::from_slice(&folder.run("print --json --event Heartbeat gc.tel").stdout).unwrap();
     wrong["params"] = Value::Null;
     assert!(event.validate(&wrong).is_err());
+}
+
+/// With the feature `serde`, a library user gets the same objects, of owned events too.
+#[test]
+fn serde_gives_the_same() {
+    let folder = folder();
+    let mut count = 0;
+    for (name, stream) in [("gc", gc()), ("labels", labeled()), ("messages", validate::stream(&WHOLE))] {
+        let printed = folder.run(&format!("print --json {name}.tel")).stdout;
+        let mut events = Reader::from_slice(&stream).events().unwrap();
+        for line in String::from_utf8(printed).unwrap().lines() {
+            let printed: Value = serde_json::from_str(line).unwrap();
+            let event = events.next().unwrap().unwrap();
+            let of = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+            assert_eq!(of(serde_json::to_string(&event).unwrap()), printed);
+            assert_eq!(of(serde_json::to_string(&event.into_owned()).unwrap()), printed);
+            count += 1;
+        }
+        assert!(events.next().unwrap().is_none());
+    }
+    assert!(count > 40, "{count} events");
 }
 
 #[test]

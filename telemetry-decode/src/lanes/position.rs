@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
 use telemetry_format::Loss;
 
 use crate::lanes::coverage::HeaderSums;
@@ -12,8 +11,9 @@ use crate::lanes::lane::{Lane, LaneKey};
 /// The events of one lane of one session that were read, by one reader or by several that continued
 /// each other ([`crate::Reader::resume`]). It takes memory only for the gaps of the lane.
 ///
-/// `serde` can store it. The same or a later version can read it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// With the feature `serde` it can be stored. The same or a later version can read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Position {
     /// Session id.
     pub session: u64,

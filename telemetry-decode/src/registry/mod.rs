@@ -8,3 +8,5 @@ pub(crate) mod known_registry;
 pub(crate) mod namings;
 pub(crate) mod owned;
 pub(crate) mod plan;
+#[cfg(feature = "serde")]
+pub(crate) mod serialize;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use toml::Value;
-use toml::de::{DeTable, ValueDeserializer};
+use toml::de::{DeTable, DeValue};
 
 use crate::sessions::clock::Clock;
 use crate::sessions::labels::Labels;
@@ -65,6 +64,29 @@ fn room_of(value: &Value) -> usize {
     }
 }
 
+/// Converts a parsed value. Returns `None` for a number that does not fit.
+fn value_of(value: DeValue<'_>) -> Option<Value> {
+    Some(match value {
+        DeValue::String(text) => Value::String(text.into_owned()),
+        DeValue::Integer(number) => {
+            Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()?)
+        }
+        DeValue::Float(number) => Value::Float(number.as_str().parse().ok()?),
+        DeValue::Boolean(truth) => Value::Boolean(truth),
+        DeValue::Datetime(date) => Value::Datetime(date),
+        DeValue::Array(values) => {
+            let values = values.into_iter().map(|value| value_of(value.into_inner()));
+            Value::Array(values.collect::<Option<_>>()?)
+        }
+        DeValue::Table(entries) => {
+            let entries = entries
+                .into_iter()
+                .map(|(key, value)| Some((key.into_inner().into_owned(), value_of(value.into_inner())?)));
+            Value::Table(entries.collect::<Option<_>>()?)
+        }
+    })
+}
+
 impl Facts {
     /// Returns all facts in the writer's order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
@@ -106,10 +128,9 @@ impl Facts {
         let (table, mut errors) = DeTable::parse_recoverable(&text);
         let mut facts: Vec<_> = table.into_inner().into_iter().collect();
         facts.sort_by_key(|(key, _)| key.span().start);
-        let facts = facts.into_iter().filter_map(|(key, value)| {
-            let value = Value::deserialize(ValueDeserializer::from(value));
-            Some((key.into_inner().into_owned(), value.ok()?))
-        });
+        let facts = facts
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.into_inner().into_owned(), value_of(value.into_inner())?)));
         let wrong = errors.pop().map(|error| error.message().to_string());
         (Facts(facts.collect()), wrong)
     }

@@ -6,4 +6,6 @@
 pub(crate) mod difference;
 pub(crate) mod forms;
 pub(crate) mod generated;
+#[cfg(feature = "serde")]
+pub(crate) mod serialize;
 pub(crate) mod typed_events;

@@ -259,7 +259,7 @@ fn one(registry: &Registry, sort: Sort) -> TokenStream {
 }
 
 /// Generates the type that reads an array's element.
-fn element_ty(registry: &Registry, sort: Sort) -> TokenStream {
+pub(crate) fn element_ty(registry: &Registry, sort: Sort) -> TokenStream {
     if sort.is_delta() {
         return quote!(__decode::rt::Delta);
     }

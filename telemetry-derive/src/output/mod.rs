@@ -10,6 +10,7 @@ mod messages;
 pub(crate) mod module;
 mod registry;
 mod replay;
+mod serialize;
 #[cfg(test)]
 mod tests;
 mod types;

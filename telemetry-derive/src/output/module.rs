@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::{Ident, ItemMod, Path};
 use telemetry_schema::Registry;
 
-use super::{decode, emit, fallback, messages, types};
+use super::{decode, emit, fallback, messages, serialize, types};
 use crate::input::args::Args;
 use crate::input::source;
 use crate::parts::docs;
@@ -84,6 +84,7 @@ pub(crate) fn contents(registry: &Registry, paths: &[String], module: &Ident, ar
     let types = types::types(registry);
     let messages = messages::messages(registry);
     let decoders = args.decode.then(|| decode::decoders(registry, &args.telemetry));
+    let serialize = args.decode.then(|| serialize::serialize(registry));
     quote! {
         #(#watch)*
         #guard
@@ -91,6 +92,7 @@ pub(crate) fn contents(registry: &Registry, paths: &[String], module: &Ident, ar
         #emitters
         #messages
         #decoders
+        #serialize
     }
 }
 

@@ -195,6 +195,17 @@ pub struct Message {
     pub doc: String,
 }
 
+/// The part that an event has in its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessagePart {
+    /// The begin of a pair.
+    Begin,
+    /// The end of a pair.
+    End,
+    /// The message has one event only.
+    Whole,
+}
+
 impl TypeForm {
     /// Returns its word: `enum` or `flags`.
     pub const fn name(self) -> &'static str {
@@ -207,6 +218,21 @@ impl TypeForm {
     /// Returns the form for a word.
     pub fn from_text(text: &str) -> Option<TypeForm> {
         [TypeForm::Enum, TypeForm::Flags].into_iter().find(|form| form.name() == text)
+    }
+}
+
+impl Registry {
+    /// Returns the message that an event posts, by the event's index, and the event's part in it.
+    pub fn message_of(&self, event: usize) -> Option<(&Message, MessagePart)> {
+        self.messages.iter().find_map(|message| {
+            let part = match (message.begin == event, message.end) {
+                (true, None) => MessagePart::Whole,
+                (true, Some(_)) => MessagePart::Begin,
+                (false, Some(end)) if end == event => MessagePart::End,
+                _ => return None,
+            };
+            Some((message, part))
+        })
     }
 }
 
