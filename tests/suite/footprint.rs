@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use telemetry::{
     Config,
@@ -10,7 +11,7 @@ use telemetry::{
 
 use crate::support::process::child;
 use crate::support::system::anonymous;
-use crate::{kinds, work};
+use crate::{kinds, labeled, work};
 
 const POOL: u64 = 1 << 20;
 
@@ -32,7 +33,7 @@ impl Sink for Late {
 #[test]
 fn the_pool_and_little_more() {
     // Unoptimized code has larger stacks.
-    const MORE: u64 = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
+    const MORE: u64 = if cfg!(debug_assertions) { 128 << 10 } else { 48 << 10 };
     for mask in ["TELEMETRY_RECORD", "TELEMETRY_CONTROL"] {
         let run = child(
             "footprint::the_pool_and_little_more",
@@ -108,4 +109,71 @@ fn threads_that_come_and_go() {
     assert_eq!(run.number("written") + run.number("lost"), 2 * 15_000);
     let grown = run.number("grown");
     assert!(grown <= MORE, "{} kB more after 12,000 threads", grown >> 10);
+}
+
+/// The variable for the seconds of [`a_long_run`].
+const SECONDS: &str = "TELEMETRY_TEST_SECONDS";
+
+/// One round of a long run: threads come and go, labels are found again, and control changes.
+fn round(number: u32) {
+    let names: Vec<String> = (0..50).map(|name| format!("name {name}")).collect();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u32 {
+            let names = &names;
+            scope.spawn(move || {
+                for event in 0..200_u32 {
+                    work::alloc!(u64::from(event), u64::from(number), 7_u64, thread);
+                    kinds::e0!(event, 1_usize);
+                    labeled::used!(telemetry::intern(&names[event as usize % names.len()]), u64::from(event));
+                }
+            });
+        }
+    });
+    match number % 8 {
+        3 => telemetry::reset("kinds:all"),
+        5 => telemetry::set("kinds:all"),
+        7 => _ = telemetry::flush(),
+        _ => {}
+    }
+    std::thread::sleep(Duration::from_millis(20));
+}
+
+/// The memory of a program that writes a file does not grow, however long it runs.
+///
+/// The long run: `TELEMETRY_TEST_SECONDS=300 cargo test --release --test suite a_long_run`.
+#[test]
+fn a_long_run() {
+    // Holes in two heaps.
+    const MORE: u64 = 128 << 10;
+    let seconds = std::env::var(SECONDS).map_or(2, |text| text.parse().expect("a number of seconds"));
+    let run = child(
+        "footprint::a_long_run",
+        |process| {
+            let process = process.without("TELEMETRY_RECORD").env("TELEMETRY_CONTROL", "all");
+            let process = process.env("TELEMETRY_BUFFER", "1M").env("TELEMETRY_LATENCY", "0.1");
+            process.env(SECONDS, seconds.to_string()).longer(Duration::from_secs(seconds))
+        },
+        || {
+            // All of the pool is used, and each thread that will ever be has been.
+            (0..100).for_each(round);
+            anonymous();
+            let before = anonymous();
+            let (start, mut shown) = (Instant::now(), 0);
+            for number in 0.. {
+                round(number);
+                let elapsed = start.elapsed();
+                if elapsed.as_secs() / 10 > shown {
+                    shown = elapsed.as_secs() / 10;
+                    eprintln!("{} s, {number} rounds: {} kB", shown * 10, anonymous() >> 10);
+                }
+                if elapsed.as_secs() >= seconds {
+                    break;
+                }
+            }
+            vec![("before", before), ("after", anonymous())]
+        },
+    );
+    eprint!("{}", run.stderr);
+    let grown = run.number("after").saturating_sub(run.number("before"));
+    assert!(grown <= MORE, "{} kB more than {}", grown >> 10, run.number("before") >> 10);
 }

@@ -119,7 +119,7 @@ fn more_of_it_than_there_is_room_for() {
 fn where_a_loss_of_no_lane_begins_the_stream() {
     const THREADS: usize = 20;
     // The pool comes with records for this number of lanes.
-    const LANES: u64 = 16;
+    const LANES: u64 = 8;
     let run = child(
         "own::where_a_loss_of_no_lane_begins_the_stream",
         |process| process.env("TELEMETRY_CONTROL", "0").env("TELEMETRY_BUFFER", "64k"),

@@ -5,6 +5,7 @@
 //! kind is output, so are all recorded events of the kind. A registry that comes into use later
 //! gets all words so far.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
@@ -27,11 +28,10 @@ pub(crate) enum Mask {
     Record,
 }
 
-/// All words. The short fields come first, so that they share a page with the first words.
-#[repr(C)]
+/// All words. It is all zeros at first, so that it is beside other small variables.
 struct Control {
     /// The words of sinks with their own kinds, by the number of the sink.
-    sinks: Vec<(u32, Box<Words>)>,
+    sinks: BTreeMap<u32, Words>,
     /// True once the words of the environment or the configuration are set.
     begun: bool,
     /// True once unknown words have been reported.
@@ -43,7 +43,7 @@ struct Control {
 }
 
 static CONTROL: Mutex<Control> = Mutex::new(Control {
-    sinks: Vec::new(),
+    sinks: BTreeMap::new(),
     begun: false,
     warned: false,
     output: Words::NONE,
@@ -110,16 +110,16 @@ pub(crate) fn end() {
 
 /// Gives a sink the events that the words name.
 pub(crate) fn add(sink: u32, words: &str) {
-    let words = Box::new(Words::of(words));
+    let words = Words::of(words);
     let Some((_inside, mut control)) = lock(CALL_TIMEOUT) else { return };
-    control.sinks.push((sink, words));
+    control.sinks.insert(sink, words);
     control.apply_all();
 }
 
 /// Forgets the words of a sink.
 pub(crate) fn remove(sink: u32) {
     let Some((_inside, mut control)) = lock(CALL_TIMEOUT) else { return };
-    control.sinks.retain(|(id, _)| *id != sink);
+    control.sinks.remove(&sink);
     control.apply_all();
 }
 
@@ -236,13 +236,12 @@ impl Control {
     /// since another thread may test it meanwhile. Does not allocate.
     fn apply(&self, registry: &'static Registry) {
         let followed = self.output.kinds(registry);
-        let output = self.sinks.iter().fold(followed, |bits, (_, words)| bits | words.kinds(registry));
+        let output = self.sinks.values().fold(followed, |bits, words| bits | words.kinds(registry));
         // Before the events are on, so that a block that is opened for one of them goes to the
         // sinks.
         registry.add_output(followed, output);
         for (index, event) in registry.def().events.iter().enumerate() {
-            let mut all =
-                [&self.output, &self.record].into_iter().chain(self.sinks.iter().map(|(_, words)| &**words));
+            let mut all = [&self.output, &self.record].into_iter().chain(self.sinks.values());
             registry.switch(index, all.any(|words| words.name(registry, event)));
         }
         // After the other events are off. This thread may have lost its processor for long in

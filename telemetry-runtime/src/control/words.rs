@@ -8,19 +8,24 @@
 
 use crate::memory::registry::Registry;
 use crate::model::registry_def::EventInfo;
+use crate::sys::Mapped;
 
-/// The words that still have an effect, each with `+` or `-` before it and a space after it. The
-/// size is fixed, so that no operation allocates. The text comes last: a few words take one page of
-/// it.
-#[repr(C)]
+/// The words that still have an effect, each with `+` or `-` before it and a space after it.
+///
+/// No operation allocates, and a few words take next to no memory: more are in a mapping.
 pub(crate) struct Words {
     len: usize,
-    text: [u8; 4096],
+    few: [u8; 48],
+    /// The text, if it does not fit into `few`.
+    many: Option<Mapped>,
 }
+
+/// Maximum length of the text.
+const MAX_LEN: usize = 4096;
 
 impl Words {
     /// No words.
-    pub(crate) const NONE: Words = Words { len: 0, text: [0; _] };
+    pub(crate) const NONE: Words = Words { len: 0, few: [0; _], many: None };
 
     /// Creates the list from words as the user gives them.
     pub(crate) fn of(words: &str) -> Words {
@@ -65,7 +70,8 @@ impl Words {
 
     /// Returns every word, and whether it adds.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, bool)> {
-        let text = core::str::from_utf8(&self.text[..self.len]).unwrap_or_default();
+        let text = self.many.as_ref().map_or(&self.few[..], Mapped::bytes);
+        let text = core::str::from_utf8(&text[..self.len]).unwrap_or_default();
         text.split_ascii_whitespace().map(|word| (&word[1..], word.starts_with('+')))
     }
 
@@ -89,22 +95,29 @@ impl Words {
     /// as the list of different names. Returns false if there is no room.
     fn remember(&mut self, word: &str, on: bool) -> bool {
         let is_all = word.eq_ignore_ascii_case("all");
+        let text = self.many.as_mut().map_or(&mut self.few[..], Mapped::bytes_mut);
         let mut at = 0;
         let mut kept = 0;
         while at < self.len {
-            let end =
-                self.text[at..self.len].iter().position(|&byte| byte == b' ').map_or(self.len, |n| at + n);
-            let old = &self.text[at + 1..end];
+            let end = text[at..self.len].iter().position(|&byte| byte == b' ').map_or(self.len, |n| at + n);
+            let old = &text[at + 1..end];
             let void = old.eq_ignore_ascii_case(word.as_bytes()) || is_all && !is_of_own(old);
             if !void {
-                self.text.copy_within(at..end, kept);
-                self.text[kept + end - at] = b' ';
+                text.copy_within(at..end, kept);
+                text[kept + end - at] = b' ';
                 kept += end - at + 1;
             }
             at = end + 1;
         }
         self.len = kept;
-        let Some(room) = self.text.get_mut(kept..kept + word.len() + 2) else { return false };
+        let end = kept + word.len() + 2;
+        if end > self.few.len() && self.many.is_none() {
+            let Some(mut many) = Mapped::new(MAX_LEN) else { return false };
+            many.bytes_mut()[..kept].copy_from_slice(&self.few[..kept]);
+            self.many = Some(many);
+        }
+        let text = self.many.as_mut().map_or(&mut self.few[..], Mapped::bytes_mut);
+        let Some(room) = text.get_mut(kept..end) else { return false };
         room[0] = if on { b'+' } else { b'-' };
         room[1..=word.len()].copy_from_slice(word.as_bytes());
         room[word.len() + 1] = b' ';

@@ -5,7 +5,7 @@
 //! blocks are half-written. For each lane, its cursor follows in order what the sink was given,
 //! what it lost, and what was excluded from it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
@@ -25,6 +25,16 @@ use crate::store::source::Source;
 use crate::sys;
 use crate::sys::atomic::Ordering;
 
+/// Maximum number of blocks in one write: with large ones, 192 KiB. Each also needs half a kilobyte
+/// of memory in a pass.
+pub(crate) const MAX_BATCH: usize = 3;
+
+/// Returns an empty list for as many entries as there are blocks in a batch. Its size is the same
+/// for shorter batches: the allocator would keep memory of each size.
+pub(crate) fn vec_for<B, T>(batch: &[B]) -> Vec<T> {
+    Vec::with_capacity(batch.len().max(MAX_BATCH))
+}
+
 /// A sink in use.
 pub(crate) struct Output {
     pub(crate) id: u32,
@@ -32,8 +42,9 @@ pub(crate) struct Output {
     pub(super) selection: Selection,
     pub(super) is_client: bool,
     pub(super) sent: SentFacts,
-    /// Positions by the address of the lane's record.
-    pub(super) lanes: BTreeMap<usize, Progress>,
+    /// Positions by the address of the lane's record. With a few lanes, this map takes less memory
+    /// than an ordered one.
+    pub(super) lanes: HashMap<usize, Progress>,
     /// Number of events given, without those of labels, and number of events of labels. Each counts
     /// once.
     given: u64,
@@ -65,7 +76,7 @@ impl Output {
             selection,
             is_client: false,
             sent: SentFacts::default(),
-            lanes: BTreeMap::new(),
+            lanes: HashMap::new(),
             given: 0,
             labels: 0,
             past_lost: 0,
@@ -119,8 +130,9 @@ impl Output {
             drop((parts, after));
             (parts, after) = self.plan(sources);
         }
-        let blocks: Vec<[&[u8]; 2]> = parts.iter().map(|part| [&part.head, part.payload]).collect();
-        let threads: Vec<&Owner> = parts.iter().map(|part| &part.source.owner).collect();
+        let (mut blocks, mut threads): (Vec<[&[u8]; 2]>, Vec<&Owner>) = (vec_for(sources), vec_for(sources));
+        blocks.extend(parts.iter().map(|part| [&part.head, part.payload]));
+        threads.extend(parts.iter().map(|part| &part.source.owner));
         if blocks.is_empty() || begun.is_some() && self.put(&blocks, &threads) {
             self.lanes.extend(after);
             self.given += parts.iter().map(|part| part.new).sum::<u64>();
@@ -150,8 +162,7 @@ impl Output {
     fn plan<'s>(&self, sources: &'s [Source]) -> (Vec<Part<'s>>, Vec<(usize, Progress)>) {
         // Several blocks may be of one lane. Each part begins where the previous one ends, if all
         // are taken. There are few, so a map would need more memory.
-        let mut parts = Vec::with_capacity(sources.len());
-        let mut after: Vec<(usize, Progress)> = Vec::with_capacity(sources.len());
+        let (mut parts, mut after): (_, Vec<(usize, Progress)>) = (vec_for(sources), vec_for(sources));
         for source in self.ours(sources) {
             let key = key(source.record);
             let at = after.iter().position(|(lane, _)| *lane == key).unwrap_or_else(|| {

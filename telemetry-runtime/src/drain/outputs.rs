@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use telemetry_format::{Loss, flags};
 
 use crate::drain::config;
-use crate::drain::output::Output;
+use crate::drain::output::{MAX_BATCH, Output, vec_for};
 use crate::drain::selection::Selection;
 use crate::emit::revoke;
 use crate::memory::block::{Block, PAGE};
@@ -22,9 +22,6 @@ use crate::store::sealed::{STORE, Store};
 use crate::store::source::Source;
 use crate::sys::atomic::Ordering;
 
-/// Maximum number of blocks in one write: with large ones, a quarter of a megabyte. Each also needs
-/// memory in a pass.
-const MAX_BATCH: usize = 4;
 /// Number of threads from which on the ended ones are forgotten.
 const MANY_THREADS: usize = 1 << 10;
 /// The share of the pool that is kept free for lanes that open blocks.
@@ -264,8 +261,9 @@ impl Outputs {
     /// Writes what `read` finds in some blocks, and returns those that are sealed to the pool.
     fn write(&mut self, blocks: &[NonNull<Block>], read: impl Fn(NonNull<Block>) -> Source) {
         for some in blocks.chunks(MAX_BATCH) {
-            let sources: Vec<Source> = some.iter().map(|&block| read(block)).collect();
-            let mut wanted = vec![false; sources.len()];
+            let mut sources: Vec<Source> = vec_for(some);
+            sources.extend(some.iter().map(|&block| read(block)));
+            let mut wanted = [false; MAX_BATCH];
             for output in &mut self.list {
                 output.write(&sources, &mut wanted);
             }

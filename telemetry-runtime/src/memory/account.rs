@@ -10,8 +10,9 @@ use telemetry_format::{
 
 use crate::sys::atomic::{AtomicU64, Ordering};
 
-/// Number of records in the first table and of accounts in the pool. Most programs need no more.
-pub(crate) const FIRST: usize = 1 << 4;
+/// Number of records in the first table and of accounts in the pool. Many programs need no more,
+/// and what is beside them then shares their pages.
+pub(crate) const FIRST: usize = 1 << 3;
 
 /// The account of one lane, as [`telemetry_format::LaneAccount`] reads it. All zeros is no account.
 #[repr(C, align(64))]

@@ -18,7 +18,7 @@ use crate::sys;
 use crate::sys::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Maximum number of tables: they have more records than a machine has room for threads.
-const MAX_TABLES: usize = 15;
+const MAX_TABLES: usize = 16;
 /// Number of closed lanes from which on a sweep is worthwhile.
 const CROWD_LEN: usize = 1 << 6;
 /// Number of records in all tables.

@@ -71,21 +71,13 @@ fn beside<'b>(path: &CStr, number: u32, into: &'b mut Buffer<1100>) -> Option<&'
 }
 
 /// Maps the pool: zeros, in whole pages. Returns `None` if there is no memory. Does not allocate.
-///
-/// In a file, space for the blocks that are needed to read the pool follows it. A file has both or
-/// neither.
 pub(crate) fn map_pool(len: usize) -> Option<*mut u8> {
     let len = len.next_multiple_of(PAGE);
     if !FILE.is_open() {
         return sys::map(len);
     }
-    let all = len.checked_add(MORE)?;
-    match FILE.map(LEN.fetch_add(all as u64, Ordering::Relaxed), all) {
-        Ok(pool) => {
-            ROOM.store(pool.wrapping_add(len), Ordering::Relaxed);
-            LEFT.store(MORE, Ordering::Relaxed);
-            Some(pool)
-        }
+    match FILE.map(LEN.fetch_add(len as u64, Ordering::Relaxed), len) {
+        Ok(pool) => Some(pool),
         Err(error) => {
             let tag = sys::with_errno(Notice::RingFailed, &error);
             sys::report(tag, format_args!("no space for the ring file: {error}; {LOST_IF_KILLED}"));
@@ -123,16 +115,23 @@ const LOST_IF_KILLED: &str = "events are lost if the process is killed";
 /// True once the runtime has reported that the file cannot grow.
 static FULL: AtomicBool = AtomicBool::new(false);
 
-/// Memory for what is kept beside the pool, and how much of it is left. Used at the start, and then
-/// only by the thread that has the lock of `control`.
+/// Memory for what is kept beside the blocks, and how much of it is left. Used at the start, and
+/// then only by the thread that has the lock of `control`.
 static ROOM: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Length of one such mapping. A file gets the first one with the pool. Pages that are not written
-/// cost nothing.
+/// Length of one such mapping after the first, which is a part of the pool's. Pages that are not
+/// written cost nothing.
 const MORE: usize = 1 << 16;
 
-/// Returns memory of this length beside the pool, which is never freed.
+/// Sets the memory for [`room`], which is never unmapped. A file thus has both the pool and what is
+/// needed to read it, or neither.
+pub(crate) fn set_room(at: *mut u8, len: usize) {
+    ROOM.store(at, Ordering::Relaxed);
+    LEFT.store(len, Ordering::Relaxed);
+}
+
+/// Returns memory of this length beside the blocks, which is never freed.
 pub(crate) fn room(len: usize) -> Option<*mut u8> {
     if LEFT.load(Ordering::Relaxed) < len {
         ROOM.store(map(len.max(MORE))?, Ordering::Relaxed);

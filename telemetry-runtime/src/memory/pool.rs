@@ -1,9 +1,12 @@
 //! The fixed memory of all blocks: one mapping, made once, and the runtime's tables beside it.
 //!
 //! ```text
-//! the pool, perhaps a ring file's:  | session's account | lanes' accounts | chunks of 64 KiB ... |
+//! the pool, perhaps a ring file's:  | session's account | lanes' accounts | room | chunks ... |
 //! the tables, always private:       | lanes' records | a bitmap of each chunk's pages | blocks |
 //! ```
+//!
+//! The room is for the blocks that are needed to read the pool. It shares a page with the accounts.
+//! Chunks have 64 KiB.
 //!
 //! Pointers, indices and lengths that the runtime uses are in the tables, where no other process
 //! can write.
@@ -53,11 +56,12 @@ impl Pool {
     pub(crate) fn init(&self, bytes: usize) -> bool {
         let chunks = bytes.div_ceil(CHUNK).max(1);
         let Some(tables) = sys::map(Tables::of(chunks).len) else { return false };
-        let Some(base) = mapping::map_pool(ACCOUNTS + chunks * CHUNK) else {
+        let Some(base) = mapping::map_pool(HEAD + chunks * CHUNK) else {
             // SAFETY: no other code knows the mapping yet.
             unsafe { sys::unmap(tables, Tables::of(chunks).len) };
             return false;
         };
+        mapping::set_room(base.wrapping_add(ACCOUNTS), HEAD - ACCOUNTS);
         self.base.store(base, Ordering::Relaxed);
         self.tables.store(tables, Ordering::Relaxed);
         self.free.store(chunks * CHUNK_PAGES, Ordering::Relaxed);
@@ -73,9 +77,9 @@ impl Pool {
         self.free.store(0, Ordering::Relaxed);
         if chunks > 0 {
             // SAFETY: the only thread has left its lanes, and the store and the registries have
-            // forgotten their blocks.
+            // forgotten their blocks. What is in the room stays.
             unsafe {
-                sys::unmap(base, ACCOUNTS + chunks * CHUNK);
+                sys::unmap(base.add(HEAD), chunks * CHUNK);
                 sys::unmap(tables, Tables::of(chunks).len);
             }
         }
@@ -89,7 +93,7 @@ impl Pool {
     /// Returns the memory of all chunks, which is never unmapped.
     pub(crate) fn memory(&self) -> *const [u8] {
         let chunks = self.chunks.load(Ordering::Acquire);
-        let start = self.base.load(Ordering::Relaxed).wrapping_add(ACCOUNTS);
+        let start = self.base.load(Ordering::Relaxed).wrapping_add(HEAD);
         core::ptr::slice_from_raw_parts(start, chunks * CHUNK)
     }
 
@@ -152,7 +156,7 @@ impl Pool {
         let try_chunk = |(chunk, map): (usize, &AtomicU16)| {
             let page = pages::take(map, pages)?;
             self.free.fetch_sub(pages, Ordering::Relaxed);
-            let at = ACCOUNTS + chunk * CHUNK + page * PAGE;
+            let at = HEAD + chunk * CHUNK + page * PAGE;
             // SAFETY: the chunk and the page are inside the mapping.
             let at = unsafe { self.base.load(Ordering::Relaxed).add(at) };
             Some(Room { block: &blocks[Self::place(maps.len(), chunk, page)], at, pages })
@@ -171,7 +175,7 @@ impl Pool {
     /// Returns pages that [`Pool::take`] returned, or the last ones of them, to the pool.
     pub(crate) fn give(&self, at: *const u8, pages: usize) {
         let maps = self.maps();
-        let offset = at.addr() - self.base.load(Ordering::Relaxed).addr() - ACCOUNTS;
+        let offset = at.addr() - self.base.load(Ordering::Relaxed).addr() - HEAD;
         // Counted before they are free, so that the count is never too low.
         self.free.fetch_add(pages, Ordering::Relaxed);
         pages::give(&maps[offset / CHUNK], offset % CHUNK / PAGE, pages);
@@ -220,9 +224,11 @@ impl Tables {
     }
 }
 
-/// Length of the accounts before the first chunk, those of the session and the first lanes, in
-/// whole pages.
-const ACCOUNTS: usize = (size_of::<Totals>() + FIRST * size_of::<Account>()).next_multiple_of(PAGE);
+/// Length of the accounts before the first chunk, those of the session and the first lanes.
+const ACCOUNTS: usize = size_of::<Totals>() + FIRST * size_of::<Account>();
+
+/// Length of the accounts and of the room after them. Pages that are not written cost nothing.
+const HEAD: usize = 1 << 16;
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,7 @@ mod file_lock;
 mod library;
 #[cfg(all(unix, not(miri)))]
 mod machine;
+mod mapped;
 mod no_ring;
 mod notices;
 #[cfg(any(not(unix), miri))]
@@ -45,6 +46,7 @@ pub(crate) use file_lock::lock_file;
 pub(crate) use library::*;
 #[cfg(all(unix, not(miri)))]
 pub(crate) use machine::*;
+pub(crate) use mapped::Mapped;
 pub(crate) use no_ring::NoRing;
 pub(crate) use notices::{report, tag_of, tagged, with_errno};
 #[cfg(any(not(unix), miri))]

@@ -23,6 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct Process {
     command: Command,
     own_stderr: bool,
+    /// A process that takes longer hangs.
+    longest: Duration,
     dir: tempfile::TempDir,
 }
 
@@ -49,7 +51,7 @@ impl Process {
             .env("TELEMETRY_CONTROL", "all")
             .env("RUST_BACKTRACE", "0")
             .current_dir(dir.path());
-        Process { command, own_stderr: false, dir }
+        Process { command, own_stderr: false, longest: TIMEOUT, dir }
     }
 
     /// Adds an argument.
@@ -93,7 +95,14 @@ impl Process {
 
     /// Runs it to its end, however that comes.
     pub(crate) fn run(self) -> Outcome {
-        self.run_until(TIMEOUT, true, |_| false)
+        let longest = self.longest;
+        self.run_until(longest, true, |_| false)
+    }
+
+    /// Lets it take this much longer.
+    pub(crate) fn longer(mut self, time: Duration) -> Process {
+        self.longest += time;
+        self
     }
 
     /// Runs it for a while, then kills it.
