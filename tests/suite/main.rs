@@ -31,6 +31,8 @@ mod ring;
 mod signals;
 mod sinks;
 mod soak;
+#[cfg(unix)]
+mod starter;
 mod traceback;
 mod values;
 mod varieties;
