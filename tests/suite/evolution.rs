@@ -1,5 +1,5 @@
-//! The tutorial's walk through versions, exactly as in the document: in a package outside of this
-//! workspace, with real cargo, real programs and the command. Then further steps.
+//! The README's and the tutorial's programs and commands, exactly as in the documents: in a package
+//! outside of this workspace, with real cargo, real programs and the command. Then further steps.
 
 use std::path::Path;
 use std::process::Output;
@@ -90,6 +90,7 @@ fn the_walk_of_the_tutorial() {
         _ => None,
     });
     let mut walk = Walk::new("cache", relation.unwrap());
+    tour(&mut walk, before);
 
     let mut fresh = format!("{before}## Versions\n");
     let mut lines = 0;
@@ -134,26 +135,71 @@ fn the_walk_of_the_tutorial() {
     further(&mut walk);
 }
 
-/// The README's first program, pasted into a new project.
+/// The commands of the tutorial before its walk through versions, with its first program.
+fn tour(walk: &mut Walk, tutorial: &str) {
+    let program = fences(tutorial, "rust,ignore").into_iter().find(|text| text.contains("fn main"));
+    walk.program(program.expect("a whole program"));
+    has_dependency(walk, tutorial);
+    walk.says("rm -rf tables *.ring* *.tel *.db", true);
+    let mut scripts = 0;
+    // The clone is elsewhere, and the package is there already.
+    let is_here = |script: &&str| !script.contains("cd ../telemetry") && !script.contains("cargo new");
+    for script in fences(tutorial, "sh").into_iter().filter(is_here) {
+        // A busy machine takes longer than a reader's.
+        let script = format!("set -e\n{script}")
+            .replace("sleep 1\n", "until telemetry control $! > /dev/null 2>&1; do sleep 0.05; done\n")
+            .replace("\ntelemetry doctor ", "\n! telemetry doctor ");
+        let said = walk.says(&script, true);
+        assert!(!said.contains("error: "), "{script}: {said}");
+        for (command, expected) in [
+            ("spans cache.tel", "Eviction"),
+            ("tail $!", "Miss"),
+            ("recover cache", "recovered: "),
+            ("doctor target", "TELEMETRY_CONTROL"),
+        ] {
+            assert!(!script.contains(command) || said.contains(expected), "{command}: {said}");
+        }
+        scripts += 1;
+    }
+    assert!(scripts >= 5, "{scripts} scripts");
+}
+
+/// The fences of a language.
+fn fences<'a>(text: &'a str, wanted: &str) -> Vec<&'a str> {
+    let fences = parts(text).into_iter().filter_map(|part| match part {
+        Part::Fence(language, content) if language == wanted => Some(content),
+        Part::Fence(..) | Part::Text(_) => None,
+    });
+    fences.collect()
+}
+
+/// The package's manifest has the dependency of a document, with the path of this clone.
+#[track_caller]
+fn has_dependency(walk: &Walk, text: &str) {
+    let manifest = fences(text, "toml").into_iter().find(|text| text.starts_with("[dependencies]"));
+    let line = manifest.and_then(|text| text.lines().find(|line| line.starts_with("telemetry-events =")));
+    let line = line.expect("a dependency").replace("../telemetry", env!("CARGO_MANIFEST_DIR"));
+    assert!(walk.package.read("Cargo.toml").lines().any(|known| known == line), "{line}");
+}
+
+/// The README's first program, pasted into a new package.
 #[test]
 fn the_first_program_of_the_readme() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let (_, section) = readme.split_once("## A first program\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
-    let fence = |wanted: &str| {
-        let found = parts(section).into_iter().find_map(|part| match part {
-            Part::Fence(language, content) if language == wanted => Some(content),
-            Part::Fence(..) | Part::Text(_) => None,
-        });
-        found.unwrap_or_else(|| panic!("no {wanted} in the README's first program"))
-    };
-    let mut walk = Walk::new("first", fence("toml"));
-    walk.program(fence("rust,ignore"));
-    let said: Vec<String> = fence("sh").lines().map(|line| walk.says(line, true)).collect();
-    let [_, printed, counted] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(printed.matches("Evicted").count(), 1000, "{printed}");
-    assert!(printed.contains("size:999 bytes") && printed.contains("complete: 1,000 events"), "{printed}");
-    assert!(counted.contains("Evicted"), "{counted}");
+    let relation = fences(section, "toml").into_iter().find(|text| text.starts_with("[registry]"));
+    let mut walk = Walk::new("first", relation.expect("a registry"));
+    has_dependency(&walk, section);
+    walk.program(fences(section, "rust,ignore")[0]);
+    let [_, commands] = fences(section, "sh")[..] else { panic!("a new package, and the commands") };
+    let said: Vec<String> = commands.lines().map(|line| walk.says(line, true)).collect();
+    let [_, spans, counted, printed] = &said[..] else { panic!("{said:?}") };
+    assert!(spans.contains("Lookup  cache     1,000"), "{spans}");
+    assert!(counted.contains("LookupStart") && counted.contains("LookupEnd"), "{counted}");
+    assert_eq!(printed.matches("LookupEnd").count(), 1000, "{printed}");
+    assert!(printed.contains("size:999 bytes") && printed.contains("complete: 2,000 events"), "{printed}");
+    assert!(readme.lines().count() <= 150, "the README is one to read");
 }
 
 /// The document's form of a line, if the two differ only in what changes between runs.
@@ -238,7 +284,7 @@ fn further(walk: &mut Walk) {
     );
     walk.program = walk.program.replace("refused!(4096_u64)", "grown!(1)");
     walk.package.write("src/main.rs", &walk.program);
-    let expected = "event `Grown` has the code `0x0003`, which is `Refused`'s for ever";
+    let expected = "event `Grown` has the code `0x0004`, which is `Refused`'s for ever";
     for line in ["cargo build -q", "telemetry check --fix", "telemetry release"] {
         let text = walk.says(line, false);
         assert!(text.contains(expected), "{line}: {text}");
