@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(events.completeness().bytes.total(), log.len() as u64);
     }
     let damaged = debug(&mut LogBytes::from_slice(&log), &mut std::io::sink()).unwrap();
-    let options = ReportOptions { traces: mode & 4 != 0, verbose: true };
+    let options = ReportOptions::default().traces(mode & 4 != 0).verbose(true);
     assert_eq!(report(&mut LogBytes::from_slice(&log), options, &mut std::io::sink()).unwrap(), damaged);
     let mut again = Vec::new();
     write(&mut Reader::from_log(&log, MonoLog::new()).events().unwrap(), &mut again).unwrap();

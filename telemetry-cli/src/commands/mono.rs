@@ -151,7 +151,7 @@ Examples:
 
     impl Run for Args {
         fn run(&self, context: &mut Context) -> Ended {
-            let options = mono::ReportOptions { traces: self.traces, verbose: self.verbose };
+            let options = mono::ReportOptions::default().traces(self.traces).verbose(self.verbose);
             self.log.run(context, |bytes, out| mono::report(bytes, options, out))
         }
     }

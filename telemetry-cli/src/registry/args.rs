@@ -36,7 +36,7 @@ impl RegistryArgs {
 
     fn of_own(&self, text: &str) -> Option<RegistryFile> {
         let registry = self.own.then(|| parse_embedded(text).ok()).flatten()?;
-        Some(RegistryFile { registry, allows: Vec::new(), text: text.to_string() })
+        Some(RegistryFile::new(registry, text))
     }
 }
 

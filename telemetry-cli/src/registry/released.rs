@@ -144,7 +144,7 @@ fn no_file(against: &str, error: &Failure) -> Failure {
 }
 
 fn only(diagnostic: Diagnostic) -> Invalid {
-    Invalid { diagnostics: vec![diagnostic], omitted: 0, emitters: Vec::new() }
+    Invalid::new(vec![diagnostic])
 }
 
 /// Removes `error: `, since the message of a failure gets this prefix again.

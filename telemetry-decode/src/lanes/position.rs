@@ -54,6 +54,7 @@ impl Position {
     }
 
     /// Returns the events that this reader or the other one read.
+    #[must_use]
     pub fn join(&self, other: &Position) -> Position {
         let key = LaneKey { session: 0, thread: self.thread, registry: self.registry, kind: self.kind };
         let mut lane = Lane::new(key);

@@ -4,6 +4,8 @@
 //! its events and their *extents*. An extent is a range of bytes of one *lane* that can be decoded
 //! alone. This crate does the rest in the same way for all logs: time order, filters, accounts.
 
+use std::ops::Range;
+
 use telemetry_schema::Registry;
 
 use crate::report::completeness::Damage;
@@ -46,6 +48,7 @@ opaque!(LogFile<'_>, "LogFile");
 
 /// The contents of a log.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Survey {
     /// Runs of a program. Usually one; none if the header of the log cannot be read.
     pub sessions: Vec<Session>,
@@ -63,6 +66,7 @@ pub struct Survey {
 
 /// One source of events in a log, usually a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogLane {
     /// Index into [`Survey::sessions`].
     pub session: usize,
@@ -76,6 +80,7 @@ pub struct LogLane {
 /// in it may be in any order, but no event of a later extent of the lane may be earlier. An extent
 /// cannot end where time goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Extent {
     /// Index into [`Survey::lanes`].
     pub lane: u32,
@@ -89,4 +94,30 @@ pub struct Extent {
     pub first_ticks: u64,
     /// Data for the log itself, which it needs to decode the extent.
     pub note: u64,
+}
+
+impl LogLane {
+    /// Creates a lane of a session, by its index, and of a thread of it.
+    #[must_use]
+    pub fn new(session: usize, thread: u32) -> Self {
+        LogLane { session, thread }
+    }
+}
+
+impl Extent {
+    /// Creates an extent of a lane, by its index, with its range in the log, the number of its
+    /// events, and the clock reading of the earliest.
+    #[must_use]
+    pub fn new(lane: u32, range: Range<u64>, events: u32, first_ticks: u64) -> Self {
+        // A log gives extents that are in memory at once.
+        let len = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
+        Extent { lane, at: range.start, len, events, first_ticks, note: 0 }
+    }
+
+    /// Adds data that the log needs to decode the extent.
+    #[must_use]
+    pub fn with_note(mut self, note: u64) -> Self {
+        self.note = note;
+        self
+    }
 }

@@ -80,6 +80,7 @@ impl Filter {
 
 /// The name or the number of something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Selector {
     /// A number.
     Number(u64),

@@ -145,6 +145,7 @@ pub struct Gap {
 
 /// Bytes that are not a whole block.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Damage {
     /// The range of the bytes.
     pub range: Range<u64>,
@@ -152,6 +153,15 @@ pub struct Damage {
     pub cause: Cause,
     /// Number of events in the damaged block, if its header can be trusted.
     pub events: u32,
+}
+
+impl Damage {
+    /// Creates the report of a range of bytes that cannot be read, with the number of events that
+    /// are known to be in it.
+    #[must_use]
+    pub fn new(range: Range<u64>, cause: Cause, events: u32) -> Self {
+        Damage { range, cause, events }
+    }
 }
 
 /// The reason why bytes are damaged.

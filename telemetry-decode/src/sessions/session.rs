@@ -10,6 +10,7 @@ use crate::sessions::labels::Labels;
 
 /// One run of one process.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Session {
     /// A number that is unique to the run.
     pub id: u64,
@@ -33,6 +34,13 @@ pub struct Session {
 impl Session {
     /// The fact that the format of the session's log has no end mark, and its value.
     pub const NO_END_MARK: (&str, &str) = ("end_mark", "none");
+
+    /// Creates a declared session without threads and labels, which has not ended.
+    #[must_use]
+    pub fn new(id: u64, facts: Facts, clock: Clock) -> Session {
+        let (threads, labels) = (BTreeMap::new(), Labels::default());
+        Session { id, facts, clock, threads, labels, declared: true, ended: false }
+    }
 
     /// Returns true if the session is from a log whose format has no end mark.
     pub fn may_be_truncated(&self) -> bool {

@@ -4,7 +4,7 @@
 use std::io::{Seek, Write};
 
 use telemetry_decode::foreign::{Extent, Log, LogBytes, LogFile, LogLane, Page, Survey};
-use telemetry_decode::{Clock, Completeness, Facts, Filter, Labels, Order, Reader, Session, Value};
+use telemetry_decode::{Clock, Completeness, Facts, Filter, Order, Reader, Session, Value};
 use telemetry_schema::{Registry, Sort, parse_embedded};
 
 /// The registry of `Step` and `Note`.
@@ -43,19 +43,14 @@ struct Lines;
 impl Log for Lines {
     fn survey(&mut self, bytes: &mut LogBytes<'_>) -> telemetry_decode::Result<Survey> {
         let registry = registry();
-        let mut survey = Survey { counts: vec![vec![0; registry.events.len()]], ..Survey::default() };
+        let mut survey = Survey::default();
+        survey.counts.push(vec![0; registry.events.len()]);
         survey.registries.push(registry);
         let mut facts = Facts::default();
         facts.set("program", "lines");
-        survey.sessions.push(Session {
-            id: 7,
-            facts,
-            clock: Clock::nanoseconds(0, 0),
-            threads: Default::default(),
-            labels: Labels::default(),
-            declared: true,
-            ended: true,
-        });
+        let mut session = Session::new(7, facts, Clock::nanoseconds(0, 0));
+        session.ended = true;
+        survey.sessions.push(session);
         let all = bytes.at(0, usize::MAX)?.to_vec();
         let mut at = 0;
         for line in all.split_inclusive(|byte| *byte == b'\n') {
@@ -63,12 +58,12 @@ impl Log for Lines {
             at = range.end;
             let Some((lane, ticks, values)) = parse(line) else {
                 let cause = telemetry_decode::completeness::Cause::Log("no line of a lane".into());
-                survey.damage.push(telemetry_decode::completeness::Damage { range, cause, events: 0 });
+                survey.damage.push(telemetry_decode::completeness::Damage::new(range, cause, 0));
                 continue;
             };
             survey.counts[0][usize::from(values.starts_with('"'))] += 1;
             while survey.lanes.len() <= lane as usize {
-                survey.lanes.push(LogLane { session: 0, thread: survey.lanes.len() as u32 + 1 });
+                survey.lanes.push(LogLane::new(0, survey.lanes.len() as u32 + 1));
             }
             let len = line.len() as u32;
             match survey.extents.last_mut() {
@@ -77,14 +72,7 @@ impl Log for Lines {
                     last.events += 1;
                     last.first_ticks = last.first_ticks.min(ticks);
                 }
-                _ => survey.extents.push(Extent {
-                    lane,
-                    at: range.start,
-                    len,
-                    events: 1,
-                    first_ticks: ticks,
-                    note: 0,
-                }),
+                _ => survey.extents.push(Extent::new(lane, range, 1, ticks)),
             }
         }
         Ok(survey)

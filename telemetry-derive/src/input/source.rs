@@ -53,7 +53,7 @@ pub(crate) fn read(literal: &LitStr, own: bool) -> Result<Source, Box<Failure>> 
         && let LoadCause::Invalid { text, .. } = &error.cause
         && let Ok(registry) = parse_embedded(text)
     {
-        let file = RegistryFile { registry, allows: Vec::new(), text: text.clone() };
+        let file = RegistryFile::new(registry, text.as_str());
         return Ok(against_lock(&path, file, literal));
     }
     let text = without_word(error.to_string());

@@ -2,6 +2,8 @@
 
 /// The result of writing events to a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "it says what was left out"]
 pub struct Written {
     /// Events written.
     pub events: u64,

@@ -108,7 +108,7 @@ impl Header {
         if range.is_empty() && self.damage.last().is_some_and(|damage| damage.range.end == range.end) {
             return;
         }
-        self.damage.push(Damage { range, cause: Cause::Log(why), events: 0 });
+        self.damage.push(Damage::new(range, Cause::Log(why), 0));
     }
 
     fn declared(&mut self, at: u64, len: u64) {

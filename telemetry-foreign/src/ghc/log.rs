@@ -28,6 +28,7 @@ impl GhcLog {
 
     /// Gives each event the time when it was written. Otherwise events with the mark `time` in the
     /// registry have the time that they tell of.
+    #[must_use]
     pub fn as_recorded(self, as_recorded: bool) -> Self {
         GhcLog { as_recorded, ..self }
     }

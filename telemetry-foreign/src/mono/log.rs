@@ -175,14 +175,9 @@ impl Run {
             self.identify(&placed.head);
         }
         self.earliest = Some(self.earliest.map_or(first, |earliest| earliest.min(first)));
-        survey.extents.push(Extent {
-            lane,
-            at: placed.at,
-            len: (BUFFER_LEN + decoded.end) as u32,
-            events: 1 + order + events,
-            first_ticks: first,
-            note: Note { version: layout.version, index: placed.index, order }.bits(),
-        });
+        let range = placed.at..placed.at + (BUFFER_LEN + decoded.end) as u64;
+        let bits = Note { version: layout.version, index: placed.index, order }.bits();
+        survey.extents.push(Extent::new(lane, range, 1 + order + events, first).with_note(bits));
         if let Some(damage) = placed.damage(&decoded) {
             note(&mut survey.damage, damage);
         }
@@ -204,7 +199,7 @@ impl Run {
         }
         open.push_back(Open { lane, last });
         self.threads.push(head.thread);
-        lanes.push(LogLane { session: self.session, thread: self.threads.len() as u32 });
+        lanes.push(LogLane::new(self.session, self.threads.len() as u32));
         lane
     }
 
@@ -230,15 +225,14 @@ impl Run {
             .iter()
             .enumerate()
             .map(|(index, thread)| (index as u32 + 1, super::facts::thread(*thread, &labels)));
-        Session {
-            id: self.id,
-            facts: super::facts::session(self.head.as_ref(), self.program.as_deref()),
-            clock: Clock::nanoseconds(start_ticks, wall_ms.saturating_mul(1_000_000)),
-            threads: threads.collect(),
-            labels,
-            declared: self.head.is_some(),
-            ended: true,
-        }
+        let facts = super::facts::session(self.head.as_ref(), self.program.as_deref());
+        let clock = Clock::nanoseconds(start_ticks, wall_ms.saturating_mul(1_000_000));
+        let mut session = Session::new(self.id, facts, clock);
+        session.threads = threads.collect();
+        session.labels = labels;
+        session.declared = self.head.is_some();
+        session.ended = true;
+        session
     }
 }
 

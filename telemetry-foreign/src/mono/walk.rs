@@ -218,7 +218,7 @@ fn is_header(bytes: &[u8]) -> bool {
 }
 
 fn damage(range: Range<u64>, why: String) -> Damage {
-    Damage { range, cause: Cause::Log(why), events: 0 }
+    Damage::new(range, Cause::Log(why), 0)
 }
 
 /// Returns the place of the next header, or the end of the log.

@@ -94,12 +94,12 @@ impl Cutter {
         let first = self.first_lane.max(self.lanes.len().saturating_sub(LOOKED_AT));
         let lane = self.current.filter(can_go_on).or_else(|| (first..self.lanes.len()).rev().find(can_go_on));
         let lane = lane.unwrap_or_else(|| {
-            self.lanes.push(LogLane { session: self.session, thread: 1 });
+            self.lanes.push(LogLane::new(self.session, 1));
             self.latest.push(None);
             self.lanes.len() - 1
         });
         self.current = Some(lane);
-        let extent = Extent { lane: lane as u32, at, len, events: 1, first_ticks: ticks, note: 0 };
+        let extent = Extent::new(lane as u32, at..at + u64::from(len), 1, ticks);
         self.open = Some(Open { extent, latest: ticks, floor: self.latest[lane] });
     }
 }

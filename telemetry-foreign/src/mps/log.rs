@@ -24,6 +24,7 @@ impl MpsLog {
 
     /// Also reads a log of another version, as far as its events have a known code and at least the
     /// known size. Their meaning may differ.
+    #[must_use]
     pub fn lenient(self, is_lenient: bool) -> MpsLog {
         MpsLog { is_lenient }
     }

@@ -161,15 +161,10 @@ impl Run {
         if self.late_left_out > 0 {
             facts.set("late_output_left_out", self.late_left_out as i64);
         }
-        Session {
-            id: self.id,
-            facts,
-            clock,
-            threads: Default::default(),
-            labels: self.labels,
-            declared: true,
-            ended,
-        }
+        let mut session = Session::new(self.id, facts, clock);
+        session.labels = self.labels;
+        session.ended = ended;
+        session
     }
 
     /// Returns the clock of the run. A log does not state the counter's rate: pairs of readings

@@ -220,7 +220,7 @@ impl<'l> Walk<'l> {
                 last.range.end = range.end;
                 last.events = last.events.saturating_add(events);
             }
-            _ => self.damage.push(Damage { range, cause: Cause::Log(why), events }),
+            _ => self.damage.push(Damage::new(range, Cause::Log(why), events)),
         }
     }
 
@@ -230,14 +230,13 @@ impl<'l> Walk<'l> {
         if self.unknown > 0 {
             counts.push(vec![self.unknown]);
         }
-        Survey {
-            sessions: self.runs.into_iter().map(Run::session).collect(),
-            registries: Vec::new(),
-            counts,
-            lanes: self.cutter.lanes,
-            extents: self.cutter.extents,
-            damage: self.damage,
-        }
+        let mut survey = Survey::default();
+        survey.sessions = self.runs.into_iter().map(Run::session).collect();
+        survey.counts = counts;
+        survey.lanes = self.cutter.lanes;
+        survey.extents = self.cutter.extents;
+        survey.damage = self.damage;
+        survey
     }
 }
 

@@ -67,7 +67,7 @@ fn read(format: Format, seed: &Seed) {
     assert_eq!(counts.len(), 1, "{name}: {counts:?} events");
     assert!(!counts.contains(&0), "{name} has no events");
     let (mut events, mut again) = (reader(format, log).events().expect("memory"), Vec::new());
-    format.write(&mut events, &mut again).expect("memory");
+    let _ = format.write(&mut events, &mut again).expect("memory");
     let mut events = reader(format, &again).events().expect("memory");
     while events.next().expect("memory").is_some() {}
     assert_eq!(events.completeness().bytes.total(), again.len() as u64, "{name}");

@@ -64,7 +64,7 @@ pub fn load_lock(path: &Path) -> Result<Option<(Lock, String)>, LoadError> {
         Ok(lock) => Ok(Some((lock, text))),
         Err(diagnostic) => {
             let diagnostics = vec![diagnostic];
-            let invalid = Invalid { diagnostics, omitted: 0, emitters: Vec::new() };
+            let invalid = Invalid::new(diagnostics);
             Err(fail(LoadCause::Invalid { text, invalid: Box::new(invalid) }))
         }
     }

@@ -9,6 +9,7 @@ use crate::text::snippet::{self, Mark, Section};
 
 /// One mistake in an `events.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// The place, in bytes of the text.
     pub span: Range<usize>,
@@ -22,6 +23,7 @@ pub struct Diagnostic {
 
 /// A place with a short text.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Label {
     /// The place, in bytes of the text.
     pub span: Range<usize>,
@@ -30,6 +32,26 @@ pub struct Label {
 }
 
 impl Diagnostic {
+    /// Creates a mistake at a place of the text, without a label and help.
+    #[must_use]
+    pub fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        Diagnostic { span, message: message.into(), label: None, help: None }
+    }
+
+    /// Adds a second place, with a short text.
+    #[must_use]
+    pub fn with_label(mut self, span: Range<usize>, text: impl Into<String>) -> Self {
+        self.label(span, text);
+        self
+    }
+
+    /// Adds how to correct the mistake.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help(help);
+        self
+    }
+
     /// Returns line and column of the mistake, both from 1; columns count characters.
     pub fn position(&self, text: &str) -> (usize, usize) {
         snippet::position(text, self.span.start)
@@ -71,6 +93,7 @@ impl Diagnostic {
 
 /// All mistakes in an `events.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Invalid {
     /// The mistakes, ordered by place: at least one, at most [`MAX_DIAGNOSTICS`].
     pub diagnostics: Vec<Diagnostic>,
@@ -82,6 +105,12 @@ pub struct Invalid {
 }
 
 impl Invalid {
+    /// Creates a list of mistakes, which are in the order of their places.
+    #[must_use]
+    pub fn new(diagnostics: Vec<Diagnostic>) -> Self {
+        Invalid { diagnostics, omitted: 0, emitters: Vec::new() }
+    }
+
     /// Returns all mistakes as rustc prints them, each after the word `error`, with an empty line
     /// between two. See [`Diagnostic::render`].
     #[must_use]
@@ -130,7 +159,7 @@ pub(crate) struct Diagnostics {
 impl Diagnostics {
     /// Records a mistake. The caller may add a help and a label.
     pub(crate) fn error(&mut self, span: Range<usize>, message: impl Into<String>) -> &mut Diagnostic {
-        let diagnostic = Diagnostic { span, message: message.into(), label: None, help: None };
+        let diagnostic = Diagnostic::new(span, message);
         if self.list.len() < MAX_DIAGNOSTICS {
             self.list.push(diagnostic);
             let last = self.list.len() - 1;

@@ -9,6 +9,7 @@ use crate::version::rule::Rule;
 /// about the way from the last release to the next one, so it is no part of the registry, and no
 /// stream has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Allow {
     /// The rule that the change breaks.
     pub rule: Rule,

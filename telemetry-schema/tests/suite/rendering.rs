@@ -1,6 +1,6 @@
 //! Diagnostics of texts that are not plain.
 
-use telemetry_schema::{Diagnostic, Label};
+use telemetry_schema::Diagnostic;
 
 /// Draws a mistake at the first `@…@` of `text`, with a label at `%…%` if there is one.
 fn draw(text: &str) -> String {
@@ -8,9 +8,11 @@ fn draw(text: &str) -> String {
     let (text, first) = cut(text, if label_last { '@' } else { '%' });
     let (text, second) = cut(&text, if label_last { '%' } else { '@' });
     let (span, label) = if label_last { (first, second) } else { (second, first) };
-    let label = label.map(|span| Label { span, text: "first used here".to_string() });
     let span = span.expect("a place is marked");
-    let diagnostic = Diagnostic { span, message: "found this".to_string(), label, help: None };
+    let mut diagnostic = Diagnostic::new(span, "found this");
+    if let Some(span) = label {
+        diagnostic = diagnostic.with_label(span, "first used here");
+    }
     diagnostic.render("a/b.toml", &text)
 }
 
@@ -56,7 +58,7 @@ fn places_are_drawn() {
 
 #[test]
 fn positions_count_characters() {
-    let diagnostic = |at| Diagnostic { span: at..at, message: String::new(), label: None, help: None };
+    let diagnostic = |at| Diagnostic::new(at..at, "");
     let text = "a\n\téß世 x";
     for (at, position) in
         [(0, (1, 1)), (1, (1, 2)), (2, (2, 1)), (3, (2, 2)), (5, (2, 3)), (7, (2, 4)), (11, (2, 6))]
@@ -68,8 +70,7 @@ fn positions_count_characters() {
 #[test]
 fn another_text_does_no_harm() {
     for span in [0..usize::MAX, std::ops::Range { start: 5, end: 1 }, 1..2, 2..3, usize::MAX..usize::MAX] {
-        let label = Some(Label { span: 3..90, text: "there".to_string() });
-        let diagnostic = Diagnostic { span, message: "lost".to_string(), label, help: None };
+        let diagnostic = Diagnostic::new(span, "lost").with_label(3..90, "there");
         for text in ["", "é", "世\n世", "\r\n"] {
             assert!(diagnostic.render("x", text).starts_with("lost\n"));
             diagnostic.position(text);

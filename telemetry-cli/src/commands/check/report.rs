@@ -204,7 +204,7 @@ impl Comparison {
         });
         let idle = judgement.idle.iter().map(|allow| {
             let message = report.idle(allow).lines().next().unwrap_or_default().to_string();
-            let place = Diagnostic { span: allow.span.clone(), message, label: None, help: None };
+            let place = Diagnostic::new(allow.span.clone(), message);
             let (line, column) = place.position(&current.text);
             Mistake { line, column, message: place.message, help: None }
         });

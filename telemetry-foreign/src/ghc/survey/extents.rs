@@ -72,7 +72,7 @@ impl Walk<'_> {
             });
         };
         let note = self.note(kind);
-        self.survey.extents.push(Extent { lane, at, len: len as u32, events, first_ticks: first, note });
+        self.survey.extents.push(Extent::new(lane, at..at + len, events, first).with_note(note));
     }
 
     /// Returns the lane for an extent with these times: the thread's lane that ends last before it,
@@ -88,7 +88,7 @@ impl Walk<'_> {
             None if self.survey.lanes.len() >= MAX_LANES => return None,
             None => {
                 let lane = self.survey.lanes.len() as u32;
-                self.survey.lanes.push(LogLane { session: self.session, thread });
+                self.survey.lanes.push(LogLane::new(self.session, thread));
                 let name = if thread == Block::NONE.thread {
                     "no capability".to_string()
                 } else {

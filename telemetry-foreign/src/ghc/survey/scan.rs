@@ -112,14 +112,8 @@ impl<'r> Walk<'r> {
                 self.damage(range, || "declarations behind too many events whose times go back".into());
                 continue;
             };
-            self.survey.extents.push(Extent {
-                lane,
-                at: range.start,
-                len: (range.end - range.start) as u32,
-                events: count,
-                first_ticks: 0,
-                note: self.note(Kind::Header),
-            });
+            let extent = Extent::new(lane, range, count, 0).with_note(self.note(Kind::Header));
+            self.survey.extents.push(extent);
             if let Some(event) = declared {
                 self.survey.counts[self.log][event] += u64::from(count);
             }

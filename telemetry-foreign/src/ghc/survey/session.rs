@@ -1,10 +1,9 @@
 //! The sessions of a log file, one for each log in it, and the facts that events have about them.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use telemetry_decode::names::NameValue;
-use telemetry_decode::{Clock, Facts, Labels, Session};
+use telemetry_decode::{Clock, Facts, Session};
 use telemetry_schema::NameBy;
 
 use super::walk::Walk;
@@ -33,15 +32,7 @@ pub(super) fn of(id: u64) -> Session {
     let mut facts = Facts::default();
     facts.set("format", "ghc-eventlog");
     facts.set("clock", "os");
-    Session {
-        id,
-        facts,
-        clock: Clock::nanoseconds(0, 0),
-        threads: BTreeMap::default(),
-        labels: Labels::default(),
-        declared: true,
-        ended: false,
-    }
+    Session::new(id, facts, Clock::nanoseconds(0, 0))
 }
 
 impl Walk<'_> {

@@ -98,7 +98,7 @@ impl Walk<'_> {
         // Bytes must be accounted for; beyond the limit, damage without bytes need not be reported.
         if is_said || !range.is_empty() {
             let why = if is_said { why() } else { String::new() };
-            self.survey.damage.push(Damage { range, cause: Cause::Log(why), events: 0 });
+            self.survey.damage.push(Damage::new(range, Cause::Log(why), 0));
         }
     }
 }

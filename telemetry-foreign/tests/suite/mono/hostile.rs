@@ -18,7 +18,7 @@ fn check(log: &[u8]) -> (Vec<String>, Vec<Damage>) {
     assert_eq!(by_time.len(), lines.len());
     let (_, damaged) = debug(log);
     assert_eq!(completeness.damage.len(), damaged.len(), "{damaged:?}");
-    let options = ReportOptions { traces: true, verbose: true };
+    let options = ReportOptions::default().traces(true).verbose(true);
     assert_eq!(report(log, options).1, damaged);
     for damage in &damaged {
         assert!(damage.range.start <= damage.range.end && damage.range.end <= log.len() as u64, "{damage:?}");

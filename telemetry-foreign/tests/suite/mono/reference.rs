@@ -69,7 +69,7 @@ fn tables_are_those_of_the_real_tools() {
     for (name, log) in logs() {
         let Some(mut expected) = printed(&name, "report") else { continue };
         let is_one = name.starts_with("v1-");
-        let options = ReportOptions { traces: is_one, verbose: is_one };
+        let options = ReportOptions::default().traces(is_one).verbose(is_one);
         let (mut text, _) = report(&log, options);
         if expected.contains("unresolved class") {
             // The tool drops objects whose class it does not know yet; sums are the same.

@@ -28,7 +28,7 @@ fn every_event_of_version_17_is_printed() {
 
 #[test]
 fn tables_of_version_1() {
-    let options = ReportOptions { traces: true, verbose: true };
+    let options = ReportOptions::default().traces(true).verbose(true);
     let (text, damaged) = report(&made::one(), options);
     assert_eq!(damaged, []);
     insta::assert_snapshot!(text);
@@ -36,7 +36,7 @@ fn tables_of_version_1() {
 
 #[test]
 fn tables_of_version_17() {
-    let (text, damaged) = report(&made::seventeen(), ReportOptions { traces: true, verbose: true });
+    let (text, damaged) = report(&made::seventeen(), ReportOptions::default().traces(true).verbose(true));
     assert_eq!(damaged, []);
     insta::assert_snapshot!(text);
 }

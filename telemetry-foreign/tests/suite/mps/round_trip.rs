@@ -27,7 +27,7 @@ fn check(name: &str, log: &[u8]) -> Vec<u8> {
     let before = shown(log, Order::Stream);
     let stream = stream_of(log);
     let (again, written) = log_of(&stream);
-    assert_eq!(written, Written { events: before.counted, ..Written::default() }, "{name}");
+    assert_eq!((written.events, written.left_out.len()), (before.counted, 0), "{name}");
     let after = shown(&again, Order::Stream);
     for (at, (found, expected)) in after.text.lines().zip(before.text.lines()).enumerate() {
         assert_eq!(found, expected, "{name}, line {}", at + 1);
@@ -172,7 +172,7 @@ fn other_sources() {
     let left_out =
         [("that the MPS does not have", 2), ("of further sessions, of which such a log has one", 1)];
     let left_out = left_out.map(|(why, events)| (why.to_string(), events)).into();
-    assert_eq!(written, Written { events: 200, left_out });
+    assert_eq!((written.events, written.left_out), (200, left_out));
     let found = shown(&log, Order::Stream);
     assert!(found.completeness.is_whole());
     let codes: Vec<&str> = found.text.lines().map(|line| line[17..21].trim()).collect();

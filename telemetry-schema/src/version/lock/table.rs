@@ -19,6 +19,7 @@ macro_rules! items {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         #[allow(missing_docs)]
+        #[non_exhaustive]
         pub struct $item {
             $($(#[$field_doc])* pub $field: $type,)+
         }

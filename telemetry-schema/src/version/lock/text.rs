@@ -168,7 +168,7 @@ fn first_difference(text: &str, written: &str) -> Option<Range<usize>> {
 }
 
 fn wrong(span: Range<usize>, message: impl Into<String>, help: &str) -> Diagnostic {
-    Diagnostic { span, message: message.into(), label: None, help: Some(help.to_string()) }
+    Diagnostic::new(span, message).with_help(help)
 }
 
 /// Returns the checksum of a lock file's lines before the last.
