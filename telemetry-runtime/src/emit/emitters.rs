@@ -14,12 +14,14 @@
 /// - whether it is always compiled in, and the byte and the bit of its switch;
 /// - the path of its message's channel, if it has one;
 /// - its parameters, and the two parts of the error about a wrong count.
+///
+/// The parameters are matched as `tt`, so that rustdoc shows `$size:expr` without spaces.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! emitters {
     ($d:tt $({
         [$($at:tt)*] $doc:tt $exported:ident $name:ident $always:tt $byte:tt $bit:tt
-        $(|| [$($channel:tt)*])? [$($first:ident $($param:ident)*)?] $takes:tt $list:tt
+        $(|| [$($channel:tt)*])? [$($first:tt $($param:tt)*)?] $takes:tt $list:tt
     })*) => {$(
         #[doc = $doc]
         #[cfg_attr(doc, doc(hidden))]
@@ -55,7 +57,7 @@ macro_rules! emitters {
 macro_rules! emitters_in_editor {
     ($d:tt $({
         [$($at:tt)*] $doc:tt $exported:ident $name:ident $always:tt $byte:tt $bit:tt
-        $(|| [$($channel:tt)*])? [$($param:ident)*] $takes:tt $list:tt
+        $(|| [$($channel:tt)*])? [$($param:tt)*] $takes:tt $list:tt
     })*) => {$(
         #[doc = $doc]
         #[macro_export]
