@@ -35,7 +35,7 @@ def _crc_table() -> _t.Iterator[int]:
 _CRC_TABLE = tuple(_crc_table())
 
 
-def _crc32c(data: bytes) -> int:
+def _crc32c(data: _t.Union[bytes, memoryview]) -> int:
     """Returns the CRC-32C of some bytes.
 
     The bytes are a polynomial over GF(2), and so is the integer of these bytes: its lowest bit is
@@ -85,28 +85,39 @@ class _FastCrc:
         self.table = np.concatenate(rows[::-1])
         self.row = np.arange(most) * 256
 
-    def of_all(self, datas: _t.Sequence[bytes]) -> list[int]:
+    def of_all(self, datas: _t.Sequence[_t.Union[bytes, memoryview]]) -> list[int]:
         """Returns the checksums of several, those of about the same length at once."""
         found = [0] * len(datas)
         alike: dict[int, list[int]] = {}
         for index, data in enumerate(datas):
-            if len(data) < 4096:
-                found[index] = _crc32c(data)
-            else:
-                alike.setdefault(len(data).bit_length(), []).append(index)
-        for indices in alike.values():
+            alike.setdefault(len(data).bit_length(), []).append(index)
+        for bits, indices in alike.items():
+            # Few short ones are not worth the effort; those of less than 4 bytes are unlike others.
+            if bits < 3 or sum(len(datas[index]) for index in indices) < 4096:
+                for index in indices:
+                    found[index] = _crc32c(datas[index])
+                continue
             for index, crc in zip(indices, self.of_alike([datas[index] for index in indices])):
                 found[index] = crc
         return found
 
-    def of_alike(self, datas: _t.Sequence[bytes]) -> list[int]:
+    def of_short(self, rows: _t.Any) -> _t.Any:
+        """Returns the checksums of the rows of an array, of 4 to 500 bytes each."""
+        np = self.np
+        rows = rows.copy()
+        rows[:, :4] ^= np.uint8(0xFF)
+        used = self.row[len(self.row) - rows.shape[1] :] + rows
+        return np.bitwise_xor.reduce(self.table.take(used), 1) ^ np.uint32(0xFFFF_FFFF)
+
+    def of_alike(self, datas: _t.Sequence[_t.Union[bytes, memoryview]]) -> list[int]:
         np = self.np
         # Zeros before the first byte change nothing.
         width = max(map(len, datas)) + 7 & ~7
-        bytes_ = np.zeros((len(datas), width), "u1")
-        for row, data in zip(bytes_, datas):
-            row[width - len(data) :] = np.frombuffer(data, "u1")
-            row[width - len(data) :][:4] ^= np.uint8(0xFF)
+        zeros = memoryview(bytes(width))
+        pieces = [piece for data in datas for piece in (zeros[len(data) :], data)]
+        bytes_ = np.frombuffer(bytearray().join(pieces), "u1").reshape(len(datas), width)
+        begin = (np.arange(1, len(datas) + 1) * width - np.array([len(data) for data in datas]))[:, None]
+        bytes_.reshape(-1)[begin + np.arange(4)] ^= np.uint8(0xFF)
         start = 0
         for fold, *powers in _FOLDS:
             for unit in (8, 4, 2, 1):
@@ -173,6 +184,11 @@ class _Header(_t.NamedTuple):
 _HEADER = _struct.Struct("<9xBHBBBxIIQQIIIIQQQQQQQQQ8xII")
 
 
+def _header_of(fields: tuple[int, ...]) -> _Header:
+    """Returns a header of what `_HEADER` unpacks."""
+    return _Header._make((*fields[:17], _Loss(*fields[17:21]), *fields[21:23]))
+
+
 # A header is read when the block before it ends, and again as the next one.
 @_functools.lru_cache(maxsize=2)
 def _header(data: bytes) -> _t.Union[_Header, str]:
@@ -189,7 +205,7 @@ def _header(data: bytes) -> _t.Union[_Header, str]:
     found, expected = fields[-1], _crc32c(data[:140])
     if found != expected:
         return f"header checksum {found:08x}, expected {expected:08x}"
-    header = _Header._make((*fields[:17], _Loss(*fields[17:21]), *fields[21:23]))
+    header = _header_of(fields)
     if header.header_len < _HEADER_LEN:
         return f"a block header of {header.header_len} bytes, expected 144 or more"
     if header.payload_len > _MAX_PAYLOAD:

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import bisect as _bisect
-import builtins as _b
 import functools as _functools
-import importlib as _importlib
 import math as _math
 import typing as _t
 
 from .base import _MAX, _MAX_NS
-from .blocks import _Block, _Damage, _FastCrc, _Header, _LAST, _MOST_TIMES, _fast_crc
 from .descriptions import _name_of_number
 from .events import _LEN, _PADDING, _RANGE, _SHIFT, _unsigned
-from .inputs import _Files, _Input
-from .reader import Reader, _BATCH, _Module, _Part, _place
+from .reader import Reader, _BATCH, _Module, _Part
 from .registries import Registry, _Param, _attribute
 from .sessions import _Clock
 
@@ -28,10 +24,6 @@ from .sessions import _Clock
 # the ends of others. If nearly all have one shape, they are runs: events at the same distance,
 # which need not be found one by one.
 
-# Bytes that are read at once: their arrays stay in the cache.
-_PIECE = 1 << 17
-# Bytes that are checked at once.
-_AT_ONCE = 1 << 20
 # Bytes of a large page of memory.
 _LARGE_PAGE = 1 << 21
 # Arrays of more elements are not read as columns. These, and arrays of varying length, are read
@@ -39,6 +31,8 @@ _LARGE_PAGE = 1 << 21
 _MOST_ELEMENTS = 16
 # Shapes are taken from the first events of a piece. At most this number is tried in the next one.
 _SAMPLE = 128
+# At least this number of them is taken from each payload.
+_SAMPLE_EACH = 8
 _MOST_SHAPES = 16
 # A shape that fewer than one event in this number has is ignored.
 _RARE = 64
@@ -145,32 +139,56 @@ class _Rows:
         self.lanes: list[tuple[int, int]] = []
 
 
+class _Run(_t.NamedTuple):
+    """Whole blocks of one kind in sequence, which may be of several lanes."""
+
+    #: The fingerprint of their registry.
+    registry: int
+    kind: int
+    payloads: _t.Sequence[_t.Union[bytes, memoryview]]
+    #: For each block: its events, its first clock reading, and the number of its lane.
+    events: _t.Sequence[int]
+    bases: _t.Sequence[int]
+    lanes: _t.Sequence[int]
+
+    @staticmethod
+    def of(parts: list[_Part]) -> _Run:
+        headers = [part.header for part in parts]
+        return _Run(
+            headers[0].registry,
+            headers[0].kind,
+            [memoryview(part.padded)[: -len(_PADDING)] for part in parts],
+            [header.events for header in headers],
+            [header.base_ticks for header in headers],
+            [part.state.number for part in parts],
+        )
+
+
 class _Piece:
     """Payloads of one kind in sequence, and the events in them."""
 
-    def __init__(self, columns: _Columns, registry: Registry, parts: list[_Part]) -> None:
+    def __init__(self, columns: _Columns, registry: Registry, run: _Run) -> None:
         np = self.np = columns.np
         self.columns = columns
-        header = parts[0].header
         #: For each event of the kind its parameters: encoding, and number of elements.
         self.sorts: list[list[tuple[str, int]]] = []
         self.codes: list[bytes] = []
         for event in registry._events:
-            if event.kind.bit == header.kind:
+            if event.kind.bit == run.kind:
                 self.sorts.append([(registry._repr(param.sort), param.count) for param in event.params])
                 self.codes.append(_packed_code(event.code))
         most = max((sum(count or 1 for _, count in sorts) for sorts in self.sorts), default=0)
         # After the last byte there is space for an event that begins there.
         room = 9 * (most + 4)
-        self.data = b"".join([memoryview(part.padded)[: -len(_PADDING)] for part in parts] + [bytes(room + 8)])
+        self.data = b"".join([*run.payloads, bytes(room + 8)])
         self.size = len(self.data) - room - 8
         self.bytes = np.frombuffer(self.data, "u1")
         #: The word at every byte, and a function that takes some of them.
         self.words = np.ndarray((self.size + room,), "<u8", self.data, strides=(1,))
         self.word: _t.Callable[[_t.Any], _t.Any] = self.words.__getitem__
         #: The starts of the payloads.
-        self.starts = np.cumsum([0] + [part.header.payload_len for part in parts[:-1]])
-        self.shapes = columns.shapes.setdefault((header.registry, header.kind), _Shapes())
+        self.starts = np.cumsum([0, *map(len, run.payloads[:-1])])
+        self.shapes = columns.shapes.setdefault((run.registry, run.kind), _Shapes())
         #: By position, the end of the event that may begin there.
         self.end = np.empty(self.size + 2, "i4")
         #: Positions at which events with a shape may begin.
@@ -330,9 +348,12 @@ class _Piece:
             ]
             for sorts in self.sorts
         ]
-        for start, end in zip(starts, [*starts[1:], self.size]):
+        ends = [*starts[1:], self.size]
+        # The first event of a payload is unlike the others: its deltas are whole values.
+        step = -(-len(starts) * _SAMPLE_EACH // _SAMPLE)
+        for start, end in zip(starts[::step], ends[::step]):
             at = start
-            for _ in range(-(-_SAMPLE // len(starts))):
+            for number in range(max(_SAMPLE_EACH, _SAMPLE // len(starts)) + 1):
                 code = next((form for form, code in enumerate(self.codes) if self.data.startswith(code, at)), None)
                 if at >= end or code is None:
                     break
@@ -344,11 +365,12 @@ class _Piece:
                     lengths.append((length, fixed is None))
                     if is_text:
                         has_text = True
-                        length, at = _unsigned(self.data, at, self.size + 8)
+                        # Wrong bytes are found when they are read.
+                        length, at = _unsigned(self.data, at, len(self.data))
                         at = min(at + length, self.size)
                     else:
                         at += length
-                if not has_text:
+                if number and not has_text:
                     key = code, tuple(lengths)
                     found[key] = found.get(key, 0) + 1
         common = sorted(found, key=lambda key: -found[key])[:_MOST_SHAPES]
@@ -562,20 +584,19 @@ class _Columns:
         params = [param for event in registry._events if event.kind.bit == bit for param in event.params]
         return all(0 <= param.count <= _MOST_ELEMENTS for param in params)
 
-    def read(self, registry: Registry, parts: list[_Part]) -> bool:
+    def read(self, registry: Registry, run: _Run) -> bool:
         """Reads whole blocks of one kind. Returns False and reads nothing if one is unusual."""
         np = self.np
-        header = parts[0].header
-        forms = [event for event in registry._events if event.kind.bit == header.kind]
-        piece = _Piece(self, registry, parts)
+        forms = [event for event in registry._events if event.kind.bit == run.kind]
+        piece = _Piece(self, registry, run)
         bounds = piece.find()
         if bounds is None:
             return False
         total = int(bounds[-1])
-        if not np.array_equal(np.diff(bounds), [part.header.events for part in parts]):
+        if not np.array_equal(np.diff(bounds), run.events):
             return False
         # Times are sums over the events of a block, deltas over those of a code in it.
-        base = np.array([part.header.base_ticks for part in parts], "u8")
+        base = np.array(run.bases, "u8")
         time = None
         found: list[tuple[_t.Any, list[_t.Any]]] = []
         of_forms = piece.forms()
@@ -589,7 +610,7 @@ class _Columns:
                 found.append((rows, piece.values(form, rows, len(rows))))
                 time[rows] = found[-1][1][0]
             self.sums(time, bounds, time, base)
-        known = self.reader._forms(header.registry)
+        known = self.reader._forms(run.registry)
         done: list[tuple[int, _Rows, _t.Any]] = []
         for event, (rows, values) in zip(forms, found):
             count = len(values[0])
@@ -597,7 +618,7 @@ class _Columns:
             if count == 0:
                 continue
             limits = bounds if rows is None else np.searchsorted(rows, bounds)
-            into = self.rows(event.code, header, count, total) if is_known else _Rows(count)
+            into = self.rows(event.code, run, count, total) if is_known else _Rows(count)
             ticks = self.out(into, "ticks", "u8", (), count)
             if time is None:
                 self.sums(values[0], limits, ticks, base)
@@ -616,15 +637,15 @@ class _Columns:
                 self.reader.others += sum(counts)
             else:
                 into.used += sum(counts)
-                into.lanes += [(part.state.number, of) for part, of in zip(parts, counts) if of]
-                if self.open.get((code, header.registry)) is not into:
-                    self.open[code, header.registry] = into
+                into.lanes += [(lane, of) for lane, of in zip(run.lanes, counts) if of]
+                if self.open.get((code, run.registry)) is not into:
+                    self.open[code, run.registry] = into
                     self.pieces.setdefault(code, []).append(into)
         return True
 
-    def rows(self, code: int, header: _Header, count: int, of_all: int) -> _Rows:
+    def rows(self, code: int, run: _Run, count: int, of_all: int) -> _Rows:
         """Where further events of a code go, given the number of events of all codes."""
-        into = self.open.get((code, header.registry))
+        into = self.open.get((code, run.registry))
         if into is not None and into.room - into.used >= count:
             return into
         if into is not None:
@@ -632,7 +653,7 @@ class _Columns:
         if code in self.pieces:
             return _Rows(count)
         # As if their share stays what it is.
-        expected = self.expected.get((header.registry, header.kind), 0) * count // max(of_all, 1)
+        expected = self.expected.get((run.registry, run.kind), 0) * count // max(of_all, 1)
         return _Rows(count if count == of_all and expected < count else max(count, expected + expected // 16))
 
     def out(self, rows: _Rows, name: str, dtype: str, elements: tuple[int, ...], count: int) -> _t.Any:
@@ -942,85 +963,3 @@ def _packed_code(code: int) -> bytes:
     """Returns the shortest encoding of a code."""
     length = 1 if code < 1 << 7 else 2 if code < 1 << 14 else 3
     return ((code << 1 | 1) << length - 1).to_bytes(length, "little")
-
-
-def _loaded(
-    reader: Reader[_t.Any], blocks: list[_Block], checksum: _FastCrc
-) -> _t.Iterator[tuple[_Block, _t.Union[bytes, _Damage]]]:
-    """Blocks and their payloads, several of which are checked at once."""
-    start = 0
-    while start < len(blocks):
-        end, size = start, 0
-        while end == start or end < len(blocks) and size + blocks[end].header.payload_len <= _AT_ONCE:
-            size += blocks[end].header.payload_len
-            end += 1
-        some = [(block, reader._payload(block)) for block in blocks[start:end]]
-        crcs = iter(checksum.of_all([payload for _, payload in some if isinstance(payload, bytes)]))
-        for block, payload in some:
-            crc = next(crcs) if isinstance(payload, bytes) else None
-            yield block, reader._check(block, payload, crc)
-        start = end
-
-
-def _columns(
-    module: _Module, inputs: _t.Union[_Files, _t.Sequence[_Input]], strict: bool, incomplete: str
-) -> dict[str, dict[str, _t.Any]]:
-    try:
-        np: _t.Any = _importlib.import_module("numpy")
-    except _b.ImportError as error:
-        raise _b.ImportError("columns need NumPy: pip install numpy; `read` does without") from error
-    reader: Reader[_t.Any] = Reader(module, inputs, "stream", strict, incomplete)
-    found = _Columns(np, reader, module)
-    waiting: dict[tuple[int, int], list[_Part]] = {}
-    sizes: dict[tuple[int, int], int] = {}
-    ends: dict[int, int] = {}
-    plain: dict[tuple[int, int], bool] = {}
-
-    def flush(key: tuple[int, int]) -> None:
-        parts = waiting.pop(key, [])
-        sizes.pop(key, None)
-        if not parts:
-            return
-        if not found.read(reader.registries[key[0]], parts):
-            for part in parts:
-                found.take(part)
-            return
-        for part in parts:
-            part.next, part.pos = part.header.end(), part.header.payload_len
-            reader._report.events += part.header.events
-            reader._close(part)
-
-    for block in reader._blocks:
-        header = block.header
-        key = header.registry, header.kind
-        # An event has at least two bytes.
-        most = header.payload_len * (_MOST_TIMES if header.codec else 1) // 2
-        found.expected[key] = found.expected.get(key, 0) + min(header.events, most)
-    for block, payload in _loaded(reader, sorted(reader._blocks, key=_place), _fast_crc(np)):
-        header = block.header
-        key = header.registry, header.kind
-        if header.before < ends.get(block.lane.number, 0) or header.offset:
-            # It repeats or continues a block that is not read yet.
-            flush(key)
-        part = reader._open(block, payload)
-        if part is None:
-            continue
-        header = part.header
-        ends[block.lane.number] = header.end()
-        if key not in plain:
-            plain[key] = found.is_plain(reader.registries[header.registry], header.kind)
-        is_whole = header.offset == 0 and header.flags & _LAST and header.payload_len > 0
-        if not (is_whole and plain[key] and part.give == (header.before, header.end())):
-            flush(key)
-            found.take(part)
-            continue
-        waiting.setdefault(key, []).append(part)
-        sizes[key] = sizes.get(key, 0) + header.payload_len
-        if sizes[key] >= _PIECE:
-            flush(key)
-    for key in list(waiting):
-        flush(key)
-    # Three calls are between this and the user's line.
-    reader._end(3)
-    names = {code: one.DESC.name for code, one in module.classes.items()}
-    return {names[code]: found.joined(code) for code in sorted(found.pieces)}

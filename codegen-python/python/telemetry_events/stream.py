@@ -7,7 +7,7 @@ import enum as _enum
 import typing as _t
 
 from .accounts import Completeness
-from .columns import _columns
+from .load import _columns
 from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import _Files, _Input
 from .reader import Reader, _Event, _Module, _module

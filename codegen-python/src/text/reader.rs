@@ -16,6 +16,8 @@ const FILES: &[&str] = &[
     include_str!("../../python/telemetry_events/sessions.py"),
     include_str!("../../python/telemetry_events/reader.py"),
     include_str!("../../python/telemetry_events/columns.py"),
+    include_str!("../../python/telemetry_events/index.py"),
+    include_str!("../../python/telemetry_events/load.py"),
     include_str!("../../python/telemetry_events/command.py"),
 ];
 

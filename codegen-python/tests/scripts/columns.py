@@ -1,10 +1,16 @@
 """Columns as the same lines that the events of `dump.py` give."""
 
 
+import warnings
+
+
 def dump(module, path, shown):
     lines = []
     events = {event.name: event for event in module.EVENT.values()}
-    for name, columns in module.columns(path, incomplete="ignore").items():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", module.IncompleteWarning)
+        of_events = module.columns(path)
+    for name, columns in of_events.items():
         event = events[name]
         attributes = [(module._attribute(param.name), param.sort) for param in event.params]
         rows = {key: column.tolist() for key, column in columns.items()}
@@ -20,6 +26,8 @@ def dump(module, path, shown):
             lines.append(" ".join([head, *values]))
     for line in lines:
         print(line)
+    for warning in said:
+        print(warning.message.completeness)
 
 
 def number(shown, value, sort):
