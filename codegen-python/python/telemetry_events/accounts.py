@@ -15,14 +15,14 @@ if _t.TYPE_CHECKING:
 
 
 class _Coverage:
-    """A set of a lane's events by their numbers: runs without a gap, each with its times."""
+    """A set of a lane's events by their numbers: ranges without a gap, each with its times."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
-        self.runs: list[tuple[int, int, int]] = []
+        self.ranges: list[tuple[int, int, int]] = []
 
     def before(self, number: int) -> int:
-        """Returns the index after the last run that begins at a number or before."""
+        """Returns the index after the last range that begins at a number or before."""
         low, high = 0, len(self.starts)
         while low < high:
             middle = (low + high) // 2
@@ -33,9 +33,10 @@ class _Coverage:
         return low
 
     def first_gap(self, start: int, end: int) -> _t.Optional[tuple[int, int]]:
+        """Returns the first events of a range that are not in the set, as a range."""
         index = self.before(start)
         if index:
-            start = max(start, self.runs[index - 1][0])
+            start = max(start, self.ranges[index - 1][0])
         index = self.before(start - 1)
         while index < len(self.starts) and self.starts[index] < start:
             index += 1
@@ -48,25 +49,27 @@ class _Coverage:
         if start >= end:
             return
         index = self.before(start)
-        if index and self.runs[index - 1][0] == start:
+        if index and self.ranges[index - 1][0] == start:
             index -= 1
             start = self.starts[index]
-            _, base_before, last_before = self.runs[index]
+            _, base_before, last_before = self.ranges[index]
             base, last = min(base, base_before), max(last, last_before)
-            del self.starts[index], self.runs[index]
+            del self.starts[index], self.ranges[index]
         if index < len(self.starts) and self.starts[index] == end:
-            end, base_behind, last_behind = self.runs[index]
-            base, last = min(base, base_behind), max(last, last_behind)
-            del self.starts[index], self.runs[index]
+            end, base_after, last_after = self.ranges[index]
+            base, last = min(base, base_after), max(last, last_after)
+            del self.starts[index], self.ranges[index]
         self.starts.insert(index, start)
-        self.runs.insert(index, (end, base, last))
+        self.ranges.insert(index, (end, base, last))
 
     def count(self) -> int:
-        return sum(run[0] - start for start, run in zip(self.starts, self.runs))
+        """Returns the number of events in the set."""
+        return sum(run[0] - start for start, run in zip(self.starts, self.ranges))
 
     def count_without(self, other: _Coverage) -> int:
+        """Returns the number of events that are in this set and not in the other."""
         total = 0
-        for start, (end, _, _) in zip(self.starts, self.runs):
+        for start, (end, _, _) in zip(self.starts, self.ranges):
             gap = other.first_gap(start, end)
             while gap is not None:
                 total += gap[1] - gap[0]
@@ -75,11 +78,11 @@ class _Coverage:
 
 
 # The counters of a lane in a header: pool, reentrant, sink, truncated, excluded. They only grow.
-_Told = tuple[int, ...]
-_NOTHING: _Told = (0,) * 5
+_Counters = tuple[int, ...]
+_NOTHING: _Counters = (0,) * 5
 
 
-def _highest(a: _Told, b: _Told) -> _Told:
+def _highest(a: _Counters, b: _Counters) -> _Counters:
     return tuple(map(max, a, b))
 
 
@@ -89,38 +92,38 @@ class _Losses:
     def __init__(self) -> None:
         #: By the number of the next event and the sum of the counters.
         self.keys: list[tuple[int, int]] = []
-        self.marks: list[tuple[_Told, int, int]] = []
+        self.entries: list[tuple[_Counters, int, int]] = []
 
-    def note(self, before: int, end_ticks: int, told: _Told) -> None:
-        key = (before, sum(told))
+    def note(self, before: int, end_ticks: int, counters: _Counters) -> None:
+        key = (before, sum(counters))
         index = len(self.keys)
         while index and self.keys[index - 1] > key:
             index -= 1
-        if index and _highest(self.marks[index - 1][0], told) == self.marks[index - 1][0]:
-            known, first, last = self.marks[index - 1]
-            self.marks[index - 1] = known, first, max(last, end_ticks)
+        if index and _highest(self.entries[index - 1][0], counters) == self.entries[index - 1][0]:
+            known, first, last = self.entries[index - 1]
+            self.entries[index - 1] = known, first, max(last, end_ticks)
             return
         last = end_ticks
-        behind = index - 1 if index and self.keys[index - 1] == key else index
-        if behind < len(self.keys) and self.marks[behind][0] == told:
-            last = max(last, self.marks[behind][2])
-            del self.keys[behind], self.marks[behind]
-            index = behind
+        after = index - 1 if index and self.keys[index - 1] == key else index
+        if after < len(self.keys) and self.entries[after][0] == counters:
+            last = max(last, self.entries[after][2])
+            del self.keys[after], self.entries[after]
+            index = after
         if index and self.keys[index - 1] == key:
-            self.marks[index - 1] = told, end_ticks, last
+            self.entries[index - 1] = counters, end_ticks, last
             return
         self.keys.insert(index, key)
-        self.marks.insert(index, (told, end_ticks, last))
+        self.entries.insert(index, (counters, end_ticks, last))
 
-    def total(self) -> _Told:
-        return _functools.reduce(_highest, (mark[0] for mark in self.marks), _NOTHING)
+    def total(self) -> _Counters:
+        return _functools.reduce(_highest, (entry[0] for entry in self.entries), _NOTHING)
 
-    def steps(self) -> _t.Iterator[tuple[int, _Told]]:
+    def steps(self) -> _t.Iterator[tuple[int, _Counters]]:
         """Returns the number of the event after each loss, and what was lost or excluded there."""
         total = _NOTHING
-        for (before, _), (told, _, _) in zip(self.keys, self.marks):
-            step = tuple(max(a - b, 0) for a, b in zip(told, total))
-            total = _highest(total, told)
+        for (before, _), (counters, _, _) in zip(self.keys, self.entries):
+            step = tuple(max(a - b, 0) for a, b in zip(counters, total))
+            total = _highest(total, counters)
             if any(step):
                 yield before, step
 
@@ -173,13 +176,13 @@ class _LaneState:
     def note_losses(self, before: int, header: _Header) -> None:
         self.losses.note(before, header.end_ticks, (*header.lost, header.excluded))
 
-    def given(self) -> int:
-        """Returns the number of events that were written to the stream, by its headers."""
-        told = self.losses.total()
-        return max(self.recorded - told[4] - told[2], 0)
+    def written(self) -> int:
+        """Returns the number of events that were written to the stream, as its headers say."""
+        counters = self.losses.total()
+        return max(self.recorded - counters[4] - counters[2], 0)
 
-    def give_up(self, start: int, header: _Header) -> None:
-        """Counts the events of a part, from a number on, as not readable."""
+    def count_unreadable(self, start: int, header: _Header) -> None:
+        """Counts the events of a part as unreadable, from a number on."""
         gap = self.unread.first_gap(start, header.end())
         if gap is not None:
             self.unread.add(*gap, header.base_ticks, header.end_ticks)
@@ -190,18 +193,18 @@ class _LaneState:
         # Gaps by the number of the event after them.
         gaps: dict[int, int] = {}
         at = 0
-        for start, (end, _, _) in zip(self.covered.starts, self.covered.runs):
+        for start, (end, _, _) in zip(self.covered.starts, self.covered.ranges):
             if at < start:
                 gaps[start] = start - at
             at = end
         if self.recorded > at:
             gaps[self.recorded] = self.recorded - at
         ends = sorted(gaps)
-        for before, told in self.losses.steps():
-            if told[4]:
-                behind = next((end for end in ends if end >= before), None)
-                if behind is not None and self.covered.first_gap(max(before - 1, 0), before):
-                    gaps[behind] = max(gaps[behind] - told[4], 0)
+        for before, counters in self.losses.steps():
+            if counters[4]:
+                after = next((end for end in ends if end >= before), None)
+                if after is not None and self.covered.first_gap(max(before - 1, 0), before):
+                    gaps[after] = max(gaps[after] - counters[4], 0)
         excluded = max(absent - sum(gaps.values()), 0)
         return max(absent - excluded - self.losses.total()[2], 0), excluded
 
@@ -249,27 +252,30 @@ class Completeness:
 
     @property
     def is_complete(self) -> bool:
-        """True if there is a session, every session has its end mark, and every event that their
-        programs emitted was read. False if the stream cannot tell: see `may_be_truncated`."""
+        """Returns true if there is a session, every session has its end mark, and every event that
+        their programs emitted was read. Returns false if the stream cannot tell: see
+        `may_be_truncated`."""
         return self.is_whole and not self.may_be_truncated
 
     @property
     def may_be_truncated(self) -> bool:
-        """True if a session is from a log format without end mark: its last events may be missing."""
+        """Returns true if a session is from a log format without end mark. Its last events may be
+        missing."""
         return self.without_end_mark > 0
 
     @property
     def is_whole(self) -> bool:
-        """True if nothing is known to be lost, missing or unfinished."""
+        """Returns true if nothing is known to be lost, missing or unfinished."""
         return bool(self.sessions) and not self.is_broken and not self.missing and not self.lost and self.ended
 
     @property
     def ended(self) -> bool:
+        """Returns true if every session has its end mark, and no block is of an unknown type."""
         return all(ended for _, ended in self.sessions) and not self.unknown_blocks
 
     @property
     def is_broken(self) -> bool:
-        """True if a part of the stream is damaged or was not understood."""
+        """Returns true if a part of the stream is damaged or was not understood."""
         return self.damaged_ranges > 0 or self.undecodable_parts > 0 or bool(self.unreadable)
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ class VersionError(_b.Exception):
 
 
 class IncompleteWarning(_b.UserWarning):
-    """A stream that is damaged, or that lacks events. An error if the reader is told so."""
+    """A stream that is damaged, or that lacks events. An error if the reader is asked for that."""
 
     def __init__(self, text: str, completeness: Completeness) -> None:
         super().__init__(text)

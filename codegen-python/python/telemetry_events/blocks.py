@@ -297,8 +297,8 @@ class _Blocks:
                     self.at = at + length
                     return at, header, payload
                 cause = wrong
-                # A damaged payload may have headers in it, each with a payload of its own. So that work
-                # stays in proportion to the input, from some point on they are skipped.
+                # A damaged payload may have headers in it, each with a payload of its own. From some
+                # point on they are skipped, so that work stays in proportion to the input.
                 self.failed += length
                 if self.failed > at * 8 + 8 * _MAX_PAYLOAD:
                     resume = at + length

@@ -644,7 +644,7 @@ class _Columns:
         return True
 
     def rows(self, code: int, run: _Run, count: int, of_all: int) -> _Rows:
-        """Where further events of a code go, given the number of events of all codes."""
+        """Returns the rows for further events of a code. The last number counts all codes."""
         into = self.open.get((code, run.registry))
         if into is not None and into.room - into.used >= count:
             return into
@@ -657,15 +657,15 @@ class _Columns:
         return _Rows(count if count == of_all and expected < count else max(count, expected + expected // 16))
 
     def out(self, rows: _Rows, name: str, dtype: str, elements: tuple[int, ...], count: int) -> _t.Any:
-        """Where the next values of a column go."""
+        """Returns the part of a column that its next values go to."""
         column = rows.columns.get(name)
         if column is None:
             column = rows.columns[name] = self.empty((rows.room, *elements), dtype)
         return column[rows.used : rows.used + count]
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> _t.Any:
-        """Returns a new array. A large one gets large pages of memory of its own, if the system has them:
-        small pages are created one by one, when they are first written to."""
+        """Returns a new array. A large one gets large pages of memory of its own, if the system has
+        them: small pages are created one by one, when they are first written to."""
         np = self.np
         size = _math.prod(shape) * np.dtype(dtype).itemsize
         if dtype == "O" or size < _LARGE_PAGE:
@@ -675,7 +675,8 @@ class _Columns:
         return room[start : start + size].view(dtype).reshape(shape)
 
     def sums(self, values: _t.Any, bounds: _t.Any, out: _t.Any, base: _t.Any = None) -> None:
-        """The sums of values up to each, of the groups between some bounds. Changes the values."""
+        """Writes the sum of the values up to each, in groups between some bounds. The values are
+        changed."""
         np = self.np
         groups = np.flatnonzero(bounds[1:] > bounds[:-1])
         if len(groups) == 0:
@@ -701,7 +702,8 @@ class _Columns:
     def column(
         self, packing: str, rotation: int, values: _t.Any, bounds: _t.Any, out: _t.Any, data: bytes
     ) -> bool:
-        """Values of packed ones, which may be changed. False if one is not of its sort."""
+        """Writes the values of encoded ones, which are changed. Returns false if one is not of its
+        type."""
         np = self.np
         if packing in ("string", "bytes"):
             pieces = [data[start : start + length] for start, length in values.reshape(-1, 2).tolist()]

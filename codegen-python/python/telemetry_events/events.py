@@ -211,10 +211,11 @@ def _decoder(
 ) -> tuple[_Decode, int]:
     """Returns a function that reads events of a kind, and the number of delta slots of its lanes.
 
-    It takes a payload to index and as padded bytes, the place in it of the next event, how many are wanted, the time and the slots
-    before, the lane, what makes a label of a number, and a list for the events. It gives the place and
-    the time behind the events, how many there were, how many of them the module does not have, and
-    why it stopped before. Without a module the events are tuples of code, time and parameters.
+    That function takes a payload to index, the same as padded bytes, the place of the next event in
+    it, the number of wanted events, the time and the slots before, the lane, a function that makes a
+    label of a number, and a list for the events. It returns the place and the time after the
+    events, their number, the number of those that the module does not have, and why it stopped
+    early. Without a module the events are tuples of code, time and parameters.
     """
     source = _Source()
     names: dict[str, object] = dict(

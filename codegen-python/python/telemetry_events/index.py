@@ -229,8 +229,8 @@ class _ColumnsReader(Reader[_t.Any]):
         np, fields = self.np, index.fields
         rows = np.flatnonzero(fields["session"] == session.id)
         session.ended |= bool((fields["flags"][rows] & _END).any())
-        given = fields["before"][rows[is_sync[rows]]]
-        session._given = max(session._given, int(given.max()) if len(given) else 0)
+        written = fields["before"][rows[is_sync[rows]]]
+        session._written = max(session._written, int(written.max()) if len(written) else 0)
         ticks, wall = fields["base_ticks"][rows], fields["base_wall"][rows]
         # The first of the farthest pairs that the clock accepts gives the rate.
         order = np.lexsort((np.arange(len(rows)), ~ticks))

@@ -73,7 +73,7 @@ class _Load:
         header = part.header
         self.ends[block.lane.number] = header.end()
         is_whole = header.offset == 0 and header.flags & _LAST and header.payload_len > 0
-        if not (is_whole and self.is_plain(*key) and part.give == (header.before, header.end())):
+        if not (is_whole and self.is_plain(*key) and part.wanted == (header.before, header.end())):
             self.flush(key)
             self.found.take(part)
             return

@@ -127,7 +127,7 @@ def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
 class _Part:
     """A part of a block while its events are read."""
 
-    __slots__ = ("block", "header", "state", "indexed", "padded", "decode", "give", "next", "pos", "time", "wrong")
+    __slots__ = ("block", "header", "state", "indexed", "padded", "decode", "wanted", "next", "pos", "time", "wrong")
 
     def __init__(self, block: _Block, header: _Header, payload: bytes, decode: _Decode, time: int) -> None:
         self.block = block
@@ -137,7 +137,7 @@ class _Part:
         self.padded = payload + _PADDING
         self.indexed: _t.Optional[_t.Sequence[int]] = None
         self.decode = decode
-        self.give = (header.before, header.before)
+        self.wanted = (header.before, header.before)
         self.next = header.before
         self.pos = 0
         self.time = time
@@ -226,20 +226,20 @@ class Reader(_t.Generic[_E]):
     def completeness(self) -> Completeness:
         """Returns what was read so far, and what was missing; after the last event, the verdict."""
         report = _dataclasses.replace(self._report)
-        given: dict[int, int] = {}
+        written: dict[int, int] = {}
         for state in self._states.values():
-            told = state.losses.total()
+            counters = state.losses.total()
             missing, excluded = state.missing()
-            report.lost_pool += told[0]
-            report.lost_reentrant += told[1]
-            report.lost_sink += told[2]
-            report.truncated += told[3]
+            report.lost_pool += counters[0]
+            report.lost_reentrant += counters[1]
+            report.lost_sink += counters[2]
+            report.truncated += counters[3]
             report.missing += missing
             report.excluded += excluded
             report.unread += state.unread.count_without(state.covered)
-            given[state.session.id] = given.get(state.session.id, 0) + state.given()
+            written[state.session.id] = written.get(state.session.id, 0) + state.written()
         for session in self.sessions:
-            report.missing += max(session._given - given.get(session.id, 0), 0)
+            report.missing += max(session._written - written.get(session.id, 0), 0)
         report.sessions = [(session.id, session.ended) for session in self.sessions]
         report.without_end_mark = sum(session.facts.get("end_mark") == "none" for session in self.sessions)
         unreadable = [*report.unreadable, *self._texts.incomplete(self.registries)]
@@ -353,7 +353,7 @@ class Reader(_t.Generic[_E]):
                 self._not_understood(at, header, is_whole, wrong)
         elif header.block_type == _SYNC:
             session = self._session(header)
-            session._given = max(session._given, header.before)
+            session._written = max(session._written, header.before)
             if header.lost != _Loss():
                 # Losses that belong to no lane.
                 self._state(header).note_losses(0, header)
@@ -430,7 +430,7 @@ class Reader(_t.Generic[_E]):
             if header.block_type == _EVENTS:
                 state = self._state(header)
                 state.note(header)
-                state.give_up(header.before, header)
+                state.count_unreadable(header.before, header)
 
     def _read_names(self) -> None:
         """Reads the names of a stream before its events, because names may follow these."""
@@ -459,7 +459,7 @@ class Reader(_t.Generic[_E]):
             _, time, _, _, _ = decode(padded, padded, 0, header.events, time, slots, None, int, found)
             for code, ticks, *values in found:
                 for mark in registry._marks[code]:
-                    said = mark, registry._apart, ticks, values[mark.of], values[mark.by]
+                    said = mark, registry._separate_names, ticks, values[mark.of], values[mark.by]
                     self._name_room = state.session._note(*said, self._name_room)
 
     def _has_names(self, header: _Header) -> bool:
@@ -497,7 +497,7 @@ class Reader(_t.Generic[_E]):
         payload = self._load(block) if payload is None else payload
         report = self._report
         if isinstance(payload, _Damage):
-            state.give_up(header.before, header)
+            state.count_unreadable(header.before, header)
             report.damaged_bytes += payload.end - payload.start
             report.damaged_ranges += 1
             if len(report.damage) < _MAX_LISTED:
@@ -509,8 +509,8 @@ class Reader(_t.Generic[_E]):
             header, payload = unpacked
         if header.events == 0 and header.payload_len == 0:
             return None
-        news = state.covered.first_gap(header.before, header.end())
-        repeats = header.events > 0 and news is None
+        new_range = state.covered.first_gap(header.before, header.end())
+        repeats = header.events > 0 and new_range is None
         if repeats:
             is_past = (
                 state.open is not None
@@ -523,12 +523,12 @@ class Reader(_t.Generic[_E]):
         if isinstance(begun, str):
             if not repeats:
                 state.open = None
-                state.give_up(header.before, header)
+                state.count_unreadable(header.before, header)
                 self._undecodable(block.at + header.header_len, block.at + block.header.block_len(), begun)
             return None
         part = _Part(block, header, payload, *begun)
-        if news is not None:
-            part.give = news
+        if new_range is not None:
+            part.wanted = new_range
         return part
 
     def _begin(self, header: _Header, state: _LaneState) -> _t.Union[tuple[_Decode, int], str]:
@@ -576,7 +576,7 @@ class Reader(_t.Generic[_E]):
     def _read(self, part: _Part, most: int) -> list[_t.Any]:
         """Returns the next events of a part. None, and the part is closed, if there are no more."""
         out: list[_t.Any] = []
-        header, state, (first, last) = part.header, part.state, part.give
+        header, state, (first, last) = part.header, part.state, part.wanted
         end = header.end()
         indexed = part.indexed
         if indexed is None:
@@ -611,15 +611,15 @@ class Reader(_t.Generic[_E]):
         header, state = part.header, part.state
         goes_on = not header.flags & _LAST and part.wrong is None
         state.open = (header.seq, header.offset + header.payload_len, part.time) if goes_on else None
-        start = part.give[0]
-        covered = max(min(part.give[1], part.next), start)
+        start = part.wanted[0]
+        covered = max(min(part.wanted[1], part.next), start)
         state.read += covered - start
         state.covered.add(start, covered, header.base_ticks, header.end_ticks)
         if part.wrong is not None:
             start, end = part.block.at + header.header_len, part.block.at + part.block.header.block_len()
             # Positions in a compressed payload are not positions in the stream.
             self._undecodable(start if part.block.header.codec else start + part.pos, end, part.wrong)
-            state.give_up(part.next, header)
+            state.count_unreadable(part.next, header)
 
     def _undecodable(self, start: int, end: int, reason: str) -> None:
         self._report.undecodable_parts += 1

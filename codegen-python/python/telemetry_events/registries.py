@@ -451,9 +451,9 @@ class Registry:
     def _mark(self) -> None:
         """Finds the marks `names`, by code. Unknown marks are ignored."""
         self._marks = {event.code: self._marks_of(event) for event in self._events}
-        self._apart = self._are_apart()
+        self._separate_names = self._has_separate_names()
 
-    def _are_apart(self) -> bool:
+    def _has_separate_names(self) -> bool:
         """Returns whether pointers and addresses have separate names."""
         named = {mark.named for marks in self._marks.values() for mark in marks}
         return {"pointer", "addr"} <= named
@@ -492,7 +492,7 @@ class Registry:
             for mark in later._marks[event.code]:
                 if max(mark.of, mark.by) < len(same) and same[mark.of] and same[mark.by]:
                     self._marks[event.code].append(mark)
-        self._apart = self._are_apart()
+        self._separate_names = self._has_separate_names()
 
     def _gives_names(self, bit: int) -> bool:
         return any(self._marks[event.code] for event in self._events if event.kind.bit == bit)

@@ -19,21 +19,21 @@ class _Clock:
         #: Nanoseconds per tick, in parts of 2^64.
         self.rate = 1 << 64
         #: Ticks per second from the session's facts; 0 if they do not say.
-        self.said = 0
+        self.stated = 0
         #: Distance of the pair that gave the rate, in ticks.
         self.span = 0
         #: Ticks are nanoseconds.
         self.exact = per_second is None
         if per_second and self.set_rate(1_000_000_000, per_second):
-            self.said = per_second
+            self.stated = per_second
 
     def refine_farthest(self, ticks: int, wall: int) -> None:
         """Takes the rate from a pair of readings with a longer distance than the last one."""
         ticks, ns = ticks - self.start_ticks, wall - self.start_wall
         if self.exact or ticks <= 0 or ns <= 0 or ticks < self.span + 1:
             return
-        if self.said:
-            expected = ticks * 1_000_000_000 // self.said
+        if self.stated:
+            expected = ticks * 1_000_000_000 // self.stated
             # Too near, or the wall clock was set.
             if ns < 1_000_000 or not expected // 2 <= ns <= expected * 2:
                 return
@@ -71,7 +71,7 @@ class LabelRef(int):
         return f"LabelRef({int(self)}, {self.text!r})"
 
 
-class _Given(_t.NamedTuple):
+class _GivenName(_t.NamedTuple):
     """A name: a text, a number, or the name of `of`, a pointer or an address."""
 
     text: _t.Optional[LabelRef]
@@ -101,14 +101,14 @@ class Session:
         self.ended = False
         self._clock = _Clock(ticks, wall, 0)
         self._earliest = self._farthest = (ticks, wall)
-        self._given = 0
+        self._written = 0
         self._rank = 0
         self._whole = False
         self._labels: dict[int, LabelRef] = {}
         # The same for the registries' own numbers.
         self._numbers: dict[tuple[tuple[str, str], int], LabelRef] = {}
         # Names of pointers, of addresses, and of either, by value and clock reading.
-        self._names: dict[str, dict[int, dict[int, _Given]]] = {"pointer": {}, "addr": {}, "": {}}
+        self._names: dict[str, dict[int, dict[int, _GivenName]]] = {"pointer": {}, "addr": {}, "": {}}
         self._texts: dict[str, LabelRef] = {}
 
     def label(self, number: int) -> LabelRef:
@@ -129,13 +129,13 @@ class Session:
         return self._look_up("pointer", pointer, ticks)
 
     def _look_up(self, of: str, value: int, ticks: int) -> _t.Optional[LabelRef]:
-        given = self._name_told(of, value, ticks)
+        given = self._given_name(of, value, ticks)
         if given is None or given.text is not None:
             return None if given is None else given.text
         if given.of is None:
             return self._number(given.numbers, given.value)
         # Its name is not followed further: it might lead back here.
-        given = self._name_told(given.of, given.value, ticks)
+        given = self._given_name(given.of, given.value, ticks)
         if given is None or given.of is not None:
             return None
         name = self._number(given.numbers, given.value) if given.text is None else given.text
@@ -145,14 +145,14 @@ class Session:
         known = self._labels.get(number) if not numbers[0] else self._numbers.get((numbers, number))
         return LabelRef(number) if known is None else known
 
-    def _name_told(self, of: str, value: int, ticks: int) -> _t.Optional[_Given]:
-        own, either = (self._told(self._names[which].get(value), ticks) for which in (of, ""))
+    def _given_name(self, of: str, value: int, ticks: int) -> _t.Optional[_GivenName]:
+        own, either = (self._latest_name(self._names[which].get(value), ticks) for which in (of, ""))
         if own is None or either is None:
-            told = own or either
-            return None if told is None else told[1]
+            found = own or either
+            return None if found is None else found[1]
         return either[1] if own[0] < either[0] else own[1]
 
-    def _told(self, names: _t.Optional[dict[int, _Given]], ticks: int) -> _t.Optional[tuple[int, _Given]]:
+    def _latest_name(self, names: _t.Optional[dict[int, _GivenName]], ticks: int) -> _t.Optional[tuple[int, _GivenName]]:
         if names is None:
             return None
         latest = max((at for at in names if at <= ticks), default=None)
@@ -162,7 +162,7 @@ class Session:
         return None if first.text is None and first.of is None else (-1, first)
 
     def _note(
-        self, mark: _Mark, is_apart: bool, ticks: int, of: int, by: _t.Union[int, str], room: int
+        self, mark: _Mark, is_separate: bool, ticks: int, of: int, by: _t.Union[int, str], room: int
     ) -> int:
         """Stores the name that an event gives. Returns the space that is left."""
         text = by.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(by, str) else ""
@@ -180,24 +180,24 @@ class Session:
             return room
         if isinstance(by, int):
             alias = mark.name if mark.name in ("pointer", "addr") else None
-            given = _Given(None, alias, mark.numbers, by)
+            given = _GivenName(None, alias, mark.numbers, by)
         elif text in self._texts:
-            given = _Given(self._texts[text], None, ("", ""), 0)
+            given = _GivenName(self._texts[text], None, ("", ""), 0)
         elif not text or cost > room:
             return room
         else:
             room -= cost
             name = self._texts[text] = LabelRef(0)
             name.text = text
-            given = _Given(name, None, ("", ""), 0)
-        names = self._names[mark.named if is_apart else ""].setdefault(of, {})
+            given = _GivenName(name, None, ("", ""), 0)
+        names = self._names[mark.named if is_separate else ""].setdefault(of, {})
         if names.get(ticks) != given and room >= _NAME_ENTRY:
             room -= _NAME_ENTRY
             names[ticks] = given
         return room
 
     def thread_name(self, thread: int) -> _t.Optional[str]:
-        """The name of a thread, where the stream has one."""
+        """Returns the name of a thread, if the stream has one."""
         name = self.threads.get(thread, {}).get("name")
         return name if isinstance(name, str) else None
 

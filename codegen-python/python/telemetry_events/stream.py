@@ -188,7 +188,7 @@ def _info(reader: _AnyReader) -> Info:
     for state in reader._states.values():
         registry = reader.registries.get(state.registry)
         kind = registry._kind(state.kind) if registry is not None else None
-        given = state.given()
+        given = state.written()
         if registry is not None and given:
             name = f"{registry.name}:{kind.name if kind is not None else state.kind}"
             events[name] = events.get(name, 0) + given
