@@ -32,10 +32,8 @@ fn build() -> Workspace {
 fn host(rounds: u64) -> Process {
     static BUILT: OnceLock<Workspace> = OnceLock::new();
     let workspace = BUILT.get_or_init(build);
-    let library = workspace.program("debug", "libplugin.so");
-    Process::new(workspace.program("debug", "host"))
-        .arg(&library.display().to_string())
-        .arg(&rounds.to_string())
+    let library = workspace.program("libplugin.so");
+    Process::new(workspace.program("host")).arg(&library.display().to_string()).arg(&rounds.to_string())
 }
 
 /// One stream is the program's and one the library's. Each is complete, without events of the

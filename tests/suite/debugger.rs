@@ -11,7 +11,7 @@ use telemetry_decode::recover::Refusal;
 use telemetry_decode::{Order, Reader};
 use telemetry_format::{MAGIC, memory};
 
-use crate::support::package::said;
+use crate::support::package::{OPTIMIZED, said};
 use crate::support::postmortem::{process, program, standstill_with_debug_info, workspace};
 use crate::support::process::child;
 use crate::support::stream::Stream;
@@ -339,8 +339,8 @@ fn they_are_in_a_release_build() {
     if !has("nm") {
         return;
     }
-    let lto = ["profile.release.lto=\"fat\"", "profile.release.codegen-units=1"];
-    let path = workspace().build_with(&lto, "release", "postmortem");
+    let lto = ["profile.dev.lto=\"fat\"", "profile.dev.codegen-units=1"];
+    let path = workspace().build_with(&[&OPTIMIZED[..], &lto].concat(), "postmortem");
     let symbols = Command::new("nm").arg("--defined-only").arg(path).output().expect("nm runs");
     let symbols = String::from_utf8_lossy(&symbols.stdout);
     for function in FUNCTIONS {

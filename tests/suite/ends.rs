@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::support::package::Workspace;
+use crate::support::package::{OPTIMIZED, Workspace};
 use crate::support::process::{Outcome, Process};
 use crate::support::stream::{Counts, Owned};
 
@@ -17,9 +17,9 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("privileged", include_str!("../programs/privileged.rs")),
 ];
 
-/// The programs, and the path of `ends` that aborts at a panic.
-fn built() -> &'static (Workspace, PathBuf) {
-    static BUILT: OnceLock<(Workspace, PathBuf)> = OnceLock::new();
+/// The programs, the path of `ends` that aborts at a panic, and that of an optimized `ring`.
+fn built() -> &'static (Workspace, PathBuf, PathBuf) {
+    static BUILT: OnceLock<(Workspace, PathBuf, PathBuf)> = OnceLock::new();
     BUILT.get_or_init(|| {
         let workspace = Workspace::new("programs", &["programs"]);
         workspace.package("programs", "2024", "telemetry-events.workspace = true\nlibc.workspace = true");
@@ -27,20 +27,25 @@ fn built() -> &'static (Workspace, PathBuf) {
         for (name, text) in PROGRAMS {
             workspace.write(&format!("programs/src/bin/{name}.rs"), text);
         }
-        let aborts = workspace.build_with(&["profile.dev.panic=\"abort\""], "debug", "ends");
+        let aborts = workspace.build_with(&["profile.dev.panic=\"abort\""], "ends");
+        let ring = workspace.build_with(&OPTIMIZED, "ring");
         workspace.build(&[]);
-        workspace.build(&["--release", "--bin", "ring"]);
-        (workspace, aborts)
+        (workspace, aborts, ring)
     })
 }
 
-/// The path of a program built with a profile.
-pub(crate) fn program(profile: &str, name: &str) -> PathBuf {
-    built().0.program(profile, name)
+/// The path of a program.
+pub(crate) fn program(name: &str) -> PathBuf {
+    built().0.program(name)
+}
+
+/// The path of the program `ring`, optimized.
+pub(crate) fn optimized_ring() -> PathBuf {
+    built().2.clone()
 }
 
 fn ends(how: &str) -> Outcome {
-    Process::new(program("debug", "ends")).arg(how).run()
+    Process::new(program("ends")).arg(how).run()
 }
 
 /// All events are there, and the stream says that it ended.
@@ -67,7 +72,7 @@ fn by_returning_from_main() {
 #[test]
 fn by_returning_while_others_emit() {
     for _ in 0..5 {
-        let process = Process::new(program("debug", "ends")).arg("return while others emit");
+        let process = Process::new(program("ends")).arg("return while others emit");
         let run = process.env("TELEMETRY_BUFFER", "256k").env("TELEMETRY_LATENCY", "0.001").run().succeeded();
         let counts = Counts::of(run.path());
         assert!(counts.decoded > 2000);
@@ -100,7 +105,7 @@ fn by_abort() {
 
 #[test]
 fn with_destructors_of_thread_locals() {
-    let run = Process::new(program("debug", "destructors")).run().succeeded();
+    let run = Process::new(program("destructors")).run().succeeded();
     let stream = run.stream();
     assert!(stream.completeness.is_complete(), "{}", stream.completeness);
     let of_level = |level: i128| {
@@ -117,7 +122,7 @@ fn with_destructors_of_thread_locals() {
 
 #[test]
 fn with_events_before_main_and_after_the_runtime() {
-    let run = Process::new(program("debug", "early")).run().succeeded();
+    let run = Process::new(program("early")).run().succeeded();
     let stream = run.stream();
     assert!(stream.completeness.is_complete(), "{}", stream.completeness);
     let levels: Vec<_> = stream.events.iter().map(|event| event.values[3].clone()).collect();
@@ -127,7 +132,7 @@ fn with_events_before_main_and_after_the_runtime() {
 #[test]
 fn with_an_allocator_that_emits() {
     for control in ["all", "Alloc", ""] {
-        let process = Process::new(program("debug", "allocator")).env("TELEMETRY_CONTROL", control);
+        let process = Process::new(program("allocator")).env("TELEMETRY_CONTROL", control);
         let run = process.env("TELEMETRY_LATENCY", "0.01").run().succeeded();
         let counts = Counts::of(run.path());
         assert_eq!([counts.decoded, counts.lost.events()], ["written", "lost"].map(|name| run.number(name)));

@@ -334,7 +334,7 @@ fn are_interned_where_nothing_can_be_allocated() {
     workspace.write("interning/labels.toml", include_str!("../relations/labels.toml"));
     workspace.write("interning/src/main.rs", include_str!("../programs/interning.rs"));
     workspace.build(&[]);
-    let run = Process::new(workspace.program("debug", "interning")).run().succeeded();
+    let run = Process::new(workspace.program("interning")).run().succeeded();
     let read = ReadLabels::read(run.path());
     let labeled = run.number("labeled");
     assert!(labeled >= 400);

@@ -92,7 +92,7 @@ fn a_wrong_bump_does_not_compile() {
     let raised = added.replace("minor = 0", "minor = 1");
     package.write("cache.toml", &raised);
     assert!(package.is_compiled());
-    let stream = Process::new(package.workspace.program("debug", "locked")).run().succeeded().stream();
+    let stream = Process::new(package.workspace.program("locked")).run().succeeded().stream();
     assert_eq!(stream.versions, ["cache 1.0.1", "other 1.0.0"]);
 
     // A changed lock file is read.

@@ -30,7 +30,7 @@ fn library_and_programs() -> Workspace {
 
 /// Runs a program of a workspace, and returns its stream.
 fn run(workspace: &Workspace, program: &str) -> Stream {
-    Process::new(workspace.program("debug", program)).run().succeeded().stream()
+    Process::new(workspace.program(program)).run().succeeded().stream()
 }
 
 /// The events of a stream, one per line.
@@ -104,7 +104,7 @@ fn names_that_other_things_have() {
     workspace.write("names/src/main.rs", include_str!("../packages/names.rs"));
     let built = workspace.build(&[]);
     assert!(!built.contains("warning"), "{built}");
-    let run = Process::new(workspace.program("debug", "names")).run().succeeded();
+    let run = Process::new(workspace.program("names")).run().succeeded();
     let printed: Vec<&str> = run.stdout.lines().collect();
     let expected = [
         "Vec(Vec { option: Ok(Some), result: [Ok(Vec), Ok(Eq)], string: String(3), label: Label(2), array: [Ok(Fields)] })",

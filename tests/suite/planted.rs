@@ -31,7 +31,7 @@ fn skips() -> bool {
 
 /// Runs a program with a ring file at `app.ring`, which another user has prepared.
 fn run_with_ring(line: &str) -> Outcome {
-    let process = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", "app.ring");
+    let process = Process::new(program("ends")).arg("return").env("TELEMETRY_RING", "app.ring");
     plant(process.dir(), line);
     let run = process.run().succeeded();
     assert_eq!(run.stream().events.len(), 2000, "the program goes on");
@@ -75,7 +75,7 @@ fn an_earlier_ring_of_another_user() {
     }
     let head = crate::ring::killed();
     let check = |names: [&str; 2], why: &str| {
-        let process = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", "app.ring");
+        let process = Process::new(program("ends")).arg("return").env("TELEMETRY_RING", "app.ring");
         fs::write(process.dir().join(names[0]), &head).expect("a file");
         fs::write(process.dir().join(names[1]), &head).expect("a file");
         std::os::unix::fs::chown(process.dir().join(names[0]), Some(OTHER_USER), None).expect("a file");
@@ -124,7 +124,7 @@ fn a_ring_is_not_truncated_by_its_owner() {
         return;
     }
     let process = Process::new("./ring").of_user(OTHER_USER).arg("100000").without("TELEMETRY_CONTROL");
-    system::copy_program(&program("debug", "ring"), &process.dir().join("ring"));
+    system::copy_program(&program("ring"), &process.dir().join("ring"));
     let process = process.env("TELEMETRY_RECORD", "all").env("TELEMETRY_RING", "app.ring");
     let told =
         |dir: &Path| fs::read(dir.join("told")).map_or(0, |told| told.iter().filter(|&&b| b != 0).count());
@@ -161,7 +161,7 @@ fn a_stream_at_the_path_of_another_user() {
         return;
     }
     let check = |line: &str, what: &str| {
-        let process = Process::new(program("debug", "ends")).arg("return");
+        let process = Process::new(program("ends")).arg("return");
         fs::write(process.dir().join("ours"), "precious").expect("a file");
         plant(process.dir(), line);
         let run = process.run().succeeded();
@@ -183,7 +183,7 @@ fn a_stream_at_the_path_of_another_user() {
 /// The user's own link is followed, there and elsewhere.
 #[test]
 fn a_stream_by_a_link_of_ones_own() {
-    let process = Process::new(program("debug", "ends")).arg("return");
+    let process = Process::new(program("ends")).arg("return");
     fs::set_permissions(process.dir(), PermissionsExt::from_mode(0o1777)).expect("our own directory");
     symlink("there.tel", process.dir().join("stream.tel")).expect("a link");
     let run = process.run().succeeded();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use telemetry_decode::Reader;
 use telemetry_decode::recover::Refusal;
 
-use crate::ends::program;
+use crate::ends::{optimized_ring, program};
 use crate::support::process::{Outcome, Process, child};
 use crate::support::stream::{Event, Owned, Stream};
 use crate::support::system;
@@ -64,7 +64,7 @@ fn check(threads: &[(u64, Vec<Event>)], complete: bool) -> usize {
 
 /// Runs the program for this time from its first event on.
 fn run(pause: &str, millis: u64, setup: impl Fn(Process) -> Process) -> Outcome {
-    let process = Process::new(program("debug", "ring")).arg(pause).env("TELEMETRY_RING", "app.ring");
+    let process = Process::new(program("ring")).arg(pause).env("TELEMETRY_RING", "app.ring");
     let has_told =
         |dir: &Path| std::fs::read(dir.join("told")).is_ok_and(|told| told.iter().any(|&byte| byte != 0));
     setup(process).killed_after_that(has_told, Duration::from_millis(millis))
@@ -121,7 +121,7 @@ fn a_path_that_is_no_text() {
     assert!(std::fs::read(old).expect("the ring of before") == earlier);
     assert_eq!(run.stderr, "");
     let beside = OsStr::from_bytes(b"/no/such/\xff%p");
-    let run = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", beside).run();
+    let run = Process::new(program("ends")).arg("return").env("TELEMETRY_RING", beside).run();
     assert!(
         run.stderr.starts_with("telemetry: [ring-failed 2] no ring file `/no/such/\\xff"),
         "{}",
@@ -142,10 +142,12 @@ fn killed_after_the_ring_went_round() {
 /// records. The content is lost, but the program follows nothing in it and continues.
 #[test]
 fn a_file_that_another_writes() {
-    for (profile, mask) in
-        [("release", "TELEMETRY_RECORD"), ("release", "TELEMETRY_CONTROL"), ("debug", "TELEMETRY_RECORD")]
-    {
-        let process = Process::new(program(profile, "ring")).arg("0").env("TELEMETRY_RING", "app.ring");
+    for (program, mask) in [
+        (optimized_ring(), "TELEMETRY_RECORD"),
+        (optimized_ring(), "TELEMETRY_CONTROL"),
+        (program("ring"), "TELEMETRY_RECORD"),
+    ] {
+        let process = Process::new(program).arg("0").env("TELEMETRY_RING", "app.ring");
         let process = process.without("TELEMETRY_CONTROL").env(mask, "all").env("TELEMETRY_BUFFER", "1M");
         let seed = std::cell::Cell::new(0x9e37_79b9_7f4a_7c15_u64);
         let run = process.killed_after_that(
@@ -198,7 +200,7 @@ fn killed_at_any_moment() {
         let buffer = ["256k", "256k", "1M", "1M", "4M", "16M", "64M"][(number % 7) as usize];
         // A third of them in the first three milliseconds.
         let micros = if number % 3 == 0 { random % 3000 } else { random % 40_000 };
-        let process = Process::new(program("release", "ring")).arg("0").env("TELEMETRY_RING", "app.ring");
+        let process = Process::new(optimized_ring()).arg("0").env("TELEMETRY_RING", "app.ring");
         let process = process
             .without("TELEMETRY_CONTROL")
             .env("TELEMETRY_RECORD", "all")
@@ -262,7 +264,7 @@ fn files_that_are_there_already() {
     let (one, other) = (killed(), killed());
     let notes = b"notes".to_vec();
     let check = |before: [Option<&[u8]>; 2], after: [Option<&[u8]>; 2], complaint: &str| {
-        let process = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", "app.ring");
+        let process = Process::new(program("ends")).arg("return").env("TELEMETRY_RING", "app.ring");
         let paths = ["app.ring", "app.ring.old"].map(|name| process.dir().join(name));
         for (path, bytes) in paths.iter().zip(before) {
             bytes.iter().for_each(|bytes| std::fs::write(path, bytes).expect("a file"));
@@ -297,7 +299,7 @@ fn files_that_are_there_already() {
     check([Some(&one), Some(&notes)], [Some(&one), Some(&notes)], old);
 
     let said = |ring: &str| {
-        let process = Process::new(program("debug", "ends")).arg("return").env("TELEMETRY_RING", ring);
+        let process = Process::new(program("ends")).arg("return").env("TELEMETRY_RING", ring);
         process.run().stderr.clone()
     };
     let complaint = "telemetry: [ring-failed 2] no ring file `/no/such/app.ring`: No such file or directory (os error 2); \
@@ -458,7 +460,7 @@ fn a_disk_that_becomes_full() {
 #[test]
 fn a_process_that_ends_in_good_order() {
     for end in ["return", "panic and abort"] {
-        let process = Process::new(program("debug", "ends")).arg(end).env("TELEMETRY_RING", "app.ring");
+        let process = Process::new(program("ends")).arg(end).env("TELEMETRY_RING", "app.ring");
         let run = process.without("TELEMETRY_CONTROL").env("TELEMETRY_RECORD", "all").run();
         let image = run.dir().join("app.ring");
         let mut stream = Vec::new();

@@ -1,8 +1,9 @@
 //! The code that remains of an emitter in a program, read from the compiler's assembly.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
-use crate::support::package::{Workspace, said, target_dir};
+use crate::support::package::{OPTIMIZED, Workspace, said, target_dir};
 
 /// The instructions of a function, without the compiler's directives.
 type Function = Vec<String>;
@@ -28,11 +29,20 @@ pub fn wrong() {
 }
 "#;
 
+/// A command of cargo for a package, optimized. Other tests use other builds of the runtime. An
+/// incremental build inlines least.
+fn cargo(variety: &str, command: &str, package: &str) -> Command {
+    let mut cargo = workspace(variety).cargo(command, "target");
+    let settings = OPTIMIZED.iter().chain(&["profile.dev.incremental=true"]);
+    cargo.args(settings.flat_map(|setting| ["--config", *setting])).args(["--package", package]);
+    cargo
+}
+
 /// The functions of `sites` in a variety.
 fn functions(variety: &str) -> BTreeMap<String, Function> {
     let file = target_dir("target").join(format!("{variety}.s"));
-    let mut cargo = workspace(variety).cargo("rustc", "target");
-    cargo.args(["--release", "--package", "sites", "--", "-C", "codegen-units=1", "--emit"]);
+    let mut cargo = cargo(variety, "rustc", "sites");
+    cargo.args(["--", "-C", "codegen-units=1", "--emit"]);
     let output = cargo.arg(format!("asm={}", file.display())).output().expect("cargo runs");
     assert!(output.status.success(), "{}", said(&output));
     parse(&std::fs::read_to_string(file).expect("assembly"))
@@ -156,14 +166,12 @@ fn of_sites_that_are_off_or_compiled_out() {
     check("rash", &[], &["always", "embedded", "critical", "costly", "text", "unheard"]);
 
     // Code that is compiled out is still type-checked.
-    let mut cargo = workspace("rash").cargo("build", "target");
-    let output = cargo.args(["--release", "--package", "wrong"]).output().expect("cargo runs");
+    let output = cargo("rash", "build", "wrong").output().expect("cargo runs");
     let text = said(&output);
     assert!(!output.status.success() && text.contains("error[E0308]: mismatched types"), "{text}");
     assert!(text.contains("--> wrong/src/lib.rs:4:37"), "{text}");
 
-    let mut cargo = workspace("warm").cargo("build", "target");
-    let output = cargo.args(["--release", "--package", "sites"]).output().expect("cargo runs");
+    let output = cargo("warm", "build", "sites").output().expect("cargo runs");
     let expected = "TELEMETRY_VARIETY is `warm`, expected `cool`, `hot` or `rash`";
     assert!(!output.status.success() && said(&output).contains(expected), "{}", said(&output));
 }

@@ -24,7 +24,7 @@ fn present_in_every_variety() {
         workspace.write("heard/heard.toml", include_str!("../../relations/heard.toml"));
         workspace.write("heard/src/main.rs", include_str!("../../programs/heard.rs"));
         workspace.build(&[]);
-        let run = Process::new(workspace.program("debug", "heard")).run().succeeded();
+        let run = Process::new(workspace.program("heard")).run().succeeded();
         let recorded = match variety {
             "cool" => 6,
             "hot" => 3,

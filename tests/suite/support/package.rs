@@ -9,6 +9,14 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// The folder that cargo gives to tests.
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 
+/// The profile of all packages. The packages that only builds use have settings of their own, so
+/// that they are built once, whatever settings a program is built with.
+const PROFILE: &str = "[profile.dev]\ndebug = false\nincremental = false\n\n[profile.dev.build-override]\ndebug = false\n\
+    debug-assertions = true\noverflow-checks = true\n";
+/// The settings of a release build.
+pub(crate) const OPTIMIZED: [&str; 3] =
+    ["profile.dev.opt-level=3", "profile.dev.debug-assertions=false", "profile.dev.overflow-checks=false"];
+
 /// A cargo workspace of its own.
 pub(crate) struct Workspace {
     dir: PathBuf,
@@ -22,8 +30,7 @@ impl Workspace {
             "Cargo.toml",
             &format!(
                 "[workspace]\nmembers = {packages:?}\nresolver = \"3\"\n\n\
-                 [workspace.dependencies]\ntelemetry-events = {{ path = {ROOT:?} }}\nlibc = \"0.2\"\n\n\
-                 [profile.dev]\ndebug = false\n"
+                 [workspace.dependencies]\ntelemetry-events = {{ path = {ROOT:?} }}\nlibc = \"0.2\"\n\n{PROFILE}"
             ),
         );
         workspace.lock();
@@ -39,8 +46,7 @@ impl Workspace {
             "Cargo.toml",
             &format!(
                 "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-                 [dependencies]\ntelemetry-events = {{ path = {ROOT:?}, features = [\"decode\"] }}\n\n\
-                 [profile.dev]\ndebug = false\n"
+                 [dependencies]\ntelemetry-events = {{ path = {ROOT:?}, features = [\"decode\"] }}\n\n{PROFILE}"
             ),
         );
         workspace.lock();
@@ -159,19 +165,18 @@ impl Workspace {
     ///
     /// A profile of its own would build all dependencies again, also those of the macro. The
     /// program takes the path of the one without these settings, so that one is built afterwards.
-    pub(crate) fn build_with(&self, settings: &[&str], profile: &str, program: &str) -> PathBuf {
+    pub(crate) fn build_with(&self, settings: &[&str], program: &str) -> PathBuf {
         let _alone = lock();
         let mut arguments = vec!["--bin", program];
         arguments.extend(settings.iter().flat_map(|setting| ["--config", *setting]));
-        arguments.extend((profile == "release").then_some("--release"));
         self.build_alone(&arguments);
-        self.link(profile, program, &settings.join(" ").replace(['"', '/'], ""))
+        self.link(program, &settings.join(" ").replace(['"', '/'], ""))
     }
 
-    /// The path of a program built with the profile whose directory is named.
-    pub(crate) fn program(&self, profile: &str, name: &str) -> PathBuf {
+    /// The path of a program.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
         let _alone = lock();
-        self.link(profile, name, profile)
+        self.link(name, "debug")
     }
 
     /// The caller has the lock.
@@ -182,15 +187,15 @@ impl Workspace {
         said
     }
 
-    /// Links a program of a profile's directory into a folder of this workspace's directory. Cargo
+    /// Links a program into a folder of this workspace's directory. Cargo
     /// replaces its own link in each build, also if the program is up to date; for a moment there
     /// is none. The caller has the lock.
-    fn link(&self, profile: &str, name: &str, folder: &str) -> PathBuf {
+    fn link(&self, name: &str, folder: &str) -> PathBuf {
         let folder = self.dir.join("built").join(folder);
         std::fs::create_dir_all(&folder).expect("a writable directory");
         let (program, new) = (folder.join(name), folder.join(format!("{name}.{}", std::process::id())));
         // A copy would be open for writing in children that other threads fork meanwhile.
-        std::fs::hard_link(target_dir("target").join(profile).join(name), &new).expect("a built program");
+        std::fs::hard_link(target_dir("target").join("debug").join(name), &new).expect("a built program");
         std::fs::rename(&new, &program).expect("a writable directory");
         // To rename does nothing if both are the same file already.
         let _ = std::fs::remove_file(new);

@@ -29,7 +29,7 @@ pub(crate) fn workspace() -> &'static Workspace {
 /// The path of a program.
 pub(crate) fn program(name: &str) -> PathBuf {
     built();
-    workspace().program("debug", name)
+    workspace().program(name)
 }
 
 /// The path of the program `standstill` with debug info.
@@ -41,7 +41,7 @@ pub(crate) fn standstill_with_debug_info() -> PathBuf {
 fn built() -> &'static PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let path = workspace().build_with(&["profile.dev.debug=\"full\""], "debug", "standstill");
+        let path = workspace().build_with(&["profile.dev.debug=\"full\""], "standstill");
         workspace().build(&[]);
         path
     })
