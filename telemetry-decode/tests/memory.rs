@@ -5,6 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use telemetry_decode::completeness::Reason;
 use telemetry_decode::writer::{Compress, Lane, Writer};
 use telemetry_decode::{Facts, Order, Reader, Value};
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, flags};
@@ -131,6 +132,36 @@ fn a_long_list_of_blocks_takes_no_more_memory() {
     let stream: Vec<u8> = (0..BLOCKS).flat_map(empty_block).collect();
     let peak = peak(Reader::from_slice(&stream), 0, 0);
     assert!(peak < 24 << 20, "{peak} bytes held");
+}
+
+/// Gaps and losses are listed up to a number. What is behind further gaps is left out, and said.
+#[test]
+fn gaps_without_end() {
+    const BLOCKS: u64 = 160_000;
+    let _alone = alone();
+    let block = |number: u64| {
+        let header = Header {
+            flags: flags::LAST,
+            thread: 1,
+            seq: number as u32,
+            before: number * 4,
+            base_ticks: number,
+            end_ticks: number,
+            lost: Loss { pool: number, ..Loss::default() },
+            events: 1,
+            ..Header::new(BlockType::Events, 1)
+        };
+        header.encode(crc32c::crc32c)
+    };
+    let stream: Vec<u8> = (0..BLOCKS).flat_map(block).collect();
+    let mut found = Reader::from_slice(&stream).events().unwrap();
+    assert!(found.next().unwrap().is_none());
+    let found = found.completeness();
+    let left_out = found.undecodable.iter().filter(|part| part.reason == Reason::TooManyGaps).count();
+    assert!(left_out > 0 && !found.is_whole(), "{found}");
+    assert_eq!(found.bytes.total(), stream.len() as u64);
+    assert_eq!(found.lost().pool, BLOCKS - 1);
+    assert_eq!(found.missing(), (BLOCKS - 1) * 4 + 1);
 }
 
 /// A block costs an entry in the list of blocks. If it has a gap or a loss before it, it costs an

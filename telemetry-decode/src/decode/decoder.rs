@@ -24,12 +24,18 @@ const MAX_SLOTS: usize = 4 << 20;
 const MAX_LANES: usize = 200_000;
 const MAX_SESSIONS: usize = 50_000;
 
+/// The limit of lanes and of entries in their lists of gaps and losses, together. Beyond it, blocks
+/// behind further gaps are skipped, and losses are listed with wider times.
+const MAX_ENTRIES: usize = MAX_LANES + (1 << 16);
+
 /// The state of a stream during reading, and the results so far.
 pub(crate) struct Decoder {
     pub(crate) state: StreamState,
     pub(crate) filter: Filter,
     pub(crate) lanes: Vec<Lane>,
     lane_ids: HashMap<LaneKey, u32>,
+    /// Number of entries in the lists of all lanes.
+    entries: usize,
     /// The positions of earlier readers in lanes that are not found yet.
     pub(crate) earlier: Earlier,
     /// Number of delta slots in all lanes.
@@ -68,6 +74,7 @@ impl Decoder {
             filter,
             lanes: Vec::new(),
             lane_ids: HashMap::new(),
+            entries: 0,
             earlier: Earlier::default(),
             slots: 0,
             slots_before: Vec::new(),
@@ -78,15 +85,58 @@ impl Decoder {
     /// Returns true if the state has room for a block's session and lane. Otherwise counts the
     /// block as undecodable.
     pub(crate) fn admits(&mut self, at: u64, header: &Header) -> bool {
-        if self.has_room(header) {
+        let reason = match self.has_room(header) {
+            false => Reason::TooManyLanes,
+            true if self.lists_gap(header) => return true,
+            true => Reason::TooManyGaps,
+        };
+        self.report.blocks += 1;
+        self.skip(at, header.block_len(), header.events, reason);
+        false
+    }
+
+    /// Counts a block as undecodable.
+    fn skip(&mut self, at: u64, len: u64, events: u32, reason: Reason) {
+        self.report.bytes.undecodable += len;
+        self.report.undecodable(Undecodable { range: at..at + len, events, reason });
+    }
+
+    /// Returns true if there is room for the gap before a block. Otherwise counts its events as
+    /// unreadable.
+    fn lists_gap(&mut self, header: &Header) -> bool {
+        if self.has_entries() || header.block_type != BlockType::Events || header.events == 0 {
             return true;
         }
-        let range = at..at + header.block_len();
-        self.report.blocks += 1;
-        self.report.bytes.undecodable += header.block_len();
-        let reason = Reason::TooManyLanes;
-        self.report.undecodable(Undecodable { range, events: header.events, reason });
+        let (lane, event_range) = (self.lane(header), EventRange::from(header));
+        if !self.lanes[lane as usize].has_new_gap(&event_range) {
+            return true;
+        }
+        self.change(lane, |lane, has_room| {
+            lane.note_losses(header.before, header, has_room);
+            lane.recorded = lane.recorded.max((event_range.range().end, header.end_ticks));
+            lane.mark_unreadable(event_range.range(), &event_range, has_room);
+        });
         false
+    }
+
+    fn has_entries(&self) -> bool {
+        self.entries + self.lanes.len() < MAX_ENTRIES
+    }
+
+    /// Changes a lane, and counts the entries of its lists. Tells `change` whether there is room
+    /// for more.
+    pub(crate) fn change<R>(&mut self, lane: u32, change: impl FnOnce(&mut Lane, bool) -> R) -> R {
+        let has_room = self.has_entries();
+        let lane = &mut self.lanes[lane as usize];
+        let before = lane.entries();
+        let result = change(lane, has_room);
+        self.entries = self.entries - before + lane.entries();
+        result
+    }
+
+    /// Notes what the header of a block says about its lane.
+    pub(crate) fn note(&mut self, lane: u32, header: &Header) {
+        self.change(lane, |lane, has_room| lane.note(header, has_room));
     }
 
     pub(crate) fn has_room(&mut self, header: &Header) -> bool {
@@ -136,7 +186,7 @@ impl Decoder {
                 if header.lost != Loss::default() {
                     // Losses that belong to no specific lane.
                     let lane = self.lane(header);
-                    self.lanes[lane as usize].note_losses(0, header);
+                    self.change(lane, |lane, has_room| lane.note_losses(0, header, has_room));
                 }
             }
             BlockType::Unknown(code) => {
@@ -156,14 +206,18 @@ impl Decoder {
         if header.block_type == BlockType::Events {
             let lane = self.lane(header);
             let event_range = EventRange::from(header);
-            self.lanes[lane as usize].note(header);
-            self.lanes[lane as usize].mark_unreadable(event_range.range(), &event_range);
+            self.note(lane, header);
+            self.change(lane, |lane, has_room| {
+                lane.mark_unreadable(event_range.range(), &event_range, has_room);
+            });
         }
     }
 
     /// Takes a damaged events block whose header was valid.
     pub(crate) fn take_damaged_block(&mut self, damage: Damage, lane: u32, event_range: &EventRange) {
-        self.lanes[lane as usize].mark_unreadable(event_range.range(), event_range);
+        self.change(lane, |lane, has_room| {
+            lane.mark_unreadable(event_range.range(), event_range, has_room);
+        });
         self.report.damage(damage);
     }
 
@@ -173,6 +227,7 @@ impl Decoder {
         *self.lane_ids.entry(key).or_insert_with(|| {
             let mut lane = Lane::new(key);
             self.earlier.restore(&mut lane, header.session);
+            self.entries += lane.entries();
             self.lanes.push(lane);
             self.lanes.len() as u32 - 1
         })
@@ -203,18 +258,22 @@ impl Decoder {
     pub(crate) fn leave_out(&mut self, lane: u32, event_range: &EventRange, len: u64) {
         self.report.blocks += 1;
         self.report.bytes.filtered += len;
-        self.lanes[lane as usize].leave_out(event_range);
+        self.change(lane, |lane, _| lane.leave_out(event_range));
     }
 
     /// Counts a block as read by its header alone.
-    pub(crate) fn count_whole(&mut self, lane: u32, event_range: &EventRange, len: u64) {
+    pub(crate) fn count_whole(&mut self, at: u64, lane: u32, event_range: &EventRange, len: u64) {
         self.report.blocks += 1;
-        let lane = &mut self.lanes[lane as usize];
-        match lane.news(event_range) {
+        match self.lanes[lane as usize].news(event_range) {
+            Some(news) if !self.has_entries() && self.lanes[lane as usize].is_apart(&news) => {
+                self.skip(at, len, event_range.events, Reason::TooManyGaps);
+            }
             Some(news) => {
-                lane.read += news.end - news.start;
                 self.report.events += news.end - news.start;
-                lane.cover(news, event_range);
+                self.change(lane, |lane, _| {
+                    lane.read += news.end - news.start;
+                    lane.cover(news, event_range);
+                });
                 self.report.bytes.read += len;
             }
             None if event_range.events == 0 => self.report.bytes.read += len,
@@ -226,8 +285,8 @@ impl Decoder {
     /// then.
     pub(crate) fn open(&mut self, place: Place, header: &Header, want: Want) -> Option<Part> {
         let id = self.lane(header);
-        let lane = &mut self.lanes[id as usize];
-        lane.note(header);
+        self.note(id, header);
+        let lane = &self.lanes[id as usize];
         let (event_range, len) = (EventRange::from(header), place.range.end - place.range.start);
         if want == Want::No {
             self.leave_out(id, &event_range, len);
@@ -246,8 +305,10 @@ impl Decoder {
             self.report.bytes.repeated += len;
             return None;
         }
+        let is_apart = news.as_ref().is_some_and(|news| lane.is_apart(news));
         let begun = match place.wrong {
             Some(reason) => Err(reason),
+            None if is_apart && !self.has_entries() => Err(Reason::TooManyGaps),
             None => self.begin(id, header),
         };
         let (registry, time) = match begun {
@@ -263,10 +324,10 @@ impl Decoder {
         };
         let bytes = &mut self.report.bytes;
         *if repeats { &mut bytes.repeated } else { &mut bytes.read } += len;
-        let lane = &mut self.lanes[id as usize];
         if want == Want::Silently {
-            lane.leave_out(&event_range);
+            self.change(id, |lane, _| lane.leave_out(&event_range));
         }
+        let lane = &self.lanes[id as usize];
         let part = Part::new(place.payload(header), header, id, lane.key.session, registry, time);
         Some(match news {
             Some(news) if want == Want::Yes => part.giving(news),
@@ -278,10 +339,11 @@ impl Decoder {
 
     /// Counts a part as unreadable.
     fn refuse(&mut self, lane: u32, place: Place, header: &Header, reason: Reason) {
-        let lane = &mut self.lanes[lane as usize];
         let event_range = EventRange::from(header);
-        lane.open = None;
-        lane.mark_unreadable(event_range.range(), &event_range);
+        self.change(lane, |lane, has_room| {
+            lane.open = None;
+            lane.mark_unreadable(event_range.range(), &event_range, has_room);
+        });
         self.report.bytes.undecodable += place.range.end - place.range.start;
         let range = place.payload(header);
         self.report.undecodable(Undecodable { range, events: header.events, reason });

@@ -184,12 +184,12 @@ impl Decoder {
         lane.filtered += part.filtered;
         let given = covered.end - covered.start - part.filtered;
         lane.read += given;
-        lane.cover(covered, &event_range);
+        self.change(part.lane, |lane, _| lane.cover(covered, &event_range));
         let Some(reason) = part.wrong else { return given };
         let rest = part.next..part.end;
         let range = part.offset(part.pos as u32)..part.place.end;
         self.report.undecodable(Undecodable { range, events: (rest.end - rest.start) as u32, reason });
-        lane.mark_unreadable(rest, &event_range);
+        self.change(part.lane, |lane, has_room| lane.mark_unreadable(rest, &event_range, has_room));
         given
     }
 }

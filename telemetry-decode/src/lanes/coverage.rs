@@ -37,6 +37,30 @@ impl Coverage {
         (start < end).then_some(start..end)
     }
 
+    /// Returns the number of runs that take memory on the heap.
+    pub(crate) fn more(&self) -> usize {
+        self.runs.more()
+    }
+
+    /// Returns true if these events, which are not in the set, would be a run of their own.
+    pub(crate) fn is_apart(&self, range: &Range<u64>) -> bool {
+        let before = range.start.checked_sub(1).and_then(|key| self.runs.up_to(&key));
+        before.is_none_or(|(_, run)| run.end != range.start)
+            && self.runs.from(&range.end).is_none_or(|(start, _)| *start != range.end)
+    }
+
+    /// Adds events to the run before them, together with the gap between them. Adds a run if there
+    /// is none.
+    pub(crate) fn extend(&mut self, range: Range<u64>, base_ticks: u64, end_ticks: u64) {
+        match self.runs.up_to_mut(&range.start) {
+            Some(run) => {
+                run.end = run.end.max(range.end);
+                run.end_ticks = run.end_ticks.max(end_ticks);
+            }
+            None => self.add(range, base_ticks, end_ticks),
+        }
+    }
+
     /// Adds events that are not in the set, of a block with these times.
     pub(crate) fn add(&mut self, range: Range<u64>, base_ticks: u64, end_ticks: u64) {
         self.add_behind(range, base_ticks, end_ticks, base_ticks);
@@ -155,8 +179,15 @@ pub(crate) struct Step {
 }
 
 impl Losses {
+    /// Returns the number of sums that take memory on the heap.
+    pub(crate) fn more(&self) -> usize {
+        self.marks.more()
+    }
+
     /// Notes the sums of a block, the number of events before it, and the time of its last event.
-    pub(crate) fn note(&mut self, before: u64, end_ticks: u64, sums: HeaderSums) {
+    ///
+    /// If there is no room, sums replace those before them: two increases become one.
+    pub(crate) fn note(&mut self, before: u64, end_ticks: u64, sums: HeaderSums, has_room: bool) {
         let sum = sums.lost.events().saturating_add(sums.lost.truncated).saturating_add(sums.excluded);
         let key = (before, sum);
         if let Some(mark) = self.marks.up_to_mut(&key)
@@ -171,6 +202,9 @@ impl Losses {
         {
             mark.last_end = mark.last_end.max(same.last_end);
             self.marks.remove(&next);
+        }
+        if !has_room && let Some(earlier) = self.marks.up_to(&key).map(|(earlier, _)| *earlier) {
+            self.marks.remove(&earlier);
         }
         self.marks.insert(key, mark);
     }

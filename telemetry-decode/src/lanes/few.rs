@@ -18,6 +18,11 @@ impl<K, V> Default for Few<K, V> {
 }
 
 impl<K: Ord + Copy, V> Few<K, V> {
+    /// Returns the number of entries before the last: those that take memory on the heap.
+    pub(crate) fn more(&self) -> usize {
+        self.before.len()
+    }
+
     pub(crate) fn insert(&mut self, key: K, value: V) {
         match &mut self.last {
             Some((last, _)) if key < *last => _ = self.before.insert(key, value),

@@ -102,9 +102,19 @@ impl Lane {
         }
     }
 
+    /// Returns the number of entries in the lane's lists that take memory on the heap.
+    pub(crate) fn entries(&self) -> usize {
+        self.covered.more() + self.noted.more() + self.unread.more() + self.losses.more()
+    }
+
+    /// Returns true if the events of a part would be behind a gap that is not listed yet.
+    pub(crate) fn has_new_gap(&self, event_range: &EventRange) -> bool {
+        self.noted.first_gap(event_range.range()).is_some_and(|news| self.noted.is_apart(&news))
+    }
+
     /// Notes the statements of a header about the lane, whether or not its events are readable.
-    pub(crate) fn note(&mut self, header: &Header) {
-        self.note_losses(header.before, header);
+    pub(crate) fn note(&mut self, header: &Header, has_room: bool) {
+        self.note_losses(header.before, header, has_room);
         let event_range = EventRange::from(header);
         self.recorded = self.recorded.max((event_range.range().end, header.end_ticks));
         if let Some(news) = self.noted.first_gap(event_range.range()) {
@@ -113,9 +123,9 @@ impl Lane {
     }
 
     /// Notes the sums in a header as those before the lane's event of this number.
-    pub(crate) fn note_losses(&mut self, before: u64, header: &Header) {
+    pub(crate) fn note_losses(&mut self, before: u64, header: &Header, has_room: bool) {
         let sums = HeaderSums { lost: header.lost, excluded: header.excluded };
-        self.losses.note(before, header.end_ticks, sums);
+        self.losses.note(before, header.end_ticks, sums, has_room);
     }
 
     /// Returns the number of events that were given to the stream, as far as the lane's headers
@@ -149,10 +159,18 @@ impl Lane {
         }
     }
 
+    /// Returns true if events that are read would be a run of their own among those.
+    pub(crate) fn is_apart(&self, news: &Range<u64>) -> bool {
+        self.covered.is_apart(news)
+    }
+
     /// Counts events as unreadable.
-    pub(crate) fn mark_unreadable(&mut self, events: Range<u64>, event_range: &EventRange) {
-        if let Some(news) = self.unread.first_gap(events) {
-            event_range.add_to(&mut self.unread, news);
+    pub(crate) fn mark_unreadable(&mut self, events: Range<u64>, event_range: &EventRange, has_room: bool) {
+        let Some(news) = self.unread.first_gap(events) else { return };
+        match has_room || !self.unread.is_apart(&news) {
+            true => event_range.add_to(&mut self.unread, news),
+            // Events in between count as unreadable, too, unless they are read.
+            false => self.unread.extend(news, event_range.base_ticks, event_range.end_ticks),
         }
     }
 

@@ -94,8 +94,8 @@ impl Position {
         }
         for &(before, [pool, reentrant, sink, truncated, excluded], first_end, last_end) in &self.sums {
             let sums = HeaderSums { lost: Loss { pool, reentrant, sink, truncated }, excluded };
-            lane.losses.note(before, first_end, sums);
-            lane.losses.note(before, last_end, sums);
+            lane.losses.note(before, first_end, sums, true);
+            lane.losses.note(before, last_end, sums, true);
         }
         lane.earlier = lane.covered.len();
         lane.recorded = lane.recorded.max(self.recorded);

@@ -57,7 +57,7 @@ impl Index {
     pub(crate) fn of(source: &Source<'_>, mut decoder: Decoder, most: usize) -> io::Result<Index> {
         let mut lanes: Vec<IndexedLane> = Vec::new();
         let blocks = scan(source, &mut decoder, most, |decoder, block| {
-            decoder.count_whole(block.lane, &block.event_range(), block.len.into());
+            decoder.count_whole(block.at, block.lane, &block.event_range(), block.len.into());
             let known = lanes.len();
             lanes.extend(decoder.lanes[known..].iter().map(|lane| IndexedLane::new(&lane.key)));
             lanes[block.lane as usize].add(block);
@@ -149,7 +149,7 @@ pub(crate) fn scan(
             continue;
         }
         let lane = decoder.lane(&header);
-        decoder.lanes[lane as usize].note(&header);
+        decoder.note(lane, &header);
         let block = IndexedBlock::new(at, lane, &header);
         visit(decoder, &block);
         found.push(block)?;

@@ -239,6 +239,8 @@ pub enum Reason {
     NoPredecessor,
     /// There are more lanes, or more parameters in open lanes, than any program has.
     TooManyLanes,
+    /// There are more gaps than a reader lists.
+    TooManyGaps,
     /// The registry has no event with this code in the block's kind, so the event's end is unknown.
     UnknownEvent(u64),
     /// An event is not correctly encoded.
@@ -269,6 +271,7 @@ impl fmt::Display for Reason {
             ),
             Reason::NoPredecessor => write!(f, "the part before it is missing"),
             Reason::TooManyLanes => write!(f, "too many lanes"),
+            Reason::TooManyGaps => write!(f, "too many gaps before it; help: read a part of the stream"),
             Reason::UnknownEvent(code) => write!(f, "unknown event code {code:#06x}"),
             Reason::Malformed(malformed) => fmt::Display::fmt(malformed, f),
             Reason::Trailing => write!(f, "bytes after the last event"),
