@@ -150,11 +150,11 @@ fn a_long_run() {
         "footprint::a_long_run",
         |process| {
             let process = process.without("TELEMETRY_RECORD").env("TELEMETRY_CONTROL", "all");
-            let process = process.env("TELEMETRY_BUFFER", "1M").env("TELEMETRY_LATENCY", "0.1");
+            let process = process.env("TELEMETRY_BUFFER", "128k").env("TELEMETRY_LATENCY", "0.1");
             process.env(SECONDS, seconds.to_string()).longer(Duration::from_secs(seconds))
         },
         || {
-            // All of the pool is used, and each thread that will ever be has been.
+            // A small pool is used as a whole soon, and the two heaps have their size.
             (0..100).for_each(round);
             anonymous();
             let before = anonymous();
