@@ -125,3 +125,42 @@ fn columns_have_names() {
         assert_eq!(lines, expected);
     }
 }
+
+/// A registry that only a hostile stream has. Code is generated with names of parameters.
+const HOSTILE: &str = r#"
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from telemetry_events.registries import Registry
+from telemetry_events.stream import _module_of
+
+names = ["size", "class", "__class__", "a b", "x = print(1)", "gr\u00f6\u00dfe", "size", "ticks"]
+params = ", ".join(f'{{ name = "{name}", sort = "Why" }}' for name in names)
+registry = Registry(f"""
+[registry]
+name = "hostile"
+version = {{ major = 1, median = 0, minor = 0 }}
+[kinds]
+"a\\nb" = {{ bit = 0 }}
+[types."Why()"]
+repr = "u8"
+values = {{ mro = 1, __init__ = 2, "a b" = 3, Full = 4 }}
+[[event]]
+name = "x\\ny"
+code = 1
+kind = "a\\nb"
+params = [{params.replace('"Why"', '"Why()"')}]
+""")
+module = _module_of(registry)
+print(*module.attributes[1])
+print(*module.enums["Why()"].__members__)
+"#;
+
+#[test]
+fn names_in_a_stream_are_not_trusted() {
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
+    for lines in run(&module(), HOSTILE, &[sources]) {
+        let attributes = "size class_ param_2 param_3 param_4 param_5 param_6 ticks_";
+        assert_eq!(lines, [attributes, "Full"]);
+    }
+}
