@@ -93,11 +93,30 @@ pub use telemetry_runtime::{
 };
 
 /// Switches output on and off while the program runs.
+///
+/// ```
+/// use telemetry::control;
+///
+/// control::set("Trace Pool"); // these kinds, too
+/// control::reset("Pool");
+/// println!("{}", control::enabled());
+/// # control::reset("all");
+/// ```
 pub mod control {
     pub use telemetry_runtime::{enabled, get, reset, set};
 }
 
 /// The flight recorder: records events whether or not they are output, and shows them.
+///
+/// ```no_run
+/// use telemetry::recorder;
+///
+/// recorder::set("all");
+/// // Later, when something went wrong:
+/// recorder::snapshot("now.tel")?;
+/// println!("{}", recorder::Traceback::current_thread(20));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub mod recorder {
     pub use telemetry_runtime::{
         Traceback, enabled_record as enabled, flush_on_panic, get_record as get, reset_record as reset,
@@ -106,6 +125,15 @@ pub mod recorder {
 }
 
 /// The places that blocks go to.
+///
+/// ```no_run
+/// use telemetry::sinks;
+///
+/// let trace = sinks::add_for("Trace", sinks::File::new("trace.tel"))?;
+/// // The last events are written, and the file is closed:
+/// sinks::remove(trace);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub mod sinks {
     pub use telemetry_runtime::sinks::{Datagram, File, Memory, Rotating, Socket, Writer, open};
     pub use telemetry_runtime::{
@@ -114,6 +142,13 @@ pub mod sinks {
 }
 
 /// Counts where events went.
+///
+/// ```
+/// use telemetry::counters;
+///
+/// let total = counters::total();
+/// println!("{} written, {} lost", total.written, total.lost_pool + total.lost_sink);
+/// ```
 pub mod counters {
     pub use telemetry_runtime::{
         Counters, KindCounters, SinkCounters, counters as total, kind_counters as by_kind,
@@ -122,11 +157,24 @@ pub mod counters {
 }
 
 /// Strings that events carry by number, and names of addresses.
+///
+/// ```
+/// use telemetry::labels;
+///
+/// let nursery = labels::intern("nursery");
+/// let space = Box::new([0u8; 64]);
+/// labels::label(&*space, nursery);
+/// ```
 pub mod labels {
     pub use telemetry_runtime::{Label, intern, label};
 }
 
-/// Events that the program itself waits for.
+/// Events that the program itself waits for. `docs/messages.md` in the repository explains them.
+///
+/// ```
+/// // No message is enabled.
+/// assert_eq!(telemetry::messages::memory_used(), 0);
+/// ```
 pub mod messages {
     pub use telemetry_runtime::{Posted, message_memory as memory_used};
 }
@@ -137,6 +185,19 @@ pub mod registry {
 }
 
 /// Reads streams.
+///
+/// ```no_run
+/// # #[cfg(feature = "decode")]
+/// # fn main() -> telemetry::decode::Result<()> {
+/// let mut events = telemetry::decode::Reader::open("telemetry.tel")?.events()?;
+/// while let Some(event) = events.next()? {
+///     println!("{} ns: {}", event.time_ns(), event.name());
+/// }
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "decode"))]
+/// # fn main() {}
+/// ```
 #[cfg(feature = "decode")]
 #[doc(inline)]
 pub use telemetry_decode as decode;

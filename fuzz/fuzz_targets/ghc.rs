@@ -59,7 +59,7 @@ fn read(log: &[u8]) {
     assert_eq!(of_both[0], of_both[1]);
     let mut events = Reader::from_log(log, GhcLog::new()).events().unwrap();
     let mut again = Vec::new();
-    write(&mut events, &mut again).unwrap();
+    let _ = write(&mut events, &mut again).unwrap();
     let mut events = Reader::from_log(&again, GhcLog::new()).events().unwrap();
     while events.next().unwrap().is_some() {}
     assert_eq!(events.completeness().bytes.total(), again.len() as u64);

@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
     let options = ReportOptions::default().traces(mode & 4 != 0).verbose(true);
     assert_eq!(report(&mut LogBytes::from_slice(&log), options, &mut std::io::sink()).unwrap(), damaged);
     let mut again = Vec::new();
-    write(&mut Reader::from_log(&log, MonoLog::new()).events().unwrap(), &mut again).unwrap();
+    let _ = write(&mut Reader::from_log(&log, MonoLog::new()).events().unwrap(), &mut again).unwrap();
     if !again.is_empty() {
         let _ = debug(&mut LogBytes::from_slice(&again), &mut std::io::sink()).unwrap();
     }

@@ -66,7 +66,8 @@ pub mod completeness {
     };
 }
 
-/// Blocks of a stream without their events: in sequence, or as an index.
+/// Blocks of a stream without their events: in sequence, or as an index. `docs/format.md` in the
+/// repository describes their bytes.
 pub mod blocks {
     pub use telemetry_format::Header;
 
@@ -75,7 +76,8 @@ pub mod blocks {
     pub use crate::order::index::{Index, IndexedLane};
 }
 
-/// Support for logs of other systems: implement [`Log`](foreign::Log).
+/// Support for logs of other systems: implement [`Log`](foreign::Log). `docs/formats.md` in the
+/// repository says which logs the crate `telemetry-foreign` reads.
 pub mod foreign {
     pub use crate::logs::bytes::LogBytes;
     pub use crate::logs::log::{Extent, Log, LogFile, LogLane, Survey};

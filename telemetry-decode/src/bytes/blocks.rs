@@ -11,7 +11,17 @@ use crate::report::opaque::opaque;
 /// Reads whole blocks in one pass. Bytes between them that are not a block are [`Piece::Damage`].
 ///
 /// After damage, the reader searches for the next valid header, from the byte after the bad header.
-/// So damage costs only the blocks that it is in.
+/// So damage costs only the blocks that it is in. `docs/format.md` in the repository describes the
+/// bytes.
+///
+/// ```
+/// use telemetry_decode::blocks::{Blocks, Piece};
+///
+/// let mut blocks = Blocks::new(&b"no block"[..]);
+/// let Some(Piece::Damage(damage, None)) = blocks.next()? else { panic!("not a block") };
+/// assert_eq!(damage.range, 0..8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Blocks<'s> {
     window: Window<'s>,
     /// Length of the block returned last.

@@ -12,7 +12,7 @@ pub struct IndexedBlock {
     pub at: u64,
     /// Length of header and payload.
     pub len: u32,
-    /// Index into [`Index::lanes`].
+    /// Index into [`Index::lanes`](crate::blocks::Index::lanes).
     pub lane: u32,
     /// Number of the block in its lane.
     pub seq: u32,

@@ -27,6 +27,19 @@ use crate::sessions::session::Session;
 
 /// Events in order. Each is borrowed until the next one is requested: `while let Some(event) =
 /// events.next()? { … }`. [`Events::into_owned`] makes an iterator of copies.
+///
+/// ```no_run
+/// use telemetry_decode::Reader;
+///
+/// let mut events = Reader::open("telemetry.tel")?.events()?;
+/// while let Some(event) = events.next()? {
+///     println!("{} {}", event.time_ns(), event.name());
+/// }
+/// if !events.completeness().is_complete() {
+///     eprintln!("{}", events.completeness());
+/// }
+/// # Ok::<(), telemetry_decode::Error>(())
+/// ```
 #[must_use = "`next` reads the events"]
 pub struct Events<'s> {
     decoder: Decoder,

@@ -31,7 +31,21 @@ use crate::sessions::marks::{self, Relations};
 use crate::typed::generated::Typed;
 use crate::typed::typed_events::TypedEvents;
 
-/// A reader for a stream.
+/// A reader for a stream: its methods select what is read, and [`Reader::events`] reads it.
+///
+/// ```no_run
+/// use telemetry_decode::{Filter, Order, Reader};
+///
+/// let filter = Filter::default().kinds(["Trace"]).from_ns(1_000_000_000);
+/// let reader = Reader::open("telemetry.tel")?.order(Order::Stream).filter(filter);
+/// let mut events = reader.events()?;
+/// while let Some(event) = events.next()? {
+///     println!("{} ns: {} {:?}", event.time_ns(), event.name(), event.get("size"));
+/// }
+/// # Ok::<(), telemetry_decode::Error>(())
+/// ```
+///
+/// `docs/design/reading.md` in the repository explains how streams are read.
 #[must_use = "a reader does nothing until its events are read"]
 pub struct Reader<'s> {
     input: Origin<'s>,
@@ -79,6 +93,12 @@ impl Reader<'static> {
 
     /// Opens several files and reads them as one: the segments of a rotated stream, or the streams
     /// of several processes.
+    ///
+    /// ```no_run
+    /// # use telemetry_decode::Reader;
+    /// let events = Reader::open_all(["cache.0.tel", "cache.1.tel"])?.events()?;
+    /// # Ok::<(), telemetry_decode::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If one cannot be opened; the message names it.
@@ -129,11 +149,26 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads a stream in memory.
+    ///
+    /// ```
+    /// # use telemetry_decode::Reader;
+    /// let mut events = Reader::from_slice(&[]).events()?;
+    /// assert!(events.next()?.is_none());
+    /// assert_eq!(events.completeness().events, 0);
+    /// # Ok::<(), telemetry_decode::Error>(())
+    /// ```
     pub fn from_slice(bytes: &'s [u8]) -> Self {
         Reader::new(Origin::Source(Source::Slice(bytes)))
     }
 
-    /// Reads any source once, in sequence.
+    /// Reads any source once, in sequence. Time order copies it to a temporary file first.
+    ///
+    /// ```no_run
+    /// # use telemetry_decode::{Order, Reader};
+    /// let stream = std::net::TcpStream::connect("localhost:9000")?;
+    /// let events = Reader::from_reader(stream).order(Order::Stream).events()?;
+    /// # Ok::<(), telemetry_decode::Error>(())
+    /// ```
     pub fn from_reader(input: impl Read + Send + 's) -> Self {
         Reader::new(Origin::Once(Box::new(input)))
     }
@@ -182,6 +217,18 @@ impl<'s> Reader<'s> {
 
     /// Continues earlier readers of this stream when it was shorter, of its other segments, or of a
     /// snapshot. Their events are skipped as repetitions, and are not missing.
+    ///
+    /// ```no_run
+    /// # use telemetry_decode::Reader;
+    /// let mut events = Reader::open("telemetry.tel")?.events()?;
+    /// while let Some(event) = events.next()? {
+    ///     println!("{}", event.name());
+    /// }
+    /// let positions = events.positions();
+    /// // Later, when the stream has grown:
+    /// let new_events = Reader::open("telemetry.tel")?.resume(positions).events()?;
+    /// # Ok::<(), telemetry_decode::Error>(())
+    /// ```
     pub fn resume(mut self, read: impl IntoIterator<Item = Position>) -> Self {
         self.earlier.extend(read);
         self
@@ -235,6 +282,8 @@ impl<'s> Reader<'s> {
 
     /// Reads the events of one registry as the structs that `#[telemetry_event(..., decode)]`
     /// generates. A stream of the program's own version need not have a registry.
+    /// `docs/tutorial.md` in the repository has an example, and `docs/versions.md` says which
+    /// versions can be read.
     ///
     /// # Errors
     /// As [`Reader::events`], and [`Error::Registry`].
@@ -246,6 +295,14 @@ impl<'s> Reader<'s> {
     /// Recovers memory images: a ring file, a core dump, a stream, or several of them. Finds blocks
     /// by their magic number, merges the copies of each, and writes their events as a stream. Order
     /// and filter do not apply.
+    ///
+    /// ```no_run
+    /// # use telemetry_decode::Reader;
+    /// let mut out = std::fs::File::create("last.tel")?;
+    /// let recovered = Reader::open("telemetry.ring")?.recover(&mut out)?;
+    /// println!("{} events of {} sessions", recovered.events, recovered.sessions.len());
+    /// # Ok::<(), telemetry_decode::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of the input and of the output.
@@ -260,6 +317,14 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads block headers only. Order and filter do not apply.
+    ///
+    /// ```no_run
+    /// # use telemetry_decode::Reader;
+    /// for session in &Reader::open("telemetry.tel")?.index()?.sessions {
+    ///     println!("{:016x} {:?}", session.id, session.facts.text("program"));
+    /// }
+    /// # Ok::<(), telemetry_decode::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of the input.

@@ -9,7 +9,16 @@ use crate::sessions::session::Session;
 use crate::values::raw::Raw;
 use crate::values::value::{Array, Packed, Value};
 
-/// One event. It is neither copied nor allocated: values are made on demand.
+/// One event. It is neither copied nor allocated: values are made on demand. An event ends with the
+/// next one; [`Event::into_owned`] makes one that lasts.
+///
+/// ```
+/// use telemetry_decode::Event;
+///
+/// fn size(event: &Event<'_>) -> Option<u64> {
+///     if event.name() == "Evicted" { event.get("size")?.as_u64() } else { None }
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a> {
     pub(crate) session: &'a Session,

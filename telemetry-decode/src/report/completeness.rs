@@ -11,6 +11,17 @@ pub const MAX_LISTED: usize = 1 << 16;
 
 /// Counts of the read and unread parts of a stream, with reasons. Every byte of the input is in one
 /// of [`Bytes`], and every emitted event of a lane is in one of the counts of its [`LaneReport`].
+///
+/// ```
+/// use telemetry_decode::Reader;
+///
+/// let mut events = Reader::from_slice(b"no stream").events()?;
+/// while events.next()?.is_some() {}
+/// let completeness = events.completeness();
+/// assert!(!completeness.is_complete());
+/// assert_eq!(completeness.bytes.total(), 9);
+/// # Ok::<(), telemetry_decode::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Completeness {

@@ -5,6 +5,14 @@
 /// The start is the session block's pair of clock readings. The rate is the session's own estimate
 /// (`ticks_per_second`), until a block's pair is far enough from the start to improve it; see
 /// [`Clock::refine`].
+///
+/// ```
+/// use telemetry_decode::Clock;
+///
+/// let clock = Clock::nanoseconds(1_000, 1_700_000_000_000_000_000);
+/// assert_eq!(clock.ns(1_250), 250);
+/// assert_eq!(clock.wall_ns(1_250), 1_700_000_000_000_000_250);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     start_ticks: u64,

@@ -55,6 +55,15 @@ impl Session {
 }
 
 /// The facts in a session or thread block, in the writer's order. Unknown keys are kept.
+///
+/// ```
+/// use telemetry_decode::Facts;
+///
+/// let mut facts = Facts::default();
+/// facts.set("program", "cache");
+/// facts.set("pid", 4711);
+/// assert_eq!((facts.text("program"), facts.number("pid")), (Some("cache"), Some(4711)));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts(Vec<(String, Value)>);
 

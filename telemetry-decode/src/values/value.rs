@@ -8,6 +8,14 @@ use telemetry_schema::{Sort, Type, TypeForm};
 /// One value of a parameter. Its exact type is in the registry, with its name ([`crate::Param`]).
 ///
 /// Two values are equal if they have the same variant and the same bits. So a NaN equals itself.
+///
+/// ```
+/// use telemetry_decode::Value;
+///
+/// assert_eq!(Value::Word(4096).as_u64(), Some(4096));
+/// assert_eq!(Value::Signed(-1).as_u64(), None);
+/// assert_eq!(Value::Addr(0x7f00).to_string(), "0x7f00");
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
     /// The address of something.
