@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use telemetry_schema::version::{Demand, Judged, MEDIAN};
+
 use super::found::{Compared, Found};
 use super::report::{FileReport, Mistake};
 
@@ -42,9 +44,14 @@ pub(super) fn append(out: &mut Vec<u8>, path: &Path, found: &Found, report: &Fil
     }
     if judgement.version < judgement.target() {
         let (version, released) = (judgement.version, judgement.released);
+        let is_median = |judged: &Judged| judged.change.rule.demand() == Demand::Median;
+        let note = match judgement.changes.iter().any(|judged| !judged.is_met && is_median(judged)) {
+            true => format!("note: the median is {MEDIAN}\n"),
+            false => String::new(),
+        };
         let message = format!(
             "the version is {version}, but what changed since {released} demands {} or higher\n\
-             help: telemetry check --fix",
+             {note}help: telemetry check --fix",
             judgement.target()
         );
         error(&file, Some(comparison.version_at), "version", &message);
