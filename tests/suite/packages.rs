@@ -54,6 +54,13 @@ fn a_library_and_programs_that_use_it() {
     let app = ["Started cache", "Miss 10 1", "Hit 10", "Hit 11", "Hit 12", "Miss 20 2", "Hit 21"];
     assert_eq!(lines(&run(&workspace, "app")), app);
     assert_eq!(lines(&run(&workspace, "user")), ["Hit 1", "Miss 2 1", "Hit 3", "Miss 4 2"]);
+
+    // The form of the emitters that editors see, without a warning about the name of the condition.
+    let editor = ["-p", "app", "--", "--cfg", "rust_analyzer"];
+    let output = workspace.cargo("rustc", "target").args(editor).output().expect("cargo runs");
+    let text = said(&output);
+    assert!(output.status.success() && !text.contains("warning"), "{text}");
+    assert_eq!(lines(&run(&workspace, "app")), app);
 }
 
 /// In a workspace of its own, so that the other one need not be built again.
