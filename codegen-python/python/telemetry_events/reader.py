@@ -85,6 +85,8 @@ class _Module(_t.NamedTuple):
     types: dict[str, _t.Callable[[int], int]]
     #: The classes of enums and flags.
     enums: dict[str, type[_enum.Enum]]
+    #: The text of the registry.
+    text: str
     #: Names of the parameters in the objects, by code.
     attributes: dict[int, list[str]]
     #: The registry, parsed when it is first needed.
@@ -102,7 +104,7 @@ def _module(
     of_types = {key: _enum_values(ty) for key, ty in types.items()}
     read = _functools.lru_cache(maxsize=None)(lambda: Registry(text))
     attributes = {code: [_attribute(param.name) for param in one.DESC.params] for code, one in by_code.items()}
-    return _Module(name, kinds, by_code, of_types, types, attributes, read)
+    return _Module(name, kinds, by_code, of_types, types, text, attributes, read)
 
 
 def _enum_values(ty: _t.Any) -> _t.Callable[[int], int]:
@@ -387,7 +389,10 @@ class Reader(_t.Generic[_E]):
         if text is None:
             return
         try:
-            registry = Registry(text.decode("utf-8"))
+            decoded = text.decode("utf-8")
+            # To parse a long text takes as long as to read many events.
+            own = self._module
+            registry = own.registry() if decoded and decoded == own.text else Registry(decoded)
         except _b.UnicodeDecodeError:
             self._not_understood(at, header, is_whole, "not UTF-8")
         except (StreamError, _b.RecursionError) as error:
