@@ -18,9 +18,12 @@ use super::{control, doctor, list, tail};
 use crate::term::ended::{Context, Ended, Run};
 use crate::term::exit;
 
-/// The version of the package, and of the streams that it reads.
-static VERSION: LazyLock<String> =
-    LazyLock::new(|| format!("{} (stream format {FORMAT_VERSION})", env!("CARGO_PKG_VERSION")));
+/// The version of the package and of the streams that it reads, and the commit of a release build.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commit =
+        option_env!("TELEMETRY_COMMIT").map_or_else(String::new, |commit| format!(", commit {commit}"));
+    format!("{} (stream format {FORMAT_VERSION}{commit})", env!("CARGO_PKG_VERSION"))
+});
 
 /// Read telemetry streams, and check the registries that they are made from
 #[derive(Parser)]
