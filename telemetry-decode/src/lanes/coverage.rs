@@ -49,13 +49,19 @@ impl Coverage {
             && self.runs.from(&range.end).is_none_or(|(start, _)| *start != range.end)
     }
 
-    /// Adds events to the run before them, together with the gap between them. Adds a run if there
-    /// is none.
+    /// Adds events to the run before or after them, together with the gap between them. Adds a run
+    /// if there is none.
     pub(crate) fn extend(&mut self, range: Range<u64>, base_ticks: u64, end_ticks: u64) {
-        match self.runs.up_to_mut(&range.start) {
+        if let Some(run) = self.runs.up_to_mut(&range.start) {
+            run.end = run.end.max(range.end);
+            run.end_ticks = run.end_ticks.max(end_ticks);
+            return;
+        }
+        let later = self.runs.from(&range.start).map(|(start, _)| *start);
+        match later.and_then(|start| self.runs.remove(&start)) {
             Some(run) => {
-                run.end = run.end.max(range.end);
-                run.end_ticks = run.end_ticks.max(end_ticks);
+                let (base_ticks, end_ticks) = (run.base_ticks.min(base_ticks), run.end_ticks.max(end_ticks));
+                self.add(range.start..run.end, base_ticks, end_ticks);
             }
             None => self.add(range, base_ticks, end_ticks),
         }
