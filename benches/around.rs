@@ -10,7 +10,7 @@ use std::time::Instant;
 use common::{Goal, Row, fields, table, time};
 use telemetry::{recorder::Traceback, telemetry_event};
 
-#[telemetry_event("tests/relations/work.toml")]
+#[telemetry_event("tests/registries/work.toml")]
 pub mod events {}
 
 const CALLS: u64 = 20_000;

@@ -64,7 +64,7 @@ fn cold(dir: &Path) -> f64 {
 fn check(dir: &Path, events: u32, locked: bool) -> std::io::Result<f64> {
     let package = dir.join(format!("events-{events}"));
     std::fs::create_dir_all(package.join("src"))?;
-    let mut relation = String::from(
+    let mut registry = String::from(
         "[registry]\nname = \"many\"\nversion = { major = 1, median = 0, minor = 0 }\ndoc = \"many events\"\n\
          [kinds]\nOnly = { bit = 0, doc = \"all of them\" }\n",
     );
@@ -73,7 +73,7 @@ fn check(dir: &Path, events: u32, locked: bool) -> std::io::Result<f64> {
     );
     for number in 0..events {
         let _ = write!(
-            relation,
+            registry,
             "[[event]]\nname = \"Event{number}\"\ncode = {number}\nkind = \"Only\"\ndoc = \"event {number}\"\n\
              params = [\n  {{ name = \"p\", sort = \"P\" }},\n  {{ name = \"a\", sort = \"A\" }},\n\
              \x20 {{ name = \"w\", sort = \"W\" }},\n  {{ name = \"u\", sort = \"U\" }},\n]\n"
@@ -90,12 +90,12 @@ fn check(dir: &Path, events: u32, locked: bool) -> std::io::Result<f64> {
     std::fs::write(package.join("Cargo.toml"), manifest)?;
     let lock = package.join("events.lock");
     if locked {
-        let registry = telemetry_schema::parse(&relation).expect("a valid registry");
+        let registry = telemetry_schema::parse(&registry).expect("a valid registry");
         std::fs::write(lock, telemetry_schema::version::Lock::of(&registry, None).to_text())?;
     } else if lock.exists() {
         std::fs::remove_file(lock)?;
     }
-    std::fs::write(package.join("events.toml"), relation)?;
+    std::fs::write(package.join("events.toml"), registry)?;
     std::fs::write(package.join("src/main.rs"), &source)?;
     std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"), package.join("Cargo.lock"))?;
     let run = || seconds(cargo(dir).args(["check", "--offline"]).current_dir(&package));

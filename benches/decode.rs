@@ -16,7 +16,7 @@ use common::{Goal, Row, fields, table};
 use telemetry::decode::{Order, Reader, Result, Value};
 use telemetry::telemetry_event;
 
-#[telemetry_event("tests/relations/work.toml", decode)]
+#[telemetry_event("tests/registries/work.toml", decode)]
 pub mod events {}
 
 const EVENTS: u64 = 10_000_000;

@@ -15,7 +15,7 @@ use telemetry::{
     telemetry_event,
 };
 
-#[telemetry_event("tests/relations/heard.toml")]
+#[telemetry_event("tests/registries/heard.toml")]
 pub mod heard {}
 
 use heard::messages::{Gc, begin, end};

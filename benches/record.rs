@@ -14,7 +14,7 @@ use std::time::Instant;
 use common::{Goal, Row, fields, floor, of_another, of_floor, table, time};
 use telemetry::telemetry_event;
 
-#[telemetry_event("tests/relations/work.toml")]
+#[telemetry_event("tests/registries/work.toml")]
 pub mod events {}
 
 const EVENTS: u64 = 3_000_000;

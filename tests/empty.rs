@@ -6,7 +6,7 @@
 use telemetry::decode::Reader;
 use telemetry::telemetry_event;
 
-#[telemetry_event("tests/relations/empty.toml", decode)]
+#[telemetry_event("tests/registries/empty.toml", decode)]
 pub mod events {}
 
 /// No event can be given to this function.

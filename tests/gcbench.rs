@@ -73,8 +73,8 @@ fn the_stream_tells_what_the_collector_did() {
     let kinds: Vec<&str> = counts.kinds.iter().map(|kind| kind.name.as_str()).collect();
     assert_eq!(kinds, ["Arena", "Pool", "Trace", "Seg", "Ref", "Object", "User"]);
     let told = counts.kinds.iter().flat_map(|kind| &kind.events).map(|(event, _)| event.as_str());
-    let relation = events::REGISTRY.def().events.iter().map(|event| event.name);
-    assert_eq!(told.collect::<BTreeSet<_>>(), relation.collect(), "every event of the relation occurs");
+    let registry = events::REGISTRY.def().events.iter().map(|event| event.name);
+    assert_eq!(told.collect::<BTreeSet<_>>(), registry.collect(), "every event of the registry occurs");
 
     // The program receives messages about its collector whatever is output, and can react.
     telemetry::reset("all");
@@ -123,7 +123,7 @@ fn sizes() -> [u64; 3] {
             _ => {}
         }
     }
-    assert_eq!(events.skipped().total(), 1, "an event that is not of the relation: the change of control");
+    assert_eq!(events.skipped().total(), 1, "an event that is not of the registry: the change of control");
     [objects, tables, forwarded]
 }
 

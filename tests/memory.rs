@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use telemetry::{Config, Policy, sinks::Memory, telemetry_event};
 use telemetry_decode::Reader;
 
-#[telemetry_event("tests/relations/work.toml")]
+#[telemetry_event("tests/registries/work.toml")]
 mod work {}
 
 /// Rounds of each thread: enough to seal some blocks and reuse them.

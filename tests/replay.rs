@@ -13,7 +13,7 @@ use telemetry::telemetry_event;
 #[telemetry_event("examples/alloc_trace/events.toml", decode)]
 pub mod events {}
 
-const RELATION: &str = include_str!("../examples/alloc_trace/events.toml");
+const REGISTRY: &str = include_str!("../examples/alloc_trace/events.toml");
 
 /// An allocator that only remembers, and has no room for more than a page.
 #[derive(Default)]
@@ -60,11 +60,11 @@ impl Replay for Heap {
 
 /// A stream of a thread that allocates, of one that makes it larger, by `size` bytes, and frees it.
 fn stream(size: u64) -> Vec<u8> {
-    stream_of(RELATION, size)
+    stream_of(REGISTRY, size)
 }
 
-fn stream_of(relation: &str, size: u64) -> Vec<u8> {
-    let registry = telemetry_schema::parse(relation).unwrap();
+fn stream_of(registry: &str, size: u64) -> Vec<u8> {
+    let registry = telemetry_schema::parse(registry).unwrap();
     let mut writer = Writer::new(Vec::new());
     let mut facts = Facts::default();
     facts.set("clock", "os");
@@ -120,7 +120,7 @@ fn what_a_replayer_refuses_ends_the_replay() {
 
 #[test]
 fn another_major_version_is_not_replayed() {
-    let stream = stream_of(&RELATION.replace("major = 1", "major = 2"), 99);
+    let stream = stream_of(&REGISTRY.replace("major = 1", "major = 2"), 99);
     let error = Heap::default().replay(Reader::from_slice(&stream), Pace::Fast).unwrap_err();
     assert!(matches!(error, ReplayError::Read(Error::Version(_))), "{error:?}");
     let said = "cannot read the stream: registry `heap` has version 2.0.0 in the stream, 1.0.0 in this";

@@ -1,5 +1,5 @@
 //! Typed decoders: every sort as the generic reader has it, in both ways of reading, and streams of
-//! other versions of the relation.
+//! other versions of the registry.
 
 #![allow(missing_docs)]
 
@@ -13,18 +13,18 @@ use telemetry::telemetry_event;
 use telemetry_format::BlockType;
 use telemetry_schema::{Count, Param, Registry, Sort, TypeForm, parse};
 
-#[telemetry_event("tests/relations/sorts.toml", decode)]
+#[telemetry_event("tests/registries/sorts.toml", decode)]
 pub mod sorts {}
 
-#[telemetry_event("tests/relations/names.toml", decode)]
+#[telemetry_event("tests/registries/names.toml", decode)]
 pub mod names {}
 
-#[telemetry_event("tests/relations/work.toml", decode)]
+#[telemetry_event("tests/registries/work.toml", decode)]
 pub mod work {}
 
-const NAMES: &str = include_str!("relations/names.toml");
-const SORTS: &str = include_str!("relations/sorts.toml");
-const WORK: &str = include_str!("relations/work.toml");
+const NAMES: &str = include_str!("registries/names.toml");
+const SORTS: &str = include_str!("registries/sorts.toml");
+const WORK: &str = include_str!("registries/work.toml");
 
 /// Numbers at the edges of all widths, and a few between.
 const NUMBERS: [u64; 9] = [0, 1, 127, 128, 0x7fff_ffff, u32::MAX as u64, 1 << 55, i64::MAX as u64, u64::MAX];
@@ -136,11 +136,11 @@ fn stream(registry: &Registry, picks: usize) -> (Vec<u8>, Vec<String>) {
 
 /// Events are what they were written as, however many are read one by one before the others.
 #[track_caller]
-fn check_values<D>(relation: &str)
+fn check_values<D>(registry: &str)
 where
     D: for<'a> Typed<Event<'a>: std::fmt::Debug>,
 {
-    let registry = parse(relation).unwrap();
+    let registry = parse(registry).unwrap();
     let (bytes, expected) = stream(&registry, 30);
     assert!(expected.len() > 20 * registry.events.len(), "too much was refused");
     for order in [Order::Stream, Order::Time] {
@@ -177,11 +177,11 @@ fn names_and_codes_of_all_kinds() {
 
 /// Typed events have the same JSON as generic ones, which can name values too.
 #[track_caller]
-fn check_json<D>(relation: &str)
+fn check_json<D>(registry: &str)
 where
     D: for<'a> Typed<Event<'a>: serde::Serialize>,
 {
-    let (bytes, expected) = stream(&parse(relation).unwrap(), 30);
+    let (bytes, expected) = stream(&parse(registry).unwrap(), 30);
     let of = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
     let mut generic = Reader::from_slice(&bytes).order(Order::Stream).events().unwrap();
     let mut count = 0;
@@ -205,9 +205,9 @@ fn typed_events_serialize_as_generic_ones() {
 
 /// Reads a stream of another `work.toml` in every way, and says what came of it.
 #[track_caller]
-fn check(relation: &str, expected: &str) {
+fn check(registry: &str, expected: &str) {
     let registry =
-        parse(relation).unwrap_or_else(|invalid| panic!("{}", invalid.render("work.toml", relation)));
+        parse(registry).unwrap_or_else(|invalid| panic!("{}", invalid.render("work.toml", registry)));
     let (bytes, all) = stream(&registry, 9);
     let reader = |order| Reader::from_slice(&bytes).order(order).typed::<work::Decoder>().unwrap();
     let said = |read: u64, events: &TypedEvents<'_, work::Decoder>| {
@@ -249,7 +249,7 @@ fn mismatch(error: Error) -> VersionMismatch {
 
 /// `work.toml` with one piece replaced.
 fn edit(from: &str, to: &str) -> String {
-    assert!(WORK.contains(from), "`{from}` is not in the relation");
+    assert!(WORK.contains(from), "`{from}` is not in the registry");
     WORK.replacen(from, to, 1)
 }
 
@@ -306,8 +306,8 @@ fn streams_of_other_versions() {
 /// What a reader does not ask for cannot be refused.
 #[test]
 fn strictness_is_about_wanted_events() {
-    let relation = edit("sort = \"U\"", "sort = \"u16\"");
-    let (bytes, _) = stream(&parse(&relation).unwrap(), 9);
+    let registry = edit("sort = \"U\"", "sort = \"u16\"");
+    let (bytes, _) = stream(&parse(&registry).unwrap(), 9);
     let strict = |events: &[&str]| {
         let filter = Filter::default().events(events.iter().copied());
         let mut read = 0;

@@ -9,7 +9,7 @@ use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Value};
 use telemetry_schema::Registry;
 
-const RELATION: &str = include_str!("../../tests/relations/work.toml");
+const REGISTRY: &str = include_str!("../../tests/registries/work.toml");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let threads: u32 = threads.first().map_or(Ok(1), |threads| threads.parse())?;
     let registry =
-        telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("work.toml", RELATION))?;
+        telemetry_schema::parse(REGISTRY).map_err(|invalid| invalid.render("work.toml", REGISTRY))?;
     let directory = Path::new(directory);
     std::fs::write(directory.join("work_events.py"), telemetry_codegen_python::module(&registry))?;
     let events: u64 = events.parse()?;

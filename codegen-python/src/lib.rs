@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn module_of_every_sort() {
-        check("every_sort", telemetry_testing::made::RELATION);
+        check("every_sort", telemetry_testing::made::REGISTRY);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use telemetry_schema::RegistryFile;
 use telemetry_schema::version::{Lock, Report, Side, fixed, judge};
 
 fuzz_target!(|text: &str| {
-    let (lines, relation) = text.split_once('\0').unwrap_or((text, ""));
+    let (lines, registry) = text.split_once('\0').unwrap_or((text, ""));
     let lines = format!("telemetry-lock 1\n# Written by `telemetry release`. Not to be edited: restore or release it.\n{lines}\n");
     let hash = lines.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -22,12 +22,12 @@ fuzz_target!(|text: &str| {
             }
         };
         assert_eq!(lock.to_text(), text.replace("\r\n", "\n"));
-        let Ok(relation) = RegistryFile::parse(relation) else { continue };
-        let judgement = judge(&lock, &relation.registry, &relation.allows);
+        let Ok(registry) = RegistryFile::parse(registry) else { continue };
+        let judgement = judge(&lock, &registry.registry, &registry.allows);
         let old = Side::lock("events.lock", &lock, &text);
-        let report = Report::new(&judgement, old, Side::registry("events.toml", &relation.text)).render();
+        let report = Report::new(&judgement, old, Side::registry("events.toml", &registry.text)).render();
         assert_eq!(report.is_empty(), judgement.is_met(), "{report}");
-        if let Some(text) = fixed(&relation, &judgement) {
+        if let Some(text) = fixed(&registry, &judgement) {
             // If one appended parameter has no `since`, those after it may break a rule.
             if let Ok(again) = RegistryFile::parse(text) {
                 assert!(judge(&lock, &again.registry, &again.allows).is_met());

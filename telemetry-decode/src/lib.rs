@@ -96,7 +96,7 @@ pub mod writer {
 pub mod names {
     pub use crate::registry::namings::{Mark, NameValue, Namings};
     pub use crate::sessions::labels::Numbers;
-    pub use crate::sessions::marks::{RUNTIME_REGISTRY, Relations, runtime_registry, take_names};
+    pub use crate::sessions::marks::{KnownRegistries, RUNTIME_REGISTRY, runtime_registry, take_names};
 }
 
 /// For generated code. Not public API.

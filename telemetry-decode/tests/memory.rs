@@ -34,7 +34,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
     [registry]
     name = "many"
     version = { major = 1, median = 0, minor = 0 }
@@ -53,7 +53,7 @@ const EVENTS: u64 = 1_000;
 
 /// Makes lanes whose events alternate, each with one compressed block of 2 MB.
 fn stream() -> Vec<u8> {
-    let registry = telemetry_schema::parse(RELATION).unwrap();
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
     let mut writer = Writer::new(Vec::new()).block_size(16 << 20).compress(Compress::All);
     writer.session(1, &Facts::default(), 0, 0).unwrap();
     let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };

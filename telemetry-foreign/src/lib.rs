@@ -11,4 +11,4 @@ pub mod mps;
 
 pub use common::gzip::is_gzip;
 pub use common::written::Written;
-pub use formats::{Format, RECOGNIZED_BY, relation};
+pub use formats::{Format, RECOGNIZED_BY, known_registry};

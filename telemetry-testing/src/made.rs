@@ -10,12 +10,12 @@ use telemetry_schema::{Count, Param, Registry, Sort};
 use crate::read::{Read, show};
 
 /// A registry with every parameter type, three kinds and two clocks.
-pub const RELATION: &str = include_str!("../relation.toml");
+pub const REGISTRY: &str = include_str!("../registry.toml");
 
-/// Returns [`RELATION`], checked.
-pub fn relation() -> Registry {
-    telemetry_schema::parse(RELATION)
-        .unwrap_or_else(|invalid| panic!("{}", invalid.render("relation", RELATION)))
+/// Returns [`REGISTRY`], checked.
+pub fn registry() -> Registry {
+    telemetry_schema::parse(REGISTRY)
+        .unwrap_or_else(|invalid| panic!("{}", invalid.render("registry", REGISTRY)))
 }
 
 /// A stream and the events that were written to it.

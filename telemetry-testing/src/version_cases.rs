@@ -26,7 +26,7 @@ impl Case {
     pub fn text(&self) -> String {
         let mut text = RELEASED.to_string();
         for (from, to) in self.edits {
-            assert!(text.contains(from), "{}: the relation does not have {from:?}", self.name);
+            assert!(text.contains(from), "{}: the registry does not have {from:?}", self.name);
             text = text.replacen(from, to, 1);
         }
         text + self.added

@@ -7,7 +7,7 @@ use std::io::Write;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Value};
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
 [registry]
 name = "speed"
 version = { major = 1, median = 0, minor = 0 }
@@ -47,7 +47,7 @@ pub fn write<W: Write>(
     mut make: impl FnMut(u64) -> Made,
 ) -> Result<W, Box<dyn Error>> {
     let registry =
-        telemetry_schema::parse(RELATION).map_err(|invalid| invalid.render("relation", RELATION))?;
+        telemetry_schema::parse(REGISTRY).map_err(|invalid| invalid.render("registry", REGISTRY))?;
     writer.session(1, facts, 0, 1_700_000_000_000_000_000)?;
     let registry = writer.registry(1, &registry)?;
     let mut last = 0;

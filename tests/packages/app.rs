@@ -1,7 +1,7 @@
 //! A program with its own events and those of a library.
 
 mod outer {
-    #[telemetry::telemetry_event("relations/app.toml", at = "outer::events")]
+    #[telemetry::telemetry_event("registries/app.toml", at = "outer::events")]
     pub mod events {
         /// Other items of the module stay in it.
         pub const LIBRARY: &str = "cache";

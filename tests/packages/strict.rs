@@ -8,19 +8,19 @@
 #![deny(clippy::all, clippy::pedantic, clippy::nursery, clippy::cargo)]
 #![allow(clippy::cargo_common_metadata, clippy::multiple_crate_versions)]
 
-#[telemetry::telemetry_event("relations/cache.toml")]
+#[telemetry::telemetry_event("registries/cache.toml")]
 mod events {}
 
 /// Decoders that are never called.
-#[telemetry::telemetry_event("relations/names.toml", decode)]
+#[telemetry::telemetry_event("registries/names.toml", decode)]
 mod names {}
 
-#[telemetry::telemetry_event("relations/sorts.toml", at = "inner::sorts")]
+#[telemetry::telemetry_event("registries/sorts.toml", at = "inner::sorts")]
 #[cfg(any())]
 mod not_compiled {}
 
 mod inner {
-    #[telemetry::telemetry_event("relations/sorts.toml", at = "inner::sorts", decode)]
+    #[telemetry::telemetry_event("registries/sorts.toml", at = "inner::sorts", decode)]
     pub(crate) mod sorts {}
 }
 

@@ -23,7 +23,7 @@ fn built() -> &'static (Workspace, PathBuf, PathBuf) {
     BUILT.get_or_init(|| {
         let workspace = Workspace::new("programs", &["programs"]);
         workspace.package("programs", "2024", "telemetry-events.workspace = true\nlibc.workspace = true");
-        workspace.write("programs/work.toml", include_str!("../relations/work.toml"));
+        workspace.write("programs/work.toml", include_str!("../registries/work.toml"));
         for (name, text) in PROGRAMS {
             workspace.write(&format!("programs/src/bin/{name}.rs"), text);
         }

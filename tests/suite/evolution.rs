@@ -30,25 +30,25 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 /// A package that goes through several versions.
 struct Walk {
     package: Workspace,
-    relation: String,
+    registry: String,
     program: String,
 }
 
 impl Walk {
-    fn new(name: &str, relation: &str) -> Walk {
+    fn new(name: &str, registry: &str) -> Walk {
         let package = Workspace::alone(name);
         for left in ["events.lock", "cache-1.0.0", "1.0.0.tel", "1.0.1.tel", "1.1.0.tel"] {
             package.remove(left);
         }
-        package.write("events.toml", relation);
+        package.write("events.toml", registry);
         package.build_command();
-        Walk { package, relation: relation.to_string(), program: String::new() }
+        Walk { package, registry: registry.to_string(), program: String::new() }
     }
 
     /// Appends to the registry file.
     fn append(&mut self, text: &str) {
-        self.relation = self.package.read("events.toml") + "\n" + text;
-        self.package.write("events.toml", &self.relation);
+        self.registry = self.package.read("events.toml") + "\n" + text;
+        self.package.write("events.toml", &self.registry);
     }
 
     /// Writes the program, or inserts a line before its `return`.
@@ -85,11 +85,11 @@ fn the_walk_of_the_tutorial() {
     let tutorial = std::fs::read_to_string(TUTORIAL).unwrap();
     let (before, section) = tutorial.split_once("## Versions\n").unwrap();
     let (section, behind) = section.split_once("\n## ").unwrap();
-    let relation = parts(before).into_iter().find_map(|part| match part {
+    let registry = parts(before).into_iter().find_map(|part| match part {
         Part::Fence("toml", text) if text.starts_with("[registry]") => Some(text),
         _ => None,
     });
-    let mut walk = Walk::new("cache", relation.unwrap());
+    let mut walk = Walk::new("cache", registry.unwrap());
     tour(&mut walk, before);
 
     let mut fresh = format!("{before}## Versions\n");
@@ -188,8 +188,8 @@ fn the_first_program_of_the_readme() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let (_, section) = readme.split_once("## A first program\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
-    let relation = fences(section, "toml").into_iter().find(|text| text.starts_with("[registry]"));
-    let mut walk = Walk::new("first", relation.expect("a registry"));
+    let registry = fences(section, "toml").into_iter().find(|text| text.starts_with("[registry]"));
+    let mut walk = Walk::new("first", registry.expect("a registry"));
     has_dependency(&walk, section);
     walk.program(fences(section, "rust,ignore")[0]);
     let [_, commands] = fences(section, "sh")[..] else { panic!("a new package, and the commands") };
@@ -224,9 +224,9 @@ fn lasting(line: &str) -> &str {
 fn further(walk: &mut Walk) {
     let released = walk.package.read("events.lock");
     let edit = |walk: &Walk, old: &str, new: &str| {
-        let relation = walk.package.read("events.toml");
-        assert_eq!(relation.matches(old).count(), 1, "{old}");
-        walk.package.write("events.toml", &relation.replace(old, new));
+        let registry = walk.package.read("events.toml");
+        assert_eq!(registry.matches(old).count(), 1, "{old}");
+        walk.package.write("events.toml", &registry.replace(old, new));
     };
     walk.says("cp target/debug/cache cache-1.0.1", true);
 

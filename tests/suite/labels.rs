@@ -331,7 +331,7 @@ fn are_interned_in_signal_handlers() {
 fn are_interned_where_nothing_can_be_allocated() {
     let workspace = Workspace::new("interning", &["interning"]);
     workspace.package("interning", "2024", "telemetry-events.workspace = true");
-    workspace.write("interning/labels.toml", include_str!("../relations/labels.toml"));
+    workspace.write("interning/labels.toml", include_str!("../registries/labels.toml"));
     workspace.write("interning/src/main.rs", include_str!("../programs/interning.rs"));
     workspace.build(&[]);
     let run = Process::new(workspace.program("interning")).run().succeeded();
@@ -350,7 +350,7 @@ fn are_interned_where_nothing_can_be_allocated() {
 /// The macro accepts the runtime's own registry despite its reserved name; any other mistake shows
 /// here.
 #[test]
-fn of_the_runtimes_relation_only_the_name_is_reserved() {
+fn of_the_runtimes_registry_only_the_name_is_reserved() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("telemetry-runtime/telemetry.toml");
     let error = telemetry_schema::load(&path).expect_err("the name is reserved");
     let LoadCause::Invalid { invalid, .. } = error.cause else { panic!("{error}") };

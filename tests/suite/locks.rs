@@ -9,8 +9,8 @@ use crate::support::process::Process;
 const CACHE: &str = include_str!("../packages/cache.toml");
 
 /// The text of the lock file for a registry.
-fn released(relation: &str) -> String {
-    Lock::of(&telemetry_schema::parse(relation).expect("a valid relation"), None).to_text()
+fn released(registry: &str) -> String {
+    Lock::of(&telemetry_schema::parse(registry).expect("a valid registry"), None).to_text()
 }
 
 /// A package with two registry files in one directory, and a program that emits an event of each.
@@ -23,8 +23,8 @@ impl Package {
         let workspace = Workspace::new("locks", &["locked"]);
         workspace.package("locked", "2024", "telemetry-events.workspace = true");
         let main = "use telemetry::telemetry_event;\n\n\
-                    #[telemetry_event(\"relations/cache.toml\")]\npub mod cache {}\n\n\
-                    #[telemetry_event(\"relations/other.toml\")]\npub mod other {}\n\n\
+                    #[telemetry_event(\"registries/cache.toml\")]\npub mod cache {}\n\n\
+                    #[telemetry_event(\"registries/other.toml\")]\npub mod other {}\n\n\
                     fn main() {\n    cache::hit!(1);\n    other::hit!(2);\n}\n";
         workspace.write("locked/src/main.rs", main);
         let package = Package { workspace };
@@ -35,11 +35,11 @@ impl Package {
     }
 
     fn write(&self, file: &str, text: &str) {
-        self.workspace.write(&format!("locked/relations/{file}"), text);
+        self.workspace.write(&format!("locked/registries/{file}"), text);
     }
 
     fn remove(&self, file: &str) {
-        self.workspace.remove(&format!("locked/relations/{file}"));
+        self.workspace.remove(&format!("locked/registries/{file}"));
     }
 
     /// Builds, which must succeed: true if the package was compiled.
@@ -80,7 +80,7 @@ fn a_wrong_bump_does_not_compile() {
         &text,
         &[
             "event `Full` is new",
-            "--> locked/relations/cache.toml:",
+            "--> locked/registries/cache.toml:",
             "`event-added` demands a higher minor",
             "the version is 1.0.0, but what changed since 1.0.0 demands 1.0.1 or higher",
             "`telemetry check --fix`",
@@ -101,7 +101,7 @@ fn a_wrong_bump_does_not_compile() {
     package.write("cache.lock", &released(&raised.replace("minor = 1", "minor = 2")));
     has(&package.refused(), &["the version is 1.0.1, below 1.0.2 as released"]);
     package.write("cache.lock", &released(&raised).replace("docs=", "docs =0"));
-    has(&package.refused(), &["the lock was edited or damaged", "--> locked/relations/cache.lock:"]);
+    has(&package.refused(), &["the lock was edited or damaged", "--> locked/registries/cache.lock:"]);
 
     // The code of another event is refused, whatever the version and whatever is allowed.
     package.write("cache.lock", &released(&raised));

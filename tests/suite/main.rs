@@ -41,25 +41,25 @@ mod wall_clock;
 use telemetry::telemetry_event;
 
 /// The registry of all events that are counted.
-#[telemetry_event("tests/relations/work.toml")]
+#[telemetry_event("tests/registries/work.toml")]
 pub mod work {}
 
 /// Another registry in the same process.
-#[telemetry_event("tests/relations/second.toml")]
+#[telemetry_event("tests/registries/second.toml")]
 pub mod second {}
 
 /// Every parameter type.
-#[telemetry_event("tests/relations/sorts.toml", decode)]
+#[telemetry_event("tests/registries/sorts.toml", decode)]
 pub mod sorts {}
 
 /// Events with labels.
-#[telemetry_event("tests/relations/labels.toml")]
+#[telemetry_event("tests/registries/labels.toml")]
 pub mod labeled {}
 
 /// Many kinds, so each thread has many lanes.
-#[telemetry_event("tests/relations/kinds.toml")]
+#[telemetry_event("tests/registries/kinds.toml")]
 pub mod kinds {}
 
 /// Events with messages.
-#[telemetry_event("tests/relations/heard.toml")]
+#[telemetry_event("tests/registries/heard.toml")]
 pub mod heard {}

@@ -21,7 +21,7 @@ fn library_and_programs() -> Workspace {
     let workspace = Workspace::new("packages", &["cache", "app", "user"]);
     cache(&workspace);
     workspace.package("app", "2021", "telemetry-events.workspace = true\ncache = { path = \"../cache\" }");
-    workspace.write("app/relations/app.toml", include_str!("../packages/app.toml"));
+    workspace.write("app/registries/app.toml", include_str!("../packages/app.toml"));
     workspace.write("app/src/main.rs", include_str!("../packages/app.rs"));
     workspace.package("user", "2018", "cache = { path = \"../cache\" }");
     workspace.write("user/src/main.rs", include_str!("../packages/user.rs"));
@@ -65,7 +65,7 @@ fn a_library_and_programs_that_use_it() {
 
 /// In a workspace of its own, so that the other one need not be built again.
 #[test]
-fn a_relation_that_changes() {
+fn a_registry_that_changes() {
     let workspace = Workspace::new("changes", &["cache", "change"]);
     cache(&workspace);
     workspace.package("change", "2024", "cache = { path = \"../cache\" }");
@@ -136,9 +136,9 @@ fn lints_that_allow_nothing() {
     for (name, text) in [
         ("cache", CACHE),
         ("names", include_str!("../packages/names.toml")),
-        ("sorts", include_str!("../relations/sorts.toml")),
+        ("sorts", include_str!("../registries/sorts.toml")),
     ] {
-        workspace.write(&format!("strict/relations/{name}.toml"), text);
+        workspace.write(&format!("strict/registries/{name}.toml"), text);
     }
     workspace.write("strict/src/main.rs", include_str!("../packages/strict.rs"));
     workspace.build(&[]);

@@ -86,7 +86,7 @@ fn is_what_the_stream_has() {
         |process| process.env("TELEMETRY_LATENCY", "60"),
         || {
             let registry =
-                telemetry_schema::parse(include_str!("../relations/sorts.toml")).expect("a relation");
+                telemetry_schema::parse(include_str!("../registries/sorts.toml")).expect("a registry");
             let config = Config { failure_persistence: None, ..Config::default() };
             let seed = TestRng::deterministic_rng(config.rng_algorithm);
             let mut runner = TestRunner::new_with_rng(config, seed);

@@ -19,8 +19,8 @@ use crate::work;
 
 /// The registry of every parameter type.
 fn registry() -> Registry {
-    telemetry_schema::parse(include_str!("../relations/sorts.toml"))
-        .expect("the relation that was compiled in")
+    telemetry_schema::parse(include_str!("../registries/sorts.toml"))
+        .expect("the registry that was compiled in")
 }
 
 /// Runs `cases` random lists of events of some kinds: emits them, and reads them back.

@@ -14,8 +14,8 @@ fn workspace(variety: &str) -> Workspace {
     workspace.write(".cargo/config.toml", &format!("[env]\nTELEMETRY_VARIETY = {variety:?}\n"));
     for (package, text) in [("sites", include_str!("../programs/sites.rs")), ("wrong", WRONG)] {
         workspace.package(package, "2024", "telemetry-events.workspace = true");
-        workspace.write(&format!("{package}/work.toml"), include_str!("../relations/work.toml"));
-        workspace.write(&format!("{package}/heard.toml"), include_str!("../relations/heard.toml"));
+        workspace.write(&format!("{package}/work.toml"), include_str!("../registries/work.toml"));
+        workspace.write(&format!("{package}/heard.toml"), include_str!("../registries/heard.toml"));
         workspace.write(&format!("{package}/src/lib.rs"), text);
     }
     workspace

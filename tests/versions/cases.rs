@@ -1,4 +1,4 @@
-//! A pair of relations for each rule: the released one, and one that has changed by that rule.
+//! A pair of registries for each rule: the released one, and one that has changed by that rule.
 
 use telemetry_schema::version::{Change, Lock, Rule, compare};
 use telemetry_schema::{Registry, Version, parse};
@@ -16,18 +16,18 @@ pub(crate) fn changed_by(rule: Rule) -> String {
     let version = |version: Version| {
         format!("{{ major = {}, median = {}, minor = {} }}", version.major, version.median, version.minor)
     };
-    let found = relation(&case.text()).version;
+    let found = registry(&case.text()).version;
     case.text().replacen(&version(found), &version(needed), 1)
 }
 
-/// What a relation says.
-pub(crate) fn relation(text: &str) -> Registry {
+/// What a registry says.
+pub(crate) fn registry(text: &str) -> Registry {
     parse(text).unwrap_or_else(|invalid| panic!("{}", invalid.render("events.toml", text)))
 }
 
-/// The change by a rule between the released relation and another.
+/// The change by a rule between the released registry and another.
 pub(crate) fn change(rule: Rule, new: &Registry) -> Change {
-    let changes = compare(&Lock::of(&relation(RELEASED), None), new);
+    let changes = compare(&Lock::of(&registry(RELEASED), None), new);
     assert!(matches!(&changes[..], [change] if change.rule == rule), "{changes:?}");
     changes.into_iter().next().expect("there is one")
 }

@@ -1,4 +1,4 @@
-//! Typed decoders of the released relation and of every one that changed.
+//! Typed decoders of the released registry and of every one that changed.
 
 use telemetry::decode::Reader;
 use telemetry::telemetry_event;
@@ -37,56 +37,56 @@ macro_rules! decoders {
             pub mod $module {}
         )*
 
-        /// By rule: that of the relation that changed by it.
+        /// By rule: that of the registry that changed by it.
         pub(crate) const CHANGED: &[(Rule, Decode)] = &[$((Rule::$rule, decode!($module::Decoder)),)*];
     };
 }
 
-/// That of the released relation.
+/// That of the released registry.
 pub(crate) const RELEASED: Decode = decode!(released::Decoder);
 
 decoders! {
-    DocsChanged docs_changed "tests/versions/relations/docs-changed.toml" "decoders::docs_changed",
-    EventAdded event_added "tests/versions/relations/event-added.toml" "decoders::event_added",
-    EventRetired event_retired "tests/versions/relations/event-retired.toml" "decoders::event_retired",
-    EventRestored event_restored "tests/versions/relations/event-restored.toml" "decoders::event_restored",
-    EventAlwaysChanged event_always_changed "tests/versions/relations/event-always-changed.toml" "decoders::event_always_changed",
-    EventReplayChanged event_replay_changed "tests/versions/relations/event-replay-changed.toml" "decoders::event_replay_changed",
-    EventTimeChanged event_time_changed "tests/versions/relations/event-time-changed.toml" "decoders::event_time_changed",
-    EventRenamed event_renamed "tests/versions/relations/event-renamed.toml" "decoders::event_renamed",
-    EventRecoded event_recoded "tests/versions/relations/event-recoded.toml" "decoders::event_recoded",
-    EventKindChanged event_kind_changed "tests/versions/relations/event-kind-changed.toml" "decoders::event_kind_changed",
-    EventForgotten event_forgotten "tests/versions/relations/event-forgotten.toml" "decoders::event_forgotten",
-    ParamAppended param_appended "tests/versions/relations/param-appended.toml" "decoders::param_appended",
-    SinceChanged since_changed "tests/versions/relations/since-changed.toml" "decoders::since_changed",
-    ParamInserted param_inserted "tests/versions/relations/param-inserted.toml" "decoders::param_inserted",
-    ParamRemoved param_removed "tests/versions/relations/param-removed.toml" "decoders::param_removed",
-    ParamMoved param_moved "tests/versions/relations/param-moved.toml" "decoders::param_moved",
-    ParamRenamed param_renamed "tests/versions/relations/param-renamed.toml" "decoders::param_renamed",
-    ParamRetyped param_retyped "tests/versions/relations/param-retyped.toml" "decoders::param_retyped",
-    MaxChanged max_changed "tests/versions/relations/max-changed.toml" "decoders::max_changed",
-    AlignChanged align_changed "tests/versions/relations/align-changed.toml" "decoders::align_changed",
-    UnitGiven unit_given "tests/versions/relations/unit-given.toml" "decoders::unit_given",
-    UnitChanged unit_changed "tests/versions/relations/unit-changed.toml" "decoders::unit_changed",
-    NamesChanged names_changed "tests/versions/relations/names-changed.toml" "decoders::names_changed",
-    KindAdded kind_added "tests/versions/relations/kind-added.toml" "decoders::kind_added",
-    KindRemoved kind_removed "tests/versions/relations/kind-removed.toml" "decoders::kind_removed",
-    KindRenamed kind_renamed "tests/versions/relations/kind-renamed.toml" "decoders::kind_renamed",
-    KindBitChanged kind_bit_changed "tests/versions/relations/kind-bit-changed.toml" "decoders::kind_bit_changed",
-    KindClockChanged kind_clock_changed "tests/versions/relations/kind-clock-changed.toml" "decoders::kind_clock_changed",
-    TypeAdded type_added "tests/versions/relations/type-added.toml" "decoders::type_added",
-    TypeRemoved type_removed "tests/versions/relations/type-removed.toml" "decoders::type_removed",
-    TypeRenamed type_renamed "tests/versions/relations/type-renamed.toml" "decoders::type_renamed",
-    TypeReprChanged type_repr_changed "tests/versions/relations/type-repr-changed.toml" "decoders::type_repr_changed",
-    TypeFormChanged type_form_changed "tests/versions/relations/type-form-changed.toml" "decoders::type_form_changed",
-    ValueAdded value_added "tests/versions/relations/value-added.toml" "decoders::value_added",
-    ValueRemoved value_removed "tests/versions/relations/value-removed.toml" "decoders::value_removed",
-    ValueRenamed value_renamed "tests/versions/relations/value-renamed.toml" "decoders::value_renamed",
-    ValueRenumbered value_renumbered "tests/versions/relations/value-renumbered.toml" "decoders::value_renumbered",
-    SpanAdded span_added "tests/versions/relations/span-added.toml" "decoders::span_added",
-    SpanRemoved span_removed "tests/versions/relations/span-removed.toml" "decoders::span_removed",
-    SpanChanged span_changed "tests/versions/relations/span-changed.toml" "decoders::span_changed",
-    MessageAdded message_added "tests/versions/relations/message-added.toml" "decoders::message_added",
-    MessageRemoved message_removed "tests/versions/relations/message-removed.toml" "decoders::message_removed",
-    MessageChanged message_changed "tests/versions/relations/message-changed.toml" "decoders::message_changed",
+    DocsChanged docs_changed "tests/versions/registries/docs-changed.toml" "decoders::docs_changed",
+    EventAdded event_added "tests/versions/registries/event-added.toml" "decoders::event_added",
+    EventRetired event_retired "tests/versions/registries/event-retired.toml" "decoders::event_retired",
+    EventRestored event_restored "tests/versions/registries/event-restored.toml" "decoders::event_restored",
+    EventAlwaysChanged event_always_changed "tests/versions/registries/event-always-changed.toml" "decoders::event_always_changed",
+    EventReplayChanged event_replay_changed "tests/versions/registries/event-replay-changed.toml" "decoders::event_replay_changed",
+    EventTimeChanged event_time_changed "tests/versions/registries/event-time-changed.toml" "decoders::event_time_changed",
+    EventRenamed event_renamed "tests/versions/registries/event-renamed.toml" "decoders::event_renamed",
+    EventRecoded event_recoded "tests/versions/registries/event-recoded.toml" "decoders::event_recoded",
+    EventKindChanged event_kind_changed "tests/versions/registries/event-kind-changed.toml" "decoders::event_kind_changed",
+    EventForgotten event_forgotten "tests/versions/registries/event-forgotten.toml" "decoders::event_forgotten",
+    ParamAppended param_appended "tests/versions/registries/param-appended.toml" "decoders::param_appended",
+    SinceChanged since_changed "tests/versions/registries/since-changed.toml" "decoders::since_changed",
+    ParamInserted param_inserted "tests/versions/registries/param-inserted.toml" "decoders::param_inserted",
+    ParamRemoved param_removed "tests/versions/registries/param-removed.toml" "decoders::param_removed",
+    ParamMoved param_moved "tests/versions/registries/param-moved.toml" "decoders::param_moved",
+    ParamRenamed param_renamed "tests/versions/registries/param-renamed.toml" "decoders::param_renamed",
+    ParamRetyped param_retyped "tests/versions/registries/param-retyped.toml" "decoders::param_retyped",
+    MaxChanged max_changed "tests/versions/registries/max-changed.toml" "decoders::max_changed",
+    AlignChanged align_changed "tests/versions/registries/align-changed.toml" "decoders::align_changed",
+    UnitGiven unit_given "tests/versions/registries/unit-given.toml" "decoders::unit_given",
+    UnitChanged unit_changed "tests/versions/registries/unit-changed.toml" "decoders::unit_changed",
+    NamesChanged names_changed "tests/versions/registries/names-changed.toml" "decoders::names_changed",
+    KindAdded kind_added "tests/versions/registries/kind-added.toml" "decoders::kind_added",
+    KindRemoved kind_removed "tests/versions/registries/kind-removed.toml" "decoders::kind_removed",
+    KindRenamed kind_renamed "tests/versions/registries/kind-renamed.toml" "decoders::kind_renamed",
+    KindBitChanged kind_bit_changed "tests/versions/registries/kind-bit-changed.toml" "decoders::kind_bit_changed",
+    KindClockChanged kind_clock_changed "tests/versions/registries/kind-clock-changed.toml" "decoders::kind_clock_changed",
+    TypeAdded type_added "tests/versions/registries/type-added.toml" "decoders::type_added",
+    TypeRemoved type_removed "tests/versions/registries/type-removed.toml" "decoders::type_removed",
+    TypeRenamed type_renamed "tests/versions/registries/type-renamed.toml" "decoders::type_renamed",
+    TypeReprChanged type_repr_changed "tests/versions/registries/type-repr-changed.toml" "decoders::type_repr_changed",
+    TypeFormChanged type_form_changed "tests/versions/registries/type-form-changed.toml" "decoders::type_form_changed",
+    ValueAdded value_added "tests/versions/registries/value-added.toml" "decoders::value_added",
+    ValueRemoved value_removed "tests/versions/registries/value-removed.toml" "decoders::value_removed",
+    ValueRenamed value_renamed "tests/versions/registries/value-renamed.toml" "decoders::value_renamed",
+    ValueRenumbered value_renumbered "tests/versions/registries/value-renumbered.toml" "decoders::value_renumbered",
+    SpanAdded span_added "tests/versions/registries/span-added.toml" "decoders::span_added",
+    SpanRemoved span_removed "tests/versions/registries/span-removed.toml" "decoders::span_removed",
+    SpanChanged span_changed "tests/versions/registries/span-changed.toml" "decoders::span_changed",
+    MessageAdded message_added "tests/versions/registries/message-added.toml" "decoders::message_added",
+    MessageRemoved message_removed "tests/versions/registries/message-removed.toml" "decoders::message_removed",
+    MessageChanged message_changed "tests/versions/registries/message-changed.toml" "decoders::message_changed",
 }

@@ -11,7 +11,7 @@ mod streams;
 
 use std::path::Path;
 
-use cases::{RELEASED, change, changed_by, relation};
+use cases::{RELEASED, change, changed_by, registry};
 use decoders::{CHANGED, Read};
 use streams::{Emitted, all_of, emitted_by};
 use telemetry::decode::Reader;
@@ -20,7 +20,7 @@ use telemetry_schema::{Event, Registry};
 
 #[test]
 fn every_row_of_the_table() {
-    let released = relation(RELEASED);
+    let released = registry(RELEASED);
     for rule in Rule::ALL {
         let (row, decoder) = (rule.row(), CHANGED.iter().find(|(of, _)| of == rule));
         let Some((_, decoder)) = decoder else {
@@ -31,7 +31,7 @@ fn every_row_of_the_table() {
             );
             continue;
         };
-        let changed = relation(&changed_by(*rule));
+        let changed = registry(&changed_by(*rule));
         let change = change(*rule, &changed);
         // Old streams may have events that were retired already. New ones are of new programs.
         let (before, now) = (all_of(&released), emitted_by(&changed));
@@ -69,11 +69,11 @@ fn every_row_of_the_table() {
 /// modules.
 #[test]
 fn every_row_by_python() {
-    let released = relation(RELEASED);
+    let released = registry(RELEASED);
     let before = all_of(&released);
     let with_streams = Rule::ALL.iter().filter(|rule| rule.demand() != Demand::Refused);
     let changed: Vec<(Rule, Registry, Emitted)> = with_streams
-        .map(|rule| (*rule, relation(&changed_by(*rule))))
+        .map(|rule| (*rule, registry(&changed_by(*rule))))
         .map(|(rule, changed)| (rule, changed.clone(), emitted_by(&changed)))
         .collect();
     let named: Vec<_> = changed.iter().map(|(rule, changed, now)| (rule.name(), changed, now)).collect();
@@ -156,15 +156,15 @@ fn codes(registry: &Registry, change: &Change, thing: Option<&Thing>) -> Vec<u16
 
 /// The decoders are made of files, which are the cases.
 #[test]
-fn relations_are_those_of_the_cases() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/versions/relations");
+fn registries_are_those_of_the_cases() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/versions/registries");
     for rule in Rule::ALL.iter().filter(|rule| rule.demand() != Demand::Refused) {
         let (path, text) = (folder.join(format!("{}.toml", rule.name())), changed_by(*rule));
-        if std::env::var_os("UPDATE_RELATIONS").is_some() {
+        if std::env::var_os("UPDATE_REGISTRIES").is_some() {
             std::fs::write(&path, &text).unwrap();
         }
         let found = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(found == text, "{} differs; run the test with UPDATE_RELATIONS=1", path.display());
+        assert!(found == text, "{} differs; run the test with UPDATE_REGISTRIES=1", path.display());
         assert!(CHANGED.iter().any(|(of, _)| of == rule), "`{}` has no decoder", rule.name());
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// What the module of a relation read.
+    /// What the module of a registry read.
     pub(crate) fn read(&mut self, name: &str, age: &str) -> Read {
         self.reads.remove(&(name.to_string(), age.to_string())).expect("it was read")
     }

@@ -1,4 +1,4 @@
-//! Streams of a relation.
+//! Streams of a registry.
 
 use telemetry::decode::writer::{Lane, Writer};
 use telemetry::decode::{Array, EnumValue, Facts, Value};
@@ -16,7 +16,7 @@ pub(crate) fn all_of(registry: &Registry) -> Emitted {
     write(registry, |_| true)
 }
 
-/// Each event that programs of the relation emit a few times.
+/// Each event that programs of the registry emit a few times.
 pub(crate) fn emitted_by(registry: &Registry) -> Emitted {
     write(registry, |event| event.used)
 }
@@ -55,7 +55,7 @@ fn values(registry: &Registry, param: &Param, round: usize) -> Vec<Value<'static
     (0..count).map(|at| value(registry, param.sort, round + at)).collect()
 }
 
-/// A value of a sort that the relations have.
+/// A value of a sort that the registries have.
 fn value(registry: &Registry, sort: Sort, round: usize) -> Value<'static> {
     match sort {
         Sort::Pointer => Value::Pointer(0x1000 + round as u64),

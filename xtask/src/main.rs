@@ -68,7 +68,7 @@ const BLESSED: &[(&str, &str, &[&str])] = &[
     ("docs", "UPDATE_DOCS", &["-p", "telemetry-events", "--test", "suite", "evolution::"]),
     ("format", "UPDATE_DOCUMENT", &["-p", "telemetry-decode", "--test", "suite", "document::"]),
     ("python", "UPDATE_PYTHON", &["-p", "telemetry-codegen-python", "--lib", "the_reader_has"]),
-    ("registries", "UPDATE_RELATIONS", &["-p", "telemetry-events", "--test", "versions"]),
+    ("registries", "UPDATE_REGISTRIES", &["-p", "telemetry-events", "--test", "versions"]),
     (
         "seeds",
         "UPDATE_SEEDS",
@@ -109,7 +109,7 @@ fn bench(names: &[&str]) -> Result<(), String> {
 const TARGETS: &[(&str, &[&str])] = &[
     ("stream", &["fuzz/seeds/stream"]),
     ("recover", &["fuzz/seeds/recover"]),
-    ("relation", &["telemetry-schema/tests/valid", "telemetry-decode/tests"]),
+    ("registry", &["telemetry-schema/tests/valid", "telemetry-decode/tests"]),
     ("lock", &["telemetry-derive/tests/ui/registries"]),
     ("mono", &["fuzz/seeds/mono"]),
     ("ghc", &["fuzz/seeds/ghc"]),

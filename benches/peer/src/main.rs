@@ -6,7 +6,7 @@ use std::time::Instant;
 use telemetry::decode::{Order, Reader, Value};
 use telemetry::telemetry_event;
 
-#[telemetry_event("../../tests/relations/work.toml", decode)]
+#[telemetry_event("../../tests/registries/work.toml", decode)]
 pub mod events {}
 
 struct Args {

@@ -4,16 +4,16 @@ use telemetry_decode::Order;
 use telemetry_format::flags;
 
 use crate::dump::{Compared, dump};
-use crate::made::{Plan, Random, blocks, edit, header, make, relation};
+use crate::made::{Plan, Random, blocks, edit, header, make, registry};
 
 fn lossy(seed: u64) -> Vec<u8> {
     let plan = Plan { seed, sessions: 2, events: 60, lose: 7, flush: 4, ..Plan::default() };
-    make(&relation(), &plan).stream
+    make(&registry(), &plan).stream
 }
 
 #[test]
 fn cut_streams() {
-    let registry = relation();
+    let registry = registry();
     let mut compared = Compared::new(&registry);
     let stream = lossy(3);
     let borders = blocks(&stream).into_iter().flat_map(|block| [block.start, block.start + 3, block.end - 1]);
@@ -26,7 +26,7 @@ fn cut_streams() {
 
 #[test]
 fn flipped_bits_and_missing_blocks() {
-    let registry = relation();
+    let registry = registry();
     let mut compared = Compared::new(&registry);
     let stream = lossy(5);
     let mut random = Random(1);
@@ -48,7 +48,7 @@ fn flipped_bits_and_missing_blocks() {
 /// Blocks whose checksums are right and whose contents are not: what a program would never write.
 #[test]
 fn wrong_contents() {
-    let registry = relation();
+    let registry = registry();
     let mut compared = Compared::new(&registry);
     let stream = lossy(9);
     let all = blocks(&stream);
@@ -81,7 +81,7 @@ fn wrong_contents() {
 /// Streams whose registry has an impossible parameter: both readers do not understand its block.
 #[test]
 fn alignments_that_cannot_be() {
-    let registry = relation();
+    let registry = registry();
     let mut compared = Compared::new(&registry);
     for (sort, align) in [("pointer", 24), ("pointer", 1 << 31), ("u32", 8), ("[word; 3]", 8), ("[addr]", 8)]
     {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use telemetry_testing::mps as mps_made;
 
-use crate::made::{Plan, blocks, make, relation};
+use crate::made::{Plan, blocks, make, registry};
 use crate::python::{Module, run};
 
 /// Reads each input in each way, and prints what it raises or warns of, and where.
@@ -32,13 +32,13 @@ for path in sys.argv[1:]:
 
 #[test]
 fn what_is_no_stream_raises_an_error() {
-    let module = Module::new(&relation());
+    let module = Module::new(&registry());
     let mut core = b"\x7fELF\x02\x01\x01".to_vec();
     core.resize(16, 0);
     core.extend([4, 0]);
     let mut ring = b"\x89TELRING".to_vec();
     ring.resize(65_536, 0);
-    ring.extend(make(&relation(), &Plan::default()).stream);
+    ring.extend(make(&registry(), &Plan::default()).stream);
     let mut gzip = Vec::from(b"\x1f\x8b\x08\x00");
     gzip.write_all(&[7; 40]).unwrap();
     let inputs: [(&str, &[u8], &str); 11] = [
@@ -84,8 +84,8 @@ for paths in (("first", "second"), ("whole", "notes"), ("first", "notes")):
     except events.NotAStream as error:
         print(error.name, error.found)
 "#;
-    let module = Module::new(&relation());
-    let made = make(&relation(), &Plan::default());
+    let module = Module::new(&registry());
+    let made = make(&registry(), &Plan::default());
     let (stream, events) = (made.stream, made.events.len());
     let middle = blocks(&stream)[3].start + 60;
     module.with("whole", &stream);
@@ -102,8 +102,8 @@ for paths in (("first", "second"), ("whole", "notes"), ("first", "notes")):
 
 #[test]
 fn incomplete_streams_warn() {
-    let module = Module::new(&relation());
-    let whole = make(&relation(), &Plan { events: 50, ..Plan::default() }).stream;
+    let module = Module::new(&registry());
+    let whole = make(&registry(), &Plan { events: 50, ..Plan::default() }).stream;
     let mut damaged = whole.clone();
     let middle = &blocks(&whole)[blocks(&whole).len() / 2];
     damaged[middle.end - 1] ^= 1;

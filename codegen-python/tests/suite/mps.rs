@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::python::{Module, Script, interpreters};
 
-const RELATION: &str = include_str!("../mps.toml");
+const REGISTRY: &str = include_str!("../mps.toml");
 
 /// A folder of logs, each with the output of the real `mpseventcnv`: `NAME.mpsio.log` and
 /// `NAME.cnv.txt`.
@@ -29,7 +29,7 @@ fn known(text: &str, codes: &[String]) -> Vec<String> {
 }
 
 fn check(log: &Path, expected: &str) {
-    let registry = telemetry_schema::parse(RELATION).unwrap();
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
     let codes: Vec<_> = registry.events.iter().map(|event| format!("{:X}", event.code)).collect();
     let expected = known(expected, &codes);
     assert!(!expected.is_empty());

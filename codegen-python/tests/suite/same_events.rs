@@ -6,12 +6,12 @@ use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Array, Facts, RawStr, Value};
 
 use crate::dump::Compared;
-use crate::made::{Plan, make, relation, shuffle};
+use crate::made::{Plan, make, registry, shuffle};
 use crate::registries::registries;
 
 #[test]
 fn every_sort_of_a_whole_stream() {
-    let registry = relation();
+    let registry = registry();
     let mut compared = Compared::new(&registry);
     for seed in 0..12 {
         let made = make(&registry, &Plan { seed, events: 100, ..Plan::default() });

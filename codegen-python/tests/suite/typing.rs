@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::made::relation;
+use crate::made::registry;
 use crate::python::{Module, interpreters};
 
 const USE: &str = r#"
@@ -28,7 +28,7 @@ fn modules_pass_mypy_strict() {
             continue;
         }
         let registries =
-            [("every sort", relation()), ("names", parse("names.toml")), ("small", parse("small.toml"))];
+            [("every sort", registry()), ("names", parse("names.toml")), ("small", parse("small.toml"))];
         for (name, registry) in registries {
             let module = Module::new(&registry);
             let mut command = Command::new(interpreter);

@@ -7,10 +7,10 @@ use telemetry_schema::Registry;
 use crate::dump::Compared;
 use crate::python::{Module, Script, interpreters};
 
-const RELATION: &str = include_str!("../small.toml");
+const REGISTRY: &str = include_str!("../small.toml");
 
 fn changed(changes: &[(&str, &str)]) -> Registry {
-    let text = changes.iter().fold(RELATION.to_string(), |text, (from, to)| {
+    let text = changes.iter().fold(REGISTRY.to_string(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
         text.replacen(from, to, 1)
     });

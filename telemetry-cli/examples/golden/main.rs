@@ -1,6 +1,6 @@
 //! Adds the missing streams to the archive: `cargo run -p telemetry-cli --example golden`.
 //!
-//! It takes each registry in `tests/golden/relations` that has no stream of the present format. A
+//! It takes each registry in `tests/golden/registries` that has no stream of the present format. A
 //! process of its own emits the registry's events, on two threads and with labels, as any program
 //! does. Two sessions of the reference writer follow, with losses, parts of blocks and no end.
 //! Existing streams are never written again: a stream of the archive was written when its versions
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let streams = archive.join(format!("streams/{FORMAT_VERSION}"));
     fs::create_dir_all(&streams)?;
-    for file in files(&archive.join("relations"))? {
+    for file in files(&archive.join("registries"))? {
         let name = file.file_stem().ok_or("a file without a name")?.to_string_lossy().into_owned();
         let path = streams.join(format!("{name}.tel"));
         if path.exists() {
@@ -64,7 +64,7 @@ fn emitted(version: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 fn list(archive: &Path) -> Result<(), Box<dyn Error>> {
     let path = archive.join("SHA256SUMS");
     let mut sums = fs::read_to_string(&path).unwrap_or_default();
-    let mut all = files(&archive.join("relations"))?;
+    let mut all = files(&archive.join("registries"))?;
     all.extend(files(&archive.join(format!("streams/{FORMAT_VERSION}")))?);
     for file in all {
         let name = file.strip_prefix(archive)?.to_string_lossy().into_owned();

@@ -5,21 +5,21 @@ use std::thread;
 
 use telemetry::{intern, telemetry_event};
 
-#[telemetry_event("../tests/golden/relations/heap-1.0.0.toml", at = "program::v1_0_0")]
+#[telemetry_event("../tests/golden/registries/heap-1.0.0.toml", at = "program::v1_0_0")]
 pub mod v1_0_0 {}
-#[telemetry_event("../tests/golden/relations/heap-1.0.1.toml", at = "program::v1_0_1")]
+#[telemetry_event("../tests/golden/registries/heap-1.0.1.toml", at = "program::v1_0_1")]
 pub mod v1_0_1 {}
-#[telemetry_event("../tests/golden/relations/heap-1.0.2.toml", at = "program::v1_0_2")]
+#[telemetry_event("../tests/golden/registries/heap-1.0.2.toml", at = "program::v1_0_2")]
 pub mod v1_0_2 {}
-#[telemetry_event("../tests/golden/relations/heap-1.1.0.toml", at = "program::v1_1_0")]
+#[telemetry_event("../tests/golden/registries/heap-1.1.0.toml", at = "program::v1_1_0")]
 pub mod v1_1_0 {}
-#[telemetry_event("../tests/golden/relations/heap-1.1.1.toml", at = "program::v1_1_1")]
+#[telemetry_event("../tests/golden/registries/heap-1.1.1.toml", at = "program::v1_1_1")]
 pub mod v1_1_1 {}
-#[telemetry_event("../tests/golden/relations/heap-1.2.0.toml", at = "program::v1_2_0")]
+#[telemetry_event("../tests/golden/registries/heap-1.2.0.toml", at = "program::v1_2_0")]
 pub mod v1_2_0 {}
-#[telemetry_event("../tests/golden/relations/heap-1.2.1.toml", at = "program::v1_2_1")]
+#[telemetry_event("../tests/golden/registries/heap-1.2.1.toml", at = "program::v1_2_1")]
 pub mod v1_2_1 {}
-#[telemetry_event("../tests/golden/relations/heap-2.0.0.toml", at = "program::v2_0_0")]
+#[telemetry_event("../tests/golden/registries/heap-2.0.0.toml", at = "program::v2_0_0")]
 pub mod v2_0_0 {}
 
 /// One round of a program: the events of all versions, and those of its own version.

@@ -123,7 +123,7 @@ impl RegistryArgs {
                     .ok_or_else(|| Failure::new(format!("cannot use `{}`:\n{error}", path.display())))?,
             };
             // The stream may be older than the marks of its registry.
-            take_names(&mut registry, telemetry_foreign::relation);
+            take_names(&mut registry, telemetry_foreign::known_registry);
             registries.push(Given { path: path.clone(), registry });
         }
         Ok(registries)
@@ -280,7 +280,7 @@ impl Inputs {
 
     /// Gives a reader the registries that were named.
     pub(crate) fn with_registries<'s>(&self, reader: Reader<'s>) -> Reader<'s> {
-        let reader = reader.relations(telemetry_foreign::relation);
+        let reader = reader.known_registries(telemetry_foreign::known_registry);
         self.registries.iter().map(|given| given.registry.clone()).fold(reader, Reader::registry)
     }
 }

@@ -60,7 +60,7 @@ impl Schema {
             let mut registry = parse_embedded(&text).map_err(|invalid| {
                 rusqlite::Error::ToSqlConversionFailure(invalid.render("table registry", &text).into())
             })?;
-            take_names(&mut registry, telemetry_foreign::relation);
+            take_names(&mut registry, telemetry_foreign::known_registry);
             schema.note(registry.fingerprint(), registry);
         }
         Ok(schema)

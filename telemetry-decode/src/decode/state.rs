@@ -13,7 +13,7 @@ use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::{MAX_LISTED, Reason};
 use crate::sessions::clock::Clock;
 use crate::sessions::labels::{self, Labels};
-use crate::sessions::marks::{Relations, take_names};
+use crate::sessions::marks::{KnownRegistries, take_names};
 use crate::sessions::session::{Facts, Session};
 use crate::sessions::texts::{self, Text, Texts};
 
@@ -36,7 +36,7 @@ pub(crate) struct StreamState {
     facts_room: usize,
     registries_room: usize,
     /// Returns newer versions of registries.
-    relations: Relations,
+    known_registries: KnownRegistries,
     /// Registries from the caller with marks `names`.
     marked: Vec<Registry>,
     session_ids: HashMap<u64, usize>,
@@ -65,7 +65,7 @@ struct Moments {
 }
 
 impl StreamState {
-    pub(crate) fn new(looks_ahead: bool, relations: Relations) -> StreamState {
+    pub(crate) fn new(looks_ahead: bool, known_registries: KnownRegistries) -> StreamState {
         StreamState {
             sessions: Vec::new(),
             registries: Vec::new(),
@@ -78,7 +78,7 @@ impl StreamState {
             name_room: labels::MAX_NAMES_LEN,
             facts_room: MAX_ALL_FACTS,
             registries_room: MAX_ALL_REGISTRIES,
-            relations,
+            known_registries,
             marked: Vec::new(),
             session_ids: HashMap::new(),
             registry_ids: HashMap::new(),
@@ -267,7 +267,7 @@ impl StreamState {
     /// Adds marks `names` of a later version to a registry without any.
     fn mark(&self, registry: &mut Registry) {
         self.marked.iter().for_each(|later| registry.take_names(later));
-        take_names(registry, self.relations);
+        take_names(registry, self.known_registries);
     }
 
     fn add(&mut self, registry: KnownRegistry) {

@@ -27,7 +27,7 @@ use crate::recover::recovered::Recovered;
 use crate::registry::filter::Filter;
 use crate::report::error::{Error, NotAStream, Result};
 use crate::report::opaque::opaque;
-use crate::sessions::marks::{self, Relations};
+use crate::sessions::marks::{self, KnownRegistries};
 use crate::typed::generated::Typed;
 use crate::typed::typed_events::TypedEvents;
 
@@ -52,7 +52,7 @@ pub struct Reader<'s> {
     order: Order,
     filter: Filter,
     registries: Vec<Registry>,
-    relations: Relations,
+    known_registries: KnownRegistries,
     earlier: Vec<Position>,
     /// Maximum number of blocks whose list is in memory.
     max_in_memory: usize,
@@ -179,7 +179,7 @@ impl<'s> Reader<'s> {
             order: Order::default(),
             filter: Filter::default(),
             registries: Vec::new(),
-            relations: marks::none,
+            known_registries: marks::none,
             earlier: Vec::new(),
             max_in_memory: MAX_IN_MEMORY,
         }
@@ -211,8 +211,8 @@ impl<'s> Reader<'s> {
     /// Sets the source of the newest versions of registries by name. Their marks `names` apply to
     /// older versions in the stream. The runtime's own registry is always known.
     #[doc(hidden)]
-    pub fn relations(self, relations: Relations) -> Self {
-        Reader { relations, ..self }
+    pub fn known_registries(self, known_registries: KnownRegistries) -> Self {
+        Reader { known_registries, ..self }
     }
 
     /// Continues earlier readers of this stream when it was shorter, of its other segments, or of a
@@ -242,12 +242,13 @@ impl<'s> Reader<'s> {
     /// # Errors
     /// Those of the input.
     pub fn events(self) -> Result<Events<'s>> {
-        let Reader { input, order, filter, registries, relations, earlier, max_in_memory: most } = self;
+        let Reader { input, order, filter, registries, known_registries, earlier, max_in_memory: most } =
+            self;
         let looks_ahead = !matches!((&input, order), (Origin::Once(_), Order::Stream));
         // The later events of a reader that continues another one are not all before it.
         let first = (order == Order::Time && earlier.is_empty()).then(|| registries.clone());
         let wanted = filter.clone();
-        let mut decoder = decoder(looks_ahead, filter, registries, relations);
+        let mut decoder = decoder(looks_ahead, filter, registries, known_registries);
         earlier.into_iter().for_each(|lane| decoder.earlier.add(lane));
         let source = match (input, order) {
             (Origin::Logs(logs), _) => return Events::of_logs(decoder, logs, order == Order::Time),
@@ -264,7 +265,7 @@ impl<'s> Reader<'s> {
                     decoder.state.registries.iter().any(|known| retimed::has_marked(&known.registry));
                 let first = match first.filter(|_| has_marked) {
                     Some(registries) => {
-                        Some(merge_of_marked(&source, &decoder, &wanted, registries, relations, most)?)
+                        Some(merge_of_marked(&source, &decoder, &wanted, registries, known_registries, most)?)
                     }
                     None => None,
                 };
@@ -308,7 +309,7 @@ impl<'s> Reader<'s> {
     /// Those of the input and of the output.
     pub fn recover(self, out: &mut dyn Write) -> Result<Recovered> {
         let source = self.input.into_source()?;
-        Ok(recover(&source, decoder(true, Filter::default(), self.registries, self.relations), out)?)
+        Ok(recover(&source, decoder(true, Filter::default(), self.registries, self.known_registries), out)?)
     }
 
     /// Returns true for logs of other systems.
@@ -330,7 +331,7 @@ impl<'s> Reader<'s> {
     /// Those of the input.
     pub fn index(self) -> Result<Index> {
         let source = self.input.into_source()?;
-        let decoder = decoder(true, Filter::default(), self.registries, self.relations);
+        let decoder = decoder(true, Filter::default(), self.registries, self.known_registries);
         Ok(Index::of(&source, decoder, self.max_in_memory)?)
     }
 }
@@ -358,11 +359,11 @@ fn merge_of_marked<'s>(
     main: &Decoder,
     wanted: &Filter,
     registries: Vec<Registry>,
-    relations: Relations,
+    known_registries: KnownRegistries,
     most: usize,
 ) -> io::Result<(Merge<'s>, Decoder)> {
     let known = main.state.registries.iter().map(|known| &known.registry);
-    let mut decoder = decoder(true, retimed::filter(wanted, known), registries, relations);
+    let mut decoder = decoder(true, retimed::filter(wanted, known), registries, known_registries);
     let blocks = scan(source, &mut decoder, most, |_, _| {})?;
     let blocks = ByLane::new(blocks, &decoder)?;
     let merge = Merge::new(source.clone(), blocks, &decoder)?;
@@ -388,8 +389,13 @@ fn read_names(source: &Source<'_>, blocks: &mut ByLane, decoder: &mut Decoder) -
     Ok(())
 }
 
-fn decoder(looks_ahead: bool, filter: Filter, registries: Vec<Registry>, relations: Relations) -> Decoder {
-    let mut state = StreamState::new(looks_ahead, relations);
+fn decoder(
+    looks_ahead: bool,
+    filter: Filter,
+    registries: Vec<Registry>,
+    known_registries: KnownRegistries,
+) -> Decoder {
+    let mut state = StreamState::new(looks_ahead, known_registries);
     for registry in registries {
         state.add_registry(registry, &filter);
     }

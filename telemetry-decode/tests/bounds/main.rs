@@ -12,7 +12,7 @@ use telemetry_testing::counting::{Counting, alone, most, peak};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
     [registry]
     name = "many"
     version = { major = 1, median = 0, minor = 0 }
@@ -28,7 +28,7 @@ const RELATION: &str = r#"
 
 /// Facts, and the events block of one lane with events of `bytes` bytes.
 fn one_lane(events: u64, bytes: usize, compress: Compress) -> (Vec<u8>, Header, Vec<u8>) {
-    let registry = telemetry_schema::parse(RELATION).unwrap();
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
     let mut writer = Writer::new(Vec::new()).block_size(16 << 20).compress(compress);
     writer.session(1, &Facts::default(), 0, 0).unwrap();
     let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
@@ -111,7 +111,7 @@ fn compressed_lanes_side_by_side() {
 #[test]
 fn long_events_side_by_side() {
     let _alone = alone();
-    let text = RELATION.replace("max = 2048, ", "max = 16384, ");
+    let text = REGISTRY.replace("max = 2048, ", "max = 16384, ");
     let registry = telemetry_schema::parse(&text).unwrap();
     let mut writer = Writer::new(Vec::new()).block_size(16 << 20).compress(Compress::All).long_runs();
     writer.session(1, &Facts::default(), 0, 0).unwrap();
@@ -214,7 +214,7 @@ fn texts_without_end() {
             check(&format!("{what} texts of {block_type:?}"), &stream);
         }
     }
-    let base = RELATION.replace("doc = \"d\"", &format!("doc = \"{}\"", "d".repeat(100_000)));
+    let base = REGISTRY.replace("doc = \"d\"", &format!("doc = \"{}\"", "d".repeat(100_000)));
     let mut registry = telemetry_schema::parse(&base).unwrap();
     let mut stream = Vec::new();
     for number in 0..100 {

@@ -8,7 +8,7 @@ use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Completeness, Facts, Filter, Reader};
 use telemetry_format::{BlockType, Loss};
 
-use crate::made::{Plan, Random, START, blocks, edit, header, make, relation};
+use crate::made::{Plan, Random, START, blocks, edit, header, make, registry};
 use crate::read::{LaneKey, Way, assert_same_lanes, by_lane, collect, read, read_filtered};
 
 /// Returns the counts in the remaining headers by lane: recorded, lost, excluded.
@@ -58,7 +58,7 @@ proptest! {
     /// Some blocks are removed, and there are losses everywhere.
     #[test]
     fn emitted_is_read_and_lost_and_missing(seed in any::<u64>(), lose in 0..9_u64, keep in 1..9_u64) {
-        let made = make(&relation(), &Plan { seed, lose, threads: 3, events: 150, ..Plan::default() });
+        let made = make(&registry(), &Plan { seed, lose, threads: 3, events: 150, ..Plan::default() });
         for way in Way::ALL {
             let whole = check(&made.stream, way, "whole");
             assert_eq!(whole.missing(), 0);
@@ -93,7 +93,7 @@ proptest! {
 fn withheld_events_are_not_missing() {
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, START).unwrap();
-    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &relation()).unwrap() };
+    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &registry()).unwrap() };
     for (ticks, excluded) in [(10, 5), (20, 7), (30, 0), (40, 0)] {
         writer.exclude(lane, 0, excluded).unwrap();
         writer.event(lane, 1, ticks, &[]).unwrap();
@@ -158,7 +158,7 @@ fn three_blocks() -> (Vec<u8>, Lane) {
     facts.set("clock", "os");
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &facts, 0, START).unwrap();
-    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &relation()).unwrap() };
+    let lane = Lane { session: 1, thread: 4, registry: writer.registry(1, &registry()).unwrap() };
     for ticks in [10, 20, 30] {
         writer.event(lane, 1, ticks, &[]).unwrap();
         writer.event(lane, 1, ticks + 5, &[]).unwrap();
@@ -225,7 +225,7 @@ fn a_part_and_a_longer_copy_of_it() {
 /// A registry from the caller is used if the stream has none.
 #[test]
 fn a_registry_that_the_caller_adds() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let kept = blocks(&made.stream)
         .into_iter()
         .filter(|block| header(&made.stream[block.clone()]).block_type != BlockType::Registry);
@@ -233,7 +233,7 @@ fn a_registry_that_the_caller_adds() {
     let (events, completeness) = read(Way::MemoryByTime, &stream);
     assert_eq!((events.len(), completeness.missing()), (0, made.events.len() as u64));
     assert_eq!(completeness.missing(), completeness.lanes.iter().map(|lane| lane.unread).sum());
-    let (events, completeness) = collect(Reader::from_slice(&stream).registry(relation()).events().unwrap());
+    let (events, completeness) = collect(Reader::from_slice(&stream).registry(registry()).events().unwrap());
     assert_same_lanes(&events, &made.events, "with the registry added");
     assert!(completeness.is_complete());
 }
@@ -242,7 +242,7 @@ fn a_registry_that_the_caller_adds() {
 #[test]
 fn the_index_tells_the_same() {
     for seed in 0..10 {
-        let made = make(&relation(), &Plan { seed, lose: 5, sessions: 2, ..Plan::default() });
+        let made = make(&registry(), &Plan { seed, lose: 5, sessions: 2, ..Plan::default() });
         let most = if seed % 2 == 0 { usize::MAX } else { 5 };
         let index = Reader::from_slice(&made.stream).max_in_memory(most).index().unwrap();
         let (_, completeness) = read(Way::MemoryByTime, &made.stream);
@@ -265,7 +265,7 @@ fn the_index_tells_the_same() {
 
 #[test]
 fn verdicts() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let (stream, _) = three_blocks();
     let parts = blocks(&stream);
     let mut flipped = stream.clone();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use telemetry_decode::{Completeness, Order, Position, Reader};
 use telemetry_format::BlockType;
 
-use crate::made::{Plan, Random, blocks, header, make, relation};
+use crate::made::{Plan, Random, blocks, header, make, registry};
 use crate::read::{Read, collect};
 
 /// Reads a stream after others. Replaces the positions of the lanes that it read.
@@ -34,7 +34,7 @@ proptest! {
     fn pieces_are_read_as_the_whole(seed in any::<u64>(), pieces in 1..6_usize, lose in 0..9_u64, by_time: bool) {
         // Without parts: a divided block may lose its beginning.
         let plan = Plan { seed, lose, threads: 3, events: 150, flush: 0, sessions: 2, ..Plan::default() };
-        let made = make(&relation(), &plan);
+        let made = make(&registry(), &plan);
         let order = if by_time { Order::Time } else { Order::Stream };
         let mut random = Random(seed);
         let mut dealt = vec![Vec::new(); pieces];

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use telemetry_decode::{Clock, Reader};
 
-use crate::made::{Plan, START, blocks, make, relation};
+use crate::made::{Plan, START, blocks, make, registry};
 
 /// The rates of real clocks, and the times of their readings.
 #[test]
@@ -80,7 +80,7 @@ proptest! {
 /// A damaged session block loses its facts, but not its time.
 #[test]
 fn a_damaged_session_block_still_says_when_it_began() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let session = blocks(&made.stream)[0].clone();
     let mut broken = made.stream.clone();
     broken[session.end - 1] ^= 1;

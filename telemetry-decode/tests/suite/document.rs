@@ -8,7 +8,7 @@ use telemetry_format::{BlockType, Cursor, HEADER_LEN};
 use crate::made::{blocks, header};
 use crate::read::{Way, read};
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
 [registry]
 name = "demo"
 version = { major = 1, median = 0, minor = 0 }
@@ -29,7 +29,7 @@ params = [
 "#;
 
 fn stream() -> Vec<u8> {
-    let registry = telemetry_schema::parse(RELATION).unwrap();
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
     let mut facts = Facts::default();
     facts.set("program", "demo");
     facts.set("clock", "os");

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use telemetry_decode::{Filter, Order, Reader, Selector};
 use telemetry_format::BlockType;
 
-use crate::made::{Made, Plan, blocks, header, make, relation};
+use crate::made::{Made, Plan, blocks, header, make, registry};
 use crate::read::{Read, Way, assert_same_lanes, read_filtered};
 
 /// Applies the filter to one event of a made stream.
 fn wants(filter: &Filter, event: &Read) -> bool {
-    let registry = relation();
+    let registry = registry();
     let described = registry.event(event.code).unwrap();
     let kind = registry.kind_of(described);
     let since = (event.ticks - event.session * 1_000_000) as i64;
@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
     #[test]
     fn what_is_wanted_comes(filter in filters(), seed in 0..9_u64) {
-        let made = make(&relation(), &Plan { seed, sessions: 2, threads: 3, events: 120, ..Plan::default() });
+        let made = make(&registry(), &Plan { seed, sessions: 2, threads: 3, events: 120, ..Plan::default() });
         check(&made, &filter);
     }
 }
@@ -79,7 +79,7 @@ proptest! {
 /// The payloads of blocks that are not selected may have any bytes, because they are not read.
 #[test]
 fn blocks_that_are_not_wanted_are_not_read() {
-    let made = make(&relation(), &Plan { events: 200, flush: 0, ..Plan::default() });
+    let made = make(&registry(), &Plan { events: 200, flush: 0, ..Plan::default() });
     let mut broken = made.stream.clone();
     for block in blocks(&made.stream) {
         let header = header(&made.stream[block.clone()]);
@@ -108,7 +108,7 @@ fn blocks_that_are_not_wanted_are_not_read() {
 /// result.
 #[test]
 fn names_that_nothing_has() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let filter = Filter::default()
         .kinds(["Cell", "3", "Sell", "63"])
         .events(["Made", "0x101", "Maid"])

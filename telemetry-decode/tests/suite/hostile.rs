@@ -7,7 +7,7 @@ use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_decode::completeness::Reason;
 use telemetry_format::{BlockType, HEADER_LEN, Header, Loss, MAX_PAYLOAD, codec, flags, put};
 
-use crate::made::{Plan, Random, blocks, edit, header, make, relation};
+use crate::made::{Plan, Random, blocks, edit, header, make, registry};
 use crate::read::{Way, read};
 
 fn block(change: impl FnOnce(&mut Header), payload: &[u8]) -> Vec<u8> {
@@ -20,8 +20,8 @@ fn block(change: impl FnOnce(&mut Header), payload: &[u8]) -> Vec<u8> {
 
 /// Makes a stream with one events block of the test registry's kind `Space`.
 fn with_block(change: impl FnOnce(&mut Header), payload: &[u8]) -> Vec<u8> {
-    let made = make(&relation(), &Plan { events: 0, ..Plan::default() });
-    let registry = relation().fingerprint();
+    let made = make(&registry(), &Plan { events: 0, ..Plan::default() });
+    let registry = registry().fingerprint();
     let ours = |header: &mut Header| {
         (header.registry, header.thread, header.events, header.flags) = (registry, 1, 1, flags::LAST);
         change(header);
@@ -108,7 +108,7 @@ fn the_hand_made_event_is_one() {
 
 #[test]
 fn unknown_block_types_are_counted() {
-    let mut stream = make(&relation(), &Plan::default()).stream;
+    let mut stream = make(&registry(), &Plan::default()).stream;
     let events = read(Way::PipeInStream, &stream).0.len();
     for code in [0, 77, 77, 255] {
         stream.splice(0..0, block(|header| header.block_type = BlockType::Unknown(code), b"what is this"));
@@ -124,7 +124,7 @@ fn unknown_block_types_are_counted() {
 /// Headers of a later version are longer. Their new fields are skipped.
 #[test]
 fn longer_headers() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let mut longer = Vec::new();
     for range in blocks(&made.stream) {
         let old = &made.stream[range];
@@ -143,7 +143,7 @@ fn longer_headers() {
 /// Headers with an impossible version, length, count or clock.
 #[test]
 fn impossible_headers() {
-    let made = make(&relation(), &Plan { lose: 5, ..Plan::default() });
+    let made = make(&registry(), &Plan { lose: 5, ..Plan::default() });
     let mut random = Random(3);
     for _ in 0..300 {
         let mut stream = made.stream.clone();
@@ -185,7 +185,7 @@ fn impossible_headers() {
 /// The header has a length of 4 GB and a correct checksum. No memory is allocated for it.
 #[test]
 fn a_length_of_four_gigabytes() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     for len in [u32::MAX, MAX_PAYLOAD + 1, MAX_PAYLOAD] {
         let stream = [block(|header| header.payload_len = len, b"short"), made.stream.clone()].concat();
         for way in Way::ALL {
@@ -220,7 +220,7 @@ fn nested_headers_take_no_time() {
 /// Blocks without the blocks that they refer to.
 #[test]
 fn pieces() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let stream = [b"noise", &made.stream[..], b"\x89TEL\r\n\x1a\n"].concat();
     let (mut whole, mut damaged, mut end) = (0, 0, 0);
     let mut pieces = Blocks::from_slice(&stream);

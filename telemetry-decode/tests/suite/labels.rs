@@ -7,7 +7,7 @@ use telemetry_decode::{AddressName, Facts, Filter, Order, RawStr, Reader, Timed,
 use telemetry_format::{Label, Malformed};
 use telemetry_schema::Registry;
 
-use crate::made::{START, blocks, header, relation};
+use crate::made::{START, blocks, header, registry};
 
 /// Returns the registry of the runtime's own events, as in streams.
 pub(crate) fn runtime() -> Registry {
@@ -19,7 +19,7 @@ pub(crate) fn runtime() -> Registry {
 pub(crate) fn named_over_and_over() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(90);
     writer.session(1, &Facts::default(), 0, START).unwrap();
-    let program = Lane { session: 1, thread: 3, registry: writer.registry(1, &relation()).unwrap() };
+    let program = Lane { session: 1, thread: 3, registry: writer.registry(1, &registry()).unwrap() };
     let labels = Lane { session: 1, thread: 0, registry: writer.registry(1, &runtime()).unwrap() };
     for n in 0..20 {
         let text = format!("name {n}");

@@ -8,7 +8,7 @@ use telemetry_decode::{Clock, Completeness, Facts, Filter, Order, Reader, Sessio
 use telemetry_schema::{Registry, Sort, parse_embedded};
 
 /// The registry of `Step` and `Note`.
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
 [registry]
 name = "lines"
 version = { major = 1, median = 0, minor = 0 }
@@ -105,7 +105,7 @@ fn parse(line: &[u8]) -> Option<(u32, u64, &str)> {
 }
 
 fn registry() -> Registry {
-    parse_embedded(RELATION).unwrap_or_else(|invalid| panic!("{}", invalid.render("lines", RELATION)))
+    parse_embedded(REGISTRY).unwrap_or_else(|invalid| panic!("{}", invalid.render("lines", REGISTRY)))
 }
 
 /// Reads from memory and from a file, which must give the same events, as lines, and the same

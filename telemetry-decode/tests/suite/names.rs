@@ -152,13 +152,13 @@ fn a_number_names_from_its_event_on() {
 }
 
 #[test]
-fn a_relations_own_numbers_are_no_labels() {
+fn a_registries_own_numbers_are_no_labels() {
     let emitted = [Intern(1, "label"), Number(1, "own"), LabelAddress(7, 1), Numbered(1, 8), Show(7, 8)];
     check(&names_of_pointers(), &emitted, "label/own");
 }
 
 #[test]
-fn pointers_and_addresses_are_apart_where_a_relation_names_both() {
+fn pointers_and_addresses_are_apart_where_a_registry_names_both() {
     let emitted = [Named(7, "pointer"), CalledAddr(7, "addr"), Named(8, "other"), Show(7, 7), Show(8, 8)];
     check(&names(), &emitted, "pointer/addr other/-");
     // Names of another registry are in either role; the latest name counts.
@@ -174,7 +174,7 @@ fn without_marks(text: &str) -> Registry {
 }
 
 #[test]
-fn an_older_stream_is_named_by_a_later_relation() {
+fn an_older_stream_is_named_by_a_later_registry() {
     let emitted = [Named(7, "one"), Show(7, 0)];
     let older = NAMES.replace("minor = 4", "minor = 1");
     let later: fn(&str) -> Option<Registry> = |name| (name == "names").then(names);
@@ -182,7 +182,7 @@ fn an_older_stream_is_named_by_a_later_relation() {
     let check = |text: &str, expected: &str| {
         let stream = stream(&without_marks(text), &emitted);
         assert_eq!(shown(Reader::from_slice(&stream)), "-/-", "no name is known");
-        assert_eq!(shown(Reader::from_slice(&stream).relations(later)), expected);
+        assert_eq!(shown(Reader::from_slice(&stream).known_registries(later)), expected);
         assert_eq!(shown(Reader::from_slice(&stream).registry(names())), expected);
     };
     check(NAMES, "one/-");

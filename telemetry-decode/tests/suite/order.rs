@@ -3,7 +3,7 @@
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Facts, Order, Reader, Value};
 
-use crate::made::{Made, Plan, START, make, relation};
+use crate::made::{Made, Plan, START, make, registry};
 use crate::read::{Read, Way, assert_same, read};
 
 /// Returns the wall-clock time of an event of a made stream.
@@ -27,7 +27,7 @@ fn expected(made: &Made) -> Vec<Read> {
 fn by_time_over_lanes_and_sessions() {
     for seed in 0..20 {
         let plan = Plan { seed, sessions: 3, threads: 4, events: 400, ..Plan::default() };
-        let made = make(&relation(), &plan);
+        let made = make(&registry(), &plan);
         for way in Way::ALL.into_iter().filter(|way| way.by_time()) {
             assert_same(&read(way, &made.stream).0, &expected(&made), &format!("seed {seed}, {way:?}"));
         }
@@ -39,7 +39,7 @@ fn by_time_over_lanes_and_sessions() {
 fn shuffled_blocks_come_back_in_order() {
     for seed in 0..20 {
         let plan = Plan { seed, sessions: 2, threads: 3, events: 300, ..Plan::default() };
-        let made = make(&relation(), &plan);
+        let made = make(&registry(), &plan);
         let shuffled = crate::made::shuffle(&made.stream, seed);
         for way in [Way::MemoryByTime, Way::FileByTime, Way::ListedByTime] {
             let (events, completeness) = read(way, &shuffled);
@@ -60,7 +60,7 @@ fn shuffled_blocks_come_back_in_order() {
 /// session, with each event once.
 #[test]
 fn joined_streams() {
-    let one = make(&relation(), &Plan { seed: 1, sessions: 2, ..Plan::default() });
+    let one = make(&registry(), &Plan { seed: 1, sessions: 2, ..Plan::default() });
     let twice = [&one.stream[..], &one.stream].concat();
     for way in Way::ALL {
         let (mut events, completeness) = read(way, &twice);
@@ -79,7 +79,7 @@ fn joined_streams() {
 /// Times are nanoseconds since the session's start, for any clock.
 #[test]
 fn time_counts_from_the_start_of_the_session() {
-    let made = make(&relation(), &Plan { sessions: 2, ..Plan::default() });
+    let made = make(&registry(), &Plan { sessions: 2, ..Plan::default() });
     let mut events = Reader::from_slice(&made.stream).order(Order::Time).events().unwrap();
     let mut last = i64::MIN;
     while let Some(event) = events.next().unwrap() {
@@ -97,7 +97,7 @@ fn the_rate_is_refined_by_blocks() {
     let mut facts = Facts::default();
     facts.set("clock", "tsc");
     facts.set("ticks_per_second", 1_000_000_000_i64);
-    let registry = relation();
+    let registry = registry();
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &facts, 0, START).unwrap();
     let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
@@ -119,7 +119,7 @@ fn the_rate_is_refined_by_blocks() {
 /// reading.
 #[test]
 fn precise_kinds_before_those_that_inherit() {
-    let registry = relation();
+    let registry = registry();
     let mut facts = Facts::default();
     facts.set("clock", "os");
     let mut writer = Writer::new(Vec::new());

@@ -3,7 +3,7 @@
 use telemetry_decode::{Event, Filter, OwnedEvent, Reader, Result, Value};
 
 use crate::labels::named_over_and_over;
-use crate::made::{Plan, make, relation};
+use crate::made::{Plan, make, registry};
 use crate::names::every_way;
 
 /// Returns all that an event says.
@@ -54,7 +54,7 @@ fn elements(value: Value<'_>) -> Vec<Value<'_>> {
 
 #[test]
 fn copies_say_the_same() {
-    let made = make(&relation(), &Plan { events: 300, threads: 3, ..Plan::default() }).stream;
+    let made = make(&registry(), &Plan { events: 300, threads: 3, ..Plan::default() }).stream;
     for (stream, least) in [(made, 300), (named_over_and_over(), 60), (every_way(), 13)] {
         let mut expected = Vec::new();
         let mut events = Reader::from_slice(&stream).events().unwrap();

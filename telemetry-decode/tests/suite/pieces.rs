@@ -11,7 +11,7 @@ use telemetry_format::{BlockType, codec};
 use crate::made::{Random, START, blocks, edit, header};
 use crate::read::{Way, assert_same, read_filtered};
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
     [registry]
     name = "long"
     version = { major = 1, median = 0, minor = 0 }
@@ -39,7 +39,7 @@ struct Texts {
 impl Texts {
     fn stream(&self, compress: Compress) -> Vec<u8> {
         let mut random = Random(11);
-        let registry = telemetry_schema::parse(RELATION).unwrap();
+        let registry = telemetry_schema::parse(REGISTRY).unwrap();
         let mut writer = Writer::new(Vec::new()).block_size(self.block_size).compress(compress).long_runs();
         writer.session(1, &Facts::default(), 0, START).unwrap();
         let registry = writer.registry(1, &registry).unwrap();
@@ -103,7 +103,7 @@ fn blocks_are_read_in_pieces() {
 /// Makes lanes with a compressed block, which has a short event and then one of almost 16 MiB. The
 /// last event of a separate lane is as long, and comes later.
 fn long_events(lanes: u32) -> Vec<u8> {
-    let registry = telemetry_schema::parse(RELATION).unwrap();
+    let registry = telemetry_schema::parse(REGISTRY).unwrap();
     let mut writer = Writer::new(Vec::new()).block_size(16 << 20).compress(Compress::All).long_runs();
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let registry = writer.registry(1, &registry).unwrap();

@@ -9,7 +9,7 @@ use telemetry_decode::{Facts, RawStr, Reader, Value};
 use telemetry_format::{BlockType, Header, flags, memory, state};
 
 use crate::labels::runtime;
-use crate::made::{Made, Plan, Random, START, blocks, edit, header, make, relation};
+use crate::made::{Made, Plan, Random, START, blocks, edit, header, make, registry};
 use crate::read::{LaneKey, Read, Way, assert_same_lanes, by_lane, read};
 
 const PAGE: usize = 4096;
@@ -112,7 +112,7 @@ fn image(made: &Made) -> Vec<u8> {
 #[test]
 fn everything_committed_comes_out() {
     let plan = Plan { sessions: 2, threads: 3, events: 400, flush: 0, end: false, ..Plan::default() };
-    let made = make(&relation(), &plan);
+    let made = make(&registry(), &plan);
     let image = image(&made);
     let (stream, recovered) = recover(&image);
     assert_same_lanes(&read_whole(&stream), &made.events, "recovered");
@@ -142,17 +142,17 @@ fn everything_committed_comes_out() {
 /// registry from the caller.
 #[test]
 fn blocks_of_memory_alone() {
-    let made = make(&relation(), &Plan { flush: 0, ..Plan::default() });
+    let made = make(&registry(), &Plan { flush: 0, ..Plan::default() });
     let image: Vec<u8> = split(&made.stream).0.into_iter().flat_map(sealed).collect();
     let (stream, recovered) = recover(&image);
     assert_eq!((recovered.events, recovered.blocks), (0, 0));
-    let why = Refusal::NoRegistry(relation().fingerprint());
+    let why = Refusal::NoRegistry(registry().fingerprint());
     assert_eq!(recovered.refused.keys().collect::<Vec<_>>(), [&why]);
     assert_eq!(recovered.refused[&why].blocks, recovered.live_blocks);
     assert_eq!(read_whole(&stream), []);
 
     let mut stream = Vec::new();
-    let recovered = Reader::from_slice(&image).registry(relation()).recover(&mut stream).unwrap();
+    let recovered = Reader::from_slice(&image).registry(registry()).recover(&mut stream).unwrap();
     assert_same_lanes(&read_whole(&stream), &made.events, "with a registry");
     assert_eq!(recovered.sessions[0].thread_name(2), Some("worker-2"));
     assert_eq!(recovered.sessions[0].threads[&2].number("tid"), Some(4_702));
@@ -166,8 +166,8 @@ proptest! {
     fn copies_are_put_together(seed in any::<u64>(), keep in 1..9_u64) {
         // The same bytes, in parts and as a whole.
         let plan = Plan { seed, threads: 2, events: 200, flush: 5, end: false, ..Plan::default() };
-        let parts = make(&relation(), &plan);
-        let wholes = make(&relation(), &Plan { flush: u64::MAX, ..plan });
+        let parts = make(&registry(), &plan);
+        let wholes = make(&registry(), &Plan { flush: u64::MAX, ..plan });
         prop_assert_eq!(&parts.events, &wholes.events);
         let mut random = Random(seed);
         let mut image = Vec::new();
@@ -223,7 +223,7 @@ proptest! {
     /// Bytes that no program wrote: no panic, and the result is a stream.
     #[test]
     fn any_image(seed in any::<u64>(), flips in 0..60_u64) {
-        let made = make(&relation(), &Plan { events: 60, flush: 7, ..Plan::default() });
+        let made = make(&registry(), &Plan { events: 60, flush: 7, ..Plan::default() });
         let mut random = Random(seed);
         let mut image = image(&made);
         for _ in 0..flips {
@@ -241,10 +241,10 @@ proptest! {
 #[test]
 fn memory_that_was_taken_again() {
     let plan = Plan { threads: 1, flush: 0, end: false, ..Plan::default() };
-    let made = make(&relation(), &Plan { events: 900, block_size: 20_000, ..plan.clone() });
+    let made = make(&registry(), &Plan { events: 900, block_size: 20_000, ..plan.clone() });
     let (of_events, facts) = split(&made.stream);
     let long = *of_events.iter().max_by_key(|block| block.len()).unwrap();
-    let others = make(&relation(), &plan).stream;
+    let others = make(&registry(), &plan).stream;
     let mut short = split(&others).0[0].to_vec();
     edit(&mut short, |header| header.thread = 2);
     let again = sealed(&short);
@@ -270,7 +270,7 @@ fn memory_that_was_taken_again() {
 /// A block of memory has no checksum: it is truncated at the first event that cannot be decoded.
 #[test]
 fn a_live_block_is_cut_where_it_makes_no_sense() {
-    let made = make(&relation(), &Plan { threads: 1, flush: 0, end: false, ..Plan::default() });
+    let made = make(&registry(), &Plan { threads: 1, flush: 0, end: false, ..Plan::default() });
     let (of_events, facts) = split(&made.stream);
     let block = *of_events.iter().max_by_key(|block| header(block).events).unwrap();
     let head = header(block);
@@ -289,7 +289,7 @@ fn a_live_block_is_cut_where_it_makes_no_sense() {
 /// Blocks are skipped for every reason. Each is counted, and none affects the others.
 #[test]
 fn refusals() {
-    let made = make(&relation(), &Plan { threads: 1, flush: 0, end: false, ..Plan::default() });
+    let made = make(&registry(), &Plan { threads: 1, flush: 0, end: false, ..Plan::default() });
     let (of_events, facts) = split(&made.stream);
     let block = of_events[0];
     let whole = || block.to_vec();
@@ -345,7 +345,7 @@ fn ends_and_labels() {
     let mut facts = Facts::default();
     facts.set("clock", "os");
     writer.session(9, &facts, 0, START).unwrap();
-    let program = Lane { session: 9, thread: 1, registry: writer.registry(9, &relation()).unwrap() };
+    let program = Lane { session: 9, thread: 1, registry: writer.registry(9, &registry()).unwrap() };
     let labels = Lane { session: 9, thread: 0, registry: writer.registry(9, &runtime()).unwrap() };
     writer.event(program, 1, 5, &[]).unwrap();
     writer.event(labels, 2, 6, &[Value::Label(1), Value::String(RawStr(b"the name"))]).unwrap();
@@ -365,7 +365,7 @@ fn ends_and_labels() {
 /// input.
 #[test]
 fn lies_take_no_time() {
-    let made = make(&relation(), &Plan { flush: 0, ..Plan::default() });
+    let made = make(&registry(), &Plan { flush: 0, ..Plan::default() });
     let (of_events, facts) = split(&made.stream);
     let block = of_events[0];
     let change = |change: &dyn Fn(&mut Header, u32)| -> Vec<u8> {
@@ -414,7 +414,7 @@ fn lies_take_no_time() {
 #[test]
 fn compressed_blocks_are_recovered_uncompressed() {
     let made =
-        make(&relation(), &Plan { events: 900, block_size: 20_000, compress: true, ..Plan::default() });
+        make(&registry(), &Plan { events: 900, block_size: 20_000, compress: true, ..Plan::default() });
     let (compressed, _) = split(&made.stream);
     assert!(compressed.iter().any(|block| header(block).codec != 0));
     let mut stream = Vec::new();

@@ -6,7 +6,7 @@ use telemetry_schema::parse;
 
 use crate::made::START;
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
 [registry]
 name = "late"
 version = { major = 1, median = 0, minor = 0 }
@@ -39,7 +39,7 @@ params = []
 fn stream(moments: &[u64]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).block_size(100);
     writer.session(1, &Facts::default(), 0, START).unwrap();
-    let registry = writer.registry(1, &parse(RELATION).unwrap()).unwrap();
+    let registry = writer.registry(1, &parse(REGISTRY).unwrap()).unwrap();
     let lane = |thread| Lane { session: 1, thread, registry };
     (1..=10).for_each(|step| writer.event(lane(1), 1, step * 10, &[]).unwrap());
     for (index, moment) in moments.iter().enumerate() {

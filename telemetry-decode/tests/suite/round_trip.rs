@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use telemetry_decode::{Error, Order, Reader};
 use telemetry_schema::Registry;
 
-use crate::made::{Plan, make, relation};
+use crate::made::{Plan, make, registry};
 use crate::read::{Way, assert_same_lanes, collect, read};
 use crate::registries::registries;
 
@@ -25,7 +25,7 @@ fn check(registry: &Registry, plan: &Plan) {
 
 #[test]
 fn every_sort_in_every_way() {
-    let registry = relation();
+    let registry = registry();
     for seed in 0..40 {
         check(&registry, &Plan { seed, events: 100, ..Plan::default() });
     }
@@ -55,18 +55,18 @@ proptest! {
 fn compression_makes_blocks_shorter_or_leaves_them() {
     let plan = Plan { events: 5000, block_size: 64 << 10, ..Plan::default() };
     let [plain, compressed] =
-        [false, true].map(|compress| make(&relation(), &Plan { compress, ..plan.clone() }).stream.len());
+        [false, true].map(|compress| make(&registry(), &Plan { compress, ..plan.clone() }).stream.len());
     assert!(compressed < plain, "{compressed} bytes, {plain} without");
     let small = Plan { events: 9, block_size: 1, ..plan };
     let [plain, compressed] =
-        [false, true].map(|compress| make(&relation(), &Plan { compress, ..small.clone() }).stream.len());
+        [false, true].map(|compress| make(&registry(), &Plan { compress, ..small.clone() }).stream.len());
     assert!(compressed <= plain, "{compressed} bytes, {plain} without");
 }
 
 /// The segments of a rotated stream, split anywhere.
 #[test]
 fn several_files_are_one_stream() {
-    let made = make(&relation(), &Plan { events: 200, ..Plan::default() });
+    let made = make(&registry(), &Plan { events: 200, ..Plan::default() });
     let folder = tempfile::tempdir().unwrap();
     for cuts in [[0, 0], [100, 5000], [1, made.stream.len() - 1], [700, 701]] {
         let segments = [&made.stream[..cuts[0]], &made.stream[cuts[0]..cuts[1]], &made.stream[cuts[1]..]];

@@ -4,12 +4,12 @@
 use telemetry_format::BlockType;
 
 use crate::damage;
-use crate::made::{Plan, blocks, header, make, relation, shuffle};
+use crate::made::{Plan, blocks, header, make, registry, shuffle};
 use crate::recover;
 
 fn of_stream() -> Vec<(&'static str, Vec<u8>)> {
     let plan = Plan { events: 12, block_size: 200, ..Plan::default() };
-    let every_sort = make(&relation(), &plan).stream;
+    let every_sort = make(&registry(), &plan).stream;
     let small = damage::small(1).stream;
     let lossy = make(&damage::registry(), &Plan { lose: 2, end: false, sessions: 2, ..plan }).stream;
     let without_registry = blocks(&small)

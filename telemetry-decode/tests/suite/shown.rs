@@ -3,7 +3,7 @@
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
 
-use crate::made::{START, relation};
+use crate::made::{START, registry};
 
 fn event(code: u16, values: &[Value], check: impl FnOnce(&telemetry_decode::Event)) {
     let mut facts = Facts::default();
@@ -13,7 +13,7 @@ fn event(code: u16, values: &[Value], check: impl FnOnce(&telemetry_decode::Even
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &facts, 100, START).unwrap();
     writer.thread(1, 2, &name).unwrap();
-    let lane = Lane { session: 1, thread: 2, registry: writer.registry(1, &relation()).unwrap() };
+    let lane = Lane { session: 1, thread: 2, registry: writer.registry(1, &registry()).unwrap() };
     writer.event(lane, code, 350, values).unwrap();
     let stream = writer.finish().unwrap();
     let mut events = Reader::from_slice(&stream).events().unwrap();

@@ -2,7 +2,7 @@
 
 use telemetry_format::{BlockType, flags};
 
-use crate::made::{Plan, blocks, edit, header, make, relation, shuffle};
+use crate::made::{Plan, blocks, edit, header, make, registry, shuffle};
 use crate::read::{Way, assert_same_lanes, read};
 
 /// Splits the blocks of text of a stream into parts of at most `max` bytes.
@@ -38,7 +38,7 @@ fn parts_of_registry(stream: &[u8]) -> Vec<std::ops::Range<usize>> {
 
 #[test]
 fn parts_are_put_together() {
-    let made = make(&relation(), &Plan { sessions: 2, ..Plan::default() });
+    let made = make(&registry(), &Plan { sessions: 2, ..Plan::default() });
     for max in [1, 100, 1_000, 1 << 20] {
         let parts = in_parts(&made.stream, max);
         for way in Way::ALL {
@@ -57,7 +57,7 @@ fn parts_are_put_together() {
 /// differently.
 #[test]
 fn a_missing_part_comes_from_another_copy() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let mut stream = in_parts(&made.stream, 500);
     let registry = parts_of_registry(&stream);
     assert!(registry.len() > 3);
@@ -84,7 +84,7 @@ fn a_missing_part_comes_from_another_copy() {
 /// The beginning of a registry's text may be a valid registry, but is not taken for it.
 #[test]
 fn a_beginning_is_no_registry() {
-    let made = make(&relation(), &Plan::default());
+    let made = make(&registry(), &Plan::default());
     let stream = in_parts(&made.stream, 1 << 20);
     let block = parts_of_registry(&stream).remove(0);
     let text = &stream[block.start + 144..block.end];
@@ -110,7 +110,7 @@ fn a_beginning_is_no_registry() {
 /// Parts of many incomplete texts take limited memory and time.
 #[test]
 fn texts_that_never_become_whole() {
-    let made = make(&relation(), &Plan { events: 3, ..Plan::default() });
+    let made = make(&registry(), &Plan { events: 3, ..Plan::default() });
     let part = |registry: u64, offset: u32, last: bool, bytes: &[u8]| {
         let template = parts_of_registry(&made.stream).remove(0);
         let mut block = made.stream[template.start..template.start + 144].to_vec();

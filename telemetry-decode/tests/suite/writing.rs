@@ -4,7 +4,7 @@ use telemetry_decode::writer::{Lane, WriteError, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Reader, Value};
 use telemetry_format::Loss;
 
-use crate::made::{START, relation};
+use crate::made::{START, registry};
 use crate::read::{Way, read, show};
 
 fn refused(result: Result<(), WriteError>) -> String {
@@ -17,7 +17,7 @@ fn refused(result: Result<(), WriteError>) -> String {
 /// Strings longer than their `max`, up to the limit of a block, are read.
 #[test]
 fn long_strings_of_others() {
-    let registry = relation();
+    let registry = registry();
     let mut writer = Writer::new(Vec::new()).block_size(100).long_runs();
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
@@ -44,7 +44,7 @@ fn long_strings_of_others() {
 
 #[test]
 fn refusals() {
-    let registry = relation();
+    let registry = registry();
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let fingerprint = writer.registry(1, &registry).unwrap();
@@ -140,7 +140,7 @@ fn facts() {
 
 #[test]
 fn strings_of_another_system_stay_as_they_are() {
-    let registry = relation();
+    let registry = registry();
     let mut writer = Writer::new(Vec::new());
     writer.session(1, &Facts::default(), 0, START).unwrap();
     let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };

@@ -99,8 +99,8 @@ impl Format {
 
 /// Returns the registry of log events that give names, by its name: `mps`, `mono` or `ghc`. A
 /// stream may have been made from a log before the registry had such marks:
-/// [`telemetry_decode::Reader::relations`].
-pub fn relation(name: &str) -> Option<Registry> {
+/// [`telemetry_decode::Reader::known_registries`].
+pub fn known_registry(name: &str) -> Option<Registry> {
     let known: fn() -> Registry = match name {
         mps::NAME => mps::registry,
         mono::NAME => mono::registry,

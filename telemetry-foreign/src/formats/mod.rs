@@ -5,4 +5,4 @@
 mod format;
 mod unpack;
 
-pub use format::{Format, RECOGNIZED_BY, relation};
+pub use format::{Format, RECOGNIZED_BY, known_registry};

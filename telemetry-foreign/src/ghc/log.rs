@@ -15,7 +15,7 @@ use super::types::Types;
 /// not in the registry becomes an event with the header's description as its doc and the payload as
 /// its parameter. Logs that follow each other are sessions.
 pub struct GhcLog {
-    relation: &'static Registry,
+    base: &'static Registry,
     types: Vec<Types>,
     as_recorded: bool,
 }
@@ -23,7 +23,7 @@ pub struct GhcLog {
 impl GhcLog {
     /// Makes a log that has not been read yet.
     pub fn new() -> Self {
-        GhcLog { relation: parsed(), types: Vec::new(), as_recorded: false }
+        GhcLog { base: parsed(), types: Vec::new(), as_recorded: false }
     }
 
     /// Gives each event the time when it was written. Otherwise events with the mark `time` in the
@@ -42,7 +42,7 @@ impl Default for GhcLog {
 
 impl Log for GhcLog {
     fn survey(&mut self, bytes: &mut LogBytes<'_>) -> telemetry_decode::Result<Survey> {
-        let Walk { survey, types, .. } = Walk::all(self.relation, self.as_recorded, bytes)?;
+        let Walk { survey, types, .. } = Walk::all(self.base, self.as_recorded, bytes)?;
         self.types = types;
         Ok(survey)
     }

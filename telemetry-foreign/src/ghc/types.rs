@@ -72,14 +72,14 @@ impl Types {
     /// wants to see. If the header is damaged, types that it does not have get their usual
     /// declaration.
     pub(super) fn new(
-        relation: &Registry,
+        base: &Registry,
         declared: BTreeMap<u16, (u16, Vec<u8>)>,
         is_damaged: bool,
         is_special: impl Fn(u16) -> bool,
         room: &mut usize,
     ) -> Types {
         let mut left_out = 0;
-        let mut registry = relation.clone();
+        let mut registry = base.clone();
         let mut layouts: BTreeMap<u16, Layout> = BTreeMap::new();
         let unknown = registry.kinds.iter().position(|kind| kind.name == "Unknown").unwrap_or_default();
         // Most logs have no unknown types, and need no names.
@@ -87,7 +87,7 @@ impl Types {
         for (&tag, (size, description)) in &declared {
             let found = registry.event_index(tag).filter(|_| tag != EVENT_TYPE);
             if let Some(index) = found {
-                let layout = Layout::new(relation, &registry.events[index], *size);
+                let layout = Layout::new(base, &registry.events[index], *size);
                 if let Some(layout) = layout {
                     registry.events[index].params.truncate(layout.fields.len());
                     layouts.insert(tag, layout);
@@ -121,9 +121,9 @@ impl Types {
         if is_damaged {
             for (tag, ..) in TYPES {
                 let event = registry.event(*tag);
-                if let Some((_, size)) = event.and_then(|event| usual(relation, event))
+                if let Some((_, size)) = event.and_then(|event| usual(base, event))
                     && !sizes.contains_key(tag)
-                    && let Some(layout) = event.and_then(|event| Layout::new(relation, event, size))
+                    && let Some(layout) = event.and_then(|event| Layout::new(base, event, size))
                 {
                     sizes.insert(*tag, size);
                     layouts.insert(*tag, layout);

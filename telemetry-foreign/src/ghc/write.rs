@@ -26,13 +26,13 @@ use crate::common::written::Written;
 /// # Errors
 /// Those of the input and of the output.
 pub fn write(events: &mut Events<'_>, out: &mut dyn Write) -> telemetry_decode::Result<Written> {
-    let relation = parsed();
+    let base = parsed();
     let sessions = events.sessions();
     let start = sessions.iter().map(|session| session.clock.start_wall()).min().unwrap_or_default();
     let others = Others::new(events.registries().iter().any(is_ghc), sessions.len() > 1);
     let mut writer = Writer {
         start: if sessions.len() > 1 { Some(start) } else { None },
-        relation,
+        base,
         declared: Vec::new(),
         types: None,
         blocks: Blocks::new(out),
@@ -61,7 +61,7 @@ fn is_ghc(registry: &KnownRegistry) -> bool {
 struct Writer<'o> {
     /// With several sessions, the time when the first began.
     start: Option<u64>,
-    relation: &'static Registry,
+    base: &'static Registry,
     declared: Vec<(u16, u16, Vec<u8>)>,
     /// `None` until the header is written.
     types: Option<Types>,
@@ -81,7 +81,7 @@ impl Writer<'_> {
     /// Writes the header.
     fn begin(&mut self, registries: &[Registry]) -> io::Result<()> {
         let (ghc, others): (Vec<&Registry>, Vec<_>) =
-            registries.iter().partition(|registry| registry.name == self.relation.name);
+            registries.iter().partition(|registry| registry.name == self.base.name);
         let mut types: BTreeMap<u16, (u16, Vec<u8>)> = BTreeMap::new();
         let has_none = self.declared.is_empty();
         for (tag, size, description) in &self.declared {
@@ -94,8 +94,8 @@ impl Writer<'_> {
             });
         };
         if has_none || !others.is_empty() {
-            for event in &self.relation.events {
-                if let Some((description, size)) = usual(self.relation, event)
+            for event in &self.base.events {
+                if let Some((description, size)) = usual(self.base, event)
                     && (has_none && !ghc.is_empty() || Others::writes(event.code))
                 {
                     declare(event.code, size, description.as_bytes());
@@ -118,7 +118,7 @@ impl Writer<'_> {
         header::append(&mut header, declared);
         self.blocks.outside(&header)?;
         let mut room = usize::MAX;
-        self.types = Some(Types::new(self.relation, types, false, |_| false, &mut room));
+        self.types = Some(Types::new(self.base, types, false, |_| false, &mut room));
         Ok(())
     }
 

@@ -63,7 +63,7 @@ pub(super) struct Layout {
     calls: [Option<What>; 256],
     /// Bit of the kind of calls.
     pub(super) call_kind: u8,
-    /// By event: its index in the relation.
+    /// By event: its index in the registry.
     indices: Vec<u32>,
     /// The events that give names.
     pub(super) namings: Namings,

@@ -137,7 +137,7 @@ impl Writer<'_> {
     fn buffer(&mut self, event: &Event<'_>) -> io::Result<()> {
         let values: Vec<u64> = event.values().filter_map(|value| value.as_u64()).collect();
         let &[index, _, time, ptr_base, obj_base, method_base] = &values[..] else {
-            self.written.leave_out("of another form of the relation");
+            self.written.leave_out("of another form of the registry");
             return Ok(());
         };
         let thread = thread_id(event);

@@ -15,11 +15,11 @@ pub const UNKNOWN_REGISTRY: &str = "mps_unknown";
 /// Index of the registry in a survey that has it.
 pub(super) const INDEX: usize = 1;
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
 [registry]
 name = "mps_unknown"
 version = { major = 1, median = 0, minor = 0 }
-doc = "Events of a log of the Memory Pool System that its relation does not have"
+doc = "Events of a log of the Memory Pool System that its registry does not have"
 
 [kinds]
 Unknown = { bit = 0, doc = "of some kind" }
@@ -41,7 +41,7 @@ params = [
 pub(super) fn registry() -> Registry {
     static KNOWN: OnceLock<Option<Registry>> = OnceLock::new();
     // A test parses it.
-    KNOWN.get_or_init(|| parse_embedded(RELATION).ok()).clone().unwrap_or_else(known::registry)
+    KNOWN.get_or_init(|| parse_embedded(REGISTRY).ok()).clone().unwrap_or_else(known::registry)
 }
 
 /// Returns the code of an event of an unknown code, as in the log; `None` for other events.

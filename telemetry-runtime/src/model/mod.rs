@@ -1,4 +1,4 @@
-//! The parts of generated code: relations as data, parameters and their bytes, messages of any
+//! The parts of generated code: registries as data, parameters and their bytes, messages of any
 //! registry. Uses `sys` for its atomics. It does not know the running process: no clock, no pool,
 //! no registry in use.
 

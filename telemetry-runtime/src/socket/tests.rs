@@ -27,7 +27,7 @@ struct Fake {
     snapshot: usize,
 }
 
-static RELATION: RegistryDef = RegistryDef {
+static REGISTRY: RegistryDef = RegistryDef {
     name: "gc",
     version: [1, 2, 3],
     fingerprint: 0xfe,
@@ -79,7 +79,7 @@ impl Actions for Fake {
     }
 
     fn defs(&self) -> Vec<&'static RegistryDef> {
-        vec![&RELATION]
+        vec![&REGISTRY]
     }
 
     fn snapshot(&self, mut to: File) -> io::Result<()> {

@@ -21,7 +21,7 @@ fn present_in_every_variety() {
         let workspace = Workspace::new("heard", &["heard"]);
         workspace.write(".cargo/config.toml", &format!("[env]\nTELEMETRY_VARIETY = {variety:?}\n"));
         workspace.package("heard", "2024", "telemetry-events.workspace = true");
-        workspace.write("heard/heard.toml", include_str!("../../relations/heard.toml"));
+        workspace.write("heard/heard.toml", include_str!("../../registries/heard.toml"));
         workspace.write("heard/src/main.rs", include_str!("../../programs/heard.rs"));
         workspace.build(&[]);
         let run = Process::new(workspace.program("heard")).run().succeeded();

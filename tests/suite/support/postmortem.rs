@@ -18,7 +18,7 @@ pub(crate) fn workspace() -> &'static Workspace {
     WRITTEN.get_or_init(|| {
         let workspace = Workspace::new("postmortem", &["postmortem"]);
         workspace.package("postmortem", "2024", "telemetry-events.workspace = true\nlibc.workspace = true");
-        workspace.write("postmortem/work.toml", include_str!("../../relations/work.toml"));
+        workspace.write("postmortem/work.toml", include_str!("../../registries/work.toml"));
         for (name, text) in PROGRAMS {
             workspace.write(&format!("postmortem/src/bin/{name}.rs"), text);
         }

@@ -12,7 +12,7 @@ use super::{folder, names};
 /// Returns the problems of an archive: files that changed, are missing, or are not in its list.
 fn problems(archive: &Path) -> Vec<String> {
     let mut files: BTreeSet<String> =
-        names(&archive.join("relations")).iter().map(|name| format!("relations/{name}")).collect();
+        names(&archive.join("registries")).iter().map(|name| format!("registries/{name}")).collect();
     for format in names(&archive.join("streams")) {
         let streams = names(&archive.join("streams").join(&format));
         files.extend(streams.iter().map(|name| format!("streams/{format}/{name}")));
@@ -43,7 +43,7 @@ fn nothing_in_it_changes() {
 #[test]
 fn changes_are_seen() {
     let copy = tempfile::tempdir().unwrap();
-    for part in ["relations", "streams/1"] {
+    for part in ["registries", "streams/1"] {
         fs::create_dir_all(copy.path().join(part)).unwrap();
         for name in names(&folder().join(part)) {
             fs::copy(folder().join(part).join(&name), copy.path().join(part).join(&name)).unwrap();
@@ -58,13 +58,13 @@ fn changes_are_seen() {
     fs::write(&stream, bytes).unwrap();
     fs::remove_file(copy.path().join("streams/1/heap-1.0.1.tel")).unwrap();
     fs::write(copy.path().join("streams/1/other.tel"), "").unwrap();
-    fs::write(copy.path().join("relations/heap-1.0.0.toml"), "").unwrap();
+    fs::write(copy.path().join("registries/heap-1.0.0.toml"), "").unwrap();
     let mut found = problems(copy.path());
     found.sort();
     assert_eq!(
         found,
         [
-            "relations/heap-1.0.0.toml was changed",
+            "registries/heap-1.0.0.toml was changed",
             "streams/1/heap-1.0.0.tel was changed",
             "streams/1/heap-1.0.1.tel is gone",
             "streams/1/other.tel is not in the list",
@@ -75,7 +75,7 @@ fn changes_are_seen() {
 #[test]
 fn every_format_has_a_stream_of_every_registry() {
     let registries: Vec<String> =
-        names(&folder().join("relations")).iter().map(|name| name.replace(".toml", ".tel")).collect();
+        names(&folder().join("registries")).iter().map(|name| name.replace(".toml", ".tel")).collect();
     assert!(registries.len() >= 6, "{registries:?}");
     for format in 1..=FORMAT_VERSION {
         let streams = folder().join(format!("streams/{format}"));

@@ -52,9 +52,9 @@ fn modules(streams: &[(String, Vec<u8>)]) -> Option<String> {
     let mut command = Command::new("python3");
     command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/golden/read.py"));
     command.current_dir(all.path("")).env("PYTHONIOENCODING", "utf-8");
-    for registry in names(&folder().join("relations")) {
+    for registry in names(&folder().join("registries")) {
         let name = registry.replace(".toml", ".py");
-        let path = folder().join("relations").join(&registry);
+        let path = folder().join("registries").join(&registry);
         let made = all.run(&format!("py {} -o {name}", path.display()));
         assert_eq!(made.code, Some(0), "{}", made.stderr);
         command.arg(name);

@@ -63,14 +63,14 @@ macro_rules! programs {
 }
 
 programs! {
-    "1.0.0" "../tests/golden/relations/heap-1.0.0.toml" v1_0_0 "golden::readers::v1_0_0",
-    "1.0.1" "../tests/golden/relations/heap-1.0.1.toml" v1_0_1 "golden::readers::v1_0_1",
-    "1.0.2" "../tests/golden/relations/heap-1.0.2.toml" v1_0_2 "golden::readers::v1_0_2",
-    "1.1.0" "../tests/golden/relations/heap-1.1.0.toml" v1_1_0 "golden::readers::v1_1_0",
-    "1.1.1" "../tests/golden/relations/heap-1.1.1.toml" v1_1_1 "golden::readers::v1_1_1",
-    "1.2.0" "../tests/golden/relations/heap-1.2.0.toml" v1_2_0 "golden::readers::v1_2_0",
-    "1.2.1" "../tests/golden/relations/heap-1.2.1.toml" v1_2_1 "golden::readers::v1_2_1",
-    "2.0.0" "../tests/golden/relations/heap-2.0.0.toml" v2_0_0 "golden::readers::v2_0_0",
+    "1.0.0" "../tests/golden/registries/heap-1.0.0.toml" v1_0_0 "golden::readers::v1_0_0",
+    "1.0.1" "../tests/golden/registries/heap-1.0.1.toml" v1_0_1 "golden::readers::v1_0_1",
+    "1.0.2" "../tests/golden/registries/heap-1.0.2.toml" v1_0_2 "golden::readers::v1_0_2",
+    "1.1.0" "../tests/golden/registries/heap-1.1.0.toml" v1_1_0 "golden::readers::v1_1_0",
+    "1.1.1" "../tests/golden/registries/heap-1.1.1.toml" v1_1_1 "golden::readers::v1_1_1",
+    "1.2.0" "../tests/golden/registries/heap-1.2.0.toml" v1_2_0 "golden::readers::v1_2_0",
+    "1.2.1" "../tests/golden/registries/heap-1.2.1.toml" v1_2_1 "golden::readers::v1_2_1",
+    "2.0.0" "../tests/golden/registries/heap-2.0.0.toml" v2_0_0 "golden::readers::v2_0_0",
 }
 
 fn passed_over(passed: Skipped) -> String {

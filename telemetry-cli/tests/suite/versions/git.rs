@@ -27,11 +27,11 @@ fn revisions_are_compared() {
             "check --against docs",
             "mv docs/x.lock events.lock",
             // Moved since.
-            "mv events.toml relations/cache.toml",
+            "mv events.toml registries/cache.toml",
             "commit moved",
-            "check relations/cache.toml --against v1",
-            "check relations/cache.toml --against v1:events.toml",
-            "in relations",
+            "check registries/cache.toml --against v1",
+            "check registries/cache.toml --against v1:events.toml",
+            "in registries",
             "check cache.toml --against v1:events.toml",
             // The variables that git sets for hooks do not select another repository.
             "env GIT_DIR=/nowhere",

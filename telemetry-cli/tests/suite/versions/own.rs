@@ -27,10 +27,10 @@ fn published_registries_are_as_released_or_newer() {
 /// Checks the archive's registries, each against the one before it.
 #[test]
 fn the_archives_chain_has_its_numbers() {
-    let dir = root().join("tests/golden/relations");
+    let dir = root().join("tests/golden/registries");
     let mut chain: Vec<String> = std::fs::read_dir(&dir)
         .unwrap()
-        .map(|entry| format!("tests/golden/relations/{}", entry.unwrap().file_name().to_string_lossy()))
+        .map(|entry| format!("tests/golden/registries/{}", entry.unwrap().file_name().to_string_lossy()))
         .collect();
     chain.sort();
     assert!(chain.len() >= 6);

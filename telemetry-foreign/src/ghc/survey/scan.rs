@@ -28,12 +28,12 @@ impl<'r> Walk<'r> {
     /// Scans logs that follow each other. With `as_recorded`, all events have the times when they
     /// were written.
     pub(crate) fn all(
-        relation: &'r Registry,
+        base: &'r Registry,
         as_recorded: bool,
         bytes: &mut LogBytes<'_>,
     ) -> io::Result<Walk<'r>> {
         let mut walk = Walk {
-            relation,
+            base,
             told_left: if as_recorded { 0 } else { MAX_TOLD },
             survey: Survey::default(),
             types: Vec::new(),
@@ -83,13 +83,8 @@ impl<'r> Walk<'r> {
                 return Ok(None);
             }
             None => {
-                let types = Types::new(
-                    self.relation,
-                    header.types,
-                    is_damaged,
-                    session::is_special,
-                    &mut self.unknown,
-                );
+                let types =
+                    Types::new(self.base, header.types, is_damaged, session::is_special, &mut self.unknown);
                 if types.left_out > 0 {
                     let left_out = types.left_out;
                     self.damage(data..data, || {

@@ -15,7 +15,7 @@ const MAX_SAID: usize = 1000;
 
 /// The results of the scan.
 pub(crate) struct Walk<'r> {
-    pub(super) relation: &'r Registry,
+    pub(super) base: &'r Registry,
     /// Events with the mark `time` that may still be taken at the time that they tell of.
     pub(super) told_left: u32,
     pub(crate) survey: Survey,

@@ -8,7 +8,7 @@ use telemetry_foreign::ghc::write;
 
 use super::{assert_same, shown};
 
-const RELATION: &str = r#"
+const REGISTRY: &str = r#"
 [registry]
 name = "demo"
 version = { major = 1, median = 0, minor = 0 }
@@ -68,8 +68,8 @@ doc = "A trace"
 "#;
 
 fn stream() -> Vec<u8> {
-    let registry = telemetry_schema::parse(RELATION)
-        .unwrap_or_else(|invalid| panic!("{}", invalid.render("demo", RELATION)));
+    let registry = telemetry_schema::parse(REGISTRY)
+        .unwrap_or_else(|invalid| panic!("{}", invalid.render("demo", REGISTRY)));
     let mut facts = Facts::default();
     facts.set("program", "demo");
     facts.set("clock", "os");

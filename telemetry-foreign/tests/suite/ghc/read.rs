@@ -7,7 +7,7 @@ use super::made::{self, Log, NONE, ODD_SHOWN, SMALL_SHOWN};
 use super::{assert_same, shown, shown_as_recorded};
 
 #[test]
-fn the_relation_is_sound() {
+fn the_registry_is_sound() {
     let text = include_str!("../../../registries/ghc.toml");
     let parsed = telemetry_schema::parse(text)
         .unwrap_or_else(|invalid| panic!("{}", invalid.render("ghc.toml", text)));

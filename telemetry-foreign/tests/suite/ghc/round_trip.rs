@@ -72,12 +72,12 @@ fn small_logs_are_written_byte_for_byte() {
 
 #[test]
 fn what_a_log_cannot_have_is_counted() {
-    let relation = telemetry_foreign::ghc::registry();
+    let registry = telemetry_foreign::ghc::registry();
     let mut writer = Writer::new(Vec::new());
     let mut facts = telemetry_decode::Facts::default();
     facts.set("clock", "os");
     writer.session(1, &facts, 0, 0).expect("a session");
-    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &relation).expect("a registry") };
+    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).expect("a registry") };
     // A string that would end too early.
     let values = [Value::Unsigned(1), Value::Word(2), Value::String("a\0b".into())];
     writer.event(lane, 164, 5, &values).expect("an event");

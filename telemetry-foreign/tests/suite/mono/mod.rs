@@ -5,7 +5,7 @@ mod names;
 mod read;
 mod real_tool;
 mod reference;
-mod relation;
+mod registry;
 mod round_trip;
 mod seeds;
 mod shown;

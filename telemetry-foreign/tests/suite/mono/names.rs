@@ -36,7 +36,7 @@ fn check(log: &[u8], least: usize) {
         registry.events.iter_mut().flat_map(|event| &mut event.params).for_each(|param| param.names = None);
     });
     assert_eq!(named(Reader::from_slice(&unmarked).events().unwrap()), [""; 0]);
-    let reader = Reader::from_slice(&unmarked).relations(telemetry_foreign::relation);
+    let reader = Reader::from_slice(&unmarked).known_registries(telemetry_foreign::known_registry);
     assert_eq!(named(reader.events().unwrap()), of_log);
 }
 

@@ -95,10 +95,10 @@ fn logs_of_version_1_come_back_byte_for_byte() {
         }
         // A log of a few hundred bytes is shorter than the registry, and than one block's header.
         if log.len() > 10_000 {
-            let relation = mono::registry_of_one().to_toml().len();
+            let registry = mono::registry_of_one().to_toml().len();
             let per_thousand = |len: usize| len * 1000 / log.len();
-            let (all, events) = (per_thousand(stream.len()), per_thousand(stream.len() - relation));
-            eprintln!("{name}: {all} thousandths of the log, {events} without the relation");
+            let (all, events) = (per_thousand(stream.len()), per_thousand(stream.len() - registry));
+            eprintln!("{name}: {all} thousandths of the log, {events} without the registry");
             assert!(events < 930, "{name}: {events} thousandths");
         }
     }

@@ -3,7 +3,7 @@
 mod bytes;
 mod hostile;
 mod python;
-mod relation;
+mod registry;
 mod round_trip;
 mod seeds;
 mod shown;

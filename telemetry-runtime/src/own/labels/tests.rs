@@ -367,7 +367,7 @@ fn the_table_has_an_end() {
 
 /// The constants of this room agree with the registry.
 #[test]
-fn the_relation_says_the_same() {
+fn the_registry_says_the_same() {
     let text = own::registry().def().text;
     for expected in [
         format!("Label = {{ bit = {}", own::LABEL_KIND),
