@@ -239,7 +239,10 @@ impl Lane {
             at.until_ticks = at.until_ticks.max(until_ticks);
             at.lost = HeaderSums { lost: at.lost, excluded: 0 }.sum(&change).lost;
         }
-        gaps.into_values().filter(|gap| gap.absent > 0 || gap.lost != Loss::default()).collect()
+        let mut gaps: Vec<_> =
+            gaps.into_values().filter(|gap| gap.absent > 0 || gap.lost != Loss::default()).collect();
+        gaps.shrink_to_fit();
+        gaps
     }
 
     /// Subtracts excluded events from their gaps.

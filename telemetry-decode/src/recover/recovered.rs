@@ -11,8 +11,9 @@ use crate::registry::known_registry::KnownRegistry;
 use crate::sessions::session::Session;
 use crate::values::raw::Raw;
 
-/// The maximum number of copies of events blocks. A copy takes about 50 bytes of memory.
-pub(super) const MAX_COPIES: usize = 4 << 20;
+/// The maximum number of copies of events blocks. A copy takes about 100 bytes of memory: with its
+/// place in the order of writing, and while they are sorted.
+pub(super) const MAX_COPIES: usize = 2 << 20;
 
 /// The contents of a memory image, and of the stream made from it.
 #[derive(Debug)]

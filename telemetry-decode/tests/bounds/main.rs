@@ -145,6 +145,23 @@ fn lanes_without_end() {
     assert_eq!(found.bytes.total(), stream.len() as u64);
 }
 
+/// As many lanes as there may be, each with a gap between its two blocks.
+#[test]
+fn lanes_with_gaps() {
+    let _alone = alone();
+    let (mut stream, header, payload) = one_lane(1, 1, Compress::Nothing);
+    for before in [0, 5] {
+        for thread in 1..=200_000 {
+            let header = Header { thread, before, seq: u32::from(before > 0), ..header.clone() };
+            stream.extend_from_slice(&header.encode(crc32c::crc32c));
+            stream.extend_from_slice(&payload);
+        }
+    }
+    let found = check("lanes with gaps", &stream);
+    assert_eq!(found.lanes.len(), 200_000);
+    assert!(found.undecodable_parts > 0, "further gaps are left out");
+}
+
 /// A lane has one slot for each parameter that is a delta.
 #[test]
 fn slots_without_end() {

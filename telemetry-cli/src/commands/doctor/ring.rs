@@ -6,11 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use telemetry_decode::Reader;
-use telemetry_format::{RING_MAGIC, RingHead};
+use telemetry_format::{RING_MAGIC, RING_START, RingHead};
 
 use super::environment::shown;
 use super::finding::Finding;
 use super::program;
+use crate::text::grouped;
 
 const HELP: &str = "start the program again, and name a ring where no tool truncates or replaces files, such as logrotate \
                     with copytruncate";
@@ -68,20 +69,25 @@ fn mapped(maps: &str, inode: u64) -> Option<u64> {
     of_ring.max()
 }
 
-/// Finds that the end of a ring file is missing. The part after the pool says whose events they
-/// are.
+/// Finds that the end of a ring file is missing: its facts about the session, or a part of the pool,
+/// whose size is one of these facts.
 pub(super) fn cut(path: &Path) -> Option<Finding> {
     if !program::begins_with(path, &RING_MAGIC) {
         return None;
     }
     let found = Reader::open(path).ok()?.recover(&mut std::io::sink()).ok()?;
-    if found.sessions.iter().any(|session| session.declared) {
-        return None;
-    }
     let len = path.metadata().map_or(0, |metadata| metadata.len());
+    let missing = match found.sessions.iter().find(|session| session.declared) {
+        None => "nothing about its session".to_owned(),
+        Some(session) => {
+            let pool =
+                session.facts.number("buffer").filter(|pool| len < RING_START.saturating_add(*pool))?;
+            format!("its pool has {}", grouped(pool))
+        }
+    };
     Some(Finding::problem(
         "ring-truncated",
-        format!("it is a truncated ring file: it has {len} bytes, and nothing about its session"),
+        format!("it is a truncated ring file: it has {} bytes, and {missing}", grouped(len)),
         "it was truncated, which ends a running process with SIGBUS, or it was copied only in part",
         HELP,
     ))

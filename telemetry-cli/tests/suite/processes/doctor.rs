@@ -102,7 +102,7 @@ fn rings_that_are_cut_or_gone() {
     file.set_len(whole.len() as u64 - 4096).unwrap();
     check_process(&sockets, program.pid, "ring-truncated");
     program.kill();
-    for len in [24, 1 << 16, 1 << 20] {
+    for len in [24, 1 << 16, 1 << 17, 1 << 20, whole.len() / 2] {
         std::fs::write(&ring, &whole[..len]).unwrap();
         check(sockets.command("doctor --json a.ring"), "ring-truncated");
     }
