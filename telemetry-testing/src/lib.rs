@@ -6,6 +6,7 @@ pub mod counting;
 pub mod made;
 pub mod mono;
 pub mod mps;
+pub mod nested;
 pub mod read;
 pub mod reference;
 pub mod registries;

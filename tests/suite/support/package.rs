@@ -4,15 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use telemetry_testing::nested::PROFILE;
+
 /// The workspace of the crates.
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// The folder that cargo gives to tests.
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// The profile of all packages. The packages that only builds use have settings of their own, so
-/// that they are built once, whatever settings a program is built with.
-const PROFILE: &str = "[profile.dev]\ndebug = false\nincremental = false\n\n[profile.dev.build-override]\ndebug = false\n\
-    debug-assertions = true\noverflow-checks = true\n";
 /// The settings of a release build.
 pub(crate) const OPTIMIZED: [&str; 3] =
     ["profile.dev.opt-level=3", "profile.dev.debug-assertions=false", "profile.dev.overflow-checks=false"];

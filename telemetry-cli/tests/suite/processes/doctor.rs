@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::Once;
 
 use serde_json::Value;
+use telemetry_testing::nested::PROFILE;
 
 use super::hostile::as_other_user;
 use super::{CHILD, Program, Sockets, copy_program, is_root, wait};
@@ -422,7 +423,7 @@ fn a_build_without_events() {
     std::fs::create_dir_all(kept.join("src/bin")).unwrap();
     let manifest = format!(
         "[workspace]\n[package]\nname = \"rash\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
-         [dependencies]\ntelemetry-events = {{ path = {root:?} }}\n"
+         [dependencies]\ntelemetry-events = {{ path = {root:?} }}\n\n{PROFILE}"
     );
     for (path, text) in [
         ("Cargo.toml", manifest),
@@ -435,13 +436,15 @@ fn a_build_without_events() {
     write_if_changed(&kept.join("Cargo.lock"), &std::fs::read(root.join("Cargo.lock")).unwrap());
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.args(["build", "--offline", "--color=never"]).current_dir(&kept).env("TELEMETRY_VARIETY", "rash");
-    cargo.env("CARGO_TARGET_DIR", kept.join("target")).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    // The directory of other tests. They use other builds of the runtime.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("target");
+    cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let folder = Folder::new();
     for name in ["silent", "started"] {
         let mut command = folder.command("doctor --json");
-        command.arg(kept.join("target/debug").join(name)).env("TELEMETRY_CONTROL", "all");
+        command.arg(target.join("debug").join(name)).env("TELEMETRY_CONTROL", "all");
         check(command, "compiled-out");
     }
 }
