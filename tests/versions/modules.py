@@ -24,7 +24,7 @@ def unnamed(module, event):
         sort = getattr(module, param.sort, None)
         is_enum = isinstance(sort, type) and issubclass(sort, enum.Enum)
         if is_enum and not isinstance(getattr(event, param.name), sort):
-            return " Err()"
+            return " Why()"
     return ""
 
 

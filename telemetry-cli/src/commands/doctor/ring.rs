@@ -69,8 +69,8 @@ fn mapped(maps: &str, inode: u64) -> Option<u64> {
     of_ring.max()
 }
 
-/// Finds that the end of a ring file is missing: its facts about the session, or a part of the pool,
-/// whose size is one of these facts.
+/// Finds that the end of a ring file is missing: its facts about the session, or a part of the
+/// pool, whose size is one of these facts.
 pub(super) fn cut(path: &Path) -> Option<Finding> {
     if !program::begins_with(path, &RING_MAGIC) {
         return None;

@@ -134,7 +134,7 @@ fn blocks(index: usize) -> &'static [u8] {
 
 /// Makes a stream of small events, in many small blocks.
 fn stream_of(count: u64) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new()).block_size(400);
+    let mut writer = Writer::new(Vec::new()).block_size(60);
     let mut facts = Facts::default();
     facts.set("clock", "os");
     writer.session(1, &facts, 0, 1).unwrap();
