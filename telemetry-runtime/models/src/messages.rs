@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::model;
-use crate::sync::spin::Spin;
 use crate::sync::slot::Slot;
+use crate::sync::spin::Spin;
 use crate::sys::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A channel with one slot, whose queue is a sum.
