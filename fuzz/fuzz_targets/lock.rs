@@ -9,7 +9,9 @@ use telemetry_schema::version::{Lock, Report, Side, fixed, judge};
 
 fuzz_target!(|text: &str| {
     let (lines, registry) = text.split_once('\0').unwrap_or((text, ""));
-    let lines = format!("telemetry-lock 1\n# Written by `telemetry release`. Not to be edited: restore or release it.\n{lines}\n");
+    let lines = format!(
+        "telemetry-lock 1\n# Written by `telemetry release`. Not to be edited: restore or release it.\n{lines}\n"
+    );
     let hash = lines.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });

@@ -24,11 +24,13 @@ fuzz_target!(|log: &[u8]| {
             let completeness = events.completeness();
             assert_eq!((found, completeness.bytes.total()), (counted, log.len() as u64));
         }
-        let mut events = Reader::from_log(log, MpsLog::new().lenient(is_lenient)).events().expect("memory can be read");
+        let mut events =
+            Reader::from_log(log, MpsLog::new().lenient(is_lenient)).events().expect("memory can be read");
         let mut again = Vec::new();
         let written = mps::write(&mut events, &mut again).expect("memory takes it all");
         assert!(written.events <= events.completeness().events);
-        let events = Reader::from_log(&again, MpsLog::new().lenient(true)).events().expect("memory can be read");
+        let events =
+            Reader::from_log(&again, MpsLog::new().lenient(true)).events().expect("memory can be read");
         let counted: u64 = events.log_counts().into_iter().flatten().map(|count| count.count).sum();
         let damaged = events.completeness().bytes.damaged;
         assert!(counted > 0 || again.len() as u64 == damaged);
