@@ -16,7 +16,8 @@ use crate::text::grouped;
 const HELP: &str = "start the program again, and name a ring where no tool truncates or replaces files, such as logrotate \
                     with copytruncate";
 
-/// Finds what is wrong with the ring of a process, which has this session.
+/// Finds what is wrong with the ring of a process. `session` is the number of its stream, in
+/// hexadecimal.
 pub(super) fn of_process(pid: u32, session: &str, ring: &Path) -> Option<Finding> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     let there = fs::symlink_metadata(ring).ok();
