@@ -19,6 +19,7 @@ mod notice;
 pub mod own;
 pub mod put;
 mod ring;
+mod variables;
 
 pub use account::{
     ACCOUNT_LEN, ACCOUNT_MAGIC, LaneAccount, LaneCounters, LaneIdentity, SessionTotals, TOTALS_LEN,
@@ -36,3 +37,4 @@ pub use loss::{Loss, LossCause};
 pub use notice::{NOTICE_PREFIX, Notice, NoticeTag};
 pub use put::Put;
 pub use ring::{RING_MAGIC, RING_OLD, RING_START, RingHead};
+pub use variables::{BUILD_VARIABLES, VARIABLES};

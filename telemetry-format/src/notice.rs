@@ -18,8 +18,12 @@ pub enum Notice {
     SinkPrivileged,
     /// The stream's file is in use, and the stream goes to another one.
     FileInUse,
+    /// The stream of the last run is overwritten, because its other name is taken.
+    StreamReplaced,
     /// A sink was closed before its reader took all events.
     EventsUnsent,
+    /// The process has lost events.
+    EventsLost,
     /// An old segment cannot be removed.
     SegmentKept,
     /// A word of control matches no kind or event.
@@ -44,13 +48,15 @@ pub enum Notice {
 
 impl Notice {
     /// All notices.
-    pub const ALL: [Notice; 16] = [
+    pub const ALL: [Notice; 18] = [
         Notice::SinkFailed,
         Notice::SinkAddress,
         Notice::SinkUntrusted,
         Notice::SinkPrivileged,
         Notice::FileInUse,
+        Notice::StreamReplaced,
         Notice::EventsUnsent,
+        Notice::EventsLost,
         Notice::SegmentKept,
         Notice::UnknownName,
         Notice::TooManyWords,
@@ -71,7 +77,9 @@ impl Notice {
             Notice::SinkUntrusted => "sink-untrusted",
             Notice::SinkPrivileged => "sink-privileged",
             Notice::FileInUse => "file-in-use",
+            Notice::StreamReplaced => "stream-replaced",
             Notice::EventsUnsent => "events-unsent",
+            Notice::EventsLost => "events-lost",
             Notice::SegmentKept => "segment-kept",
             Notice::UnknownName => "unknown-name",
             Notice::TooManyWords => "too-many-words",

@@ -161,7 +161,7 @@ pub use model::replay::{Replay, ReplayAction, ReplayRole};
 pub use model::slots::Slots;
 pub use model::sort::Sort;
 pub use text::diagnostic::{Diagnostic, Invalid, Label};
-pub use text::words::{RESERVED, is_python_keyword, nearest, snake_case};
+pub use text::words::{RESERVED, is_python_keyword, nearest, nearest_within, snake_case};
 pub use text::{keys, limits};
 pub use version::registry_file::RegistryFile;
 

@@ -330,14 +330,14 @@ type Setting = (&'static str, &'static [u8], &'static str, &'static str);
 const SETTINGS: [&[Setting]; 2] = [
     &[
         ("TELEMETRY_CLOCK", b"sundial", "sundial", "`os`"),
-        ("TELEMETRY_POLICY", b"sometimes", "sometimes", "`drop`, `overwrite` or `wait:SECONDS`"),
+        ("TELEMETRY_POLICY", b"sometimes", "sometimes", "`drop`, `overwrite`, `wait` or `wait:SECONDS`"),
         ("TELEMETRY_LATENCY", b" -3 ", "-3", "a number of seconds, 0.001 to 3600"),
         ("TELEMETRY_TRACEBACK", b"many", "many", "a number of events"),
         ("TELEMETRY_BUFFER", b"lots", "lots", "a number of bytes, such as `65536`, `64k` or `16M`"),
     ],
     &[
         ("TELEMETRY_CLOCK", b"o\xffs", "o\\xffs", "`os`"),
-        ("TELEMETRY_POLICY", b"\xc3", "\\xc3", "`drop`, `overwrite` or `wait:SECONDS`"),
+        ("TELEMETRY_POLICY", b"\xc3", "\\xc3", "`drop`, `overwrite`, `wait` or `wait:SECONDS`"),
         ("TELEMETRY_LATENCY", b"1\xfe\xff ", "1\\xfe\\xff", "a number of seconds, 0.001 to 3600"),
         ("TELEMETRY_TRACEBACK", b"\xe2\x825", "\\xe2\\x825", "a number of events"),
         ("TELEMETRY_BUFFER", b"64\xb5", "64\\xb5", "a number of bytes, such as `65536`, `64k` or `16M`"),

@@ -11,7 +11,7 @@ use telemetry::{
 };
 use telemetry_decode::{Order, Reader};
 
-use crate::support::process::child;
+use crate::support::process::{Outcome, child};
 use crate::support::stream::{Counts, Stream};
 use crate::support::system;
 use crate::work;
@@ -183,4 +183,73 @@ fn threads_wait_for_a_slow_reader() {
             vec![]
         },
     );
+}
+
+/// Runs a process that emits some events into the default file, which is in its directory.
+fn by_default(setup: impl Fn(&std::path::Path)) -> Outcome {
+    child(
+        "sinks::the_last_stream_is_kept_at_the_default_name",
+        |process| {
+            setup(process.dir());
+            process.without("TELEMETRY_FILENAME")
+        },
+        || {
+            emit(7);
+            vec![]
+        },
+    )
+}
+
+/// A second run keeps the stream of the first, at the default name only.
+#[test]
+fn the_last_stream_is_kept_at_the_default_name() {
+    let read = |run: &Outcome, name: &str| std::fs::read(run.dir().join(name)).expect("a file");
+    let first = by_default(|_| {});
+    assert!(!first.dir().join("telemetry.tel.old").exists());
+    let last = read(&first, "telemetry.tel");
+    let put = |dir: &std::path::Path, name: &str, bytes: &[u8]| {
+        std::fs::write(dir.join(name), bytes).expect("a file");
+    };
+    // An older stream is replaced.
+    let second = by_default(|dir| {
+        put(dir, "telemetry.tel", &last);
+        put(dir, "telemetry.tel.old", &last[..100]);
+    });
+    assert_eq!(read(&second, "telemetry.tel.old"), last);
+    assert_eq!(Counts::of(&second.dir().join("telemetry.tel")).decoded, 7);
+    assert_eq!(second.stderr, "");
+    // What is not a stream is overwritten as before, and so is the target of a link.
+    let other = by_default(|dir| put(dir, "telemetry.tel", b"a note"));
+    assert!(!other.dir().join("telemetry.tel.old").exists());
+    let link = by_default(|dir| {
+        put(dir, "target.tel", &last);
+        std::os::unix::fs::symlink("target.tel", dir.join("telemetry.tel")).expect("a link");
+    });
+    assert!(!link.dir().join("telemetry.tel.old").exists());
+    assert_eq!(Counts::of(&link.dir().join("target.tel")).decoded, 7);
+    // Another file is not replaced.
+    let blocked = by_default(|dir| {
+        put(dir, "telemetry.tel", &last);
+        put(dir, "telemetry.tel.old", b"a note");
+    });
+    assert_eq!(read(&blocked, "telemetry.tel.old"), b"a note");
+    assert_eq!(Counts::of(&blocked.dir().join("telemetry.tel")).decoded, 7);
+    assert_eq!(
+        blocked.stderr,
+        "telemetry: [stream-replaced] overwriting the stream of the last run in `telemetry.tel`, since \
+         `telemetry.tel.old` is in the way: it is not an old stream of this user\n"
+    );
+    // A name that the user has chosen is overwritten.
+    let chosen = child(
+        "sinks::the_last_stream_is_kept_at_the_default_name",
+        |process| {
+            put(process.dir(), "telemetry.tel", &last);
+            process.env("TELEMETRY_FILENAME", "telemetry.tel")
+        },
+        || {
+            emit(7);
+            vec![]
+        },
+    );
+    assert!(!chosen.dir().join("telemetry.tel.old").exists());
 }

@@ -11,7 +11,7 @@ use crate::input::live::{self, Seen};
 use crate::input::verdict::Verdict;
 use crate::process::{Pid, Process, Unknown, word};
 use crate::term::color::ColorArgs;
-use crate::term::ended::{Context, Ended, Run};
+use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
 use crate::term::message::{note, warning};
 use crate::term::output::OutputArgs;
@@ -58,7 +58,7 @@ impl Run for Args {
             ));
         }
         if !self.words.is_empty() {
-            self.report_unknown(&process);
+            self.expect_known(&process)?;
         }
         let stream = process.open(&format!("tail {}", self.words.join(" ")))?.pieces(true)?;
         end_when_interrupted(&stream);
@@ -80,12 +80,18 @@ impl Run for Args {
 }
 
 impl Args {
-    /// Warns about words without a match. A match may come later, with another registry.
-    fn report_unknown(&self, process: &Process) {
+    /// Refuses words without a match, since their events would never come. While no registry is in
+    /// use, any word may match later.
+    fn expect_known(&self, process: &Process) -> Ended {
         // A process of an earlier version does not know the request.
         let answer = process.ask(&format!("unknown {}", self.words.join(" ")));
         let unknown: Unknown = answer.unwrap_or_default();
-        unknown.messages().for_each(warning);
+        let mut messages = unknown.messages();
+        if unknown.names().is_empty() {
+            messages.for_each(warning);
+            return Ok(());
+        }
+        messages.next().map_or(Ok(()), |why| Err(Failure::new(why)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use telemetry_format::{LossCause, Notice, NoticeTag};
+use telemetry_format::{BUILD_VARIABLES, LossCause, Notice, NoticeTag, VARIABLES};
 
 fn text(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
@@ -41,6 +41,16 @@ fn notices_are_documented() {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let codes: Vec<_> = rows.map(|(code, _)| code).collect();
     assert_eq!(codes, Notice::ALL.map(Notice::code));
+}
+
+#[test]
+fn variables_are_documented() {
+    let text = text("docs/runtime.md");
+    let (_, section) = text.split_once("\n## Environment").unwrap();
+    let (section, _) = section.split_once("\n### ").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let names: Vec<_> = rows.map(|(name, _)| name).collect();
+    assert_eq!(names, [&VARIABLES[..], &BUILD_VARIABLES].concat());
 }
 
 #[test]

@@ -11,6 +11,7 @@ use telemetry_format::Notice;
 
 use crate::run::state::Policy;
 use crate::sinks::address::{open_or_refuse, refuse};
+use crate::sinks::file::File;
 use crate::sinks::sink::Sink;
 use crate::sys;
 
@@ -42,6 +43,7 @@ pub struct Config {
     pub(crate) socket: Option<bool>,
     pub(crate) traceback: Option<usize>,
     pub(crate) facts: Option<String>,
+    pub(crate) summary: Option<bool>,
 }
 
 impl Config {
@@ -52,7 +54,7 @@ impl Config {
 
     /// Sets where the stream goes: a file, which the first block overwrites, or any other address
     /// that [`sinks::open`](crate::sinks::open) accepts. `TELEMETRY_FILENAME`; `telemetry.tel` in
-    /// the working directory by default.
+    /// the working directory by default, where the last stream is kept as `telemetry.tel.old`.
     pub fn output(mut self, address: impl Into<OsString>) -> Self {
         self.output = Some(address.into());
         self
@@ -96,7 +98,7 @@ impl Config {
     }
 
     /// Sets what happens to events while the pool is full. `TELEMETRY_POLICY`: `drop`, the default,
-    /// `overwrite`, or `wait:` and a number of seconds.
+    /// `overwrite`, `wait` for a second, or `wait:` and a number of seconds.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
         self
@@ -147,12 +149,31 @@ impl Config {
         self.facts = Some(words.into());
         self
     }
+
+    /// Sets whether a process that has lost events says so at its end, in one line on standard
+    /// error. `TELEMETRY_SUMMARY`: `on`, the default, or `off`.
+    pub fn summary(mut self, on: bool) -> Self {
+        self.summary = Some(on);
+        self
+    }
 }
 
 impl Debug for Config {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Config { output, sink, control, record, buffer, latency, policy, ring, socket, traceback, facts } =
-            self;
+        let Config {
+            output,
+            sink,
+            control,
+            record,
+            buffer,
+            latency,
+            policy,
+            ring,
+            socket,
+            traceback,
+            facts,
+            summary,
+        } = self;
         f.debug_struct("Config")
             .field("output", output)
             .field("sink", &sink.as_ref().map(|sink| sink.name()))
@@ -165,6 +186,7 @@ impl Debug for Config {
             .field("socket", socket)
             .field("traceback", traceback)
             .field("facts", facts)
+            .field("summary", summary)
             .finish()
     }
 }
@@ -182,10 +204,12 @@ pub(crate) fn sink() -> Box<dyn Sink> {
     let configured =
         CONFIG.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(|config| config.sink.take());
     configured.filter(|_| !named).unwrap_or_else(|| {
-        if sys::is_privileged() && config(|config| config.output.clone()).is_none() {
-            return refuse(DEFAULT_FILENAME, Notice::SinkPrivileged, PRIVILEGED);
+        let chosen = sys::env(FILENAME).or_else(|| config(|config| config.output.clone()));
+        match chosen {
+            Some(address) => open_or_refuse(address),
+            None if sys::is_privileged() => refuse(DEFAULT_FILENAME, Notice::SinkPrivileged, PRIVILEGED),
+            None => Box::new(File::by_default(DEFAULT_FILENAME)),
         }
-        open_or_refuse(output())
     })
 }
 

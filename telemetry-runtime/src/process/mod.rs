@@ -4,4 +4,5 @@
 
 pub(crate) mod drain_thread;
 pub(crate) mod fork;
+mod losses;
 pub(crate) mod start;

@@ -22,6 +22,7 @@ use crate::postmortem::debugger;
 use crate::postmortem::panic;
 use crate::process::drain_thread;
 use crate::process::fork;
+use crate::process::losses;
 use crate::run::clock;
 use crate::run::reentry::ReentryGuard;
 use crate::run::settings::{STARTED_BEFORE, bytes, seconds, setting};
@@ -33,6 +34,8 @@ use crate::sys;
 use crate::sys::atomic::{AtomicU8, Ordering};
 use crate::sys::text::Buffer;
 
+/// How long `TELEMETRY_POLICY=wait` waits. A drain that takes longer is likely to be stuck.
+const DEFAULT_WAIT: Duration = Duration::from_secs(1);
 const DEFAULT_BUFFER: usize = 16 << 20;
 /// The maximum is a terabyte, or a gigabyte if addresses have 32 bits.
 const MAX_BUFFER: usize = match 1_usize.checked_shl(40) {
@@ -110,12 +113,15 @@ fn start() {
     state::begin();
     let mut config = CONFIG.try_lock().ok();
     let config = config.as_mut().and_then(|config| config.as_mut());
-    let policy = setting(c"TELEMETRY_POLICY", "`drop`, `overwrite` or `wait:SECONDS`", policy_of);
+    let policies = "`drop`, `overwrite`, `wait` or `wait:SECONDS`";
+    let policy = setting(c"TELEMETRY_POLICY", policies, policy_of);
     state::set_policy(policy.or(config.as_ref().and_then(|config| config.policy)).unwrap_or_default());
     let latency = setting(c"TELEMETRY_LATENCY", "a number of seconds, 0.001 to 3600", seconds);
     state::set_latency(latency.or(config.as_ref().and_then(|config| config.latency)));
     let traceback = setting(c"TELEMETRY_TRACEBACK", "a number of events", |text| text.parse().ok());
     panic::set_traceback(traceback.or(config.as_ref().and_then(|config| config.traceback)).unwrap_or(0));
+    let summary = setting(c"TELEMETRY_SUMMARY", "`on` or `off`", on_or_off);
+    losses::set_reported(summary.or(config.as_ref().and_then(|config| config.summary)).unwrap_or(true));
     debugger::keep();
     let sizes = "a number of bytes, such as `65536`, `64k` or `16M`";
     let buffer = setting(c"TELEMETRY_BUFFER", sizes, bytes);
@@ -187,7 +193,16 @@ fn policy_of(text: &str) -> Option<Policy> {
     match text.split_once(':') {
         None if text == "drop" => Some(Policy::DropNewest),
         None if text == "overwrite" => Some(Policy::OverwriteOldest),
+        None if text == "wait" => Some(Policy::Wait(DEFAULT_WAIT)),
         Some(("wait", longest)) => seconds(longest).map(Policy::Wait),
+        _ => None,
+    }
+}
+
+fn on_or_off(text: &str) -> Option<bool> {
+    match text {
+        "on" => Some(true),
+        "off" => Some(false),
         _ => None,
     }
 }
@@ -197,6 +212,7 @@ extern "C" fn at_exit() {
     warn();
     control::end();
     drain::finish();
+    losses::report();
     let _control = control::hold();
     if image::end(counters().retained > 0, strays()) {
         socket::remove_link();

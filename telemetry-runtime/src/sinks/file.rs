@@ -33,6 +33,8 @@ pub struct File {
     target: Option<Target>,
     /// True if the file belongs to the parent, which may not have opened it yet.
     is_taken: bool,
+    /// True if the stream of the last run is kept under another name.
+    keeps_old: bool,
     /// Number of events that were taken for a reader of a pipe and could not be sent.
     lost: u64,
 }
@@ -48,7 +50,15 @@ enum Target {
 impl File {
     /// Creates a sink, and opens nothing yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        File { path: path.into(), target: None, is_taken: false, lost: 0 }
+        File { path: path.into(), target: None, is_taken: false, keeps_old: false, lost: 0 }
+    }
+
+    /// Does the same for a file that its user has not named. The stream of the last run stays, as
+    /// `NAME.old`.
+    pub(crate) fn by_default(path: impl Into<PathBuf>) -> Self {
+        let mut file = File::new(path);
+        file.keeps_old = true;
+        file
     }
 
     /// Returns the path of the file that is written, once it is open. It may differ from the given
@@ -67,7 +77,7 @@ impl File {
             target => target.is_some(),
         };
         if !is_open {
-            match place::open(&place::expanded(&self.path), self.is_taken)? {
+            match place::open(&place::expanded(&self.path), self.is_taken, self.keeps_old)? {
                 Opened::Regular(segment) => self.target = Some(Target::Regular(segment)),
                 Opened::Pipe(pipe) => self.set_reader(Some(pipe)),
                 Opened::NoReader => self.set_reader(None),

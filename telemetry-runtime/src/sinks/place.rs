@@ -5,17 +5,21 @@ use std::fmt::Display;
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use telemetry_format::Notice;
 
 use super::backlog;
+use super::lock::lock;
+use super::old;
 use crate::run::state;
 use crate::sinks::sink::Batch;
 use crate::sys;
 
 /// Maximum number of names that are tried to find one that no other process writes to.
 const MAX_NAMES: u32 = 100;
+
+/// Maximum number of attempts to move an earlier stream.
+const MAX_MOVES: u32 = 8;
 
 /// What a path led to.
 pub(super) enum Opened {
@@ -35,9 +39,10 @@ pub(super) struct Segment {
     pub(super) len: u64,
 }
 
-/// Opens the file of a path, and empties it. If another process or another copy of the runtime
-/// writes a stream there, or `is_taken` says so, opens a file beside it.
-pub(super) fn open(path: &Path, is_taken: bool) -> io::Result<Opened> {
+/// Opens the file of a path, and empties it. With `keeps_old`, a stream of an earlier run gets
+/// another name before. If another process or another copy of the runtime writes a stream there, or
+/// `is_taken` says so, opens a file beside it.
+pub(super) fn open(path: &Path, is_taken: bool, keeps_old: bool) -> io::Result<Opened> {
     let own = std::process::id();
     for number in u32::from(is_taken)..MAX_NAMES {
         let beside = match number {
@@ -45,17 +50,15 @@ pub(super) fn open(path: &Path, is_taken: bool) -> io::Result<Opened> {
             1 => numbered(path, &own),
             _ => numbered(path, &format_args!("{own}-{number}")),
         };
-        let file = match open_at_once(&beside).map_err(|error| explained(error, &beside)) {
+        let file = match open_and_lock(&beside, keeps_old && number == 0) {
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(Opened::NoReader),
-            opened => opened?,
+            opened => match opened? {
+                Found::Locked(file) => file,
+                Found::InUse => continue,
+                Found::Pipe(pipe) => return Ok(Opened::Pipe(pipe)),
+            },
         };
-        if !file.metadata()?.is_file() {
-            return Ok(Opened::Pipe(file));
-        }
         // Emptied only once this sink has the lock.
-        if !lock(&file) {
-            continue;
-        }
         file.set_len(0)?;
         if number > 0 {
             let (path, beside) = (path.display(), beside.display());
@@ -67,6 +70,34 @@ pub(super) fn open(path: &Path, is_taken: bool) -> io::Result<Opened> {
         io::ErrorKind::ResourceBusy,
         format!("the file is in use, and so are {} files beside it", MAX_NAMES - 1),
     ))
+}
+
+/// What one path led to.
+enum Found {
+    Locked(File),
+    /// A regular file that another process writes a stream to.
+    InUse,
+    Pipe(File),
+}
+
+/// Opens a path, and locks the file. With `keeps_old`, moves an earlier stream out of the way.
+fn open_and_lock(path: &Path, keeps_old: bool) -> io::Result<Found> {
+    // Some file systems give a file another number each time, so the path never seems to lead to
+    // it.
+    for _ in 0..MAX_MOVES {
+        let file = open_at_once(path).map_err(|error| explained(error, path))?;
+        if !file.metadata()?.is_file() {
+            return Ok(Found::Pipe(file));
+        }
+        if !lock(&file) {
+            return Ok(Found::InUse);
+        }
+        // After a move, the next round creates the file. So does another process that moves it.
+        if !keeps_old || old::is_at(&file, path) && !old::set_aside(path) {
+            return Ok(Found::Locked(file));
+        }
+    }
+    Ok(Found::InUse)
 }
 
 impl Segment {
@@ -108,26 +139,6 @@ impl Drop for Segment {
             std::mem::forget(self.file.try_clone());
         }
     }
-}
-
-/// Locks the file. Returns false if another process has the lock. A file that cannot be locked
-/// counts as free, as on some network file systems. On systems other than Unix, nothing is locked:
-/// a lock would keep readers out.
-fn lock(file: &File) -> bool {
-    !cfg!(unix) || sys::lock_file(file, Duration::ZERO).unwrap_or(true)
-}
-
-/// Returns true if a stream is being written to the file. Does not follow a link, and does not wait
-/// for a pipe.
-pub(super) fn is_in_use(path: &Path) -> bool {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
-    }
-    options.open(path).is_ok_and(|file| !lock(&file))
 }
 
 /// Opens a file without emptying it, and without waiting for the reader of a pipe. Refuses a file

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::lock;
 use super::place::{self, Segment};
 use telemetry_format::Notice;
 
@@ -93,7 +94,7 @@ impl Rotating {
         let beyond = there.len().saturating_sub(self.count);
         for number in &there[..beyond] {
             let oldest = place::numbered(path, number);
-            if place::is_in_use(&oldest) {
+            if lock::is_in_use(&oldest) {
                 continue;
             }
             match std::fs::remove_file(&oldest) {

@@ -111,15 +111,24 @@ pub(crate) const RESERVED_REGISTRIES: &[&str] = &[telemetry_format::own::NAME, A
 /// matter.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_within(word, (word.chars().take(MAX_COMPARED).count() / 3).max(1), candidates)
+}
+
+/// Does the same for words of which at most `letters` differ.
+#[must_use]
+pub fn nearest_within<'a>(
+    word: &str,
+    letters: usize,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let word = word.chars().take(MAX_COMPARED).collect::<String>().to_lowercase();
     let len = word.chars().count();
-    let allowed = (len / 3).max(1);
     candidates
         .into_iter()
         .take(MAX_CANDIDATES)
-        .filter(|candidate| candidate.len().abs_diff(len) <= allowed)
+        .filter(|candidate| candidate.len().abs_diff(len) <= letters)
         .map(|candidate| (strsim::osa_distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|&(distance, _)| distance <= allowed)
+        .filter(|&(distance, _)| distance <= letters)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
 }

@@ -49,6 +49,8 @@ impl Process {
         command
             .env("TELEMETRY_FILENAME", dir.path().join("stream.tel"))
             .env("TELEMETRY_CONTROL", "all")
+            // Tests that lose events on purpose look at the other lines.
+            .env("TELEMETRY_SUMMARY", "off")
             .env("RUST_BACKTRACE", "0")
             .current_dir(dir.path());
         Process { command, own_stderr: false, longest: TIMEOUT, dir }

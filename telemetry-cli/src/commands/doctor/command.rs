@@ -63,7 +63,7 @@ pub(super) fn look(
     let subject = shown(Path::new(name));
     let (findings, fine) = explain(&seen, program.as_deref(), &environment, began)?;
     let ended = if seen.was_ended { "it was ended".to_string() } else { seen.status.to_string() };
-    Ok(Findings::new(subject, format!("{fine}; {ended}"), findings))
+    Ok(Findings::new(subject, format!("{fine}; {ended}"), findings).after(environment.misspelled()))
 }
 
 fn watch(
@@ -278,6 +278,8 @@ fn of_line(line: &str, names: &[String]) -> Option<Finding> {
             let why = "TELEMETRY_CONTROL, TELEMETRY_RECORD or the program switches on something that does not exist";
             Finding::problem("unknown-words", text, why, help)
         }
+        // The counters of the process and its stream tell the same with more detail.
+        Notice::EventsLost => return None,
         other => {
             let help = "docs/runtime.md lists the notices, and what to do";
             Finding::problem(other.code(), text, "the runtime reports it on standard error", help).noted()

@@ -4,7 +4,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Variables whose names begin with `TELEMETRY_`, and the working directory of the program.
+use telemetry_format::{BUILD_VARIABLES, VARIABLES};
+use telemetry_schema::nearest_within;
+
+use super::finding::Finding;
+use crate::process::did_you_mean;
+
+/// The maximum of letters in which the name of a variable may differ from a known one.
+const MAX_LETTERS: usize = 2;
+
+/// Variables whose names are like `TELEMETRY_...`, and the working directory of the program.
 pub(super) struct Environment {
     variables: BTreeMap<String, String>,
     pub(super) dir: PathBuf,
@@ -29,7 +38,22 @@ impl Environment {
     fn new(variables: impl Iterator<Item = (OsString, OsString)>, dir: PathBuf) -> Environment {
         let text = |os: OsString| os.to_string_lossy().into_owned();
         let variables = variables.map(|(name, value)| (text(name), text(value)));
-        Environment { variables: variables.filter(|(name, _)| name.starts_with("TELEMETRY_")).collect(), dir }
+        let concerns = |name: &str| name.starts_with("TELEMETRY_") || meant(name).is_some();
+        Environment { variables: variables.filter(|(name, _)| concerns(name)).collect(), dir }
+    }
+
+    /// Finds variables whose names are misspelled.
+    pub(super) fn misspelled(&self) -> Vec<Finding> {
+        let names = self.variables.keys().filter_map(|name| Some((name, meant(name)?)));
+        let finding = |(name, meant): (&String, &str)| {
+            Finding::problem(
+                "unknown-variable",
+                format!("{name} is set, and there is no such variable"),
+                "telemetry ignores variables that it does not know",
+                did_you_mean(meant),
+            )
+        };
+        names.map(finding).collect()
     }
 
     /// Returns the value of a variable, if it is set and not empty.
@@ -52,6 +76,12 @@ impl Environment {
     pub(super) fn address(&self) -> &str {
         self.get("TELEMETRY_FILENAME").unwrap_or("telemetry.tel")
     }
+}
+
+/// Returns the variable that a misspelled name means. Known names mean none.
+fn meant(name: &str) -> Option<&'static str> {
+    let known = || VARIABLES.into_iter().chain(BUILD_VARIABLES);
+    if known().any(|known| known == name) { None } else { nearest_within(name, MAX_LETTERS, known()) }
 }
 
 /// Formats a path for people.

@@ -78,6 +78,12 @@ impl Findings {
         Findings { version: 1, subject, fine, findings }
     }
 
+    /// Puts other findings before these.
+    pub(super) fn after(mut self, mut first: Vec<Finding>) -> Findings {
+        first.append(&mut self.findings);
+        Findings { findings: first, ..self }
+    }
+
     pub(super) fn has_problem(&self) -> bool {
         self.findings.iter().any(|finding| finding.is_problem)
     }

@@ -22,7 +22,8 @@ pub(super) fn look(pid: Pid) -> Result<Findings, Failure> {
         Err(failure) => match (exists(pid.number), &environment) {
             (Ok(()), Some(environment)) => {
                 let exe = std::fs::read_link(format!("/proc/{}/exe", pid.number)).ok();
-                return Ok(Findings::new(subject, "", vec![without_socket(exe.as_deref(), environment)]));
+                let findings = vec![without_socket(pid, exe.as_deref(), environment)];
+                return Ok(Findings::new(subject, "", findings).after(environment.misspelled()));
             }
             _ => return Err(failure),
         },
@@ -31,7 +32,11 @@ pub(super) fn look(pid: Pid) -> Result<Findings, Failure> {
     let state = process.ask("counters")?;
     let unknown =
         environment.as_ref().map_or(Unknown::default(), |environment| unknown(&process, environment));
-    Ok(examine(subject, &info, &state, &unknown, environment.as_ref()))
+    let examined = examine(subject, &info, &state, &unknown, environment.as_ref());
+    Ok(match environment {
+        Some(environment) => examined.after(environment.misspelled()),
+        None => examined,
+    })
 }
 
 /// Asks a process which words of its environment match nothing. An older runtime does not know the
@@ -46,7 +51,7 @@ pub(super) fn unknown(process: &Process, environment: &Environment) -> Unknown {
 }
 
 /// Explains why a process that exists cannot be asked.
-fn without_socket(exe: Option<&Path>, environment: &Environment) -> Finding {
+fn without_socket(pid: Pid, exe: Option<&Path>, environment: &Environment) -> Finding {
     if let Some(finding) = exe.and_then(program::compiled_out) {
         return finding;
     }
@@ -63,7 +68,7 @@ fn without_socket(exe: Option<&Path>, environment: &Environment) -> Finding {
                 "no-socket",
                 format!("{found} where this command looks"),
                 format!("TELEMETRY_SOCKET is `{set}` in its environment, and not in this command's"),
-                format!("TELEMETRY_SOCKET={set} telemetry doctor ..."),
+                format!("TELEMETRY_SOCKET={set} telemetry doctor {pid}"),
             )
         }
         _ => match environment.get("TELEMETRY_CONTROL").or(environment.get("TELEMETRY_RECORD")) {
@@ -93,8 +98,7 @@ pub(super) fn switched_off(environment: &Environment) -> Finding {
         "switched-off",
         "no event is on",
         why,
-        "TELEMETRY_CONTROL=all in its environment, or a kind's name instead; in the program, `telemetry::set` of `all`; \
-         or from outside, if it has a socket, telemetry control PID all",
+        "TELEMETRY_CONTROL=all in its environment, or a kind's name instead; or in the program, `telemetry::set` of `all`",
     )
 }
 

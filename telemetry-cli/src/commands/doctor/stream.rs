@@ -14,6 +14,7 @@ use super::environment::shown;
 use super::finding::{Finding, Findings};
 use super::{path, program, ring};
 use crate::input::inputs::cannot_read;
+use crate::process::{Pid, Place};
 use crate::term::ended::Failure;
 use crate::text::{count, grouped};
 
@@ -50,7 +51,12 @@ pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
             "it is empty",
             "the program has written nothing: it was killed before the first second was over, the disk is full, or it \
              runs and has something else to write first",
-            "if it runs, use telemetry doctor PID; otherwise start it with telemetry doctor COMMAND",
+            match writer(path) {
+                Some(pid) => format!("telemetry doctor {pid} asks the program that writes it"),
+                None => {
+                    "start the program again, with `telemetry doctor --` before its command line".to_string()
+                }
+            },
         );
         return Ok(Findings::new(subject, "", vec![finding]));
     }
@@ -68,6 +74,17 @@ pub(super) fn look(path: &Path) -> Result<Findings, Failure> {
     }
     let (findings, fine) = examine(path, &index)?;
     Ok(Findings::new(subject, fine, findings))
+}
+
+/// Returns the running process that has a file open.
+fn writer(path: &Path) -> Option<Pid> {
+    let path = path.canonicalize().ok()?;
+    let processes = Place::all().ok()?.into_iter().flat_map(|place| place.find().processes);
+    let has_it = |pid: &Pid| {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", pid.number)).into_iter().flatten().flatten();
+        files.filter_map(|file| file.path().read_link().ok()).any(|file| file == path)
+    };
+    processes.map(|process| process.pid).find(has_it)
 }
 
 /// Explains that a file cannot be opened. Usually it is another user's.
@@ -107,7 +124,7 @@ fn absent(path: &Path) -> Vec<Finding> {
             found,
             "a stream's file is made with its first block: nothing was recorded for it, or it is elsewhere, since a name \
              without a directory is relative to where the program was started",
-            "start the program with telemetry doctor COMMAND, or use telemetry doctor PID while it runs",
+            "start the program with `telemetry doctor --` before its command line; telemetry list shows those that run",
         )
     } else {
         Finding::problem(
@@ -258,7 +275,12 @@ fn nothing(path: &Path, sessions: &[Session], excluded: u64) -> Result<Finding, 
             "no-event",
             format!("it contains no event, and `{program}` reported none"),
             "it has not reached an event that was on, or recorded events are not written yet",
-            "use telemetry doctor PID while it runs; telemetry::flush() in the program writes at once",
+            match sessions.iter().find_map(|session| session.facts.number("pid")) {
+                Some(pid) => format!(
+                    "telemetry doctor {pid} asks it while it runs; telemetry::flush() in the program writes at once"
+                ),
+                None => "telemetry::flush() in the program writes at once".to_string(),
+            },
         )
     } else {
         Finding::problem(

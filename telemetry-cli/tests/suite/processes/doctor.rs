@@ -179,6 +179,26 @@ fn processes_with_nothing_to_show() {
     }
 }
 
+/// Variables with misspelled names are named, with the ones that they mean.
+#[test]
+fn variables_that_do_not_exist() {
+    let sockets = Sockets::new();
+    let test = "processes::doctor::variables_that_do_not_exist";
+    let setup = [("TELEMETRY_BUFER", "1M"), ("TELEMTRY_CONTROL", "all"), ("TELEMETRY_OTHER", "1")];
+    let program = Program::ready(&sockets, test, &setup, emit);
+    emitted(&sockets, program.pid, 1);
+    wait("the stream", || sockets.path("stream.tel").exists());
+    let found = check_process(&sockets, program.pid, "unknown-variable unknown-variable");
+    for (name, meant) in [("TELEMETRY_BUFER", "TELEMETRY_BUFFER"), ("TELEMTRY_CONTROL", "TELEMETRY_CONTROL")]
+    {
+        assert!(found.contains(&format!("{name} is set, and there is no such variable")), "{found}");
+        assert!(found.contains(&format!("did you mean `{meant}`?")), "{found}");
+    }
+    let mut command = sockets.command("doctor --json sleep 0");
+    command.env("TELEMETRY_CONTROLS", "all");
+    check(command, "unknown-variable compiled-out");
+}
+
 #[test]
 fn processes_without_a_socket() {
     let sockets = Sockets::new();
@@ -195,7 +215,7 @@ fn processes_without_a_socket() {
     let dir = elsewhere.dir().display().to_string();
     let other = started(&[("TELEMETRY_SOCKET", &dir)]);
     let found = check_process(&sockets, other.pid, "no-socket");
-    assert!(found.contains(&format!("TELEMETRY_SOCKET={dir} telemetry doctor")), "{found}");
+    assert!(found.contains(&format!("TELEMETRY_SOCKET={dir} telemetry doctor {}", other.pid)), "{found}");
 
     // Nothing is enabled, and no setting asks for a socket.
     let quiet = Program::start(&sockets, test, &[("TELEMETRY_SOCKET", ""), ("TELEMETRY_CONTROL", "")], emit);

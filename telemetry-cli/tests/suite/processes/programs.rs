@@ -135,6 +135,19 @@ fn unknown_words_are_told() {
     assert!(String::from_utf8(run.stdout).unwrap().starts_with("output  gc:Pool"));
 }
 
+/// A misspelled word would match no event, however long the command waits.
+#[test]
+fn tail_refuses_a_word_without_a_match() {
+    let sockets = Sockets::new();
+    let test = "processes::programs::tail_refuses_a_word_without_a_match";
+    let program = Program::ready(&sockets, test, &[], emit);
+    wait("an event", || emitted(&sockets, program.pid) > 0);
+    let pid = program.pid;
+    let why = "error: `Pol` matches no kind or event; help: did you mean `Pool`?";
+    sockets.check(&format!("tail {pid} Pol"), 2, why);
+    sockets.check(&format!("tail {pid} Ref nonsense"), 2, "error: `nonsense` matches no kind or event");
+}
+
 /// Events that are recorded but not output are in the snapshot, and still there afterwards.
 #[test]
 fn a_snapshot_has_what_is_in_memory() {

@@ -98,6 +98,7 @@ fn what_people_see() {
         "control PID --flush",
         "control PID --snapshot out.tel",
         "tail PID Pool Rex",
+        "tail PID Pool Ref",
         "tail --strict PID",
         // Errors.
         "control",

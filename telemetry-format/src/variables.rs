@@ -1,0 +1,20 @@
+//! The variables of the environment that telemetry reads.
+
+/// The variables that a runtime reads when its program starts.
+pub const VARIABLES: [&str; 12] = [
+    "TELEMETRY_CONTROL",
+    "TELEMETRY_RECORD",
+    "TELEMETRY_FILENAME",
+    "TELEMETRY_BUFFER",
+    "TELEMETRY_LATENCY",
+    "TELEMETRY_POLICY",
+    "TELEMETRY_RING",
+    "TELEMETRY_TRACEBACK",
+    "TELEMETRY_SOCKET",
+    "TELEMETRY_CLOCK",
+    "TELEMETRY_FACTS",
+    "TELEMETRY_SUMMARY",
+];
+
+/// The variables that are read when a program is built.
+pub const BUILD_VARIABLES: [&str; 1] = ["TELEMETRY_VARIETY"];

@@ -1,0 +1,56 @@
+//! The line on standard error about the events that a process has lost.
+
+use core::fmt::Write;
+
+use telemetry_format::{Grouped, Loss, LossCause, Notice};
+
+use crate::run::state::{self, Policy};
+use crate::store::counters::counters;
+use crate::sys;
+use crate::sys::atomic::{AtomicBool, Ordering};
+
+/// True if the process says nothing about its losses.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether the process reports its losses.
+pub(super) fn set_reported(on: bool) {
+    IS_QUIET.store(!on, Ordering::Relaxed);
+}
+
+/// Reports how many events the process has lost, why, and what helps. Says nothing without a loss.
+pub(super) fn report() {
+    let found = counters();
+    if found.lost() == 0 || IS_QUIET.load(Ordering::Relaxed) {
+        return;
+    }
+    let loss =
+        Loss { pool: found.lost_pool, reentrant: found.lost_reentrant, sink: found.lost_sink, truncated: 0 };
+    let (mut causes, mut remedies) = (String::new(), Vec::new());
+    for (cause, events) in loss.causes() {
+        let gap = if causes.is_empty() { "" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = match events == found.lost() {
+            true => write!(causes, "{}", cause.text()),
+            false => write!(causes, "{gap}{} ({})", Grouped::from(events), cause.text()),
+        };
+        let remedy = remedy(cause, state::policy());
+        if !remedies.contains(&remedy) {
+            remedies.push(remedy);
+        }
+    }
+    let (lost, emitted, remedies) =
+        (Grouped::from(found.lost()), Grouped::from(found.emitted()), remedies.join(", "));
+    sys::report(Notice::EventsLost, format_args!("{lost} of {emitted} events lost: {causes}; {remedies}"));
+}
+
+/// Returns what helps against a cause.
+fn remedy(cause: LossCause, policy: Policy) -> &'static str {
+    match (cause, policy) {
+        (LossCause::PoolFull, Policy::Wait(_)) => "raise TELEMETRY_BUFFER",
+        (LossCause::PoolFull, _) | (LossCause::Sink, Policy::OverwriteOldest) => {
+            "raise TELEMETRY_BUFFER or set TELEMETRY_POLICY=wait"
+        }
+        (LossCause::Reentrant, _) => "give what signal handlers emit a kind of its own",
+        (LossCause::Sink, _) => "make room on the disk or name another place in TELEMETRY_FILENAME",
+    }
+}
