@@ -62,7 +62,7 @@ pub mod completeness {
     pub use telemetry_format::{HeaderError, Loss, Malformed};
 
     pub use crate::report::completeness::{
-        Bytes, Cause, Damage, Gap, LaneGap, LaneReport, MAX_LISTED, Reason, Undecodable,
+        Bytes, Cause, Damage, Gap, LaneGap, LaneReport, MAX_LISTED, Reason, Undecodable, Unmatched,
     };
 }
 

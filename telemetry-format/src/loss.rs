@@ -33,6 +33,31 @@ impl LossCause {
             LossCause::Sink => "sink",
         }
     }
+
+    /// Returns how events are lost by it, as a clause.
+    pub const fn why(self) -> &'static str {
+        match self {
+            LossCause::PoolFull => "events came faster than they were written, until the pool was full",
+            LossCause::Reentrant => {
+                "a signal handler emitted an event of the kind whose emission it had interrupted"
+            }
+            LossCause::Sink => "the disk was full, or a reader was gone or slow",
+        }
+    }
+
+    /// Returns what to do about it. All reports of losses say this.
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            LossCause::PoolFull => {
+                "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01"
+            }
+            LossCause::Reentrant => "give what handlers emit a kind of its own",
+            LossCause::Sink => {
+                "make room; the program has reported the failure on standard error, in a line that begins with \
+                 `telemetry:`"
+            }
+        }
+    }
 }
 
 /// The losses of a lane since it began. All counters only grow. So the losses of an interval are

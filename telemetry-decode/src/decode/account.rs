@@ -1,9 +1,7 @@
 //! The completeness of a stream, from the state of the decoder.
 
 use super::decoder::Decoder;
-use super::state::StreamState;
 use crate::lanes::lane::{Lane, LaneKey};
-use crate::registry::filter::Selector;
 use crate::report::completeness::{Completeness, Gap};
 
 impl Decoder {
@@ -68,51 +66,5 @@ impl Decoder {
         let sessions = self.state.sessions.iter().zip(self.state.given.iter().zip(told));
         let unaccounted = sessions.map(|(session, (given, told))| (session.id, given.saturating_sub(told)));
         unaccounted.filter(|(_, events)| *events > 0).collect()
-    }
-
-    /// Returns the names of the filter that match nothing in the stream.
-    fn unmatched(&self) -> Vec<String> {
-        let StreamState { sessions, registries, .. } = &self.state;
-        let threads = || {
-            let named = sessions.iter().flat_map(|session| &session.threads);
-            let named = named.map(|(number, facts)| (*number, facts.text("name").unwrap_or_default()));
-            named.chain(self.lanes.iter().map(|lane| (lane.key.thread, "")))
-        };
-        let filter = &self.filter;
-        let mut unmatched = Vec::new();
-        let mut check = |what: &str, names: &[Selector], has: &dyn Fn(&Selector) -> bool| {
-            let missing = names.iter().filter(|name| !has(name));
-            unmatched.extend(missing.map(|name| format!("{what} `{name}`")));
-        };
-        check("kind", &filter.kinds, &|name| {
-            registries.iter().any(|registry| {
-                registry
-                    .registry
-                    .kinds
-                    .iter()
-                    .any(|kind| name.is_of(&registry.registry.name, kind.bit.into(), &kind.name))
-            })
-        });
-        check("event", &filter.events, &|name| {
-            registries.iter().any(|registry| {
-                registry
-                    .registry
-                    .events
-                    .iter()
-                    .any(|event| name.is_of(&registry.registry.name, event.code.into(), &event.name))
-            })
-        });
-        check("thread", &filter.threads, &|name| {
-            threads().any(|(number, text)| name.is(number.into(), text))
-        });
-        check("session", &filter.sessions, &|name| {
-            sessions
-                .iter()
-                .any(|session| name.is(session.id, session.facts.text("program").unwrap_or_default()))
-        });
-        check("registry", &filter.registries, &|name| {
-            registries.iter().any(|registry| name.is(registry.fingerprint, &registry.registry.name))
-        });
-        unmatched
     }
 }

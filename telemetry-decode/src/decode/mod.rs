@@ -12,4 +12,5 @@ pub(crate) mod read;
 pub(crate) mod reading;
 pub(crate) mod report;
 pub(crate) mod state;
+mod unmatched;
 pub(crate) mod walk;

@@ -78,7 +78,7 @@ impl Filter {
     }
 }
 
-/// The name or the number of something.
+/// The name or the number of something. Case does not matter in names, as in the words of control.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Selector {
@@ -120,7 +120,8 @@ impl Selector {
     pub(crate) fn is_of(&self, registry: &str, number: u64, name: &str) -> bool {
         let rest = match self {
             Selector::Text(wanted) => {
-                wanted.split_once(':').filter(|(of, _)| *of == registry).map(|(_, rest)| rest)
+                let split = wanted.split_once(':');
+                split.filter(|(of, _)| of.eq_ignore_ascii_case(registry)).map(|(_, rest)| rest)
             }
             Selector::Number(_) => None,
         };
@@ -131,7 +132,7 @@ impl Selector {
     pub fn is(&self, number: u64, name: &str) -> bool {
         match self {
             Selector::Number(wanted) => *wanted == number,
-            Selector::Text(wanted) => wanted == name,
+            Selector::Text(wanted) => wanted.eq_ignore_ascii_case(name),
         }
     }
 }

@@ -55,8 +55,25 @@ pub struct Completeness {
     pub without_end_mark: u64,
     /// Registry, session and thread blocks that are not readable: byte offset and reason.
     pub unreadable: Vec<(u64, String)>,
-    /// Names of the filter that match nothing in the stream.
-    pub unmatched: Vec<String>,
+    /// What the filter names and the stream does not have.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// A name of the filter that matches nothing in the stream, or names that exclude each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unmatched {
+    /// What was to be found: ``kind `Pol` ``.
+    pub what: String,
+    /// The most similar name that the stream has.
+    pub nearest: Option<String>,
+}
+
+/// Prints what was to be found.
+impl fmt::Display for Unmatched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
 }
 
 /// The bytes of the input by result: read, filtered, damaged and so on.

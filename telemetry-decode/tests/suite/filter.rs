@@ -104,6 +104,48 @@ fn blocks_that_are_not_wanted_are_not_read() {
     }
 }
 
+/// Case does not matter in names, as in the words of control.
+#[test]
+fn case_does_not_matter() {
+    let made = make(&registry(), &Plan::default());
+    let names = [
+        ["Cell", "Made", "worker-1", "program1", "all_sorts"],
+        ["cELL", "MADE", "Worker-1", "PROGRAM1", "All_Sorts"],
+    ];
+    let read = names.map(|[kind, event, thread, session, registry]| {
+        let of_registry = format!("{registry}:{kind}");
+        let filter = Filter::default().kinds([&*of_registry]).events([event]).threads([thread]);
+        let filter = filter.sessions([session]).registries([registry]);
+        let (events, completeness) = read_filtered(Way::ALL[0], &made.stream, filter);
+        assert!(completeness.unmatched.is_empty(), "{:?}", completeness.unmatched);
+        events
+    });
+    assert_eq!(read[0], read[1]);
+}
+
+/// Names that exist, but not together, are reported too.
+#[test]
+fn names_that_exclude_each_other() {
+    let made = make(&registry(), &Plan::default());
+    let unmatched = |filter: Filter| {
+        let (_, completeness) = read_filtered(Way::ALL[0], &made.stream, filter);
+        completeness.unmatched.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let (cell, made_kind) = {
+        let registry = registry();
+        let event = registry.events.iter().find(|event| event.name == "Made").unwrap();
+        let other = registry.kinds.iter().find(|kind| kind.bit != registry.kind_of(event).bit).unwrap();
+        (other.name.clone(), registry.kind_of(event).name.clone())
+    };
+    let none: [String; 0] = [];
+    assert_eq!(
+        unmatched(Filter::default().kinds([&*cell]).events(["Made"])),
+        [format!("event named `Made` of kind `{cell}`")]
+    );
+    assert_eq!(unmatched(Filter::default().kinds([&*cell, &*made_kind]).events(["Made"])), none);
+    assert_eq!(unmatched(Filter::default().kinds([&*made_kind]).events(["Made"])), none);
+}
+
 /// Names that match nothing are reported, so that a typing error does not look like an empty
 /// result.
 #[test]
@@ -119,6 +161,10 @@ fn names_that_nothing_has() {
         let (_, completeness) = read_filtered(way, &made.stream, filter.clone());
         let expected =
             ["kind `Sell`", "kind `63`", "event `Maid`", "thread `3`", "session `absent`", "registry `mps`"];
-        assert_eq!(completeness.unmatched, expected, "{way:?}");
+        let whats: Vec<_> = completeness.unmatched.iter().map(|unmatched| &*unmatched.what).collect();
+        assert_eq!(whats, expected, "{way:?}");
+        let nearest: Vec<_> =
+            completeness.unmatched.iter().map(|unmatched| unmatched.nearest.as_deref()).collect();
+        assert_eq!(nearest, [Some("Cell"), None, None, None, None, None], "{way:?}");
     }
 }
