@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use commands::cli::Cli;
 use commands::mps_programs::Program;
 use term::ended::{Context, Run};
-use term::exit;
+use term::{exit, quiet};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -32,6 +32,10 @@ fn main() -> ExitCode {
         return program.run(arguments);
     }
     let mut context = Context::new(Cli::grouped);
-    let ended = Cli::read().command.run(&mut context);
+    let cli = Cli::read();
+    if cli.quiet {
+        quiet::set();
+    }
+    let ended = cli.command.run(&mut context);
     exit::code(ended, &context)
 }

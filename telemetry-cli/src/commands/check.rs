@@ -15,6 +15,7 @@ use self::report::{CheckReport, FileReport};
 use crate::registry::args::RegistryArgs;
 use crate::registry::released::{Released, incomparable};
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::output::{Output, OutputArgs, append_json, keep_read};
 use crate::text::count;
 use crate::witness::{self, Witness};
@@ -57,12 +58,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|DIR")]
     witness: Option<PathBuf>,
 
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "github")]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     /// Also print annotations for GitHub Actions
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     github: bool,
 
     #[command(flatten)]
@@ -90,7 +90,7 @@ impl Run for Args {
             }
             let witnesses = self.witnesses(&found)?;
             let report = FileReport::new(path, &found, fixes, witnesses);
-            if !self.json {
+            if !self.json.is_on() {
                 if self.github {
                     annotations::append(output.buffer(), path, &found, &report);
                 }
@@ -141,7 +141,7 @@ impl Args {
 
     fn finish(&self, mut output: Output, files: Vec<FileReport>, context: &mut Context) -> Ended {
         let all = CheckReport { version: 1, files };
-        if self.json {
+        if self.json.is_on() {
             append_json(output.buffer(), &all);
         }
         output.finish()?;

@@ -1,6 +1,8 @@
 //! The command line: the subcommands, and how each is run.
 
+use std::ffi::OsString;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use clap::builder::Styles;
@@ -29,6 +31,10 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 #[derive(Parser)]
 #[command(name = "telemetry", version = VERSION.as_str(), after_help = exit::HELP)]
 pub(crate) struct Cli {
+    /// Print errors only: no warnings, progress or verdict; the exit code tells of problems
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -47,7 +53,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
 impl Cli {
     /// Reads the command line. Ends the process after `--help`, `--version`, or wrong usage.
     pub(crate) fn read() -> Cli {
-        let matches = Cli::grouped().get_matches();
+        let root = Cli::grouped();
+        let matches = root.clone().get_matches_from(with_info(&root, std::env::args_os().collect()));
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
@@ -65,9 +72,32 @@ impl Cli {
                 let _ = writeln!(template, "  {name}{:<11}{name:#}  {about}", command.get_name());
             }
         }
-        template += "\n`telemetry help COMMAND` shows the options and examples of a command.\n\n";
+        template += "\n`telemetry help COMMAND` shows the options and examples of a command. `telemetry FILE` is\n\
+                     `telemetry info FILE`.\n\n";
         let _ = write!(template, "{header}Options:{header:#}\n{{options}}{{after-help}}");
         command.help_template(template)
+    }
+}
+
+/// Puts `info` before a file that stands in the place of a command. A command's name is no file.
+fn with_info(root: &clap::Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_option = |argument: &OsString| argument == "-q" || argument == "--quiet";
+    let Some(at) = (1..arguments.len()).find(|at| !is_option(&arguments[*at])) else { return arguments };
+    let first = &arguments[at];
+    let is_command = || first == "help" || root.find_subcommand(first).is_some();
+    if !is_command() && is_file(Path::new(first)) {
+        arguments.insert(at, "info".into());
+    }
+    arguments
+}
+
+/// Returns true for a file, and for what can only be meant as one.
+fn is_file(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    match text {
+        b"-" => true,
+        [b'-', ..] => false,
+        _ => path.extension().is_some() || text.contains(&b'/') || path.exists(),
     }
 }
 
@@ -128,6 +158,27 @@ commands! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_a_command_is_for_info() {
+        let root = Cli::grouped();
+        let table = [
+            ("telemetry", "telemetry"),
+            ("telemetry gc.tel", "telemetry info gc.tel"),
+            ("telemetry -q dir/gc --json", "telemetry -q info dir/gc --json"),
+            ("telemetry -", "telemetry info -"),
+            ("telemetry Cargo.toml a.tel", "telemetry info Cargo.toml a.tel"),
+            ("telemetry src", "telemetry info src"),
+            ("telemetry print gc.tel", "telemetry print gc.tel"),
+            ("telemetry help print", "telemetry help print"),
+            ("telemetry --version", "telemetry --version"),
+            ("telemetry dance", "telemetry dance"),
+        ];
+        for (given, expected) in table {
+            let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+            assert_eq!(with_info(&root, words(given)), words(expected));
+        }
+    }
 
     #[test]
     fn every_command_is_in_one_group() {

@@ -9,6 +9,7 @@ use crate::process::{
     Counters, Info, KindCounters, Masks, Pid, Pool, Process, SinkCounters, State, silent, word,
 };
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::output::Output;
 use crate::text::date;
 use crate::text::table::Table;
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     pid: Pid,
 
     /// Events to enable; without words, show the state
-    #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
+    #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word, conflicts_with = "json")]
     words: Vec<String>,
 
     /// Disable the named events instead
@@ -47,20 +48,19 @@ pub(crate) struct Args {
     record: bool,
 
     /// Write all recorded events to the sinks
-    #[arg(long, conflicts_with_all = ["words", "snapshot"])]
+    #[arg(long, conflicts_with_all = ["words", "snapshot", "json"])]
     flush: bool,
 
     /// Write all events in memory to a file, without removing them
-    #[arg(long, value_name = "FILE", conflicts_with = "words")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "json"])]
     snapshot: Option<PathBuf>,
 
     /// Show only counters
     #[arg(long, conflicts_with_all = ["words", "flush", "snapshot"])]
     counters: bool,
 
-    /// Print one JSON object
-    #[arg(long, conflicts_with_all = ["words", "flush", "snapshot"])]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 impl Run for Args {
@@ -79,7 +79,7 @@ impl Run for Args {
         let info = if self.counters { None } else { Some(process.info()?) };
         let State { counters, pool, kinds, sinks } = process.ask("counters")?;
         let shown = Shown { version: 1, info, counters, pool, kinds, sinks };
-        Output::stdout().show(self.json, &shown, |out| shown.append_text(out))
+        Output::stdout().show(self.json.is_on(), &shown, |out| shown.append_text(out))
     }
 }
 

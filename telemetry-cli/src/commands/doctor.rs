@@ -17,6 +17,7 @@ use self::finding::Findings;
 use crate::input::inputs::default_stream;
 use crate::process::Pid;
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::output::Output;
 use crate::text::quantity::duration;
 
@@ -48,15 +49,14 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     duration: Option<Duration>,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let findings = self.look()?;
-        Output::stdout().show(self.json, &findings, |out| findings.append_text(out))?;
+        Output::stdout().show(self.json.is_on(), &findings, |out| findings.append_text(out))?;
         context.problem_if(findings.has_problem());
         Ok(())
     }
@@ -76,6 +76,6 @@ impl Args {
                 return stream::look(path);
             }
         }
-        command::look(first, rest, self.duration, self.json)
+        command::look(first, rest, self.duration, self.json.is_on())
     }
 }

@@ -11,6 +11,7 @@ use telemetry_schema::version::{Lock, State};
 use self::past::{EventPast, Past, Reuse, Step};
 use crate::git::{Content, GitFile, Objects, Revision};
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::message::warning;
 use crate::term::output::OutputArgs;
 use crate::text::count;
@@ -41,9 +42,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -65,7 +65,7 @@ impl Run for Args {
         let history = History::new(self, past, reports);
         self.output
             .open(std::slice::from_ref(&self.file))?
-            .show(self.json, &history, |out| history.append_text(out))?;
+            .show(self.json.is_on(), &history, |out| history.append_text(out))?;
         history.report(context, &self.event);
         Ok(())
     }

@@ -13,8 +13,10 @@ use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{Reader, Session};
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
+use crate::input::remedy;
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::output::OutputArgs;
 use crate::term::progress::Step;
 use crate::text::date;
@@ -36,9 +38,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -69,7 +70,7 @@ impl Args {
         info: &impl Serialize,
         append_text: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Failure> {
-        self.output.open(&inputs.paths())?.show(self.json, info, append_text)
+        self.output.open(&inputs.paths())?.show(self.json.is_on(), info, append_text)
     }
 
     fn run_on_logs(&self, reader: Reader<'_>, inputs: &Inputs, context: &mut Context) -> Ended {
@@ -160,6 +161,7 @@ impl<'a> Info<'a> {
         for registry in &self.registries {
             out.extend_from_slice(registry.line().as_bytes());
         }
+        remedy::append(out, self.completeness);
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::process::{Counters, DeadRing, Found, Info, NotTalking, Pid, Place, Process};
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::message::note;
 use crate::term::output::Output;
 use crate::text::date;
@@ -29,9 +30,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     /// Remove the ring files of ended processes
     #[arg(long)]
@@ -86,7 +86,7 @@ impl Run for Args {
             dead.push(Dead::new(ring, removed));
         }
         let list = List { version: 1, processes, dead };
-        Output::stdout().show(self.json, &list, |out| list.append_text(out))?;
+        Output::stdout().show(self.json.is_on(), &list, |out| list.append_text(out))?;
         if list.processes.is_empty() && list.dead.is_empty() && !context.has_problems() {
             note("no process found; help: a program with telemetry opens its socket at its first event");
         }

@@ -22,6 +22,7 @@ use store::Store;
 
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
+use crate::term::json::JsonArgs;
 use crate::term::message::note;
 use crate::term::output::Output;
 use crate::text::quantity::duration;
@@ -36,7 +37,7 @@ Any program that can reach the address can send, even under another session's id
 trust all programs that can connect. A Unix socket accepts only your own user.
 
 Examples:
-  telemetry listen tcp:127.0.0.1:9000 -o streams
+  telemetry listen tcp:127.0.0.1:9000 -d streams
   telemetry listen unix:/run/user/1000/telemetry udp:127.0.0.1:9000 --max-disk 10G
   telemetry listen tcp:127.0.0.1:9000 --once && telemetry print *.tel
 
@@ -52,7 +53,7 @@ pub(crate) struct Args {
 
     /// Directory for the files, created if missing
     #[arg(short, long, value_name = "DIR", default_value = ".")]
-    output: PathBuf,
+    directory: PathBuf,
 
     #[command(flatten)]
     limits: Limits,
@@ -65,9 +66,8 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     duration: Option<Duration>,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 /// The interval between checks whether to stop.
@@ -77,8 +77,9 @@ const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        let store = Store::open(&self.output, &self.limits)
-            .map_err(|error| Failure::new(format!("cannot write to `{}`: {error}", self.output.display())))?;
+        let store = Store::open(&self.directory, &self.limits).map_err(|error| {
+            Failure::new(format!("cannot write to `{}`: {error}", self.directory.display()))
+        })?;
         let receiver = Arc::new(Receiver::new(self.limits.clone(), store));
         let stopped = receiver.clone();
         interrupt::stops(move || stopped.stop());
@@ -108,7 +109,7 @@ impl Run for Args {
             std::thread::sleep(TICK);
         }
         let received = receiver.finish();
-        Output::stdout().show(self.json, &received, |out| received.append_text(out))?;
+        Output::stdout().show(self.json.is_on(), &received, |out| received.append_text(out))?;
         note(received.verdict());
         context.problem_if(received.refused.is_any());
         Ok(())

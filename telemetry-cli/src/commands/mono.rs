@@ -41,8 +41,7 @@ impl LogArgs {
         let input = Input::open(&self.file).map_err(Failure::new)?;
         let (first, input) = peek(input).map_err(named)?;
         if let Some(refusal) = self.refusal(&first) {
-            context.problem(refusal);
-            return Ok(());
+            return Err(Failure::new(refusal));
         }
         let (file, broken) = file_of(input).and_then(Format::unpack).map_err(named)?;
         let mut bytes = LogBytes::from_file(file).map_err(named)?;

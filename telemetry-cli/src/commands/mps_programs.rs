@@ -155,7 +155,13 @@ impl Program {
                 add(&["sql", "-i"].map(OsStr::new));
                 add(&[&file('i').unwrap_or_else(|| "-".into()), OsStr::new("-o"), &database]);
                 for flag in flags.chars() {
-                    add(&[OsStr::new(&format!("-{flag}"))]);
+                    // The command has these letters for other things, or not at all.
+                    let flag = match flag {
+                        'd' => "--delete".to_string(),
+                        'f' => "--force".to_string(),
+                        flag => format!("-{flag}"),
+                    };
+                    add(&[OsStr::new(&flag)]);
                 }
             }
             Program::Py => return Ok(Asked::Module),
@@ -203,7 +209,8 @@ mod tests {
             (Program::Txt, "", "txt -l -"),
             (Program::Txt, "-l a.txt", "txt -l a.txt"),
             (Program::Sql, "", "sql -i - -o mpsevent.db"),
-            (Program::Sql, "-dv -i a.txt -r -o a.db -v", "sql -i a.txt -o a.db -d -v -r -v"),
+            (Program::Sql, "-fp", "sql -i - -o mpsevent.db --force -p"),
+            (Program::Sql, "-dv -i a.txt -r -o a.db -v", "sql -i a.txt -o a.db --delete -v -r -v"),
         ];
         for (program, arguments, expected) in cases {
             let expected = format!("telemetry {expected}");

@@ -1,21 +1,22 @@
 //! `telemetry print`: events for people, and for programs as JSON.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use clap::ValueEnum;
-use telemetry_decode::{Event, Events, Input, Order};
+use telemetry_decode::{Events, Input, Order};
 
-use crate::input::events::EventArgs;
+use crate::input::events::{EventArgs, Opened};
 use crate::input::follow::Follow;
+use crate::input::lines::{AppendLine, LineArgs};
 use crate::input::live::{self, Seen};
 use crate::input::pipe::Pipe;
 use crate::input::verdict::Verdict;
-use crate::term::color::ColorArgs;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
-use crate::text::json::JsonPrinter;
+use crate::term::output::Output;
 use crate::text::path::display;
 use crate::text::print::Printer;
 
@@ -28,6 +29,7 @@ Examples:
   telemetry print --kind Trace --from 1.5s --until 2s
   telemetry print --thread worker --event PoolInit a.tel b.tel
   telemetry print --follow gc.tel                   also events that are appended later
+  telemetry print --last 20 gc.tel
   telemetry print --json gc.tel | jq 'select(.event == \"ArenaAlloc\") | .params.size'
   program | telemetry print --follow -              each event as it arrives";
 
@@ -43,16 +45,12 @@ pub(crate) struct Args {
     #[arg(long, short = 'F')]
     follow: bool,
 
-    /// Print one JSON object per line
-    #[arg(long)]
-    json: bool,
-
-    /// Like --json, with 64-bit numbers as strings
-    #[arg(long)]
-    json_strings: bool,
+    /// Print only the last events, this many
+    #[arg(long, value_name = "N", conflicts_with_all = ["limit", "follow"])]
+    last: Option<usize>,
 
     #[command(flatten)]
-    color: ColorArgs,
+    lines: LineArgs,
 
     #[command(flatten)]
     common: EventArgs,
@@ -64,9 +62,6 @@ enum OrderArg {
     Stream,
 }
 
-/// Appends the line of an event.
-type AppendLine = dyn FnMut(&mut Vec<u8>, &Event<'_>);
-
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         if self.follow {
@@ -77,9 +72,17 @@ impl Run for Args {
             OrderArg::Stream => Order::Stream,
         };
         let mut opened = self.common.open(order)?;
-        let output = opened.output()?;
+        let mut output = opened.output()?;
         let line = self.line(Some(&opened.events));
-        opened.write_lines(output, line)?;
+        let is_stopped = match self.last {
+            Some(last) => append_last(&mut opened, &mut output, last, line).map(|()| false)?,
+            None => opened.append_first(&mut output, self.lines.limit(), line)?,
+        };
+        output.finish()?;
+        if is_stopped {
+            self.lines.tell_stopped();
+            return Ok(());
+        }
         opened.end(context)
     }
 }
@@ -88,7 +91,7 @@ impl Args {
     fn run_on_growing(&self, context: &mut Context) -> Ended {
         let inputs = self.common.input.inputs()?;
         let path = inputs.only().ok_or_else(|| Failure::new("--follow takes one file, not several"))?;
-        if let Some(format) = self.common.input.format.of_file(path) {
+        if let Some(format) = self.common.input.format.of_file(path)? {
             return Err(Failure::new(format!(
                 "{} is a log of format {}, and --follow is for telemetry streams",
                 display(path),
@@ -96,9 +99,14 @@ impl Args {
             )));
         }
         let input = open_growing(path)?;
-        let (filter, output) = (self.common.filter.filter(), self.common.output.open(&inputs.paths())?);
-        let Seen { completeness, sessions } =
-            live::write_lines(input, &inputs, filter, output, self.line(None))?;
+        let (filter, output) = (self.common.filter.filter()?, self.common.output.open(&inputs.paths())?);
+        let line = self.line(None);
+        let Seen { completeness, sessions, is_stopped } =
+            live::write_lines(input, &inputs, filter, output, self.lines.limit(), line)?;
+        if is_stopped {
+            self.lines.tell_stopped();
+            return Ok(());
+        }
         // It has grown by now.
         let inputs = self.common.input.inputs()?;
         Verdict::new(&completeness, &sessions, &inputs).report(context, self.common.input.strict);
@@ -108,17 +116,36 @@ impl Args {
     /// Returns the function that appends an event's line. Of a growing file, the events are not
     /// known in advance.
     fn line(&self, events: Option<&Events<'_>>) -> Box<AppendLine> {
-        if self.json || self.json_strings {
-            let mut printer = JsonPrinter::new(self.json_strings);
-            return Box::new(move |out, event| printer.line(out, event));
-        }
-        let is_colored = self.color.is_on(&self.common.output);
-        let mut printer = match events {
+        self.lines.line(&self.common.output, |is_colored| match events {
             Some(events) => Printer::new(events, is_colored),
             None => Printer::of_any_session(is_colored),
-        };
-        Box::new(move |out, event| printer.line(out, event))
+        })
     }
+}
+
+/// Writes the lines of the last events. If the input fails, these are the last ones before the
+/// failure.
+fn append_last(
+    opened: &mut Opened,
+    output: &mut Output,
+    last: usize,
+    mut append_line: Box<AppendLine>,
+) -> Result<(), Failure> {
+    let mut lines: VecDeque<Vec<u8>> = VecDeque::new();
+    let read = opened.each(|event| {
+        // The memory of the oldest line is used again.
+        let mut line = if lines.len() < last { None } else { lines.pop_front() }.unwrap_or_default();
+        line.clear();
+        append_line(&mut line, event);
+        lines.push_back(line);
+        lines.truncate(last);
+    });
+    for line in &lines {
+        output.buffer().extend_from_slice(line);
+        output.relieve()?;
+    }
+    output.flush()?;
+    read
 }
 
 /// Opens an input that waits for more at its end.

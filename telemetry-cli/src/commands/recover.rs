@@ -9,8 +9,10 @@ use telemetry_decode::{Event, Session};
 use telemetry_format::LaneCounters;
 
 use crate::input::inputs::{Inputs, RegistryArgs, cannot_read};
+use crate::input::opening::FormatArgs;
 use crate::input::verdict::Lost;
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::message::{note, warning};
 use crate::term::output::{Output, OutputArgs};
 use crate::term::progress::Step;
@@ -39,9 +41,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     registries: RegistryArgs,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     /// Exit with 1 also if any block was left out
     #[arg(long)]
@@ -53,7 +54,8 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        let inputs = Inputs::new(self.images.clone(), self.registries.load()?);
+        let inputs =
+            Inputs::new(self.images.clone(), self.registries.load()?).of_format(FormatArgs::of_images());
         let reader = inputs.reader()?;
         let is_named = self.output.is_named();
         let mut stream = if is_named { Some(self.output.open_stream(&inputs.paths())?) } else { None };
@@ -68,7 +70,7 @@ impl Run for Args {
         let shown = Shown::new(&recovered, &inputs);
         // If the stream goes to standard output, nothing else does.
         if !(is_named && self.output.is_stdout()) {
-            Output::stdout().show(self.json, &shown, |out| shown.append_text(out))?;
+            Output::stdout().show(self.json.is_on(), &shown, |out| shown.append_text(out))?;
         }
         let is_written = match stream {
             // An empty file would only hide that there was nothing.

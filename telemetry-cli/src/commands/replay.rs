@@ -18,6 +18,7 @@ use self::worker::Bench;
 use crate::input::inputs::InputArgs;
 use crate::input::selection::FilterArgs;
 use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::json::JsonArgs;
 use crate::term::output::OutputArgs;
 use crate::text::grouped;
 
@@ -75,9 +76,8 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -93,7 +93,7 @@ impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         if let Some(allocator) = self.run.worker {
             let inputs = self.run.inputs(&self.input)?;
-            let reader = inputs.reader()?.filter(self.filter.filter());
+            let reader = inputs.reader()?.filter(self.filter.filter()?);
             return worker::work(reader, &inputs, &self.run, allocator, self.pace(), self.touch);
         }
         let inputs = self.input.inputs()?;
@@ -103,7 +103,7 @@ impl Run for Args {
             Some(file) => inputs.reader_of(file)?,
             None => inputs.reader()?,
         };
-        let survey = Survey::of(reader.filter(self.filter.filter()), &inputs)?;
+        let survey = Survey::of(reader.filter(self.filter.filter()?), &inputs)?;
         let output = self.output.open(&inputs.paths())?;
         let runs = if self.dry_run || survey.totals.allocs == 0 {
             Vec::new()
@@ -114,7 +114,7 @@ impl Run for Args {
             bench.run(allocators)?
         };
         let report = Report::new(&survey, &runs, self.partial);
-        output.show(self.json, &report, |out| report.append_text(out))?;
+        output.show(self.json.is_on(), &report, |out| report.append_text(out))?;
         report.tell(context, self.input.strict);
         Ok(())
     }

@@ -6,8 +6,10 @@ use crate::input::events::{EventArgs, Opened};
 use crate::spans::paired::Paired;
 use crate::spans::shown::{CSV_HEAD, Names, Spans};
 use crate::term::ended::{Context, Ended, Run};
+use crate::term::json::JsonArgs;
 use crate::term::message::warning;
 use crate::term::progress::Progress;
+use crate::text::hint::{help, nearest_name};
 
 const EXAMPLES: &str = "\
 A registry declares spans as [[span]] with a begin, an end, and a key that distinguishes open spans. Spans
@@ -43,9 +45,8 @@ pub(crate) struct Args {
     #[arg(long)]
     net: bool,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     /// Write every span as a line of CSV, ordered by end
     #[arg(long, conflicts_with = "json")]
@@ -91,7 +92,7 @@ impl Run for Args {
                 spans.append_text(out)
             }
         };
-        output.show(self.json, &spans, append_text)?;
+        output.show(self.json.is_on(), &spans, append_text)?;
         spans.report(
             |message| if self.common.input.strict { context.problem(message) } else { warning(message) },
         );
@@ -100,24 +101,24 @@ impl Run for Args {
                 "session {session:016x} does not tell the cost of an emission (emission_ps): nothing is subtracted"
             ));
         }
-        unknown.iter().for_each(|name| context.problem(format!("no span `{name}` in the input")));
+        for (name, nearest) in unknown {
+            context.problem(format!("no span `{name}` in the input{}", help(nearest.as_deref())));
+        }
         opened.end_with(&verdict, context)
     }
 }
 
 impl Args {
-    /// Returns the requested names that no span has.
-    fn unknown_names(&self, opened: &Opened) -> Vec<&String> {
-        let declared = |name: &str| {
-            opened.registries().iter().any(|known| {
-                known.registry.spans.iter().any(|span| span.name == name)
-                    || known
-                        .registry
-                        .messages
-                        .iter()
-                        .any(|message| message.end.is_some() && message.name == name)
-            })
-        };
-        self.span.iter().filter(|name| !declared(name)).collect()
+    /// Returns the requested names that no span has, each with the most similar one.
+    fn unknown_names(&self, opened: &Opened) -> Vec<(&String, Option<String>)> {
+        let mut declared = Vec::new();
+        for known in opened.registries() {
+            let pairs = known.registry.messages.iter().filter(|message| message.end.is_some());
+            declared.extend(pairs.map(|message| message.name.clone()));
+            declared.extend(known.registry.spans.iter().map(|span| span.name.clone()));
+        }
+        let unknown =
+            self.span.iter().filter(|name| !declared.iter().any(|known| known.eq_ignore_ascii_case(name)));
+        unknown.map(|name| (name, nearest_name(name, &declared).map(str::to_string))).collect()
     }
 }

@@ -6,19 +6,24 @@ use std::path::{Path, PathBuf};
 
 use telemetry_decode::Order;
 
-use crate::input::cnv_input::{registries_of_text, report_guesses};
+use crate::input::cnv_input::{cannot_filter_text, registries_of_text, report_guesses};
 use crate::input::inputs::{Inputs, RegistryArgs, cannot_read};
 use crate::input::opening::FormatArgs;
+use crate::input::selection::FilterArgs;
 use crate::input::verdict::Verdict;
 use crate::sql::{Database, Dots, Load, Loaded, Log, Schema, TextLog, Transaction};
 use crate::term::ended::{Context, Ended, Failure, Run};
-use crate::term::message::note;
+use crate::term::message::{has_verdicts, note};
 use crate::term::progress::Progress;
 use crate::text::path::display;
 use crate::text::{count, grouped};
 
 /// The default database.
 const DEFAULT_DATABASE: &str = "telemetry.db";
+
+/// The options of which messages speak.
+const DELETE: &str = "--delete";
+const FORCE: &str = "--force";
 
 const EXAMPLES: &str = "\
 Every event has a table EVENT_<Name> with a column for each parameter. NAMED_<Name> is the same with names
@@ -29,6 +34,7 @@ See docs/sql.md.
 
 Examples:
   telemetry sql gcbench.tel
+  telemetry sql --kind Trace --kind Pool gcbench.tel
   telemetry sql --delete -o gcbench.db gcbench.*.tel
   telemetry cnv gcbench.tel | LC_ALL=C sort | telemetry sql --registry events.toml
   sqlite3 telemetry.db 'SELECT event, count(*) FROM event GROUP BY event'";
@@ -60,11 +66,11 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 
     /// Replace the content of the database; if the load fails, the old content stays
-    #[arg(short, long)]
+    #[arg(long)]
     delete: bool,
 
     /// Load events even if the database has them
-    #[arg(short, long)]
+    #[arg(long)]
     force: bool,
 
     /// Rebuild event_kind, event_type, event_param and the views from the registries of the input
@@ -78,6 +84,9 @@ pub(crate) struct Args {
     /// Log what is created: -v registries, -vv rows, -vvv indexes; implies -p
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
+
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 impl Run for Args {
@@ -151,8 +160,9 @@ impl Args {
         let inputs = Inputs::new(vec![file.to_path_buf()], self.registries.load()?).of_format(self.format);
         let mut schema = self.schema(transaction)?;
         let load = Load::new(transaction, &mut schema, self.verbose)?;
+        self.same_filter(&load)?;
         let earlier = if self.force { Vec::new() } else { load.positions()? };
-        let reader = inputs.reader()?.order(Order::Stream).resume(earlier);
+        let reader = inputs.reader()?.order(Order::Stream).filter(self.filter.filter()?).resume(earlier);
         let mut events = reader.events().map_err(cannot_read)?;
         // Logs of other systems have no identifiable blocks, so only a whole log can be skipped.
         if let Some(counts) = events.log_counts().filter(|_| !self.force)
@@ -160,11 +170,12 @@ impl Args {
         {
             let loaded = Some(Loaded { events: 0, serial: None });
             let all = counts.iter().map(|count| count.count).sum();
-            let partly = (earlier < all).then_some((earlier, all));
+            let partly = (earlier < all && self.filter.is_empty()).then_some((earlier, all));
             return Ok(Told { file, loaded, partly, is_stream: false, verdict: None });
         }
         let (mut dots, progress) = self.shown(|| Progress::of_bytes(inputs.len()));
-        let loaded = load.events(&Log::new(file), &mut events, self.rebuild, |events, bytes| {
+        let log = Log::new(file).filtered(self.filter.text());
+        let loaded = load.events(&log, &mut events, self.rebuild, |events, bytes| {
             dots.show(events);
             progress.at(bytes);
         })?;
@@ -180,6 +191,24 @@ impl Args {
         })
     }
 
+    /// Refuses another filter than that of earlier streams: the database tells only how far each
+    /// was read, and not which events were left out.
+    fn same_filter(&self, load: &Load<'_, '_>) -> Result<(), Failure> {
+        let filter = self.filter.text();
+        let Some(other) = load.other_filter(filter.as_deref())?.filter(|_| !self.force) else {
+            return Ok(());
+        };
+        let text =
+            |filter: Option<String>| filter.map_or("no filter".to_string(), |text| format!("`{text}`"));
+        Err(Failure::new(format!(
+            "{} was loaded with {}, found {}; help: the same filter, {DELETE} to replace all events, or another \
+             database with -o",
+            display(&self.database()),
+            text(other),
+            text(filter),
+        )))
+    }
+
     /// Loads text. Returns true if something was committed.
     fn load_text(
         &self,
@@ -188,6 +217,9 @@ impl Args {
         database: &Path,
         transaction: Transaction<'_>,
     ) -> Result<bool, Failure> {
+        if !self.filter.is_empty() {
+            return Err(cannot_filter_text());
+        }
         let registries = registries_of_text(self.registries.load()?);
         let log = TextLog::open(file, &registries, self.registries.is_empty())?;
         let mut schema = self.schema(&transaction)?;
@@ -238,8 +270,8 @@ impl Told<'_> {
         if let Some((earlier, all)) = self.partly {
             let (file, database) = (display(self.file), display(database));
             context.problem(format!(
-                "{database} has {} of the {} of {file}, but not which; loaded nothing; help: -d replaces all events in \
-                 the database, -f adds all events again",
+                "{database} has {} of the {} of {file}, but not which; loaded nothing; help: {DELETE} replaces all events \
+                 in the database, {FORCE} adds all events again",
                 grouped(earlier),
                 count(all, "event"),
             ));
@@ -261,6 +293,10 @@ fn say(loaded: &Loaded, file: &Path, database: &Path) {
         Some(serial) => {
             format!("loaded {} of {file} into {database} as log {serial}", count(loaded.events, "event"))
         }
-        None => format!("{database} already has all events of {file}; help: -f loads them again"),
+        None => {
+            // The MPS's program has only letters.
+            let force = if has_verdicts() { FORCE } else { "-f" };
+            format!("{database} already has all events of {file}; help: {force} loads them again")
+        }
     });
 }

@@ -9,6 +9,7 @@ use self::shown::{Stats, bytes_by_kind};
 use self::tally::Tally;
 use crate::input::events::EventArgs;
 use crate::term::ended::{Context, Ended, Run};
+use crate::term::json::JsonArgs;
 
 const EXAMPLES: &str = "\
 Rates are per second between the first and the last event shown. Bytes are the size of the events in their
@@ -25,9 +26,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     common: EventArgs,
@@ -40,7 +40,12 @@ impl Run for Args {
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);
-        opened.output()?.show(self.json, &stats, |out| stats.append_text(out))?;
+        opened.output()?.show(self.json.is_on(), &stats, |out| {
+            // Empty tables would only hide that the input is no stream.
+            if verdict.has_blocks() {
+                stats.append_text(out);
+            }
+        })?;
         opened.end_with(&verdict, context)
     }
 }

@@ -4,13 +4,12 @@ use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
-use telemetry_decode::{Event, Filter};
-
 use crate::input::inputs::Inputs;
+use crate::input::lines::LineArgs;
 use crate::input::live::{self, Seen};
+use crate::input::selection::FilterArgs;
 use crate::input::verdict::Verdict;
 use crate::process::{Pid, Process, Unknown, word};
-use crate::term::color::ColorArgs;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
 use crate::term::message::{note, warning};
@@ -25,6 +24,7 @@ process, or with Ctrl-C.
 Examples:
   telemetry tail 4711                    the enabled events
   telemetry tail 4711 Trace -TraceTick   a kind without one of its events
+  telemetry tail --json --thread worker 4711 all | jq .params
   telemetry tail 4711 all | grep 0x7f001040";
 
 /// Print the events of a running process as it emits them
@@ -40,15 +40,22 @@ pub(crate) struct Args {
     words: Vec<String>,
 
     #[command(flatten)]
-    color: ColorArgs,
+    lines: LineArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
 
     /// Exit with 1 also for lost or missing events and unended sessions
     #[arg(long)]
     strict: bool,
+
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
+        let filter = self.filter.filter()?;
         let process = Process::find(self.pid)?;
         let info = process.info()?;
         if self.words.is_empty() && info.masks.output.is_empty() {
@@ -64,12 +71,16 @@ impl Run for Args {
         end_when_interrupted(&stream);
 
         let inputs = Inputs::new(vec![format!("process {}", self.pid).into()], Vec::new());
-        let output = OutputArgs::default();
-        let is_colored = self.color.is_on(&output);
-        let mut printer = Printer::of_one_session(info.registries.len() > 1, is_colored);
-        let line = |out: &mut Vec<u8>, event: &Event<'_>| printer.line(out, event);
-        let Seen { completeness, sessions } =
-            live::write_lines(Sent(stream), &inputs, Filter::default(), output.open(&[])?, line)?;
+        let has_several = info.registries.len() > 1;
+        let line =
+            self.lines.line(&self.output, |is_colored| Printer::of_one_session(has_several, is_colored));
+        let output = self.output.open(&[])?;
+        let Seen { completeness, sessions, is_stopped } =
+            live::write_lines(Sent(stream), &inputs, filter, output, self.lines.limit(), line)?;
+        if is_stopped {
+            self.lines.tell_stopped();
+            return Ok(());
+        }
         if completeness.blocks == 0 {
             note(format!("process {} recorded no such event", self.pid));
             return Ok(());

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::{Filter, Order};
+use telemetry_decode::Order;
 
-use crate::input::cnv_input::{Line, Lines, Wrongs, registries_of_text, report_guesses, too_long};
+use crate::input::cnv_input::{
+    Line, Lines, Wrongs, cannot_filter_text, registries_of_text, report_guesses, too_long,
+};
 use crate::input::events::EventArgs;
-use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::term::ended::{Context, Ended, Run};
 use crate::term::progress::Progress;
 use crate::text::cnv_registries::NamedRegistries;
 use crate::text::path::display;
@@ -59,8 +61,8 @@ impl Args {
     }
 
     fn run_on_text(&self, log: &Path, context: &mut Context) -> Ended {
-        if self.common.filter.filter() != Filter::default() {
-            return Err(Failure::new("cannot filter cnv text; help: filter the stream that it comes from"));
+        if !self.common.filter.is_empty() {
+            return Err(cannot_filter_text());
         }
         let registries = registries_of_text(self.common.input.registries.load()?);
         let mut lines = Lines::open(log)?;

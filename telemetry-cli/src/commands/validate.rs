@@ -7,6 +7,7 @@ use crate::input::events::EventArgs;
 use crate::spans::paired::Paired;
 use crate::spans::shown::{Names, Spans};
 use crate::term::ended::{Context, Ended, Run};
+use crate::term::json::JsonArgs;
 use crate::term::message::warning;
 use crate::term::progress::Progress;
 use crate::text::count;
@@ -33,9 +34,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_open: u32,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     common: EventArgs,
@@ -54,7 +54,7 @@ impl Run for Args {
         let verdict = opened.verdict();
         let names = Names::new(&opened.events, &pairing.defs);
         let pairs = Spans::new(&tally, &names, &opened.inputs, &verdict, false);
-        output.show(self.json, &pairs, |out| pairs.append_unmatched(out, self.limit))?;
+        output.show(self.json.is_on(), &pairs, |out| pairs.append_unmatched(out, self.limit))?;
         pairs.report(|message| context.problem(message));
         if dropped > 0 {
             warning(format!("{} dropped by the program", count(dropped, "message")));

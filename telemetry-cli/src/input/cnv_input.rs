@@ -23,6 +23,11 @@ pub(crate) fn registries_of_text(given: Vec<Given>) -> TextRegistries {
     TextRegistries::new(registries)
 }
 
+/// Explains that filters are for streams.
+pub(crate) fn cannot_filter_text() -> Failure {
+    Failure::new("cannot filter cnv text; help: filter the stream that it comes from")
+}
+
 /// Warns if lines without a registry are ambiguous.
 pub(crate) fn report_guesses(registries: &TextRegistries) {
     if registries.has_guessed() {

@@ -48,7 +48,7 @@ impl EventArgs {
     }
 
     fn start(&self, inputs: Inputs, order: Order) -> Result<Opened, Failure> {
-        let events = inputs.events(order, self.filter.filter())?;
+        let events = inputs.events(order, self.filter.filter()?)?;
         Ok(Opened { inputs, events, output: self.output.clone(), strict: self.input.strict })
     }
 }
@@ -94,13 +94,28 @@ impl Opened {
     pub(crate) fn append_lines(
         &mut self,
         output: &mut Output,
-        mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
+        append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
     ) -> Result<(), Failure> {
+        self.append_first(output, u64::MAX, append_line).map(drop)
+    }
+
+    /// Writes at most this many events as text. Returns true if there are more.
+    pub(crate) fn append_first(
+        &mut self,
+        output: &mut Output,
+        most: u64,
+        mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
+    ) -> Result<bool, Failure> {
         let progress = Progress::beside(output, self.inputs.len());
+        let mut events = 0;
         loop {
             match self.events.next() {
-                Ok(Some(event)) => append_line(output.buffer(), &event),
-                Ok(None) => break,
+                Ok(Some(_)) if events == most => return Ok(true),
+                Ok(Some(event)) => {
+                    append_line(output.buffer(), &event);
+                    events += 1;
+                }
+                Ok(None) => return Ok(false),
                 Err(error) => {
                     output.flush()?;
                     return Err(cannot_read(error));
@@ -110,7 +125,6 @@ impl Opened {
                 progress.at(self.events.bytes_done());
             }
         }
-        Ok(())
     }
 
     /// Returns the verdict on what was read.

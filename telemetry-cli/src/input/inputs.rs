@@ -16,6 +16,30 @@ use crate::term::message::warning;
 use crate::text::count;
 use crate::text::path::display;
 
+/// Returns the input of a command that names none: the default stream if there is one, otherwise
+/// standard input if it is a pipe or a file.
+fn default_input() -> Result<PathBuf, Failure> {
+    let stream = default_stream()?;
+    let is_named = std::env::var_os("TELEMETRY_FILENAME").is_some_and(|name| !name.is_empty());
+    Ok(if !is_named && !stream.exists() && stdin_has_data() { "-".into() } else { stream })
+}
+
+/// Returns true if standard input is a pipe or a file. A terminal or a device would be waited for
+/// in vain.
+#[cfg(unix)]
+fn stdin_has_data() -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileTypeExt;
+    let metadata = io::stdin().as_fd().try_clone_to_owned().and_then(|stdin| File::from(stdin).metadata());
+    metadata.is_ok_and(|metadata| metadata.is_file() || metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn stdin_has_data() -> bool {
+    use std::io::IsTerminal;
+    !io::stdin().is_terminal()
+}
+
 /// Returns the stream that a program started here writes by default.
 ///
 /// # Errors
@@ -40,7 +64,7 @@ pub(crate) fn default_stream() -> Result<PathBuf, Failure> {
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
     /// Streams, read as one; `-` is standard input [default: $TELEMETRY_FILENAME, else
-    /// telemetry.tel]
+    /// telemetry.tel, else a pipe or file on standard input]
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -67,6 +91,9 @@ pub(crate) struct Given {
     path: PathBuf,
     pub(crate) registry: Registry,
 }
+
+/// The help if no input is named, and none is found.
+const NO_INPUT: &str = "; help: name a file, or `-` for standard input, or set $TELEMETRY_FILENAME";
 
 /// The inputs, and the offset of each in their concatenation.
 pub(crate) struct Inputs {
@@ -96,7 +123,7 @@ impl InputArgs {
         let mut paths = [&self.files[..], further].concat();
         let is_default = paths.is_empty();
         if is_default {
-            paths.push(default_stream()?);
+            paths.push(default_input()?);
         }
         let format = self.format;
         Ok(Inputs { is_default, format, ..Inputs::new(paths, self.registries.load()?) })
@@ -207,6 +234,11 @@ impl Inputs {
         self.names.iter().map(|name| display(&name.path)).collect::<Vec<_>>().join(", ")
     }
 
+    /// Returns the help for an input that was not named.
+    pub(crate) fn hint(&self) -> &'static str {
+        if self.is_default { NO_INPUT } else { "" }
+    }
+
     /// Names the empty inputs.
     pub(crate) fn empty_files(&self) -> Vec<String> {
         let empty = self.names.iter().filter(|name| name.len == Some(0));
@@ -268,8 +300,7 @@ impl Inputs {
 
     pub(crate) fn reader(&self) -> Result<Reader<'static>, Failure> {
         let paths = self.names.iter().map(|name| name.path.as_path());
-        let hint = if self.is_default { "; help: name a file, or set $TELEMETRY_FILENAME" } else { "" };
-        Ok(self.with_registries(self.format.open(paths, hint)?))
+        Ok(self.with_registries(self.format.open(paths, self.hint())?))
     }
 
     /// Returns the registry of a fingerprint, if it was given.

@@ -13,15 +13,18 @@ use crate::term::output::Output;
 pub(crate) struct Seen {
     pub(crate) completeness: Completeness,
     pub(crate) sessions: Vec<Session>,
+    /// The requested number of events was written.
+    pub(crate) is_stopped: bool,
 }
 
 /// Writes the events of an input that waits for more, in stream order. Shows all lines before it
-/// waits. Messages name the input as `inputs` does.
+/// waits, and stops after `most` events. Messages name the input as `inputs` does.
 pub(crate) fn write_lines<'i>(
     input: impl Read + Send + 'i,
     inputs: &Inputs,
     filter: Filter,
     output: Output,
+    most: u64,
     mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
 ) -> Result<Seen, Failure> {
     let (output, failed) = (Mutex::new(output), Mutex::new(None));
@@ -29,18 +32,21 @@ pub(crate) fn write_lines<'i>(
         let live = Live { input, output: &output, failed: &failed };
         let reader = inputs.with_registries(Reader::from_reader(live)).order(Order::Stream).filter(filter);
         let mut events = reader.events().map_err(cannot_read)?;
-        loop {
+        let mut written = 0;
+        while written < most {
             match events.next() {
                 Ok(Some(event)) => {
                     let mut output = locked(&output);
                     append_line(output.buffer(), &event);
                     output.relieve()?;
+                    written += 1;
                 }
                 Ok(None) => break,
                 Err(error) => return Err(locked(&failed).take().unwrap_or_else(|| cannot_read(error))),
             }
         }
-        Seen { completeness: events.completeness(), sessions: events.sessions().to_vec() }
+        let is_stopped = written == most;
+        Seen { completeness: events.completeness(), sessions: events.sessions().to_vec(), is_stopped }
     };
     output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
     Ok(seen)

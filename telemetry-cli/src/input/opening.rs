@@ -5,13 +5,15 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use clap::ValueEnum;
+use telemetry_decode::blocks::{Blocks, Piece};
 use telemetry_decode::foreign::LogFile;
 use telemetry_decode::{Error, Input, Reader};
-use telemetry_foreign::{Format, RECOGNIZED_BY, is_gzip};
+use telemetry_foreign::{Format, RECOGNIZED_BY};
 use telemetry_format::MAGIC;
 
 use crate::term::ended::Failure;
 use crate::text::path::display;
+use crate::text::sniff::Look;
 
 /// Options for reading inputs.
 #[derive(clap::Args, Clone, Copy, Default)]
@@ -23,6 +25,10 @@ pub(crate) struct FormatArgs {
     /// Read logs of other systems even if their version is not known
     #[arg(long)]
     lenient: bool,
+
+    /// The inputs are memory images, which have blocks anywhere, or none.
+    #[arg(skip)]
+    are_images: bool,
 
     /// Places each event at the time that it was written, instead of the time that it describes.
     #[arg(skip)]
@@ -59,6 +65,11 @@ struct Seen<'p> {
 }
 
 impl FormatArgs {
+    /// Returns the options for memory images.
+    pub(crate) fn of_images() -> FormatArgs {
+        FormatArgs { are_images: true, ..FormatArgs::default() }
+    }
+
     /// Opens inputs to be read as one.
     pub(crate) fn open<'p>(
         &self,
@@ -97,11 +108,14 @@ impl FormatArgs {
     }
 
     /// Returns the format of a regular file that is a log of another system.
-    pub(crate) fn of_file(&self, path: &Path) -> Option<Format> {
+    ///
+    /// # Errors
+    /// If the file is neither a log nor a stream.
+    pub(crate) fn of_file(&self, path: &Path) -> Result<Option<Format>, Failure> {
         match self.input_format {
-            Some(format) => format.other(),
-            None if path.is_file() => self.look(path, "").ok()?.format,
-            None => None,
+            Some(format) => Ok(format.other()),
+            None if path.is_file() => Ok(self.look(path, "")?.format),
+            None => Ok(None),
         }
     }
 
@@ -112,16 +126,47 @@ impl FormatArgs {
         }
         let named = |error| Failure::new(format!("cannot read {}: {error}{hint}", display(path)));
         let (first, input) = peek(input).map_err(named)?;
-        let format = if first.starts_with(&MAGIC) { None } else { Format::recognize(&first) };
-        if format.is_none() && is_gzip(&first) {
-            return Err(Failure::new(format!(
-                "{} is compressed with gzip, expected a telemetry stream or a log of another system; help: \
-                 `gunzip -c {} | telemetry print -`",
-                display(path),
-                path.display(),
-            )));
+        // The start of a stream may be cut, too.
+        if self.are_images || first.starts_with(&MAGIC) || MAGIC.starts_with(&first) {
+            return Ok(Seen { path, input, format: None });
         }
+        let format = Format::recognize(&first);
+        let input = if format.is_some() { input } else { expect_blocks(path, &first, input)? };
         Ok(Seen { path, input, format })
+    }
+}
+
+/// Refuses an input without any block, which is no stream. Of a pipe with text, only the beginning
+/// is read.
+fn expect_blocks(path: &Path, first: &[u8], input: Input) -> Result<Input, Failure> {
+    let look = Look::of(first);
+    let is_endless = matches!(input, Input::Pipe(_)) && first.len() == RECOGNIZED_BY;
+    let has_magic = || first.windows(MAGIC.len()).any(|bytes| bytes == MAGIC);
+    let is_refused = look.is_certain || look.is_text && is_endless && !has_magic();
+    if !is_refused {
+        let named = |error| Failure::new(format!("cannot read {}: {error}", display(path)));
+        let mut file = file_of(input).map_err(named)?;
+        if has_block(&file).map_err(named)? {
+            file.rewind().map_err(named)?;
+            return Ok(Input::File(file));
+        }
+    }
+    Err(Failure::new(format!(
+        "{} is {}, expected a telemetry stream or a log of another system; help: {}",
+        display(path),
+        look.what,
+        look.help(path),
+    )))
+}
+
+/// Returns true if a file has a block, whole or damaged.
+fn has_block(file: &File) -> io::Result<bool> {
+    let mut blocks = Blocks::new(file);
+    loop {
+        match blocks.next()? {
+            Some(Piece::Damage(_, None)) => {}
+            piece => return Ok(piece.is_some()),
+        }
     }
 }
 

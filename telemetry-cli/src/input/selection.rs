@@ -2,12 +2,14 @@
 
 use telemetry_decode::Filter;
 
+use crate::term::ended::Failure;
 use crate::text::quantity::time_ns;
+use crate::text::signed_grouped;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArgs {
-    /// Only events of this kind: name, bit number, or `REGISTRY:KIND` (repeatable)
+    /// Only events of this kind: name in any case, bit number, or `REGISTRY:KIND` (repeatable)
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
 
@@ -42,17 +44,52 @@ impl FilterArgs {
         !self.registry_name.is_empty()
     }
 
-    pub(crate) fn filter(&self) -> Filter {
+    /// Returns true if no filter is given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text().is_none()
+    }
+
+    /// Returns the filter as options, or nothing if there is none.
+    pub(crate) fn text(&self) -> Option<String> {
+        let names = [
+            ("kind", &self.kind),
+            ("event", &self.event),
+            ("thread", &self.thread),
+            ("session", &self.session),
+            ("registry-name", &self.registry_name),
+        ];
+        let names = names
+            .iter()
+            .flat_map(|(option, names)| names.iter().map(move |name| format!("--{option} {name}")));
+        let times = [("from", self.from), ("until", self.until)];
+        let times = times.iter().filter_map(|(option, time)| time.map(|time| format!("--{option} {time}")));
+        let all: Vec<_> = names.chain(times).collect();
+        (!all.is_empty()).then(|| all.join(" "))
+    }
+
+    /// Returns the filter.
+    ///
+    /// # Errors
+    /// If no time is in the interval.
+    pub(crate) fn filter(&self) -> Result<Filter, Failure> {
+        if let (Some(from), Some(until)) = (self.from, self.until)
+            && from >= until
+        {
+            let [from, until] = [from, until].map(signed_grouped);
+            return Err(Failure::new(format!(
+                "no event passes: --from {from} ns is not before --until {until} ns; help: --until is exclusive"
+            )));
+        }
         fn names(texts: &[String]) -> impl Iterator<Item = &str> {
             texts.iter().map(String::as_str)
         }
-        Filter::default()
+        Ok(Filter::default()
             .kinds(names(&self.kind))
             .events(names(&self.event))
             .threads(names(&self.thread))
             .sessions(names(&self.session))
             .registries(names(&self.registry_name))
             .from_ns(self.from)
-            .until_ns(self.until)
+            .until_ns(self.until))
     }
 }

@@ -12,6 +12,7 @@ use telemetry_format::Loss;
 use crate::input::inputs::Inputs;
 use crate::term::ended::Context;
 use crate::term::message::{has_verdicts, note, warning};
+use crate::text::hint::help;
 use crate::text::print::thread_name;
 use crate::text::{count, grouped, signed_grouped};
 
@@ -54,11 +55,17 @@ pub(crate) struct Verdict {
     unknown_blocks: BTreeMap<u8, u64>,
     unended_sessions: Vec<String>,
     unmatched: Vec<String>,
+    /// The helps of unmatched names.
+    #[serde(skip)]
+    nearest: Vec<String>,
     /// Messages about missing registries.
     #[serde(skip)]
     without_registry: Vec<String>,
     #[serde(skip)]
     inputs: String,
+    /// The help if no input was named.
+    #[serde(skip)]
+    hint: &'static str,
     #[serde(skip)]
     empty_files: Vec<String>,
 }
@@ -76,6 +83,11 @@ impl Lost {
     /// Returns the events lost by any cause.
     pub(crate) fn events(&self) -> u64 {
         self.pool.saturating_add(self.reentrant).saturating_add(self.sink)
+    }
+
+    fn loss(self) -> Loss {
+        let Lost { pool, reentrant, sink, truncated } = self;
+        Loss { pool, reentrant, sink, truncated }
     }
 }
 
@@ -165,12 +177,14 @@ impl Verdict {
             unreadable: unreadable.map(|(at, why)| wrong(&(*at..*at), 0, why.clone())).collect(),
             unknown_blocks: completeness.unknown_blocks.clone(),
             unended_sessions: unended.map(|(id, _)| format!("{id:016x}")).collect(),
-            unmatched: completeness.unmatched.clone(),
+            unmatched: completeness.unmatched.iter().map(ToString::to_string).collect(),
+            nearest: completeness.unmatched.iter().map(|name| help(name.nearest.as_deref())).collect(),
             without_registry: without_registry
                 .iter()
                 .map(|(fingerprint, events)| inputs.without_registry(*fingerprint, *events, "event"))
                 .collect(),
             inputs: inputs.names(),
+            hint: inputs.hint(),
             empty_files: inputs.empty_files(),
         }
     }
@@ -201,6 +215,16 @@ impl Verdict {
         }
     }
 
+    /// Returns what the program lost.
+    pub(crate) fn loss(&self) -> Loss {
+        self.lost.loss()
+    }
+
+    /// Returns the number of events that were written, but not read.
+    pub(crate) fn missing(&self) -> u64 {
+        self.missing
+    }
+
     /// Returns true if the input has blocks.
     pub(crate) fn has_blocks(&self) -> bool {
         self.blocks > 0
@@ -220,7 +244,7 @@ impl Verdict {
     /// Lists errors of the input or the call.
     fn errors(&self) -> Vec<String> {
         if self.bytes == 0 {
-            return vec![format!("{} is empty, expected {}", self.inputs, self.expected())];
+            return vec![format!("{} is empty, expected {}{}", self.inputs, self.expected(), self.hint)];
         }
         let mut lines: Vec<_> = self.empty_files.iter().map(|name| format!("{name} is empty")).collect();
         let events = |events: u32| {
@@ -245,7 +269,8 @@ impl Verdict {
         let unreadable = self.unreadable.iter();
         let unreadable = unreadable.map(|part| format!("{}: byte {}: {}", part.input, part.from, part.why));
         some(&mut lines, unreadable, self.unreadable.len() as u64, "blocks that cannot be understood");
-        let unmatched = self.unmatched.iter().map(|name| format!("no {name} in the input"));
+        let unmatched = self.unmatched.iter().zip(&self.nearest);
+        let unmatched = unmatched.map(|(name, help)| format!("no {name} in the input{help}"));
         some(&mut lines, unmatched, self.unmatched.len() as u64, "names without a match");
         if self.blocks == 0 {
             let bytes = count(self.bytes, "byte");
@@ -339,13 +364,12 @@ impl LaneLoss {
     }
 
     fn line(&self) -> String {
-        let Lost { pool, reentrant, sink, truncated } = self.lost;
-        let loss = Loss { pool, reentrant, sink, truncated };
+        let loss = self.lost.loss();
         let lost = loss
             .causes()
             .map(|(cause, events)| format!("{} lost ({})", count(events, "event"), cause.text()));
         let others = [
-            (truncated, "value", "truncated to the maximum length"),
+            (loss.truncated, "value", "truncated to the maximum length"),
             (self.unread, "event", "missing in blocks that could not be read"),
             (
                 self.missing.saturating_sub(self.unread),

@@ -8,6 +8,7 @@ use telemetry_format::Loss;
 
 use super::pid::Pid;
 use crate::text::escaped_text;
+use crate::text::hint::{did_you_mean, help, nearest_name};
 
 /// The enabled events, in words of `telemetry control`.
 #[derive(Deserialize, Serialize, Default)]
@@ -31,8 +32,8 @@ impl Unknown {
     /// Returns a message for each word.
     pub(crate) fn messages(&self) -> impl Iterator<Item = String> {
         self.unknown.iter().map(|word| {
-            let help = nearest_name(word, &self.names).map(|name| format!("; help: {}", did_you_mean(name)));
-            format!("`{}` matches no kind or event{}", escaped_text(word), help.unwrap_or_default())
+            let help = help(nearest_name(word, &self.names));
+            format!("`{}` matches no kind or event{help}", escaped_text(word))
         })
     }
 
@@ -45,18 +46,6 @@ impl Unknown {
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
-}
-
-/// Formats a hint.
-pub(crate) fn did_you_mean(name: &str) -> String {
-    format!("did you mean `{}`?", escaped_text(name))
-}
-
-/// Finds the name that is most similar to a word of control, if one is similar. A word may begin
-/// with its registry's name.
-pub(crate) fn nearest_name<'n>(word: &str, names: &'n [String]) -> Option<&'n str> {
-    let bare = word.split_once(':').map_or(word, |(_, rest)| rest);
-    telemetry_schema::nearest(bare, names.iter().map(String::as_str))
 }
 
 /// Event counts. `emitted` is the sum of all others except `truncated`.

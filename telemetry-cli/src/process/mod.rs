@@ -9,9 +9,7 @@ mod place;
 mod ring;
 mod talk;
 
-pub(crate) use answer::{
-    Counters, Info, KindCounters, Masks, Pool, SinkCounters, State, Unknown, did_you_mean, nearest_name,
-};
+pub(crate) use answer::{Counters, Info, KindCounters, Masks, Pool, SinkCounters, State, Unknown};
 pub(crate) use pid::Pid;
 pub(crate) use place::{Found, Place, Process, word};
 pub(crate) use ring::DeadRing;

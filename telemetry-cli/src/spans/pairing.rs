@@ -374,7 +374,8 @@ fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> 
         .spans
         .iter()
         .map(|span| (span.clone(), registry.messages.iter().find(|message| is_of(message, span))));
-    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
+    let is_wanted =
+        |name: &String| names.is_empty() || names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name));
     for (span, message) in spans.chain(messages).filter(|(span, _)| is_wanted(&span.name)) {
         for (is_end, of) in [(true, span.end), (false, span.begin)] {
             if of != index {

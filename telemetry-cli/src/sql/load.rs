@@ -29,6 +29,8 @@ pub(crate) struct Log {
     size: Option<u64>,
     /// Seconds since 1970.
     modified: Option<i64>,
+    /// The options of the filter.
+    filter: Option<String>,
 }
 
 /// The result of loading a log.
@@ -67,7 +69,13 @@ impl Log {
             name: if is_stdin { "<stdin>".to_string() } else { path.display().to_string() },
             size: metadata.map(|metadata| metadata.len()),
             modified: modified.map(|since| since.as_secs() as i64),
+            filter: None,
         }
+    }
+
+    /// Sets the filter by which its events are selected.
+    pub(crate) fn filtered(self, filter: Option<String>) -> Log {
+        Log { filter, ..self }
     }
 
     /// Sets the size of the log, if it was not known before.
@@ -104,6 +112,13 @@ impl<'t, 'd> Load<'t, 'd> {
     /// Returns the positions up to which earlier logs had the sessions.
     pub(crate) fn positions(&self) -> Result<Vec<Position>, Failure> {
         record::positions(self.connection).map_err(|error| self.failed(&error))
+    }
+
+    /// Returns the filter of an earlier stream, if it was another one.
+    pub(crate) fn other_filter(&self, filter: Option<&str>) -> Result<Option<Option<String>>, Failure> {
+        let find = "SELECT filter FROM event_log WHERE content IS NULL AND filter IS NOT ? LIMIT 1";
+        let found = self.connection.query_row(find, [filter], |row| row.get(0)).optional();
+        found.map_err(|error| self.failed(&error))
     }
 
     /// Returns the number of events that earlier logs had of these sessions.
@@ -288,12 +303,21 @@ impl<'t, 'd> Load<'t, 'd> {
     /// Inserts the waiting rows, makes indexes and views, and records the log if it had anything.
     pub(super) fn finish(mut self, log: &Log, content: Option<&str>) -> Result<Loaded, Failure> {
         let _step = Step::new("creating indexes");
-        let finished = self.write_rest(log, content);
+        let is_recorded = self.is_recorded(log).map_err(|error| self.failed(&error))?;
+        let finished = self.write_rest(log, content, is_recorded);
         finished.map_err(|error| self.failed(&error))?;
-        Ok(Loaded { events: self.events, serial: (self.events > 0).then_some(self.serial) })
+        Ok(Loaded { events: self.events, serial: is_recorded.then_some(self.serial) })
     }
 
-    fn write_rest(&mut self, log: &Log, content: Option<&str>) -> rusqlite::Result<()> {
+    /// Returns true if the log is listed: it had new events, or is the first with its filter. So
+    /// the database knows the filter by which events were left out.
+    fn is_recorded(&self, log: &Log) -> rusqlite::Result<bool> {
+        let find = "SELECT count(*) FROM event_log WHERE filter = ?";
+        let logs = || self.connection.query_row(find, [&log.filter], |row| row.get::<_, i64>(0));
+        Ok(self.events > 0 || log.filter.is_some() && logs()? == 0)
+    }
+
+    fn write_rest(&mut self, log: &Log, content: Option<&str>, is_recorded: bool) -> rusqlite::Result<()> {
         let mut rows = vec![0; self.schema.tables.list.len()];
         for (registry, inserts) in self.inserts.iter_mut().enumerate() {
             for (event, insert) in inserts.iter_mut().enumerate() {
@@ -318,17 +342,18 @@ impl<'t, 'd> Load<'t, 'd> {
         }
         names::fill(self.connection, self.schema, self.serial)?;
         self.schema.settle(self.connection)?;
-        if self.events > 0 {
+        if is_recorded {
             self.connection.execute(
-                "INSERT INTO event_log (name, size, modtime, completed, serial, events, content)
-                 VALUES (?, ?, ?, 1, ?, ?, ?)",
+                "INSERT INTO event_log (name, size, modtime, completed, serial, events, content, filter)
+                 VALUES (?, ?, ?, 1, ?, ?, ?, ?)",
                 params![
                     log.name,
                     log.size.map(|size| size as i64),
                     log.modified,
                     self.serial,
                     self.events as i64,
-                    content
+                    content,
+                    log.filter
                 ],
             )?;
         }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
 
-use super::line;
+use super::{line, quiet};
 
 /// The bar that is shown. An interrupt erases it, and messages appear above it.
 static SHOWN: Mutex<Shown> = Mutex::new(Shown::Nothing);
@@ -16,10 +16,10 @@ enum Shown {
     Over,
 }
 
-/// Shows a bar, unless the process ends. The caller handles interrupts.
+/// Shows a bar, unless the process ends or only errors are shown. The caller handles interrupts.
 pub(super) fn show(bar: &ProgressBar) {
     let mut shown = shown();
-    if !matches!(*shown, Shown::Over) {
+    if !quiet::is_on() && !matches!(*shown, Shown::Over) {
         bar.set_draw_target(line::stderr());
         *shown = Shown::Bar(bar.clone());
     }

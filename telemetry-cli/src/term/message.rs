@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::OnceLock;
 
-use super::bar;
+use super::{bar, quiet};
 
 /// The name of the MPS program by which the command was called.
 static PROGRAM: OnceLock<&str> = OnceLock::new();
@@ -27,12 +27,16 @@ pub(super) fn error(message: impl Display) {
 
 /// Reports something that may surprise the user. It does not change the exit code.
 pub(crate) fn warning(message: impl Display) {
-    write("warning: ", message);
+    if !quiet::is_on() {
+        write("warning: ", message);
+    }
 }
 
 /// Reports progress, or the verdict.
 pub(crate) fn note(message: impl Display) {
-    write("", message);
+    if !quiet::is_on() {
+        write("", message);
+    }
 }
 
 /// Writes a message. If standard error is closed or full, there is no other place for it.

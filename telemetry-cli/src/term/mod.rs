@@ -8,9 +8,11 @@ pub(crate) mod color;
 pub(crate) mod ended;
 pub(crate) mod exit;
 pub(crate) mod interrupt;
+pub(crate) mod json;
 mod line;
 pub(crate) mod message;
 #[cfg(unix)]
 pub(crate) mod native;
 pub(crate) mod output;
 pub(crate) mod progress;
+pub(crate) mod quiet;

@@ -5,6 +5,31 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether standard output was closed when the process began. Before `main`, the standard library
+/// puts `/dev/null` in its place, which would take all output without an error.
+static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Called before the standard library begins.
+extern "C" fn look_at_stdout() {
+    // SAFETY: asks for the flags of a descriptor, which fails if it is closed.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    STDOUT_WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
+/// The entry in the list of functions that the system calls before `main`.
+// SAFETY: both sections are lists of such functions, and this one needs nothing of the standard
+// library but an atomic.
+#[used]
+#[cfg_attr(any(target_os = "linux", target_os = "android"), unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+static LOOK_AT_STDOUT: extern "C" fn() = look_at_stdout;
+
+/// Returns true if standard output was closed when the process began.
+pub(crate) fn stdout_was_closed() -> bool {
+    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
+}
 
 /// The process at the other end of a connection.
 pub(crate) struct Peer {

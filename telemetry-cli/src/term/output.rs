@@ -11,6 +11,8 @@ use telemetry_foreign::RECOGNIZED_BY;
 
 use crate::term::ended::Failure;
 use crate::term::interrupt;
+#[cfg(unix)]
+use crate::term::native::stdout_was_closed;
 use crate::text::path::display;
 use crate::text::sniff::known_by;
 
@@ -160,6 +162,9 @@ impl Output {
     #[cold]
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         let written = match &mut self.target {
+            Target::Stdout(_) if !self.buffer.is_empty() && stdout_was_closed() => {
+                Err(io::Error::other("it is closed"))
+            }
             Target::Stdout(out) => {
                 let mut out = out.lock();
                 out.write_all(&self.buffer).and_then(|()| out.flush())
@@ -216,6 +221,12 @@ impl Output {
             Target::Direct(_, path) | Target::Replace(_, _, path) => cannot_write(path, error),
         }
     }
+}
+
+/// Other systems do not tell.
+#[cfg(not(unix))]
+fn stdout_was_closed() -> bool {
+    false
 }
 
 fn cannot_write(path: &Path, error: &dyn Display) -> Failure {

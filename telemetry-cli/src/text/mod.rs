@@ -10,6 +10,7 @@ pub(crate) mod cnv_registries;
 pub(crate) mod csv;
 pub(crate) mod date;
 mod float;
+pub(crate) mod hint;
 pub(crate) mod json;
 pub(crate) mod keyed;
 mod message;

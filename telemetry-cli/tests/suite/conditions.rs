@@ -105,7 +105,7 @@ fn inputs_that_are_not_whole() {
         ("unknown.tel", 0, 1, "unknown type 99"),
         ("newer.tel", 1, 1, "version"),
         ("empty", 1, 1, "empty"),
-        ("noise", 1, 1, "not a telemetry stream"),
+        ("noise", 2, 2, "is an ELF program, expected a telemetry stream or a log"),
         ("gzipped.tel", 2, 2, "is compressed with gzip"),
         ("folder", 2, 2, "is a directory, expected a file; help: "),
         ("missing.tel", 2, 2, "No such file"),
@@ -150,7 +150,7 @@ fn an_input_that_cannot_be_read() {
 }
 
 /// These read streams too, but write no text of them.
-const LOADERS: [&str; 2] = ["sql -f -o loaded.db FILE", "replay --dry-run FILE"];
+const LOADERS: [&str; 2] = ["sql --force -o loaded.db FILE", "replay --dry-run FILE"];
 
 #[test]
 fn inputs_of_loaders() {
@@ -162,7 +162,7 @@ fn inputs_of_loaders() {
             ("unknown.tel", if loader.starts_with("sql") { 0 } else { 1 }, 1, "unknown type 99"),
             ("newer.tel", 1, 1, "version"),
             ("empty", 1, 1, "empty"),
-            ("noise", 1, 1, "not a telemetry stream"),
+            ("noise", 2, 2, "is an ELF program, expected a telemetry stream or a log"),
             ("folder", 2, 2, "is a directory, expected a file; help: "),
             ("missing.tel", 2, 2, "No such file"),
         ] {
@@ -188,12 +188,12 @@ fn inputs_of_the_others() {
     for (args, code, says) in [
         (
             "mono-report whole.tel",
-            1,
+            2,
             "`whole.tel` is a telemetry stream, expected a log of the Mono profiler; help: ",
         ),
         (
             "mono-debug made.eventlog",
-            1,
+            2,
             "`made.eventlog` is a log of format ghc-eventlog, expected a log of the",
         ),
         ("show made.mpsio.log", 1, "events of mps, expected a GHC eventlog or a stream of one; help: "),
@@ -218,7 +218,7 @@ fn inputs_of_the_others() {
         ("history events.toml", 2, "not in a git repository"),
         ("history missing.toml", 2, "not in a git repository"),
         ("sql -o noise whole.tel", 2, "not an SQLite database"),
-        ("sql -d -o whole.tel whole.tel", 2, "not an SQLite database"),
+        ("sql --delete -o whole.tel whole.tel", 2, "not an SQLite database"),
         ("sql -o folder whole.tel", 2, "is a directory"),
         ("sql -o no/such/x.db whole.tel", 2, "No such file"),
         ("sql -o /dev/full whole.tel", 2, "not a regular file"),
@@ -237,7 +237,7 @@ fn inputs_of_the_others() {
         (&format!("tail {own}"), 2, "no control socket"),
         ("tail events.toml", 2, "expected the number of a process"),
         ("listen events.toml", 2, "expected tcp:HOST:PORT"),
-        ("listen tcp:127.0.0.1:0 -o noise", 2, "expected a directory"),
+        ("listen tcp:127.0.0.1:0 -d noise", 2, "expected a directory"),
         ("listen unix:events.toml", 2, "cannot listen"),
         ("listen unix:no/such/socket", 2, "cannot listen"),
         ("doctor missing.tel extra", 2, ""),

@@ -78,7 +78,7 @@ fn tables_are_complete() {
         for (heading, line) in headed(&text) {
             let option = line.split("  ").next().unwrap();
             all.extend(option.split([' ', ',']).filter(|word| word.starts_with("--")).map(str::to_string));
-            if heading != "Filters" && !option.contains("--help") {
+            if heading != "Filters" && !option.contains("--help") && !option.contains("--quiet") {
                 options.push(format!("`{}`", option.replace("...", "").replace('|', "\\|")));
             }
         }
@@ -90,7 +90,7 @@ fn tables_are_complete() {
     let fresh = with_table(&fresh, "| command | options |\n|---|---|\n", &table_of_options);
     check(&docs, &fresh);
     // No text names an option that does not exist. Options of other programs are in shell lines.
-    all.extend(["--help", "--version", "--debug", "--no-default-features"].map(str::to_string));
+    all.extend(["--help", "--version", "--quiet", "--debug", "--no-default-features"].map(str::to_string));
     let prose = docs.split("```").step_by(2).flat_map(str::lines).filter(|line| !line.starts_with("    "));
     let mentioned =
         prose.flat_map(|line| line.split('`').skip(1).step_by(2)).filter(|code| !code.starts_with("git "));

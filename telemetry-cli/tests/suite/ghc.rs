@@ -67,7 +67,7 @@ fn stacks_of_cost_centres_have_names() {
         let event: serde_json::Value = serde_json::from_slice(&json).unwrap();
         assert_eq!(event["params"]["stack"], serde_json::json!([57, 3, 9]));
         assert_eq!(event["strings"], serde_json::json!({ "stack": ["main", "go", null] }));
-        let loaded = folder.run(&format!("sql -d -o prof.db {file}"));
+        let loaded = folder.run(&format!("sql --delete -o prof.db {file}"));
         assert_eq!(loaded.code, Some(0), "{}", loaded.stderr);
         let database = rusqlite::Connection::open(folder.path("prof.db")).unwrap();
         let of = |table: &str, column: &str| -> String {

@@ -15,7 +15,7 @@ const COMMANDS: &[&str] = &[
     "print FORMAT x.log",
     "convert --to telemetry FORMAT -o out x.log",
     "show FORMAT x.log",
-    "sql -d -o x.db FORMAT x.log",
+    "sql --delete -o x.db FORMAT x.log",
     "mono-debug x.log",
     "print --json FORMAT x.log",
     "convert --to ghc-eventlog FORMAT -o out x.log",

@@ -40,6 +40,7 @@ mod sql;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod text;
+mod usage;
 mod validate;
 mod versions;
 

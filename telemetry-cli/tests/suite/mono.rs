@@ -85,9 +85,9 @@ fn a_database_is_not_said_to_have_what_it_has_not() {
     let run = folder.run("sql -o mono.db whole.mlpd");
     assert_eq!(run.code, Some(1));
     let said = "error: `mono.db` has 2 of the 3 events of `whole.mlpd`, but not which; loaded nothing; \
-                help: -d replaces all events in the database, -f adds all events again\n";
+                help: --delete replaces all events in the database, --force adds all events again\n";
     assert_eq!(run.stderr, said);
-    for (args, events) in [("-d", 3), ("", 3)] {
+    for (args, events) in [("--delete", 3), ("", 3)] {
         let run = folder.run(&format!("sql -o mono.db {args} whole.mlpd"));
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         let database = rusqlite::Connection::open(folder.path("mono.db")).unwrap();
@@ -165,7 +165,7 @@ fn a_database_has_the_names_of_a_log() {
         assert!(expected.iter().filter(|name| !name.is_empty()).count() >= least, "{event}: {expected:?}");
         let text = format!("--registry {} -i {log}.txt", path.display());
         for input in [format!("{log}.mlpd"), format!("{log}.tel"), text] {
-            let run = folder.run(&format!("sql -d -o names.db {input}"));
+            let run = folder.run(&format!("sql --delete -o names.db {input}"));
             assert_eq!(run.code, Some(0), "{input}: {}", run.stderr);
             let select = format!("SELECT coalesce({param}__label, '') FROM NAMED_{event} ORDER BY time");
             assert_eq!(sql::rows(&folder.path("names.db"), &select), expected, "{event} of {input}");

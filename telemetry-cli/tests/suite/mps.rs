@@ -145,7 +145,7 @@ fn database() {
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     assert!(again.stderr.contains("already has all events of `mpsio.log`"), "{}", again.stderr);
     assert_eq!(self::rows(&database), rows);
-    let forced = folder.run("sql -f -o mps.db mpsio.log");
+    let forced = folder.run("sql --force -o mps.db mpsio.log");
     assert_eq!(forced.code, Some(0), "{}", forced.stderr);
     assert_eq!(column(&database, "SELECT count(*) FROM EVENT_PoolAlloc"), ["Integer(6)"]);
     assert_eq!(column(&database, "SELECT count(*) FROM event_param"), ["Integer(317)"]);

@@ -1,7 +1,9 @@
 //! `info` and `stats`.
 
+use telemetry_format::{Loss, LossCause};
+
 use crate::run::Folder;
-use crate::streams::{gc, gc_run, gc_without_registry, lossy, two_registries};
+use crate::streams::{START, begun, gc, gc_registry, gc_run, gc_without_registry, lossy, two_registries};
 
 #[test]
 fn info() {
@@ -16,6 +18,34 @@ fn info_of_what_is_incomplete() {
         "info_of_what_is_incomplete",
         &["info lossy.tel", "info --strict lossy.tel", "info --json lossy.tel", "info none.tel"],
     );
+}
+
+/// Each kind of loss has its remedy, the same everywhere.
+#[test]
+fn losses_have_remedies() {
+    let (mut writer, lane) = begun(7, START, "lossy", &gc_registry());
+    writer.event(lane, 0x101, 1_000, &[]).unwrap();
+    writer.flush().unwrap();
+    writer.lose(lane, 6, Loss { pool: 1_200, reentrant: 30, sink: 17, truncated: 4 }).unwrap();
+    writer.event(lane, 0x101, 5_000_000, &[]).unwrap();
+    let folder = Folder::new().with("lossy.tel", writer.finish().unwrap()).with("gc.tel", gc());
+    for command in ["info", "stats"] {
+        let shown = String::from_utf8(folder.run(&format!("{command} lossy.tel")).stdout).unwrap();
+        let has = |number: &str, what: &str, remedy: &str| {
+            let is_it = |line: &str| {
+                line.starts_with(what)
+                    && line.ends_with(remedy)
+                    && line.split_whitespace().any(|word| word == number)
+            };
+            assert!(shown.lines().any(is_it), "{command}: {what}:\n{shown}");
+        };
+        for (cause, number) in LossCause::ALL.into_iter().zip(["1,200", "30", "17"]) {
+            has(number, cause.text(), cause.remedy());
+        }
+        has("4", "truncated values", "events.toml");
+        let shown = folder.run(&format!("{command} gc.tel")).stdout;
+        assert!(!String::from_utf8(shown).unwrap().contains("remedy"), "{command}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub(crate) fn gc_registry() -> Registry {
 }
 
 /// 2026-11-21 05:47:31.123456789 UTC.
-const START: u64 = 1_795_240_051_123_456_789;
+pub(crate) const START: u64 = 1_795_240_051_123_456_789;
 
 /// Makes a run of a collector: four threads, two with one name and one without, and every sort.
 pub(crate) fn gc() -> Vec<u8> {

@@ -19,9 +19,10 @@ use super::environment::{Environment, shown};
 use super::finding::{Finding, Findings};
 use super::{path, process, program, stream};
 use crate::input::inputs::cannot_read;
-use crate::process::{Info, Place, State, Unknown, did_you_mean, nearest_name};
+use crate::process::{Info, Place, State, Unknown};
 use crate::term::ended::Failure;
 use crate::term::native::user;
+use crate::text::hint::{did_you_mean, nearest_name};
 
 /// The interval between requests to processes.
 const INTERVAL: Duration = Duration::from_millis(20);

@@ -44,22 +44,8 @@ impl Finding {
     /// Makes a finding about lost events of one cause. `most` names the kind that lost most of
     /// them.
     pub(super) fn of_loss(cause: LossCause, events: u64, most: &str) -> Finding {
-        let (why, help) = match cause {
-            LossCause::PoolFull => (
-                "events came faster than they were written, until the pool was full",
-                "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01",
-            ),
-            LossCause::Reentrant => (
-                "a signal handler emitted an event of the kind whose emission it had interrupted",
-                "give what handlers emit a kind of its own",
-            ),
-            LossCause::Sink => (
-                "the disk was full, or a reader was gone or slow",
-                "make room; the program has reported the failure on standard error, in a line that begins with `telemetry:`",
-            ),
-        };
         let found = format!("{} lost ({}){most}", count(events, "event"), cause.text());
-        Finding::problem(cause.code(), found, why, help)
+        Finding::problem(cause.code(), found, cause.why(), cause.remedy())
     }
 
     /// Makes it a finding that may be intended.

@@ -14,6 +14,7 @@ use super::environment::shown;
 use super::finding::{Finding, Findings};
 use super::{path, program, ring};
 use crate::input::inputs::cannot_read;
+use crate::input::remedy;
 use crate::process::{Pid, Place};
 use crate::term::ended::Failure;
 use crate::text::{count, grouped};
@@ -217,7 +218,7 @@ pub(super) fn examine(path: &Path, index: &Index) -> Result<(Vec<Finding>, Strin
             "missing",
             format!("{} written and not here", count(missing, "event")),
             "the file was truncated or damaged, or other files of the stream were not named",
-            "telemetry validate names the byte ranges; name all segments of a rotated stream",
+            remedy::MISSING,
         ));
     }
     let damaged = damaged_bytes(path).map_err(cannot_read)?;

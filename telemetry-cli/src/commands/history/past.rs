@@ -81,7 +81,7 @@ impl EventPast {
             Some(digits) => u16::from_str_radix(digits, 16),
             None => word.parse(),
         };
-        self.event == word
+        self.event.eq_ignore_ascii_case(word)
             || code.is_ok_and(|code| code == self.code)
             || self.steps.iter().flat_map(|step| &step.changes).any(|change| change.was_named(word))
     }

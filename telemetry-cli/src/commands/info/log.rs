@@ -6,6 +6,7 @@ use serde::Serialize;
 use telemetry_decode::{Events, Session};
 
 use super::facts::{RegistryInfo, fact_text};
+use crate::input::remedy;
 use crate::input::verdict::Verdict;
 use crate::text::table::Table;
 use crate::text::{escaped_text, grouped};
@@ -94,6 +95,7 @@ impl<'a> LogInfo<'a> {
         for registry in &self.registries {
             out.extend_from_slice(registry.line().as_bytes());
         }
+        remedy::append(out, self.completeness);
     }
 }
 

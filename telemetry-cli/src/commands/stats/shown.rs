@@ -13,6 +13,7 @@ use telemetry_schema::{Param, Registry};
 use super::tally::{Count, EventTally, ParamTally, Tally, Values};
 use crate::figures::distribution::Summary;
 use crate::figures::rate::{Counts, Rate, Sparkline};
+use crate::input::remedy;
 use crate::input::verdict::Verdict;
 use crate::text::date;
 use crate::text::print::thread_name;
@@ -244,6 +245,7 @@ impl<'a> Stats<'a> {
         self.append_intervals(out);
         self.append_params(out);
         self.append_rate(out);
+        remedy::append(out, self.completeness);
     }
 
     fn append_intervals(&self, out: &mut Vec<u8>) {

@@ -148,7 +148,7 @@ fn planted_links_are_not_followed() {
     // its number exist, and then becomes the command.
     let mut command = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_telemetry");
-    let script = format!("read go; exec '{program}' listen tcp:127.0.0.1:0 -o . --for 100ms");
+    let script = format!("read go; exec '{program}' listen tcp:127.0.0.1:0 -d . --for 100ms");
     command.args(["-c", &script]).current_dir(folder.path("."));
     let mut waiting = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
     link(&format!(".telemetry-listen.{}.tmp", waiting.id()));

@@ -16,7 +16,7 @@ fn each_session_has_its_file() {
     let socket = folder.path("socket");
     let mut listening = Listening::new(
         &folder,
-        &format!("tcp:127.0.0.1:0 unix:{} udp:127.0.0.1:0 -o streams/deep", socket.display()),
+        &format!("tcp:127.0.0.1:0 unix:{} udp:127.0.0.1:0 -d streams/deep", socket.display()),
     );
     let (tcp, unix, both, udp) = (session(1), session(2), [session(3), lossy()].concat(), session(4));
     send(&listening.addresses[0], &tcp);
@@ -173,7 +173,7 @@ fn wrong_usage() {
             "listen tcp:127.0.0.1:0 --max-rate 0",
             "listen tcp:127.0.0.1:0 --for 1",
             "listen tcp:127.0.0.1:0 --timeout 0s",
-            "listen tcp:127.0.0.1:0 -o file",
+            "listen tcp:127.0.0.1:0 -d file",
             "listen unix:missing/socket",
             "listen tcp:192.0.2.1:9000",
         ],

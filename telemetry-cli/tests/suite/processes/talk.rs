@@ -100,6 +100,10 @@ fn what_people_see() {
         "tail PID Pool Rex",
         "tail PID Pool Ref",
         "tail --strict PID",
+        "tail PID --json --event RefFix --thread 2",
+        "tail --limit 1 --from 2us PID Pool",
+        "tail -q -o tail.txt PID Pool",
+        "tail PID --from 2 --until 1",
         // Errors.
         "control",
         "control PID --reset",

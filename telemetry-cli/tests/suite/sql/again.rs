@@ -32,13 +32,48 @@ fn the_same_stream_is_loaded_once() {
     assert_eq!(content(&database), before);
     assert_eq!(rows(&database, "SELECT count(*) FROM event_log"), ["1"]);
 
-    let run = folder.run("sql -f copy.tel");
+    let run = folder.run("sql --force copy.tel");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let forced = ["SELECT log_serial, count(*) FROM event GROUP BY 1", "SELECT name, events FROM event_log"];
     check(&database, &[(forced[0], &["1|23", "2|23"]), (forced[1], &["gc.tel|23", "copy.tel|23"])]);
     // The state of the lanes is as before, too.
     assert_eq!(folder.run("sql gc.tel").code, Some(0));
     check(&database, &[(forced[0], &["1|23", "2|23"])]);
+}
+
+/// All streams of a database have the same filter, since it knows only how far each was read.
+#[test]
+fn a_database_has_one_filter() {
+    let folder = Folder::new().with("gc.tel", gc()).with("other.tel", gc_run(7).finish().unwrap());
+    let database = folder.path("telemetry.db");
+    folder.check(
+        "sql_filters",
+        &[
+            "sql gc.tel --kind Pool --from 4us",
+            "sql gc.tel --kind Pool --from 4us",
+            "sql gc.tel",
+            "sql other.tel --kind Pool",
+            "sql other.tel --kind Pool --from 4us",
+            "sql --kind Pool -i gc.txt",
+        ],
+    );
+    let queries =
+        ["SELECT event, count(*) FROM event GROUP BY 1", "SELECT name, events, filter FROM event_log"];
+    let filter = "--kind Pool --from 4000";
+    check(
+        &database,
+        &[
+            (queries[0], &["PoolInit|4"]),
+            (queries[1], &[&format!("gc.tel|2|{filter}"), &format!("other.tel|2|{filter}")]),
+        ],
+    );
+    let replaced = folder.run("sql --delete gc.tel");
+    assert_eq!(replaced.code, Some(0), "{}", replaced.stderr);
+    check(&database, &[("SELECT count(*) FROM event", &["23"])]);
+    // A filter that nothing passes is remembered too.
+    let none = folder.run("sql -o none.db gc.tel --until 0ns");
+    assert_eq!(none.code, Some(0), "{}", none.stderr);
+    assert_eq!(folder.run("sql -o none.db gc.tel").code, Some(2));
 }
 
 /// Events in other systems' logs have no numbers. A run is recognized by its beginning.
@@ -142,7 +177,7 @@ fn the_same_text_is_loaded_once() {
         &[
             "sql --registry events.toml < gc.txt",
             "sql --registry events.toml -i gc.txt",
-            "sql --registry events.toml -f -i gc.txt",
+            "sql --registry events.toml --force -i gc.txt",
             "sql --registry events.toml -i other.txt",
             "sql -i gc.txt",
         ],
@@ -196,14 +231,14 @@ fn several_sessions_and_replacement() {
     let database = folder.path("telemetry.db");
     let sessions = "SELECT S.id, count(*), max(log_serial) FROM event AS E JOIN session AS S ON S.serial = E.session GROUP BY 1";
     check(&database, &[(sessions, &["0000000000000001|23|1", "0000000000000002|23|2"])]);
-    assert_eq!(folder.run("sql -d c.tel missing.tel").code, Some(2));
+    assert_eq!(folder.run("sql --delete c.tel missing.tel").code, Some(2));
     check(&database, &[(sessions, &["0000000000000001|23|1", "0000000000000002|23|2"])]);
-    assert_eq!(folder.run("sql -d c.tel a.tel").code, Some(0));
+    assert_eq!(folder.run("sql --delete c.tel a.tel").code, Some(0));
     check(&database, &[(sessions, &["0000000000000001|23|2", "0000000000000003|23|1"])]);
     // Their space is freed, too.
     let with_big = folder.with("big.tel", super::killed::big());
     assert_eq!(with_big.run("sql big.tel").code, Some(0));
-    assert_eq!(with_big.run("sql -d c.tel").code, Some(0));
+    assert_eq!(with_big.run("sql --delete c.tel").code, Some(0));
     let len = std::fs::metadata(with_big.path("telemetry.db")).unwrap().len();
     assert!(len < 1 << 20, "{len}");
 }
@@ -227,5 +262,5 @@ fn the_database_is_named_by_option_or_environment() {
 #[test]
 fn it_says_what_it_does() {
     let folder = Folder::new().with("gc.tel", gc());
-    folder.check("sql_says", &["sql -vv gc.tel", "sql -p -f gc.tel", "sql -r gc.tel"]);
+    folder.check("sql_says", &["sql -vv gc.tel", "sql -p --force gc.tel", "sql -r gc.tel"]);
 }

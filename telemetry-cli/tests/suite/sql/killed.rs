@@ -106,7 +106,7 @@ fn an_interrupt_at_work() {
 #[test]
 fn an_old_database_stays() {
     for name in ["-INT", "-KILL"] {
-        for args in ["sql -", "sql -d -"] {
+        for args in ["sql -", "sql --delete -"] {
             let folder = loaded(&[("gc.tel", gc())]);
             let mut child = in_the_middle(&folder, args, "telemetry.db");
             signal(&child, name);
