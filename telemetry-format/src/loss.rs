@@ -48,14 +48,9 @@ impl LossCause {
     /// Returns what to do about it. All reports of losses say this.
     pub const fn remedy(self) -> &'static str {
         match self {
-            LossCause::PoolFull => {
-                "a larger TELEMETRY_BUFFER (`256M`), fewer kinds, or TELEMETRY_POLICY=wait:0.01"
-            }
-            LossCause::Reentrant => "give what handlers emit a kind of its own",
-            LossCause::Sink => {
-                "make room; the program has reported the failure on standard error, in a line that begins with \
-                 `telemetry:`"
-            }
+            LossCause::PoolFull => "raise TELEMETRY_BUFFER or set TELEMETRY_POLICY=wait",
+            LossCause::Reentrant => "give what signal handlers emit a kind of its own",
+            LossCause::Sink => "make room on the disk or name another place in TELEMETRY_FILENAME",
         }
     }
 }

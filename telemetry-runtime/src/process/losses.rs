@@ -43,14 +43,12 @@ pub(super) fn report() {
     sys::report(Notice::EventsLost, format_args!("{lost} of {emitted} events lost: {causes}; {remedies}"));
 }
 
-/// Returns what helps against a cause.
+/// Returns what helps against a cause under a policy.
 fn remedy(cause: LossCause, policy: Policy) -> &'static str {
     match (cause, policy) {
         (LossCause::PoolFull, Policy::Wait(_)) => "raise TELEMETRY_BUFFER",
-        (LossCause::PoolFull, _) | (LossCause::Sink, Policy::OverwriteOldest) => {
-            "raise TELEMETRY_BUFFER or set TELEMETRY_POLICY=wait"
-        }
-        (LossCause::Reentrant, _) => "give what signal handlers emit a kind of its own",
-        (LossCause::Sink, _) => "make room on the disk or name another place in TELEMETRY_FILENAME",
+        // Sinks did not take the blocks that were overwritten.
+        (LossCause::Sink, Policy::OverwriteOldest) => LossCause::PoolFull.remedy(),
+        (cause, _) => cause.remedy(),
     }
 }

@@ -8,7 +8,7 @@ use telemetry_format::{BUILD_VARIABLES, VARIABLES};
 use telemetry_schema::nearest_within;
 
 use super::finding::Finding;
-use crate::process::did_you_mean;
+use crate::text::hint::did_you_mean;
 
 /// The maximum of letters in which the name of a variable may differ from a known one.
 const MAX_LETTERS: usize = 2;
