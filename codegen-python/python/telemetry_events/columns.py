@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import bisect as _bisect
 import functools as _functools
-import math as _math
 import typing as _t
 
 from .base import _MAX, _MAX_NS
 from .descriptions import _name_of_number
 from .events import _LEN, _PADDING, _RANGE, _SHIFT, _unsigned
+from .memory import _empty
 from .reader import Reader, _BATCH, _Module, _Part
 from .registries import Registry, _Param, _attribute
 from .sessions import _Clock
@@ -24,8 +23,6 @@ from .sessions import _Clock
 # the ends of others. If nearly all have one shape, they are runs: events at the same distance,
 # which need not be found one by one.
 
-# Bytes of a large page of memory.
-_LARGE_PAGE = 1 << 21
 # Arrays of more elements are not read as columns. These, and arrays of varying length, are read
 # event by event.
 _MOST_ELEMENTS = 16
@@ -110,12 +107,12 @@ class _Shape:
                 found &= there & np.uint8(mask) == value
         return found
 
-    def take(self, words: list[_t.Any], out: list[_t.Any]) -> None:
-        """Returns the numbers of some events from their words."""
-        for (word, shift, keep), column in zip(self.numbers, out):
-            self.np.right_shift(words[word], shift, out=column)
-            if keep is not None:
-                column &= keep
+    def take(self, words: list[_t.Any], index: int, out: _t.Any) -> None:
+        """Writes one number of some events, from their words."""
+        word, shift, keep = self.numbers[index]
+        self.np.right_shift(words[word], shift, out=out)
+        if keep is not None:
+            out &= keep
 
 
 class _Shapes:
@@ -197,10 +194,11 @@ class _Piece:
         self.others: list[tuple[int, _t.Any, list[_t.Any]]] = []
         #: The starts of events, once found.
         self.at: _t.Any = None
-        #: Or, for runs, their bytes as words; and the event numbers of those that are not in a run,
-        #: by position.
+        #: Or, for runs, their bytes as words; and the positions and event numbers of events that are
+        #: not in a run, and -1 at the end.
         self.rows: _t.Any = None
-        self.odd: dict[int, int] = {}
+        self.odd: _t.Any = None
+        self.odd_rows: _t.Any = None
 
     def find(self) -> _t.Any:
         """Finds the events: how many are before each payload and in all. None if something is
@@ -230,59 +228,72 @@ class _Piece:
         ends = np.flatnonzero(found[:-length] > found[length:]) + length
         if len(ends) * length * _RARE_RUN > size:
             return None
-        by_rest: list[list[int]] = [[] for _ in range(length)]
-        for end in ends.tolist():
-            by_rest[end % length].append(end)
-        at = np.concatenate((ends, self.starts[~found.take(self.starts)]))
-        behind: dict[int, int] = {}
+        # Where others and runs begin.
+        begins = np.zeros(size, "?")
+        runs, next_ = [self.starts], np.concatenate((ends, self.starts))
         for _ in range(_MOST_ROUNDS):
+            at = next_[~(found | begins).take(next_)]
             if len(at) == 0:
                 break
-            at = np.unique(at)
+            begins[at] = True
             self.end[at] = size + 1
             self.read(at)
             next_ = self.end.take(at)
-            behind.update(zip(at.tolist(), next_.tolist()))
             next_ = next_[next_ < size]
-            at = np.array([place for place in next_[~found.take(next_)].tolist() if place not in behind], "i8")
-        if len(at):
+            runs.append(next_)
+        else:
             return None
-        runs: list[tuple[int, int]] = []
-        bounds, count = [0], 0
-        starts = self.starts.tolist()
-        for place, end in zip(starts, [*starts[1:], size]):
-            while place < end:
-                stop = behind.get(place)
-                if stop is None:
-                    of_rest = by_rest[place % length]
-                    index = _bisect.bisect_right(of_rest, place)
-                    stop = min(of_rest[index], end) if index < len(of_rest) else end
-                    if (stop - place) % length:
-                        return None
-                    runs.append((place, count))
-                    count += (stop - place) // length
-                else:
-                    self.odd[place] = count
-                    count += 1
-                place = stop
-            if place != end:
-                return None
-            bounds.append(count)
-        shape.hits = count
-        # Other events have arbitrary numbers, until they get their own.
+        of_runs = np.concatenate(runs)
+        of_runs = of_runs[found.take(of_runs)]
+        self.end[of_runs] = self.run_ends(of_runs, ends, length)
+        begins[of_runs] = True
+        at = self.led(np.flatnonzero(begins))
+        if at is None:
+            return None
+        is_run = found.take(at)
+        lengths = self.end.take(at) - at
+        counts = np.where(is_run, lengths // length, 1)
+        # Events of each payload, which begins with a run or with another event.
+        firsts = np.searchsorted(at, self.starts)
+        if (lengths[is_run] % length).any() or not np.array_equal(at.take(firsts, mode="clip"), self.starts):
+            return None
+        befores = np.append(0, np.cumsum(counts))
+        shape.hits = int(befores[-1])
+        self.odd = np.append(at[~is_run], size)
+        self.odd_rows = np.append(befores[:-1][~is_run], -1)
+        self.rows = self.copied(shape, at, lengths, is_run)
+        return befores[np.append(firsts, len(at))]
+
+    def run_ends(self, runs: _t.Any, ends: _t.Any, length: int) -> _t.Any:
+        """Returns where runs end, by the sorted positions at which one may."""
+        np = self.np
+        # Those at a multiple of the length from the start, by the rest of both.
+        step = self.size + 1
+        keys = np.sort(ends % length * step + ends)
+        base = runs % length * step
+        next_ = np.append(keys, length * step).take(np.searchsorted(keys, base + runs, "right")) - base
+        stops = np.append(self.starts[1:], self.size)
+        return np.minimum(next_, stops.take(np.searchsorted(self.starts, runs, "right") - 1))
+
+    def copied(self, shape: _Shape, at: _t.Any, lengths: _t.Any, is_run: _t.Any) -> _t.Any:
+        """Returns the bytes of the events of runs as words, with any bytes for each other event."""
+        np, view, length = self.np, memoryview(self.data), shape.end
         room = -(-(shape.words[-1][0] + 8) // 8)
-        self.rows = np.empty((count, room), "<u8")
+        # A run is copied with bytes before it for the others since the last run.
+        of_runs = np.flatnonzero(is_run)
+        others = np.diff(of_runs, prepend=-1) - 1
+        stops = at[of_runs] + lengths[of_runs]
+        pieces = [
+            view[start:stop] if start >= 0 else bytes(-start) + view[:stop]
+            for start, stop in zip((at[of_runs] - others * length).tolist(), stops.tolist())
+        ]
+        last = len(at) - int(of_runs[-1]) - 1 if len(of_runs) else len(at)
+        data = b"".join([*pieces, bytes(last * length + 8 * room)])
         dtype = np.dtype(f"V{8 * room}")
-        rows = self.rows.view(dtype).reshape(-1)
-        odd = [*sorted(self.odd.values()), count]
-        self.rows[odd[:-1]] = 0
-        index = 0
-        for place, row in runs:
-            while odd[index] < row:
-                index += 1
-            many = odd[index] - row
-            rows[row : row + many] = np.ndarray((many,), dtype, self.data, place, (length,))
-        return np.array(bounds)
+        count = (len(data) - 8 * room) // length
+        rows = np.empty((count, room), "<u8")
+        rows.view(dtype).reshape(-1)[:] = np.ndarray((count,), dtype, data, 0, (length,))
+        return rows
 
     def each(self) -> _t.Any:
         """Finds the starts of events. None if something is wrong with them."""
@@ -508,7 +519,8 @@ class _Piece:
             return lambda places: rank.take(places)
 
         def ranks(places: _t.Any) -> _t.Any:
-            found = np.array([self.odd.get(place, -1) for place in places.tolist()], "i4")
+            index = np.searchsorted(self.odd, places)
+            found = np.where(self.odd.take(index) == places, self.odd_rows.take(index), -1)
             if rows is None:
                 return found
             of_rows = np.searchsorted(rows, found)
@@ -516,49 +528,67 @@ class _Piece:
 
         return ranks
 
-    def values(self, form: int, rows: _t.Any, count: int) -> list[_t.Any]:
-        """Returns encoded times and parameters of the events of one form, which are all or some."""
+    def values(self, form: int, rows: _t.Any, count: int) -> _t.Iterator[_t.Any]:
+        """Iterates over the encoded times, and over each parameter, of the events of one form, which
+        are all or some."""
         np = self.np
-        values = [np.empty(count, "u8")]
-        for packing, elements in self.sorts[form]:
-            is_text = packing in ("string", "bytes")
-            values.append(np.empty((count, *([elements] if elements else []), *([2] if is_text else [])), "u8"))
         if count == 0:
-            return values
-        # Each number of an event has a column, or a part of it.
-        numbers = [column for value in values for column in ([value] if value.ndim == 1 else value.T)]
+            return
+        of_most: _t.Optional[tuple[_Shape, list[_t.Any]]] = None
         alike = [(shape, places) for shape, places in self.alike if shape.form == form]
         if self.rows is not None and self.shapes.all[0].form == form:
             (shape,) = self.shapes.all
             bytes_ = self.rows if rows is None else self.rows.take(rows, 0)
             stride = bytes_.strides[0]
-            words = [np.ndarray((count,), "<u8", bytes_, offset, (stride,)) for offset, _, _ in shape.words]
-            shape.take(words, numbers)
+            of_most = shape, [np.ndarray((count,), "<u8", bytes_, offset, (stride,)) for offset, _, _ in shape.words]
         elif alike and len(alike[0][1]) * 2 > count:
             # As if all events had it.
-            self.numbers_of(alike.pop(0)[0], self.at if rows is None else self.at.take(rows), numbers)
-        others = [(places, of_others) for other, places, of_others in self.others if other == form]
-        if not alike and not others:
-            return values
-        ranks = self.ranks(rows)
+            shape, _ = alike.pop(0)
+            of_most = shape, self.words_of(shape, self.at if rows is None else self.at.take(rows))
+        others = [(places, values) for other, places, values in self.others if other == form]
+        # Where the rest belongs, and what it is.
+        ranks = self.ranks(rows) if alike or others else None
+        of_shapes: list[tuple[_t.Any, _Shape, list[_t.Any]]] = []
+        of_others: list[tuple[_t.Any, _t.Any, list[_t.Any]]] = []
         for shape, places in alike:
-            into = ranks(places)
-            chosen = np.flatnonzero(into >= 0)
-            found = [np.empty(len(chosen), "u8") for _ in numbers]
-            self.numbers_of(shape, places.take(chosen), found)
-            into = into.take(chosen).astype("i8")
-            for column, of_shape in zip(numbers, found):
-                column[into] = of_shape
-        for places, of_others in others:
-            into = ranks(places)
-            chosen = np.flatnonzero(into >= 0)
-            into = into.take(chosen)
-            for value, packed in zip(values, of_others):
-                value[into] = packed.take(chosen, 0)
-        return values
+            into, chosen = self.chosen(ranks, places)
+            of_shapes.append((into, shape, self.words_of(shape, places.take(chosen))))
+        for places, values in others:
+            into, chosen = self.chosen(ranks, places)
+            of_others.append((into, chosen, values))
+        index = 0
+        for number, (packing, elements) in enumerate([("u64", 0), *self.sorts[form]]):
+            is_text = packing in ("string", "bytes")
+            shape_ = (count, *([elements] if elements else []), *([2] if is_text else []))
+            # Times are added up.
+            value = np.empty(shape_, "u8") if number else _apart(np, count)
+            for column in [value] if value.ndim == 1 else value.T:
+                if of_most is not None:
+                    of_most[0].take(of_most[1], index, column)
+                for into, shape, words in of_shapes:
+                    found = np.empty(len(into), "u8")
+                    shape.take(words, index, found)
+                    column[into] = found
+                index += 1
+            for into, chosen, values in of_others:
+                value[into] = values[number].take(chosen, 0)
+            yield value
 
-    def numbers_of(self, shape: _Shape, at: _t.Any, out: list[_t.Any]) -> None:
-        shape.take([self.words.take(at + offset if offset else at) for offset, _, _ in shape.words], out)
+    def chosen(self, ranks: _t.Any, places: _t.Any) -> tuple[_t.Any, _t.Any]:
+        """Returns the event numbers of those positions at which an event begins, and which these are."""
+        into = ranks(places)
+        chosen = self.np.flatnonzero(into >= 0)
+        return into.take(chosen).astype("i8"), chosen
+
+    def words_of(self, shape: _Shape, at: _t.Any) -> list[_t.Any]:
+        """Returns the words of a shape for events at some positions."""
+        return [self.words.take(at + offset if offset else at) for offset, _, _ in shape.words]
+
+
+def _apart(np: _t.Any, count: int) -> _t.Any:
+    """Returns a new array of numbers that are not adjacent. NumPy adds up adjacent ones four times
+    slower, because each sum waits until the one before it is in memory."""
+    return np.empty((count, 2), "u8")[:, 0]
 
 
 class _Columns:
@@ -598,22 +628,24 @@ class _Columns:
         # Times are sums over the events of a block, deltas over those of a code in it.
         base = np.array(run.bases, "u8")
         time = None
-        found: list[tuple[_t.Any, list[_t.Any]]] = []
+        #: The events of each form: which, how many, and their values.
+        found: list[tuple[_t.Any, int, _t.Iterator[_t.Any]]] = []
         of_forms = piece.forms()
         if isinstance(of_forms, int):
             for form in range(len(forms)):
-                found.append((None, piece.values(form, None, total if form == of_forms else 0)))
+                count = total if form == of_forms else 0
+                found.append((None, count, piece.values(form, None, count)))
         else:
-            time = np.empty(total, "u8")
+            time = _apart(np, total)
             for form in range(len(forms)):
                 rows = np.flatnonzero(of_forms == form)
-                found.append((rows, piece.values(form, rows, len(rows))))
-                time[rows] = found[-1][1][0]
+                found.append((rows, len(rows), piece.values(form, rows, len(rows))))
+                if len(rows):
+                    time[rows] = next(found[-1][2])
             self.sums(time, bounds, time, base)
         known = self.reader._forms(run.registry)
         done: list[tuple[int, _Rows, _t.Any]] = []
-        for event, (rows, values) in zip(forms, found):
-            count = len(values[0])
+        for event, (rows, count, values) in zip(forms, found):
             is_known = event.code in known
             if count == 0:
                 continue
@@ -621,10 +653,10 @@ class _Columns:
             into = self.rows(event.code, run, count, total) if is_known else _Rows(count)
             ticks = self.out(into, "ticks", "u8", (), count)
             if time is None:
-                self.sums(values[0], limits, ticks, base)
+                self.sums(next(values), limits, ticks, base)
             else:
                 ticks[:] = time.take(rows)
-            for param, value in zip(event.params, values[1:]):
+            for param, value in zip(event.params, values):
                 packing = registry._repr(param.sort)
                 elements = (param.count,) if param.count else ()
                 out = self.out(into, param.name + "'", _DTYPES.get(packing, "O"), elements, count)
@@ -660,23 +692,12 @@ class _Columns:
         """Returns the part of a column that its next values go to."""
         column = rows.columns.get(name)
         if column is None:
-            column = rows.columns[name] = self.empty((rows.room, *elements), dtype)
+            column = rows.columns[name] = _empty(self.np, (rows.room, *elements), dtype)
         return column[rows.used : rows.used + count]
-
-    def empty(self, shape: tuple[int, ...], dtype: str) -> _t.Any:
-        """Returns a new array. A large one gets large pages of memory of its own, if the system has
-        them: small pages are created one by one, when they are first written to."""
-        np = self.np
-        size = _math.prod(shape) * np.dtype(dtype).itemsize
-        if dtype == "O" or size < _LARGE_PAGE:
-            return np.empty(shape, dtype)
-        room = np.empty(size + -size % _LARGE_PAGE + _LARGE_PAGE, "u1")
-        start = -room.__array_interface__["data"][0] % _LARGE_PAGE
-        return room[start : start + size].view(dtype).reshape(shape)
 
     def sums(self, values: _t.Any, bounds: _t.Any, out: _t.Any, base: _t.Any = None) -> None:
         """Writes the sum of the values up to each, in groups between some bounds. The values are
-        changed."""
+        changed. This is fast if they are `_apart`."""
         np = self.np
         groups = np.flatnonzero(bounds[1:] > bounds[:-1])
         if len(groups) == 0:
@@ -687,17 +708,7 @@ class _Columns:
             # What is to be taken away where the next begins.
             firsts[1:] -= firsts[:-1] + np.add.reduceat(values, starts)[:-1]
         values[starts] += firsts
-        # Two halves at once: each sum waits for the one before it.
-        half = len(values) // 2
-        pairs = np.empty((half + 1, 2), "u8")
-        pairs[0] = 0
-        pairs[1:, 0] = values[:half]
-        pairs[1:, 1] = values[half : 2 * half]
-        np.cumsum(pairs, 0, out=pairs)
-        out[:half] = pairs[1:, 0]
-        np.add(pairs[1:, 1], pairs[-1, 0], out=out[half : 2 * half])
-        if len(values) & 1:
-            out[-1:] = values[-1:] + pairs[-1:].sum(1)
+        np.add.accumulate(values, out=out)
 
     def column(
         self, packing: str, rotation: int, values: _t.Any, bounds: _t.Any, out: _t.Any, data: bytes
@@ -725,14 +736,15 @@ class _Columns:
             sign = values & np.uint64(1)
             np.negative(sign, out=sign)
             values >>= np.uint64(1)
-            values ^= sign
             if packing == "delta" and values.ndim == 1:
-                self.sums(values, bounds, out)
+                self.sums(np.bitwise_xor(values, sign, out=_apart(np, len(values))), bounds, out)
                 if rotation:
                     np.right_shift(out, np.uint64(64 - rotation), out=values)
                     np.left_shift(out, np.uint64(rotation), out=out)
                     np.bitwise_or(out, values, out=out)
-            elif packing == "delta":
+                return True
+            values ^= sign
+            if packing == "delta":
                 # The first is a distance from the last first one, the others from the one before.
                 self.sums(np.ascontiguousarray(values[:, 0]), bounds, out[:, 0])
                 values[:, 0] = out[:, 0]
@@ -901,7 +913,7 @@ class _Columns:
         """Repeats each value the given number of times."""
         if (values != values[0]).any():
             return self.np.repeat(values, counts)
-        out = self.empty((int(counts.sum()),), values.dtype.str)
+        out = _empty(self.np, (int(counts.sum()),), values.dtype.str)
         out.fill(values[0])
         return out
 
@@ -910,7 +922,7 @@ class _Columns:
         start = np.uint64(clock.start_ticks)
         if clock.rate == 1 << 64 or len(ticks) == 0:
             return (ticks - start).view("i8")
-        out = self.empty((len(ticks),), "i8")
+        out = _empty(self.np, (len(ticks),), "i8")
         # Some at a time, so that the results in between stay in the cache.
         for at in range(0, len(ticks), 8192):
             of, into = ticks[at : at + 8192] - start, out[at : at + 8192]

@@ -21,6 +21,7 @@ from .blocks import (
     _wrong_payload,
 )
 from .inputs import _Files, _Input, _MAGIC
+from .memory import _empty
 from .reader import Reader, _Module
 from .sessions import Session
 
@@ -31,7 +32,7 @@ from .sessions import Session
 # such as damage, is read block by block.
 
 # Bytes of headers that are checked at once.
-_HEADERS_AT_ONCE = 1 << 12
+_HEADERS_AT_ONCE = 1 << 10
 _FIELDS = {
     "type": (9, "u1"),
     "header_len": (10, "<u2"),
@@ -55,7 +56,7 @@ _FIELDS = {
 class _Index:
     """The blocks of a stream without damage. Each field of their headers is an array."""
 
-    def __init__(self, np: _t.Any, data: bytes, at: list[int], rows: _t.Any) -> None:
+    def __init__(self, np: _t.Any, data: memoryview, at: list[int], rows: _t.Any) -> None:
         self.np = np
         self.data = data
         #: Where the blocks begin.
@@ -87,7 +88,7 @@ class _Index:
 
     def payload(self, row: int) -> memoryview:
         start = int(self.at[row]) + int(self.fields["header_len"][row])
-        return memoryview(self.data)[start : start + int(self.fields["payload_len"][row])]
+        return self.data[start : start + int(self.fields["payload_len"][row])]
 
     def is_right(self) -> bool:
         """Returns whether all headers are right, and each session begins with its facts."""
@@ -111,10 +112,9 @@ class _Index:
         )
 
     def payloads(self, rows: _t.Any) -> list[memoryview]:
-        view = memoryview(self.data)
         starts = self.at[rows] + self.fields["header_len"][rows]
         ends = starts + self.fields["payload_len"][rows]
-        return [view[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
+        return [self.data[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
 
     def plain(self) -> tuple[_t.Any, _t.Any]:
         """Returns which of the sorted blocks need no object, and which of them continue the one
@@ -149,7 +149,9 @@ class _Index:
 
 def _index_of(np: _t.Any, files: _Files) -> _t.Optional[_Index]:
     """Reads a stream. Returns None if there is anything but whole blocks in it."""
-    data = files.read(0, files.length)
+    data = memoryview(_empty(np, (files.length,), "u1"))
+    if not files.read_all(data):
+        return None
     lengths = _struct.Struct("<10xH4xI").unpack_from
     at: list[int] = []
     place = 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import builtins as _b
 import io as _io
 import os as _os
+import shutil as _shutil
 import stat as _stat
 import struct as _struct
 import sys as _sys
@@ -86,7 +87,7 @@ def _what_is(first: bytes) -> tuple[str, str]:
         return "a registry file", "read a stream with the module that `telemetry py {}` makes of it"
     line = text.strip().partition("\n")[0].strip()
     shown = line if len(line) <= 40 else line[:37] + "..."
-    return f"text that begins `{shown}`", _NAME_STREAM
+    return f"text that begins `{shown}`" if line else "white space", _NAME_STREAM
 
 
 def _as_text(first: bytes) -> _t.Optional[str]:
@@ -129,7 +130,7 @@ class _Files:
                 file, length = self.open(one)
                 self.files.append((file, self.length, self.length + length))
                 self.length += length
-        except _b.OSError:
+        except _b.BaseException:
             self.close()
             raise
         self.at, self.ahead = 0, b""
@@ -137,6 +138,8 @@ class _Files:
     def open(self, one: _Input) -> tuple[_t.BinaryIO, int]:
         if isinstance(one, (bytes, bytearray, memoryview)):
             return _io.BytesIO(bytes(one)), len(one)
+        if _os.path.isdir(one):
+            raise NotAStream(_name_of(one), "a directory", "name the files in it")
         pipe: _t.BinaryIO = _sys.stdin.buffer if _os.fspath(one) == "-" else open(one, "rb", buffering=0)
         if pipe is not _sys.stdin.buffer:
             status = _os.fstat(pipe.fileno())
@@ -144,11 +147,12 @@ class _Files:
                 return pipe, status.st_size
         # Input that can be read only once is copied to a temporary file.
         file = _tempfile.TemporaryFile()
-        while True:
-            piece = pipe.read(1 << 20)
-            if not piece:
-                return _t.cast(_t.BinaryIO, file), file.tell()
-            file.write(piece)
+        try:
+            _shutil.copyfileobj(pipe, file, 1 << 20)
+        finally:
+            if pipe is not _sys.stdin.buffer:
+                pipe.close()
+        return _t.cast(_t.BinaryIO, file), file.tell()
 
     def close(self) -> None:
         for file, _, _ in self.files:
@@ -179,6 +183,18 @@ class _Files:
                     parts.append(piece)
                     most, count, at = most - len(piece), count - len(piece), at + len(piece)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def read_all(self, into: memoryview) -> bool:
+        """Reads everything into memory of its length. Returns false if an input has become shorter."""
+        at = 0
+        for file, _, end in self.files:
+            file.seek(0)
+            while at < end:
+                count = _t.cast(_io.RawIOBase, file).readinto(into[at:end])
+                if not count:
+                    return False
+                at += count
+        return True
 
     def peek(self, at: int, count: int) -> bytes:
         """Returns the same, when the following bytes will be needed, too."""

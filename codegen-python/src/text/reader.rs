@@ -15,6 +15,7 @@ const FILES: &[&str] = &[
     include_str!("../../python/telemetry_events/accounts.py"),
     include_str!("../../python/telemetry_events/sessions.py"),
     include_str!("../../python/telemetry_events/reader.py"),
+    include_str!("../../python/telemetry_events/memory.py"),
     include_str!("../../python/telemetry_events/columns.py"),
     include_str!("../../python/telemetry_events/index.py"),
     include_str!("../../python/telemetry_events/load.py"),

@@ -1,6 +1,7 @@
 //! The Rust reader's view of a stream, in the text of `scripts/dump.py`.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use telemetry_decode::{AddressName, Event, Order, Reader, Value};
 use telemetry_format::MAGIC;
@@ -42,19 +43,33 @@ impl Compared<'_> {
         if verdict[0].starts_with("incomplete") || verdict[0].starts_with("nothing") {
             expected.extend(verdict.iter().map(|line| without_first(line)));
         }
-        for script in &mut self.scripts {
-            let module = self.module.path("events.py");
-            let found = script.ask(&format!("{} time columns {}", module.display(), path.display()));
-            if found.first().is_some_and(|line| line.starts_with("no numpy")) {
-                eprintln!("SKIPPED: {context}: {}", found[0]);
-                continue;
-            }
+        for found in self.columns(&path, context) {
             let found: Vec<_> = found.iter().map(|line| without_first(line)).collect();
             let differs = (0..found.len().max(expected.len())).find(|&at| found.get(at) != expected.get(at));
             if let Some(at) = differs {
                 panic!("{context}, line {at}:\n{:?}, expected\n{:?}", found.get(at), expected.get(at));
             }
         }
+    }
+
+    /// Compares the columns of two streams of the same events.
+    #[track_caller]
+    pub(crate) fn check_same_columns(&mut self, streams: [&[u8]; 2], context: &str) {
+        let [first, second] = streams.map(|stream| {
+            let path = self.module.with("stream.tel", stream);
+            self.columns(&path, context)
+        });
+        assert!(first == second, "{context}: the columns differ");
+    }
+
+    /// Returns the columns of a stream as lines, by interpreter with NumPy.
+    fn columns(&mut self, path: &Path, context: &str) -> Vec<Vec<String>> {
+        let question = format!("{} time columns {}", self.module.path("events.py").display(), path.display());
+        let found = self.scripts.iter_mut().map(|script| script.ask(&question));
+        let (without, found): (Vec<_>, Vec<_>) =
+            found.partition(|found| found.first().is_some_and(|line| line.starts_with("no numpy")));
+        without.iter().for_each(|lines| eprintln!("SKIPPED: {context}: {}", lines[0]));
+        found
     }
 }
 

@@ -6,7 +6,7 @@ use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{Array, Facts, RawStr, Value};
 
 use crate::dump::Compared;
-use crate::made::{Plan, make, registry, shuffle};
+use crate::made::{Plan, blocks, make, registry, shuffle};
 use crate::registries::registries;
 
 #[test]
@@ -39,16 +39,19 @@ fn every_sort_of_a_whole_stream() {
     compared.check(&make(&registry, &Plan { events: 0, ..Plan::default() }).stream, "no events");
 }
 
+/// Bytes of a large block.
+const LARGE: usize = 1 << 16;
+
 /// Kinds of events that usually have the same length; and codes that also occur in values.
 const ALIKE: &str = include_str!("../alike.toml");
 
 /// A stream in which one event in `rare` differs: its numbers are far from others, and not
 /// multiples of their `align`.
-fn alike(registry: &telemetry_schema::Registry, rare: u64) -> Vec<u8> {
+fn alike(registry: &telemetry_schema::Registry, rare: u64, block_size: usize) -> Vec<u8> {
     let mut facts = Facts::default();
     facts.set("clock", "tsc");
     facts.set("ticks_per_second", 2_500_000_001_i64);
-    let mut writer = Writer::new(Vec::new());
+    let mut writer = Writer::new(Vec::new()).block_size(block_size);
     writer.session(1, &facts, 7, 1_700_000_000_000_000_000).unwrap();
     let of_registry = writer.registry(1, registry).unwrap();
     for i in 0..12_000_u64 {
@@ -92,7 +95,7 @@ fn columns_of_events_that_are_alike() {
     let registry = telemetry_schema::parse(ALIKE).unwrap();
     let mut compared = Compared::new(&registry);
     for rare in [2, 3, 7, 100, 20_000] {
-        compared.check_columns(&alike(&registry, rare), &format!("one in {rare} is unlike"));
+        compared.check_columns(&alike(&registry, rare, LARGE), &format!("one in {rare} is unlike"));
     }
 }
 
@@ -137,6 +140,25 @@ fn columns_of_runs() {
         damaged[middle] ^= 0x10;
         compared
             .check_columns(&damaged, &format!("one in {rare} is longer, one block of {block_size} damaged"));
+        // Several are damaged in the same bits, at the same place.
+        for block in blocks(&stream).iter().rev().skip(4).step_by(3) {
+            damaged[block.end - 2] ^= 0x21;
+        }
+        compared.check_columns(&damaged, &format!("one in {rare} is longer, blocks of {block_size} damaged"));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    #[test]
+    fn columns_do_not_depend_on_the_size_of_blocks(rare in 2..400_u64, block_size in 1..3000_usize) {
+        let registry = telemetry_schema::parse(ALIKE).unwrap();
+        let mut compared = Compared::new(&registry);
+        let context = format!("one in {rare} is unlike, blocks of {block_size}");
+        for make in [alike, runs] {
+            let [small, large] = [block_size, LARGE].map(|size| make(&registry, rare, size));
+            compared.check_same_columns([&small, &large], &context);
+        }
     }
 }
 
