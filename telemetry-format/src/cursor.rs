@@ -27,7 +27,7 @@ impl core::fmt::Display for Malformed {
         match self {
             Malformed::Truncated => write!(f, "the bytes end inside a value"),
             Malformed::Length(n) => write!(f, "a length of {n} reaches beyond the block"),
-            Malformed::Value(n) => write!(f, "a value of {n} is not one of its sort"),
+            Malformed::Value(n) => write!(f, "a value of {n} is not one of its type"),
             Malformed::Utf8 => write!(f, "a string is not UTF-8"),
         }
     }

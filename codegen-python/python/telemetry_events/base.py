@@ -24,6 +24,9 @@ class IncompleteWarning(_b.UserWarning):
     """A stream that is damaged, or that lacks events. An error if the reader is asked for that."""
 
     def __init__(self, text: str, completeness: Completeness) -> None:
-        super().__init__(text)
+        super().__init__(text, completeness)
         #: What was read, and what was missing.
         self.completeness = completeness
+
+    def __str__(self) -> str:
+        return str(self.args[0])

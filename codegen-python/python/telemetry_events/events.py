@@ -42,7 +42,7 @@ _RANGE = {
 
 
 class _Malformed(_b.Exception):
-    """Returns why an event could not be read."""
+    """The reason why an event could not be read."""
 
 
 _TRUNCATED = "the bytes end inside a value"
@@ -57,7 +57,7 @@ def _unsigned(r: bytes, i: int, e: int) -> tuple[int, int]:
 
 
 def _wrong_value(v: int) -> _t.NoReturn:
-    raise _Malformed(f"a value of {v} is not one of its sort")
+    raise _Malformed(f"a value of {v} is not one of its type")
 
 
 def _wrong_length(n: int) -> _t.NoReturn:

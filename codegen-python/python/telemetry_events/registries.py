@@ -370,6 +370,7 @@ class Registry:
                 where[key] = value
             elif table == ("event",):
                 events[-1][key] = value
+        self._text = text
         self.name = _text(registry.get("name"), "the registry's name")
         self.version = _version(registry.get("version"))
         of_kinds = [
@@ -388,7 +389,7 @@ class Registry:
         self._by_code = {event.code: event for event in self._events}
         self._mark()
         if len(self._by_code) < len(self._events) or len({kind.bit for kind in self._kinds}) < len(kinds):
-            raise StreamError("a code or a bit stands twice")
+            raise StreamError("two events have the same code, or two kinds the same bit")
 
     def _type(self, name: str, table: dict[str, object]) -> _Type:
         repr_ = _text(table.get("repr"), f"the repr of type `{name}`")
@@ -403,19 +404,20 @@ class Registry:
 
     def _event(self, event: dict[str, object], kinds: dict[str, _Kind]) -> _Form:
         name = _text(event.get("name"), "the name of an event")
-        kind = kinds.get(_text(event.get("kind"), f"the kind of event `{name}`"))
+        kind_name = _text(event.get("kind"), f"the kind of event `{name}`")
+        kind = kinds.get(kind_name)
         if kind is None:
-            raise StreamError(f"event `{name}` is of a kind that the registry does not have")
+            raise StreamError(f"unknown kind `{kind_name}` of event `{name}`")
         params = event.get("params", [])
         if not isinstance(params, list):
-            raise StreamError(f"the parameters of event `{name}` are no array")
+            raise StreamError(f"the parameters of event `{name}` are {params!r}, expected an array")
         code = _number(event.get("code"), f"the code of event `{name}`", 0, 0xFFFF)
         of_params = tuple(self._param(_table(param, "a parameter")) for param in params)
         return _Form(name, code, kind, of_params, event.get("used") is not False, _doc(event))
 
     def _param(self, param: dict[str, object]) -> _Param:
         name = _text(param.get("name"), "the name of a parameter")
-        sort = _text(param.get("sort"), f"the sort of parameter `{name}`")
+        sort = _text(param.get("sort"), f"the type of parameter `{name}`")
         count = 0
         if sort[:1] == "[" and sort[-1:] == "]":
             sort, _, number = sort[1:-1].partition("; ")
@@ -426,7 +428,7 @@ class Registry:
                 count = _number(int(number[:9]), f"the elements of parameter `{name}`", 1, 32_768)
         is_run = sort in ("string", "bytes")
         if sort not in _PACKED and sort not in self._types or count and is_run:
-            raise StreamError(f"parameter `{name}` is of an unknown sort `{sort}`")
+            raise StreamError(f"unknown type `{sort}` of parameter `{name}`")
         most: _t.Optional[int] = None
         if is_run or count < 0:
             most = _number(

@@ -172,7 +172,7 @@ class _AnyReader(Reader[_t.Any]):
     def _module_for(self, fingerprint: int) -> _Module:
         module = self._modules.get(fingerprint)
         if module is None:
-            module = self._modules[fingerprint] = _module_of(self.registries[fingerprint])
+            module = self._modules[fingerprint] = _known_module(self.registries[fingerprint])
         return module
 
     def _forms(self, fingerprint: int) -> dict[int, _Form]:
@@ -201,6 +201,36 @@ def _info(reader: _AnyReader) -> Info:
 _NO_MODULE = _module("", '[registry]\nname = ""\nversion = { major = 0, median = 0, minor = 0 }\n', {}, [], {})
 
 
+# By the text of the registry: all readers make the same classes of it, and so does `pickle`.
+_MODULES: dict[str, _Module] = {}
+_MOST_MODULES = 64
+
+
+def _known_module(registry: Registry) -> _Module:
+    """Returns the module of a registry, which is made once."""
+    module = _MODULES.get(registry._text)
+    if module is None:
+        if len(_MODULES) >= _MOST_MODULES:
+            _MODULES.clear()
+        module = _MODULES[registry._text] = _module_of(registry)
+    return module
+
+
+def _module_of_text(text: str) -> _Module:
+    return _MODULES.get(text) or _known_module(Registry(text))
+
+
+def _blank(text: str, code: int) -> object:
+    """Returns an event without values, for `pickle`."""
+    made = _module_of_text(text).classes[code]
+    return made.__new__(made)
+
+
+def _member(text: str, name: str, number: int) -> object:
+    """Returns the value of an enum or of flags, for `pickle`."""
+    return _module_of_text(text).enums[name](number)
+
+
 def _module_of(registry: Registry) -> _Module:
     """Returns the module of a registry from a stream.
 
@@ -208,9 +238,9 @@ def _module_of(registry: Registry) -> _Module:
     plain identifiers are replaced.
     """
     kinds = {kind.bit: KindDesc(kind.name, kind.bit, kind.doc) for kind in registry._kinds}
-    types = {name: _class_of_type(ty) for name, ty in registry._types.items()}
+    types = {name: _class_of_type(ty, registry._text) for name, ty in registry._types.items()}
     attributes = {form.code: _attributes(form) for form in registry._events}
-    classes = [_class_of(form, kinds, attributes[form.code]) for form in registry._events]
+    classes = [_class_of(form, kinds, attributes[form.code], registry._text) for form in registry._events]
     module = _module(registry.name, "", kinds, classes, types)
     return module._replace(attributes=attributes, registry=lambda: registry)
 
@@ -227,10 +257,16 @@ def _attributes(form: _Form) -> list[str]:
     return names
 
 
-def _class_of(form: _Form, kinds: dict[int, KindDesc], attributes: list[str]) -> type[_t.Any]:
+def _class_of(form: _Form, kinds: dict[int, KindDesc], attributes: list[str], text: str) -> type[_t.Any]:
     params = [EventParam(param.sort_text, param.name, param.doc) for param in form.params]
     desc = EventDesc(form.name, form.code, form.used, kinds[form.kind.bit], params, 0, "")
+
+    def reduced(event: _t.Any) -> tuple[_t.Any, ...]:
+        values = {name: getattr(event, name) for name in ("ticks", "lane", *attributes)}
+        return _blank, (text, form.code), (None, values)
+
     body = {
+        "__reduce__": reduced,
         "__slots__": tuple(attributes),
         "__annotations__": dict.fromkeys(attributes, _t.Any),
         "__doc__": form.doc,
@@ -240,8 +276,10 @@ def _class_of(form: _Form, kinds: dict[int, KindDesc], attributes: list[str]) ->
     return _dataclasses.dataclass(init=False)(type(form.name, (_Event,), body))
 
 
-def _class_of_type(ty: _Type) -> type[_enum.Enum]:
+def _class_of_type(ty: _Type, text: str) -> type[_enum.Enum]:
     # The functional form refuses names that an enum has for something else.
     members = {name: number for number, name in ty.values.items() if _is_plain(name) and name != "mro"}
     base: _t.Any = _enum.IntFlag if ty.flags else _enum.IntEnum
-    return _t.cast("type[_enum.Enum]", base(ty.name, members, module=__name__))
+    made = base(ty.name, members, module=__name__)
+    made.__reduce_ex__ = lambda value, _: (_member, (text, ty.name, int(value)))
+    return _t.cast("type[_enum.Enum]", made)

@@ -126,6 +126,92 @@ fn columns_have_names() {
     }
 }
 
+/// Objects go to other processes, by `pickle`. A class of a stream without a module is made again.
+const PICKLED: &str = r#"
+import copy, dataclasses, pickle, subprocess, sys
+
+sys.path.insert(0, sys.argv[1])
+import events, telemetry_events
+
+LOAD = """
+import pickle, sys
+sys.path.insert(0, sys.argv[1])
+event = pickle.load(sys.stdin.buffer)
+print(event, repr(event.why), event.lane, event.session.facts["clock"])
+"""
+streams = telemetry_events.open("some.tel"), telemetry_events.open("some.tel")
+for made in (events.read("some.tel"), streams[0].events(), streams[1].events()):
+    first, *_, last = made
+    for same in (pickle.loads(pickle.dumps(first)), copy.copy(first), copy.deepcopy(first)):
+        assert same == first and type(same.why) is type(first.why) and same.lane.thread == 3
+    command = [sys.executable, "-B", "-c", LOAD, sys.argv[1]]
+    print(subprocess.run(command, input=pickle.dumps(first), capture_output=True, check=True).stdout.decode(), end="")
+assert first == next(streams[0].events(order="stream")) and type(last.why) is int
+try:
+    list(telemetry_events.open(open("some.tel", "rb").read()[:-9], incomplete="error").events())
+except telemetry_events.IncompleteWarning as error:
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and again.completeness == error.completeness
+    print(str(error).splitlines()[0])
+"#;
+
+#[test]
+fn objects_can_be_pickled() {
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
+    for lines in run(&module(), PICKLED, &[sources]) {
+        let [of_module, first, second, warning] = &lines[..] else { panic!("{lines:?}") };
+        assert!(
+            of_module.starts_with("Evicted(time_ns=1000, thread=3, size=64, why=<Why.Full: 1>"),
+            "{lines:?}"
+        );
+        let behind = "<Why.Full: 1> <Evict of thread 3 of session 0000000000000001> os";
+        assert!(of_module.ends_with(behind) && of_module == first && first == second, "{lines:?}");
+        assert!(warning.contains("bytes in memory`: incomplete: 3 of 3 events read"), "{warning}");
+    }
+}
+
+/// Standard input, a named pipe and a file of `/dev/fd`, with all warnings as errors.
+const PIPES: &str = r#"
+import os, sys, threading, warnings
+
+warnings.simplefilter("error")
+# A file that is not closed.
+sys.unraisablehook = lambda found: os._exit(1)
+sys.path.insert(0, sys.argv[1])
+import telemetry_events
+
+def write(path):
+    with open(path, "wb") as pipe:
+        pipe.write(open_bytes)
+
+with open("some.tel", "rb") as file:
+    open_bytes = file.read()
+os.mkfifo("pipe")
+writer = threading.Thread(target=write, args=["pipe"])
+writer.start()
+with telemetry_events.open("pipe") as stream:
+    print(len(list(stream.events())))
+writer.join()
+os.remove("pipe")
+for found in (b"", b" \n", b"text", "."):
+    try:
+        telemetry_events.open(found)
+    except telemetry_events.NotAStream as error:
+        print(error.found)
+try:
+    telemetry_events.open("missing")
+except FileNotFoundError as error:
+    print(error.filename)
+"#;
+
+#[test]
+fn pipes_are_read_and_closed() {
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
+    for lines in run(&module(), PIPES, &[sources]) {
+        assert_eq!(lines, ["3", "no bytes", "white space", "text that begins `text`", "a directory", "missing"]);
+    }
+}
+
 /// A registry that only a hostile stream has. Code is generated with names of parameters.
 const HOSTILE: &str = r#"
 import sys
