@@ -138,6 +138,72 @@ fn addresses_of_every_form() {
     assert_eq!(run.stream().events.len(), 5);
 }
 
+/// A user's own number, which becomes an argument by `into`.
+struct Size(u32);
+
+impl From<Size> for u32 {
+    fn from(size: Size) -> u32 {
+        size.0
+    }
+}
+
+/// Arguments whose type the compiler finds by the parameter's, and references to what owns a text
+/// or a list.
+#[test]
+fn arguments_of_every_form() {
+    let run = child(
+        "values::arguments_of_every_form",
+        |process| process,
+        || {
+            work::alloc!(1_usize, 2_usize, 3_usize, 1 << 31);
+            work::alloc!(1_usize, 2_usize, 3_usize, Size(4).into());
+            work::alloc!(1_usize, 2_usize, 3_usize, "5".parse().expect("a number"));
+            work::alloc!(1_usize, 2_usize, 3_usize, [2, 4].iter().sum());
+            let (mut text, mut bytes) = (String::from("text"), vec![1_u8, 2]);
+            let shared: std::sync::Arc<str> = "shared".into();
+            let copied = std::borrow::Cow::Borrowed("copied");
+            sorts::runs!(1_usize, &text, &shared, &bytes, &[3, 4], 1_usize);
+            sorts::runs!(1_usize, &copied, &&"both", bytes.as_slice(), b"56", 1_usize);
+            sorts::runs!(1_usize, copied.as_ref(), &mut text, &mut bytes, "78".as_bytes(), 1_usize);
+            sorts::long_shorts!(&[1, 2], 1_usize);
+            sorts::long_shorts!(&vec![3; 2], 1_usize);
+            sorts::long_shorts!(&[5, 6, 7][1..], 1_usize);
+            sorts::long_shorts!(&Box::<[u16]>::from([8]), 1_usize);
+            sorts::long_shorts!(&[], 1_usize);
+            vec![]
+        },
+    );
+    let number = |number: i128| Owned::Number(number);
+    let text = |text: &str| Owned::Text(text.into());
+    let bytes = |bytes: &[u8]| Owned::Bytes(bytes.into());
+    let events = run.stream().events;
+    let values = |name| events.iter().filter(move |event| event.name == name).map(|event| &event.values);
+    let numbers: Vec<Owned> = values("Alloc").map(|values| values[3].clone()).collect();
+    assert_eq!(numbers, [1 << 31, 4, 5, 6].map(number));
+    let runs: Vec<&[Owned]> = values("Runs").map(|values| &values[1..5]).collect();
+    assert_eq!(
+        runs,
+        [
+            &[text("text"), text("shared"), bytes(&[1, 2]), bytes(&[3, 4])][..],
+            &[text("copied"), text("both"), bytes(&[1, 2]), bytes(b"56")],
+            &[text("copied"), text("text"), bytes(&[1, 2]), bytes(b"78")],
+        ]
+    );
+    let lists: Vec<&Owned> = values("LongShorts").map(|values| &values[0]).collect();
+    let expected = [vec![1, 2], vec![3, 3], vec![6, 7], vec![8], vec![]];
+    let expected = expected.map(|list| Owned::Array(list.into_iter().map(number).collect()));
+    assert_eq!(lists, expected.each_ref());
+}
+
+/// Flags are shown by name, and unknown bits as a number.
+#[test]
+fn flags_in_debug_output() {
+    use sorts::FlagsU8;
+    assert_eq!(format!("{:?}", FlagsU8::One), "FlagsU8(One)");
+    assert_eq!(format!("{:?}", FlagsU8::One | FlagsU8::from_repr(4)), "FlagsU8(One | 0x4)");
+    assert_eq!(format!("{:?}", FlagsU8::default()), "FlagsU8(0x0)");
+}
+
 /// An event of an inheriting kind has the time of the latest other event, and comes after it.
 #[test]
 fn inherited_times() {

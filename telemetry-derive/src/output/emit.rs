@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::Path;
 use telemetry_schema::{Clock, Event, Registry, Slots, snake_case};
 
@@ -11,7 +11,7 @@ use crate::output::messages::{self, Heard};
 use crate::output::registry::definition;
 use crate::parts::docs;
 use crate::parts::names::{exported, ident};
-use crate::parts::sorts::{Argument, address, argument};
+use crate::parts::sorts::{Argument, Check, argument, delta_in};
 
 /// Generates the emitters of a registry, for a module at `at`.
 pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> TokenStream {
@@ -48,7 +48,7 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
 
         /// Not public API.
         #[doc(hidden)]
-        #[allow(dead_code, unused_imports, non_camel_case_types, unexpected_cfgs, clippy::all, clippy::pedantic)]
+        #[allow(dead_code, unused_imports, non_camel_case_types, unused_variables, unexpected_cfgs, clippy::all, clippy::pedantic)]
         pub mod __emit {
             use super::*;
             pub use #telemetry::__private as rt;
@@ -94,13 +94,10 @@ pub(crate) fn emitters(registry: &Registry, at: &Path, telemetry: &Path) -> Toke
 struct Emitter<'r> {
     event: &'r Event,
     name: syn::Ident,
-    /// The place of the event's switch: the byte of the mask, and the bit in it.
-    byte: Literal,
+    /// The bit of the mask that is the event's switch.
     bit: Literal,
     params: Vec<syn::Ident>,
     arguments: Vec<Argument>,
-    /// Generic arguments of the runtime's functions.
-    generics: TokenStream,
     /// `Site` and `Fields`.
     site: TokenStream,
     fields: TokenStream,
@@ -116,11 +113,10 @@ impl<'r> Emitter<'r> {
             .enumerate()
             .map(|(at, param)| argument(registry, param, slots.number(index, at)))
             .collect();
-        let kind = Literal::usize_unsuffixed(event.kind);
-        let inherit = registry.kind_of(event).clock == Clock::Inherit;
+        let site = site(event.kind);
         let (code, event_index) = (Literal::u16_unsuffixed(event.code), index);
         let index = Literal::usize_unsuffixed(bit);
-        let (byte, bit) = (Literal::usize_unsuffixed(bit / 8), Literal::usize_unsuffixed(bit % 8));
+        let bit = Literal::usize_unsuffixed(bit);
         let fields =
             arguments.iter().rev().fold(quote!(()), |rest, Argument { field, .. }| quote!((#field, #rest)));
         Emitter {
@@ -128,10 +124,8 @@ impl<'r> Emitter<'r> {
             name: ident(&snake_case(&event.name)),
             params: event.params.iter().map(|param| ident(&param.name)).collect(),
             arguments,
-            generics: quote!(KINDS, SLOTS, #kind, #inherit),
-            site: quote!(rt::Site { code: #code, index: #index }),
+            site: quote!(#site { code: #code, index: #index }),
             fields,
-            byte,
             bit,
             heard: messages::heard(registry, event_index),
         }
@@ -141,22 +135,23 @@ impl<'r> Emitter<'r> {
 /// Generates the input of the runtime's `emitters!`, which makes the lazy half: a macro that tests
 /// the switch before it evaluates the arguments. It is made there, so that errors are at the call.
 fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { event, name, byte, bit, params, heard, .. } = emitter;
+    let Emitter { event, name, bit, params, arguments, heard, .. } = emitter;
     let channel = heard.as_ref();
     let channel = channel.map(|Heard { channel, .. }| quote!(|| [crate::#at::__emit::channels::#channel]));
     let (always, doc) = (event.always, docs::event(registry, event));
     let exported = exported(at, name);
     let (takes, list) = docs::arguments(registry, event, name);
+    let opens = arguments.iter().filter(|argument| matches!(argument.check, Check::Open(_)));
+    let zeros = opens.map(|_| Literal::u8_unsuffixed(0));
     quote! {
-        { [crate::#at] #doc #exported #name #always #byte #bit #channel [#(#params)*] #takes #list }
+        { [crate::#at] #doc #exported #name #always #bit #channel [#(#params)*] [#(#zeros)*] #takes #list }
     }
 }
 
-/// Generates a type for each name of a parameter that a trait describes. Errors show its name.
+/// Generates a type for each name of a parameter, by which errors name it.
 fn parameters(used: &[Emitter<'_>]) -> TokenStream {
     let params = used.iter().flat_map(|emitter| &emitter.event.params);
-    let described = params.filter(|param| address(param.sort).is_some());
-    let names: BTreeSet<&str> = described.map(|param| param.name.as_str()).collect();
+    let names: BTreeSet<&str> = params.map(|param| param.name.as_str()).collect();
     let names = names.into_iter().map(ident);
     quote! {
         pub mod parameter {
@@ -165,22 +160,50 @@ fn parameters(used: &[Emitter<'_>]) -> TokenStream {
     }
 }
 
-/// Generates the typed half, whose errors and signature are the user's.
+/// Generates the typed half, whose errors and signature are the user's. Editors show a plain
+/// signature, and do not record.
 fn typed(emitter: &Emitter<'_>) -> TokenStream {
     let Emitter { name, params, arguments, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.ty);
+    let shown = arguments.iter().map(|argument| &argument.shown);
     let lowered = arguments.iter().map(|argument| &argument.lowered);
+    let (mut lifetimes, mut generics, mut opens, mut bounds) = (vec![], vec![], vec![], vec![]);
+    for argument in arguments {
+        match &argument.check {
+            Check::Bound => {}
+            Check::Open(open) => {
+                generics.push(open.clone());
+                opens.push(open);
+            }
+            Check::Given { lifetime, given, bound } => {
+                lifetimes.extend(lifetime);
+                generics.push(given.clone());
+                bounds.push(bound);
+            }
+        }
+    }
+    let (last, bounds) = match bounds.is_empty() {
+        true => (quote!(()), None),
+        false => {
+            generics.push(format_ident!("__Last"));
+            (quote!(__Last), Some(quote!(where #(#bounds),*)))
+        }
+    };
     quote! {
+        #[cfg(not(rust_analyzer))]
         #[inline(always)]
-        pub fn #name(#(#params: #types),*) {
+        pub fn #name<#(#lifetimes,)* #(#generics),*>(#(#params: #types,)* #(_: #opens,)* _: #last) #bounds {
             record::#name(#(#lowered),*);
         }
+
+        #[cfg(rust_analyzer)]
+        pub fn #name(#(#params: #shown),*) {}
     }
 }
 
 /// Generates the fast path. It is out of line, so that a call in hot code stays a test and a call.
 fn record(emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
+    let Emitter { name, params, arguments, site, fields, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.record_ty);
     let always = emitter.event.always;
     // An event that is compiled out is still posted here.
@@ -192,14 +215,14 @@ fn record(emitter: &Emitter<'_>) -> TokenStream {
                     return heard::#name(#(#params),*);
                 }
             }),
-            Some(quote!(rt::is_compiled::<#always>() &&)),
+            Some(quote!(rt::is_compiled(#always) &&)),
         ),
     };
     quote! {
         #[inline(never)]
         fn #name(#(#params: #types),*) {
             #first
-            if #is_compiled !rt::record::<#generics>(&LANES, #site, #fields) {
+            if #is_compiled !rt::record(&LANES, #site, #fields) {
                 long::#name(#(#params),*);
             }
         }
@@ -208,15 +231,15 @@ fn record(emitter: &Emitter<'_>) -> TokenStream {
 
 /// Records the event if it is on, and posts its message.
 fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
-    let Emitter { event, name, byte, bit, params, arguments, generics, site, fields, heard } = emitter;
+    let Emitter { event, name, bit, params, arguments, site, fields, heard } = emitter;
     let Heard { post, .. } = heard.as_ref()?;
     let (types, always) = (arguments.iter().map(|argument| &argument.record_ty), event.always);
     Some(quote! {
         #[cold]
         #[inline(never)]
         fn #name(#(#params: #types),*) {
-            if rt::is_on::<#always>(&MASK[#byte], #bit)
-                && !rt::record::<#generics>(&LANES, #site, #fields)
+            if rt::is_on(#always, &MASK, #bit)
+                && !rt::record(&LANES, #site, #fields)
             {
                 long::#name(#(#params),*);
             }
@@ -226,13 +249,13 @@ fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
 }
 
 fn long(emitter: &Emitter<'_>) -> TokenStream {
-    let Emitter { name, params, arguments, generics, site, fields, .. } = emitter;
+    let Emitter { name, params, arguments, site, fields, .. } = emitter;
     let types = arguments.iter().map(|argument| &argument.record_ty);
     quote! {
         #[cold]
         #[inline(never)]
         fn #name(#(#params: #types),*) {
-            rt::record_long::<#generics>(&LANES, &REGISTRY, #site, #fields);
+            rt::record_long(&LANES, &REGISTRY, #site, #fields);
         }
     }
 }
@@ -241,6 +264,7 @@ fn long(emitter: &Emitter<'_>) -> TokenStream {
 fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStream {
     let (definition, doc) = (definition(registry, slots), docs::sentence(&registry.doc));
     let (list, channels) = (messages::list(registry), messages::channels(registry));
+    let aliases = aliases(registry, slots);
     let counts = [used.len().div_ceil(8), registry.kinds.len(), slots.len() as usize];
     let [bytes, kind_count, slot_count] = counts.map(Literal::usize_unsuffixed);
     quote! {
@@ -257,8 +281,30 @@ fn statics(registry: &Registry, slots: &Slots, used: &[Emitter<'_>]) -> TokenStr
 
         #definition
 
+        #aliases
+
         rt::std::thread_local! {
             static LANES: rt::Lanes<KINDS, SLOTS> = const { rt::Lanes::new() };
         }
     }
+}
+
+/// Generates a name for each type that has a constant. Many events share them, and the compiler
+/// takes long to check a constant in a type.
+fn aliases(registry: &Registry, slots: &Slots) -> TokenStream {
+    let kinds = registry.kinds.iter().enumerate().map(|(number, kind)| {
+        let (name, inherit) = (site(number), kind.clock == Clock::Inherit);
+        let number = Literal::usize_unsuffixed(number);
+        quote!(type #name = rt::Site<#number, #inherit>;)
+    });
+    let slots = (0..slots.len()).map(|number| {
+        let (name, number) = (delta_in(number), Literal::u32_unsuffixed(number));
+        quote!(type #name = rt::Delta<#number>;)
+    });
+    quote!(#(#kinds)* #(#slots)*)
+}
+
+/// Returns the name of the type of `Site` for a kind.
+fn site(kind: usize) -> syn::Ident {
+    format_ident!("site_{kind}")
 }

@@ -8,7 +8,7 @@ use telemetry_schema::{Count, Event, Message, Param, Registry, Sort};
 
 use crate::parts::docs;
 use crate::parts::names::ident;
-use crate::parts::sorts::{address, plain};
+use crate::parts::sorts::{conversion, plain};
 
 /// The part that an event has in a message.
 pub(crate) struct Heard {
@@ -335,8 +335,8 @@ fn value(param: &Param) -> TokenStream {
         (Count::One, Sort::String) => quote!(rt::messages::Text::<#max>::new(#name)),
         (Count::One, Sort::Bytes) => quote!(rt::messages::Bytes::<#max>::new(#name)),
         (Count::One, _) => quote!(#name),
-        (_, sort) => match address(sort) {
-            Some((_, convert)) => {
+        (_, sort) => match conversion(sort) {
+            Some(convert) => {
                 quote!(rt::messages::List::new(#name.iter().map(|value| #convert(*value))))
             }
             None => quote!(rt::messages::List::new(#name.iter().copied())),

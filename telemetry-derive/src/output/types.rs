@@ -71,9 +71,14 @@ fn flags(registry: &Registry, ty: &Type) -> TokenStream {
             pub const #name: Self = Self(#number);
         }
     });
+    let text = &ty.name;
+    let names = ty.values.iter().map(|value| {
+        let (name, number) = (&value.name, number(value.number));
+        quote!((#name, #number))
+    });
     quote! {
         #[doc = #doc]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
         pub struct #name(#repr);
 
         #[allow(dead_code)]
@@ -93,6 +98,13 @@ fn flags(registry: &Registry, ty: &Type) -> TokenStream {
             /// Returns true if all flags of `other` are set.
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
+            }
+        }
+
+        #[allow(clippy::all, clippy::pedantic)]
+        impl __emit::rt::core::fmt::Debug for #name {
+            fn fmt(&self, f: &mut __emit::rt::core::fmt::Formatter<'_>) -> __emit::rt::core::fmt::Result {
+                __emit::rt::debug_flags(f, #text, self.0 as u64, &[#(#names),*])
             }
         }
 

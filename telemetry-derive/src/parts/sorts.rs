@@ -2,14 +2,21 @@
 //! and as a field on its way into a block.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::{Ident, Lifetime};
 use telemetry_schema::{Count, Encoding, Param, Registry, Sort};
+
+use crate::parts::names::ident;
 
 /// One parameter in Rust.
 pub(crate) struct Argument {
+    /// In the signature that editors show.
+    pub(crate) shown: TokenStream,
     /// In the emitter's signature.
     pub(crate) ty: TokenStream,
+    /// What the emitter's signature has for it besides.
+    pub(crate) check: Check,
     /// The emitter's argument as the record takes it.
     pub(crate) lowered: TokenStream,
     /// In the record's signature.
@@ -18,66 +25,141 @@ pub(crate) struct Argument {
     pub(crate) field: TokenStream,
 }
 
+/// The generic part of a parameter. It lets the compiler's errors name the parameter.
+pub(crate) enum Check {
+    /// A trait of the argument's type checks it.
+    Bound,
+    /// The same, and the trait needs the type of a number that the call leaves open.
+    Open(Ident),
+    /// A trait of the type that is named after the parameter checks the argument's type, which this
+    /// names.
+    Given { lifetime: Option<Lifetime>, given: Ident, bound: TokenStream },
+}
+
 /// Returns a parameter with its slot in the lane, if it has one.
 pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) -> Argument {
-    let name = crate::parts::names::ident(&param.name);
-    let slot = proc_macro2::Literal::u32_unsuffixed(slot.unwrap_or_default());
+    let name = ident(&param.name);
+    let number = slot.unwrap_or_default();
+    let slot = Literal::u32_unsuffixed(number);
     let (max, counted) = match param.count {
-        Count::One => return one(registry, param, &name, &slot),
+        Count::One => return one(registry, param, &name, number),
         Count::Fixed(n) => (n as usize, false),
         Count::UpTo(n) => (n as usize, true),
     };
-    let max = proc_macro2::Literal::usize_unsuffixed(max);
-    let array = |element: TokenStream| if counted { quote!(&[#element]) } else { quote!(&[#element; #max]) };
-    let (ty, field) = match (param.sort.is_delta(), address(param.sort)) {
-        (true, Some((bound, convert))) => {
-            let element = quote!(impl #bound<parameter::#name> + rt::core::marker::Copy);
-            (array(element), quote!(rt::Deltas::<_, _, #slot, #max, #counted>(&#name[..], #convert)))
-        }
-        _ => {
-            let element = plain(registry, param.sort);
-            let field = scalar(registry, param.sort, &quote!(value));
-            (
-                array(element.clone()),
-                quote!(rt::Array::<_, _, #max, #counted>(&#name[..], |value: #element| #field)),
-            )
-        }
-    };
-    Argument { ty: ty.clone(), lowered: quote!(#name), record_ty: ty, field }
-}
-
-fn one(registry: &Registry, param: &Param, name: &syn::Ident, slot: &proc_macro2::Literal) -> Argument {
-    let max = proc_macro2::Literal::u32_unsuffixed(param.max_len);
-    let same =
-        |ty: TokenStream, field| Argument { ty: ty.clone(), lowered: quote!(#name), record_ty: ty, field };
-    match address(param.sort) {
-        Some((bound, convert)) => {
-            let value = match param.rotation() {
-                0 => quote!(#name),
-                rotation => {
-                    let rotation = proc_macro2::Literal::u32_unsuffixed(rotation);
-                    quote!(#name.rotate_right(#rotation))
-                }
-            };
-            Argument {
-                ty: quote!(impl #bound<parameter::#name>),
-                lowered: quote!(#convert(#name)),
-                record_ty: quote!(u64),
-                field: quote!(rt::Delta::<#slot>(#value)),
-            }
-        }
-        None if param.sort == Sort::String => same(quote!(&str), quote!(rt::Text::<#max>(#name))),
-        None if param.sort == Sort::Bytes => same(quote!(&[u8]), quote!(rt::Bytes::<#max>(#name))),
-        None => same(plain(registry, param.sort), scalar(registry, param.sort, &quote!(#name))),
+    let max = Literal::usize_unsuffixed(max);
+    let array = |element: TokenStream| if counted { quote!([#element]) } else { quote!([#element; #max]) };
+    if let Some(Delta { plain, bound, convert, check }) = delta(param.sort, &name) {
+        let [shown, list] = [plain, bound].map(|bound| array(quote!(impl #bound + rt::core::marker::Copy)));
+        return Argument {
+            shown: quote!(&#shown),
+            ty: quote!(&#list),
+            check,
+            lowered: quote!(#name),
+            record_ty: quote!(&#shown),
+            field: quote!(rt::Deltas::<_, _, #slot, #max, #counted>(&#name[..], #convert)),
+        };
+    }
+    let element = plain(registry, param.sort);
+    let (list, field) = (array(element.clone()), scalar(registry, param.sort, &quote!(value)));
+    let field = quote!(rt::Array::<_, _, #max, #counted>(&#name[..], |value: #element| #field));
+    match counted {
+        true => borrows(&name, &list, field),
+        false => takes(&name, &list, Some(Lifetime::new(&format!("'__{name}"), Span::call_site())), field),
     }
 }
 
-/// Returns, for a type that is encoded as a delta, the trait of its arguments, which takes the name
-/// of the parameter, and their conversion.
-pub(crate) fn address(sort: Sort) -> Option<(TokenStream, TokenStream)> {
+fn one(registry: &Registry, param: &Param, name: &Ident, slot: u32) -> Argument {
+    let max = Literal::u32_unsuffixed(param.max_len);
+    if let Some(Delta { plain, bound, convert, check }) = delta(param.sort, name) {
+        let value = match param.rotation() {
+            0 => quote!(#name),
+            rotation => {
+                let rotation = Literal::u32_unsuffixed(rotation);
+                quote!(#name.rotate_right(#rotation))
+            }
+        };
+        let slot = delta_in(slot);
+        return Argument {
+            shown: quote!(impl #plain),
+            ty: quote!(impl #bound),
+            check,
+            lowered: quote!(#convert(#name)),
+            record_ty: quote!(u64),
+            field: quote!(#slot { 0: #value }),
+        };
+    }
+    if param.sort == Sort::String {
+        return borrows(name, &quote!(str), quote!(rt::Text::<#max>(#name)));
+    }
+    if param.sort == Sort::Bytes {
+        return borrows(name, &quote!([u8]), quote!(rt::Bytes::<#max>(#name)));
+    }
+    let field = scalar(registry, param.sort, &quote!(#name));
+    takes(name, &plain(registry, param.sort), None, field)
+}
+
+/// Returns a parameter of the type `expected`, or of a reference to it with a lifetime.
+fn takes(name: &Ident, expected: &TokenStream, lifetime: Option<Lifetime>, field: TokenStream) -> Argument {
+    let given = format_ident!("__{name}");
+    let ty = if lifetime.is_some() { quote!(&#expected) } else { quote!(#expected) };
+    let expected = lifetime.as_ref().map_or(ty.clone(), |lifetime| quote!(&#lifetime #expected));
+    let check = quote!(rt::Takes<#given, #expected, __Last>);
+    Argument {
+        shown: ty.clone(),
+        ty: quote!(#given),
+        lowered: quote!(<parameter::#name as #check>::take(#name)),
+        check: Check::Given { lifetime, given, bound: quote!(parameter::#name: #check) },
+        record_ty: ty,
+        field,
+    }
+}
+
+/// Returns a parameter that is a reference to a `target`.
+fn borrows(name: &Ident, target: &TokenStream, field: TokenStream) -> Argument {
+    let given = format_ident!("__{name}");
+    let check = quote!(rt::Borrows<#given, #target, __Last>);
+    Argument {
+        shown: quote!(&#target),
+        ty: quote!(#given),
+        lowered: quote!(<parameter::#name as #check>::borrow(&#name)),
+        check: Check::Given { lifetime: None, given, bound: quote!(parameter::#name: #check) },
+        record_ty: quote!(&#target),
+        field,
+    }
+}
+
+/// A type that is encoded as a delta.
+struct Delta {
+    /// The trait of its arguments, and the same for one parameter.
+    plain: TokenStream,
+    bound: TokenStream,
+    /// Their conversion.
+    convert: TokenStream,
+    check: Check,
+}
+
+fn delta(sort: Sort, name: &Ident) -> Option<Delta> {
+    let convert = conversion(sort)?;
+    Some(if sort == Sort::Word {
+        let bound = quote!(rt::WordFor<parameter::#name>);
+        Delta { plain: quote!(rt::Word), bound, convert, check: Check::Bound }
+    } else {
+        let open = format_ident!("__{name}");
+        let bound = quote!(rt::AddressFor<parameter::#name, #open>);
+        Delta { plain: quote!(rt::Address), bound, convert, check: Check::Open(open) }
+    })
+}
+
+/// Returns the name of the type of `Delta` for a slot.
+pub(crate) fn delta_in(slot: u32) -> Ident {
+    format_ident!("delta_{slot}")
+}
+
+/// Returns the conversion of an argument whose type is encoded as a delta.
+pub(crate) fn conversion(sort: Sort) -> Option<TokenStream> {
     match sort {
-        Sort::Pointer | Sort::Addr => Some((quote!(rt::AddressFor), quote!(rt::Address::address))),
-        Sort::Word => Some((quote!(rt::WordFor), quote!(rt::Word::word))),
+        Sort::Pointer | Sort::Addr => Some(quote!(rt::Address::address)),
+        Sort::Word => Some(quote!(rt::Word::word)),
         Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 | Sort::F32 | Sort::F64 => None,
         Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::Bool => None,
         Sort::String | Sort::Bytes | Sort::Label | Sort::Named(_) => None,
@@ -106,7 +188,7 @@ pub(crate) fn plain(registry: &Registry, sort: Sort) -> TokenStream {
             quote!(#name)
         }
         Sort::Named(_) => {
-            let name = crate::parts::names::ident(registry.sort_name(sort));
+            let name = ident(registry.sort_name(sort));
             quote!(#name)
         }
     }

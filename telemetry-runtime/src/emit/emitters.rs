@@ -11,28 +11,33 @@
 ///
 /// - the path of its module, and its doc;
 /// - its name at the root of the crate, and in the module;
-/// - whether it is always compiled in, and the byte and the bit of its switch;
+/// - whether it is always compiled in, and the bit of its switch;
 /// - the path of its message's channel, if it has one;
-/// - its parameters, and the two parts of the error about a wrong count.
+/// - its parameters, and a zero for each address, whose type the call leaves open;
+/// - the two parts of the error about a wrong count.
 ///
 /// The parameters are matched as `tt`, so that rustdoc shows `$size:expr` without spaces.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! emitters {
     ($d:tt $({
-        [$($at:tt)*] $doc:tt $exported:ident $name:ident $always:tt $byte:tt $bit:tt
-        $(|| [$($channel:tt)*])? [$($first:tt $($param:tt)*)?] $takes:tt $list:tt
+        [$($at:tt)*] $doc:tt $exported:ident $name:ident $always:tt $bit:tt
+        $(|| [$($channel:tt)*])? [$($first:tt $($param:tt)*)?] [$($open:tt)*] $takes:tt $list:tt
     })*) => {$(
         #[doc = $doc]
         #[cfg_attr(doc, doc(hidden))]
         #[macro_export]
         macro_rules! $exported {
             ($($d $first:expr $(, $d $param:expr)* $d(,)?)?) => {
-                if $crate::__private::is_on::<$always>(&$d $($at)*::__emit::MASK[$byte], $bit)
+                if $crate::__private::is_on($always, &$d $($at)*::__emit::MASK, $bit)
                     $(|| $d $($channel)*.is_wanted())?
                 {
                     // A path that begins with a type has its place here, like `$crate`.
-                    <$d $($at)*::__emit::emit>::$name($($d $first $(, $d $param)*)?)
+                    <$d $($at)*::__emit::emit>::$name(
+                        $($d $first, $($d $param,)*)?
+                        $($open,)*
+                        (),
+                    )
                 }
             };
             ($d($d args:tt)*) => {
@@ -56,14 +61,14 @@ macro_rules! emitters {
 #[macro_export]
 macro_rules! emitters_in_editor {
     ($d:tt $({
-        [$($at:tt)*] $doc:tt $exported:ident $name:ident $always:tt $byte:tt $bit:tt
-        $(|| [$($channel:tt)*])? [$($param:tt)*] $takes:tt $list:tt
+        [$($at:tt)*] $doc:tt $exported:ident $name:ident $always:tt $bit:tt
+        $(|| [$($channel:tt)*])? [$($param:tt)*] [$($open:tt)*] $takes:tt $list:tt
     })*) => {$(
         #[doc = $doc]
         #[macro_export]
         macro_rules! $exported {
             ($d($d args:tt)*) => {
-                if $crate::__private::is_on::<$always>(&$d $($at)*::__emit::MASK[$byte], $bit) {
+                if $crate::__private::is_on($always, &$d $($at)*::__emit::MASK, $bit) {
                     <$d $($at)*::__emit::emit>::$name($d($d args)*)
                 }
             };

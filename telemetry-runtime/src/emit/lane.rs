@@ -179,9 +179,11 @@ impl Link {
     }
 }
 
-/// The data of an event that the macro knows at compile time.
+/// The data of an event that the macro knows at compile time, with the number of its kind, and
+/// whether it inherits its time. The macro names the type once for each kind: the compiler takes
+/// long to check a constant in a type.
 #[derive(Debug, Clone, Copy)]
-pub struct Site {
+pub struct Site<const KIND: usize, const INHERIT: bool> {
     /// The event's code in the stream.
     pub code: u16,
     /// The index of the event's bit in the mask.

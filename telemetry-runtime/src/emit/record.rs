@@ -35,7 +35,7 @@ const PREFIX: usize = 3 + MAX_VARINT;
 #[inline(always)]
 pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const INHERIT: bool>(
     local: &'static LocalKey<Lanes<KINDS, SLOTS>>,
-    site: Site,
+    site: Site<KIND, INHERIT>,
     fields: impl Fields<SLOTS>,
 ) -> bool {
     const { assert!(KIND < KINDS, "the kind is one of the registry's") };
@@ -71,7 +71,7 @@ pub fn record<const KINDS: usize, const SLOTS: usize, const KIND: usize, const I
 pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, const INHERIT: bool>(
     local: &'static LocalKey<Lanes<KINDS, SLOTS>>,
     registry: &'static Registry,
-    site: Site,
+    site: Site<KIND, INHERIT>,
     fields: impl Fields<SLOTS>,
 ) {
     let all = get(local);
@@ -82,7 +82,7 @@ pub fn record_long<const KINDS: usize, const SLOTS: usize, const KIND: usize, co
     let need = PREFIX + fields.bound();
     let view = View { time: &all.time, lanes: &all.lanes, slots: &all.slots, link: &all.link };
     let is_full = !lane.has_room(need);
-    if !is_full || refill(view, KIND, registry, site, need) {
+    if !is_full || refill(view, KIND, registry, site.index, need) {
         // One reading for both uses: a signal handler may read the clock later in between. An
         // inherited time would then be one that the lane has passed.
         let time = if INHERIT { all.time.get() } else { clock::ticks() };

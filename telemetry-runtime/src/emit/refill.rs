@@ -5,7 +5,7 @@ use core::time::Duration;
 use telemetry_format::{BlockType, Header};
 
 use crate::control::switches as control;
-use crate::emit::lane::{Lane, Site, View};
+use crate::emit::lane::{Lane, View};
 use crate::emit::revoke;
 use crate::emit::seal::seal;
 use crate::emit::thread::{self, Unattached};
@@ -39,7 +39,7 @@ pub(crate) fn refill(
     view: View<'_>,
     kind: usize,
     registry: &'static Registry,
-    site: Site,
+    index: u16,
     need: usize,
 ) -> bool {
     let lane = &view.lanes[kind];
@@ -52,7 +52,7 @@ pub(crate) fn refill(
     // The mask begins with all bits set, and has its final value only now. A lane with a record was
     // here before. Once the mask has changed, the bit that an emitter saw is valid.
     let is_first = lane.record.load(Ordering::Relaxed).is_null() && !registry.has_changed();
-    if is_first && !registry.is_on(usize::from(site.index)) {
+    if is_first && !registry.is_on(usize::from(index)) {
         return false;
     }
     let record = match record(view, lane, kind, registry) {

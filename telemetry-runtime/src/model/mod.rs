@@ -2,8 +2,10 @@
 //! registry. Uses `sys` for its atomics. It does not know the running process: no clock, no pool,
 //! no registry in use.
 
+pub(crate) mod arguments;
 pub(crate) mod channel;
 pub(crate) mod fields;
+pub(crate) mod flags;
 pub(crate) mod message_values;
 pub(crate) mod posted;
 pub(crate) mod raw;

@@ -28,14 +28,19 @@ pub trait Word: Sealed {
 }
 
 /// An address for the parameter that the type `P` is named after. For generated code.
+///
+/// A call leaves `N` open, as the type of a number that is written out. One implementation fits
+/// most addresses, and decides it. Two fit a reference to an owner, so the number becomes an `i32`,
+/// for which there is none.
 #[diagnostic::on_unimplemented(
     message = "parameter `{P}` takes an address, not `{Self}`",
     label = "expected a pointer, a reference, `usize` or `u64`",
-    note = "parameters of the types `pointer` and `addr` take addresses"
+    note = "parameters of the types `pointer` and `addr` take addresses",
+    note = "for the address of what an owner such as a `Box` owns, write `&raw const *owner`"
 )]
-pub trait AddressFor<P>: Address {}
+pub trait AddressFor<P, N>: Address {}
 
-impl<P, T: Address> AddressFor<P> for T {}
+impl<P, T: Address> AddressFor<P, u8> for T {}
 
 /// A word for the parameter that the type `P` is named after. For generated code.
 #[diagnostic::on_unimplemented(
@@ -126,9 +131,19 @@ pub trait Numbered<'a> {}
 impl<T: ?Sized> Advised for Advice<T> where (): Owned<T> {}
 impl<'a> Advised for &'a Advice<i32> where (): Numbered<'a> {}
 
+/// The types that own what they lead to. A reference to one is the address of the owner, where that
+/// of what it owns is meant.
+pub trait Owner {}
+
+#[diagnostic::do_not_recommend]
+impl<P, O: Owner + ?Sized> AddressFor<P, u16> for &O {}
+#[diagnostic::do_not_recommend]
+impl<P, O: Owner + ?Sized> AddressFor<P, u16> for &mut O {}
+
 macro_rules! owners {
     ($($owner:ident)*) => {$(
         impl<T: ?Sized> Sealed for $owner<T> {}
+        impl<T: ?Sized> Owner for $owner<T> {}
 
         #[doc(hidden)]
         impl<T: ?Sized> Address for $owner<T>

@@ -60,10 +60,11 @@ impl Variety {
 ///
 /// The compiler is told to expect false. Where the event is off, the code around it then continues
 /// without a jump, and keeps no registers free for a call. For that, nothing in this function may
-/// panic.
+/// panic: `bit` is a constant of the call, below the mask's length.
+// `always` is no const parameter: the compiler takes long to check a constant in a type.
 #[inline(always)]
-pub fn is_on<const ALWAYS: bool>(byte: &'static AtomicU8, bit: u8) -> bool {
-    if VARIETY.has(ALWAYS) && byte.load(Ordering::Relaxed) & 1 << (bit % 8) != 0 {
+pub fn is_on<const BYTES: usize>(always: bool, mask: &'static [AtomicU8; BYTES], bit: usize) -> bool {
+    if VARIETY.has(always) && mask[bit / 8].load(Ordering::Relaxed) & 1 << (bit % 8) != 0 {
         telemetry_format::put::cold_path();
         true
     } else {
@@ -72,8 +73,9 @@ pub fn is_on<const ALWAYS: bool>(byte: &'static AtomicU8, bit: u8) -> bool {
 }
 
 /// Returns true if an event with this `always` is compiled in.
-pub const fn is_compiled<const ALWAYS: bool>() -> bool {
-    VARIETY.has(ALWAYS)
+#[inline(always)]
+pub const fn is_compiled(always: bool) -> bool {
+    VARIETY.has(always)
 }
 
 /// Returns true if two texts are equal. For a check at compile time.

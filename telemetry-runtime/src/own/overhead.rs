@@ -48,9 +48,9 @@ fn round(at: *mut u8) -> u64 {
     let start = clock::ticks();
     for number in 0..EMISSIONS {
         let fields = || (Unsigned64(black_box(number)), (Unsigned32(black_box(number as u32)), ()));
-        let site = Site { code: 1, index: 0 };
-        if !record::<1, 0, 0, false>(&SCRATCH, site, fields()) {
-            record_long::<1, 0, 0, false>(&SCRATCH, own::registry(), site, fields());
+        let site = Site::<0, false> { code: 1, index: 0 };
+        if !record(&SCRATCH, site, fields()) {
+            record_long(&SCRATCH, own::registry(), site, fields());
         }
     }
     let took = clock::ticks().wrapping_sub(start);
