@@ -28,6 +28,7 @@ mod packages;
 mod planted;
 mod privileged;
 mod ring;
+mod settings;
 mod signals;
 mod sinks;
 mod soak;

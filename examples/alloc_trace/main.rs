@@ -8,9 +8,7 @@
 //! With `TELEMETRY_CONTROL` in its environment, a program records from its first allocation on,
 //! which happens before `main`.
 
-#[path = "alloc_trace/tracing.rs"]
 mod tracing;
-#[path = "alloc_trace/work.rs"]
 mod work;
 
 use std::io::Write;

@@ -1,21 +1,14 @@
 //! GCBench on a small generational collector that emits events.
 //!
-//! The collector (`gcbench/gc`) and the benchmark (`gcbench/workload.rs`) emit the events of
+//! The collector (`gc`) and the benchmark (`workload.rs`) emit the events of
 //! `events.toml`. The program then reads its own stream and summarizes it on one screen.
 
-#[path = "gcbench/counts.rs"]
 mod counts;
-#[path = "gcbench/gc/mod.rs"]
 mod gc;
-#[path = "gcbench/history.rs"]
 mod history;
-#[path = "gcbench/listen.rs"]
 mod listen;
-#[path = "gcbench/options.rs"]
 mod options;
-#[path = "gcbench/report.rs"]
 mod report;
-#[path = "gcbench/workload.rs"]
 mod workload;
 
 use std::io::{self, Write};

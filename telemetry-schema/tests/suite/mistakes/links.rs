@@ -1,0 +1,192 @@
+//! Mistakes in what leads from one entry to another: messages, spans, and allows.
+
+use super::{Mistake, WHY, form, meaning};
+
+pub(super) const LINKS: &[Mistake] = &[
+    // Messages.
+    meaning(
+        "message_of_unknown_event",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnds\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "message_of_retired_event",
+        &[("[[span]]", "[[message]]\nname = \"Gc\"\nbegin = \"TraceFlip\"\ndoc = \"Work\"\n[[span]]")],
+    ),
+    meaning(
+        "message_of_one_event_twice",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceStart\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "message_key_not_in_both",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nkey = \"condemned\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "message_key_not_in_any",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"PoolInit\"\nkey = \"trace\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_key_without_end",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nkey = \"trace\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_limit_without_key",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nlimit = 4\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_limit_of_zero",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nkey = \"trace\"\nlimit = 0\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_limit_too_high",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\nkey = \"trace\"\nlimit = 257\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_without_begin",
+        &[("[[span]]", "[[message]]\nname = \"Gc\"\nend = \"TraceEnd\"\ndoc = \"Work\"\n[[span]]")],
+    ),
+    form(
+        "message_without_doc",
+        &[("[[span]]", "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\n[[span]]")],
+    ),
+    form(
+        "message_unknown_key",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nends = \"TraceEnd\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "event_in_two_messages",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\ndoc = \"Work\"\n[[message]]\nname = \"Over\"\nbegin = \"TraceEnd\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    meaning(
+        "duplicate_message",
+        &[(
+            "[[span]]",
+            "[[message]]\nname = \"Gc\"\nbegin = \"TraceStart\"\nend = \"TraceEnd\"\ndoc = \"Work\"\n[[message]]\nname = \"Gc\"\nbegin = \"PoolInit\"\ndoc = \"Work\"\n[[span]]",
+        )],
+    ),
+    form(
+        "message_not_camel_case",
+        &[("[[span]]", "[[message]]\nname = \"gc\"\nbegin = \"TraceStart\"\ndoc = \"Work\"\n[[span]]")],
+    ),
+    // Spans.
+    meaning("span_of_unknown_event", &[("end = \"TraceEnd\"", "end = \"TraceEnds\"")]),
+    meaning("span_of_retired_event", &[("end = \"TraceEnd\"", "end = \"TraceFlip\"")]),
+    meaning("span_of_one_event", &[("end = \"TraceEnd\"", "end = \"TraceStart\"")]),
+    meaning("span_key_not_in_both", &[("key = \"trace\"", "key = \"condemned\"")]),
+    meaning("span_key_without_choice", &[("end = \"TraceEnd\"", "end = \"PoolInit\"")]),
+    meaning(
+        "span_key_of_two_sorts",
+        &[
+            ("{ name = \"ranks\", sort = \"[u32]\", max = 8 }", "{ name = \"why\", sort = \"u8\" }"),
+            ("key = \"trace\"", "key = \"why\""),
+        ],
+    ),
+    meaning(
+        "span_key_of_float",
+        &[
+            ("{ name = \"ranks\", sort = \"[u32]\", max = 8 }", "{ name = \"time\", sort = \"D\" }"),
+            (WHY, "{ name = \"time\", sort = \"D\" }"),
+            ("key = \"trace\"", "key = \"time\""),
+        ],
+    ),
+    // Allows.
+    form(
+        "allow_without_change",
+        &[("[[span]]", "[[allow]]\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_without_reason",
+        &[("[[span]]", "[[allow]]\nchange = \"event-renamed\"\nevent = \"PoolInit\"\n[[span]]")],
+    ),
+    form(
+        "allow_with_empty_reason",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-renamed\"\nevent = \"PoolInit\"\nreason = \" \"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_unknown_change_near",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-rename\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_unknown_change_far",
+        &[("[[span]]", "[[allow]]\nchange = \"anything\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_of_reused_code",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"code-reused\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_lower_version",
+        &[("[[span]]", "[[allow]]\nchange = \"version-lowered\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_of_docs",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"docs-changed\"\nevent = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_parameter_without_event",
+        &[("[[span]]", "[[allow]]\nchange = \"param-moved\"\nparam = \"pool\"\nreason = \"new\"\n[[span]]")],
+    ),
+    form(
+        "allow_of_value_without_type",
+        &[("[[span]]", "[[allow]]\nchange = \"value-added\"\nvalue = \"Full\"\nreason = \"new\"\n[[span]]")],
+    ),
+    meaning(
+        "allow_of_two_things",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-added\"\nevent = \"PoolInit\"\nkind = \"Pool\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_unknown_key",
+        &[(
+            "[[span]]",
+            "[[allow]]\nchange = \"event-added\"\nevents = \"PoolInit\"\nreason = \"new\"\n[[span]]",
+        )],
+    ),
+    form(
+        "allow_of_a_number",
+        &[("[[span]]", "[[allow]]\nchange = \"event-added\"\nevent = 3\nreason = \"new\"\n[[span]]")],
+    ),
+];
