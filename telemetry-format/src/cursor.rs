@@ -1,5 +1,6 @@
 //! Reads values, as the counterpart of [`crate::put`].
 
+use crate::grouped::Grouped;
 use crate::put::unzigzag;
 
 /// A position in packed bytes. Every read either succeeds and advances, or fails and leaves the
@@ -26,7 +27,7 @@ impl core::fmt::Display for Malformed {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Malformed::Truncated => write!(f, "the bytes end inside a value"),
-            Malformed::Length(n) => write!(f, "a length of {n} reaches beyond the block"),
+            Malformed::Length(n) => write!(f, "a length of {} reaches beyond the block", Grouped::from(*n)),
             Malformed::Value(n) => write!(f, "a value of {n} is not one of its type"),
             Malformed::Utf8 => write!(f, "a string is not UTF-8"),
         }

@@ -26,6 +26,7 @@
 //! If you change this structure, raise [`FORMAT_VERSION`], keep a reader for the old one, and
 //! update the drawing in `docs/format.md`.
 
+use crate::grouped::Grouped;
 use crate::loss::Loss;
 
 /// The first bytes of every block. As in PNG, the first byte is not text, and the line endings show
@@ -228,12 +229,18 @@ impl core::fmt::Display for HeaderError {
                 write!(f, "format version {found}, expected {FORMAT_VERSION}; a newer telemetry may read it")
             }
             HeaderError::HeaderLen(found) => {
-                write!(f, "a block header of {found} bytes, expected {HEADER_LEN} or more")
+                write!(
+                    f,
+                    "a block header of {} bytes, expected {HEADER_LEN} or more",
+                    Grouped::from(u64::from(*found))
+                )
             }
             HeaderError::PayloadLen(found) => {
-                write!(f, "a payload of {found} bytes, expected at most {MAX_PAYLOAD}")
+                let [found, most] = [*found, MAX_PAYLOAD].map(|len| Grouped::from(u64::from(len)));
+                write!(f, "a payload of {found} bytes, expected at most {most}")
             }
             HeaderError::Events { before, events } => {
+                let [events, before] = [u64::from(*events), *before].map(Grouped::from);
                 write!(f, "{events} events behind {before}, expected fewer than 2^64 in all")
             }
             HeaderError::Checksum { found, expected } => {

@@ -232,11 +232,11 @@ def _header(data: bytes) -> _t.Union[_Header, str]:
         return f"header checksum {found:08x}, expected {expected:08x}"
     header = _header_of(fields)
     if header.header_len < _HEADER_LEN:
-        return f"a block header of {header.header_len} bytes, expected 144 or more"
+        return f"a block header of {header.header_len:,} bytes, expected 144 or more"
     if header.payload_len > _MAX_PAYLOAD:
-        return f"a payload of {header.payload_len} bytes, expected at most {_MAX_PAYLOAD}"
+        return f"a payload of {header.payload_len:,} bytes, expected at most {_MAX_PAYLOAD:,}"
     if header.block_type == _EVENTS and header.before + header.events >= 1 << 64:
-        return f"{header.events} events behind {header.before}, expected fewer than 2^64 in all"
+        return f"{header.events:,} events behind {header.before:,}, expected fewer than 2^64 in all"
     return header
 
 
@@ -267,7 +267,7 @@ def _unpacked(header: _Header, payload: bytes) -> _t.Union[tuple[_Header, bytes]
         except _zlib.error:
             pass
     if not state.eof or state.unused_data or len(unpacked) != length:
-        return f"its payload does not decompress to the {length} bytes that its header states"
+        return f"its payload does not decompress to the {length:,} bytes that its header states"
     return header._replace(codec=0, payload_len=length), unpacked
 
 
@@ -314,7 +314,7 @@ class _Blocks:
             found = header
             block = self.files.read(at, length)
             if len(block) < length:
-                cause = f"the input ends after {len(block)} bytes of a block of {length}"
+                cause = f"the input ends after {len(block):,} bytes of a block of {length:,}"
             else:
                 payload = block[header.header_len :]
                 wrong = _wrong_payload(header, payload)

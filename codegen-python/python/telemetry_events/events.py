@@ -61,7 +61,7 @@ def _wrong_value(v: int) -> _t.NoReturn:
 
 
 def _wrong_length(n: int) -> _t.NoReturn:
-    raise _Malformed(f"a length of {n} reaches beyond the block")
+    raise _Malformed(f"a length of {n:,} reaches beyond the block")
 
 
 def _elements(

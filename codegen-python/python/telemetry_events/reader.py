@@ -482,7 +482,7 @@ class Reader(_t.Generic[_E]):
         data = self._files.read(block.at, header.block_len())
         end = block.at + header.block_len()
         if len(data) < header.block_len():
-            text = f"the input ends after {len(data)} bytes of a block of {header.block_len()}"
+            text = f"the input ends after {len(data):,} bytes of a block of {header.block_len():,}"
             return _Damage(block.at, end, text)
         return data[header.header_len :]
 

@@ -43,14 +43,14 @@ class Info:
     events: dict[str, int]
 
     def __str__(self) -> str:
-        lines = [f"{', '.join(self.inputs)}: {self.bytes} bytes"]
+        lines = [f"{', '.join(self.inputs)}: {self.bytes:,} bytes"]
         for session in self.sessions:
             program = session.facts.get("program", "an unknown program")
             end = "ended" if session.ended else "without an end"
-            lines.append(f"session {session.id:016x} of {program}: {len(session.threads)} threads, {end}")
+            lines.append(f"session {session.id:016x} of {program}: {len(session.threads):,} threads, {end}")
         for registry in self.registries:
             lines.append(f"registry {registry.name} {_dotted(registry.version)}")
-        lines += [f"{kind}: {count} events" for kind, count in self.events.items()]
+        lines += [f"{kind}: {count:,} events" for kind, count in self.events.items()]
         return "\n  ".join(lines)
 
 

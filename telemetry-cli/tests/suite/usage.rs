@@ -190,6 +190,13 @@ fn files_of_other_sorts() {
             assert!(said.starts_with(&format!("error: `{file}` {what}")), "{reader} {file}: {said}");
             assert!(said.contains("; help: ") && said.contains(help), "{reader} {file}: {said}");
         }
+        // Programs and ring files have findings of their own.
+        if cfg!(unix) && !["app", "app.ring"].contains(&file) {
+            let run = folder.run(&format!("doctor {file}"));
+            let said = String::from_utf8(run.stdout).unwrap();
+            assert_eq!(run.code, Some(1), "{file}: {said}");
+            assert!(said.contains(&format!("it {what}")) && said.contains(help), "{file}: {said}");
+        }
         let content = std::fs::read(folder.path(file)).unwrap();
         let run = folder.run_on("stats -", &content);
         assert_eq!((run.code, run.stdout.len()), (Some(2), 0), "{file}: {}", run.stderr);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use telemetry_format::{HeaderError, Loss, Malformed};
+use telemetry_format::{Grouped, HeaderError, Loss, Malformed};
 
 /// The most entries of a list in the report. Further entries are only counted.
 pub const MAX_LISTED: usize = 1 << 16;
@@ -223,6 +223,7 @@ impl fmt::Display for Cause {
         match self {
             Cause::Header(error) => fmt::Display::fmt(error, f),
             Cause::Truncated { found, expected } => {
+                let [found, expected] = [*found, *expected].map(|len| Grouped::from(len as u64));
                 write!(f, "the input ends after {found} bytes of a block of {expected}")
             }
             Cause::Payload { found, expected } => {
@@ -290,12 +291,14 @@ impl fmt::Display for Reason {
             Reason::NoKind(bit) => write!(f, "its registry has no kind {bit}"),
             Reason::Codec(codec) => write!(f, "compressed with codec {codec}, which is unknown"),
             Reason::Unpacked(len) => {
+                let len = Grouped::from(u64::from(*len));
                 write!(f, "its payload does not decompress to the {len} bytes that its header states")
             }
             Reason::NoRoom(len) => write!(
                 f,
-                "a compressed block of {len} bytes, beside others that take all allowed disk space; \
-                 help: read in stream order"
+                "a compressed block of {} bytes, beside others that take all allowed disk space; \
+                 help: read in stream order",
+                Grouped::from(u64::from(*len))
             ),
             Reason::NoPredecessor => write!(f, "the part before it is missing"),
             Reason::TooManyLanes => write!(f, "too many lanes"),

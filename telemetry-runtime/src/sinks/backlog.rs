@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, IoSlice, Write};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use telemetry_format::{BlockType, Header};
+use telemetry_format::{BlockType, Grouped, Header};
 
 use super::patience::may_wait;
 use crate::own::registry as own;
@@ -209,7 +209,7 @@ impl<W: Write> Backlog<W> {
     }
 
     fn full(&self) -> io::Error {
-        let Backlog { waiting, most, .. } = self;
+        let [waiting, most] = [self.waiting, self.most].map(|bytes| Grouped::from(bytes as u64));
         match self.out {
             Some(_) => {
                 let text = format!("the reader is too slow: {waiting} bytes wait, at most {most}");

@@ -1,13 +1,14 @@
 //! Examines a file that should be a stream.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use telemetry_decode::blocks::{Blocks, Index, Piece};
 use telemetry_decode::completeness::Cause;
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_decode::{Completeness, Filter, Order, Reader, Session, Value};
+use telemetry_foreign::RECOGNIZED_BY;
 use telemetry_format::{HeaderError, Loss, MAGIC};
 
 use super::environment::shown;
@@ -17,6 +18,7 @@ use crate::input::inputs::cannot_read;
 use crate::input::remedy;
 use crate::process::{Pid, Place};
 use crate::term::ended::Failure;
+use crate::text::sniff::{Look, known_by};
 use crate::text::{count, grouped};
 
 /// Examines a file.
@@ -170,12 +172,16 @@ fn no_stream(path: &Path, index: &Index) -> Finding {
     if program::contains(path, &MAGIC).unwrap_or_default() {
         return memory_image(path);
     }
-    Finding::problem(
-        "not-a-stream",
-        "it is no stream",
-        "it contains no block of a stream",
-        "name the file that TELEMETRY_FILENAME names, by default telemetry.tel where the program was started",
-    )
+    let mut first = Vec::new();
+    // A file that cannot be read any more looks like nothing.
+    let _ = File::open(path).and_then(|file| file.take(RECOGNIZED_BY as u64).read_to_end(&mut first));
+    if let Some(log) = known_by(&first) {
+        let help = format!("telemetry stats {0} and telemetry print {0} show its events", path.display());
+        return Finding::problem("not-a-stream", format!("it is {log}"), "no telemetry wrote it", help);
+    }
+    let look = Look::of(&first);
+    let found = format!("it is {}", look.what);
+    Finding::problem("not-a-stream", found, "it contains no block of a stream", look.help(path))
 }
 
 fn memory_image(path: &Path) -> Finding {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use telemetry_format::{HEADER_LEN, MAX_PAYLOAD};
 
+use crate::text::grouped;
 use crate::text::quantity::{bytes, duration};
 
 /// How long one read waits before it checks whether to stop.
@@ -74,7 +75,10 @@ fn block_size(text: &str) -> Result<u64, String> {
         // The limit of the format is one of payloads.
         bytes if bytes == u64::from(MAX_PAYLOAD) => Ok(MAX_BLOCK),
         bytes if (HEADER_LEN as u64..=u64::from(MAX_PAYLOAD)).contains(&bytes) => Ok(bytes),
-        bytes => Err(format!("found {bytes} bytes, expected {HEADER_LEN} to {MAX_PAYLOAD}, which is 16M")),
+        bytes => {
+            let (bytes, most) = (grouped(bytes), grouped(MAX_PAYLOAD.into()));
+            Err(format!("found {bytes} bytes, expected {HEADER_LEN} to {most}, which is 16M"))
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use telemetry_format::Grouped;
+
 use super::{BLOCK, block, child, seqs, wait_for, write, write_blocks};
 use crate::sinks::sink::Sink;
 use crate::sinks::{File, Socket, Writer};
@@ -40,8 +42,10 @@ fn a_pipe_is_for_one_reader_after_the_other() {
     for round in 1..=2 {
         assert!(write(&mut sink, [round * 10]).expect("room"));
         let error = sink.flush().expect_err("no reader").to_string();
-        let expected =
-            format!("the pipe has no reader yet; {BLOCK} bytes wait for a reader, at most 4194304");
+        let expected = format!(
+            "the pipe has no reader yet; {} bytes wait for a reader, at most 4,194,304",
+            Grouped::from(BLOCK as u64)
+        );
         assert_eq!(error, expected);
         let reader = read_pipe(&path, 3);
         assert!(!write(&mut sink, [round * 10 + 1, round * 10 + 2]).expect("room"));

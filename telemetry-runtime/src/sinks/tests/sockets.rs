@@ -5,6 +5,8 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
+use telemetry_format::Grouped;
+
 use super::{BLOCK, TIMEOUT, block, seqs, wait_for, write, write_blocks};
 use crate::sinks::sink::Sink;
 use crate::sinks::{Datagram, Socket};
@@ -65,7 +67,8 @@ fn a_late_peer_gets_what_was_kept() {
     assert!(write(&mut sink, [1]).expect("room"));
     let error = sink.flush().expect_err("no listener");
     assert_eq!(error.kind(), ErrorKind::NotConnected);
-    let expected = format!("{BLOCK} bytes wait for a reader, at most {}", 3 * BLOCK);
+    let [one, three] = [BLOCK, 3 * BLOCK].map(|bytes| Grouped::from(bytes as u64));
+    let expected = format!("{one} bytes wait for a reader, at most {three}");
     assert!(error.to_string().ends_with(&expected), "{error}");
     assert!(!write(&mut sink, [2, 3]).expect("room"));
     assert_eq!(write(&mut sink, [4]).expect_err("no room").kind(), ErrorKind::NotConnected);
