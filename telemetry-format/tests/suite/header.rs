@@ -112,7 +112,10 @@ fn counts_that_cannot_be() {
     assert!(with_events(most, 4).is_ok());
     let error = with_events(most + 1, 4).unwrap_err();
     assert_eq!(error, HeaderError::Events { before: most + 1, events: 2 });
-    assert_eq!(error.to_string(), "2 events behind 18,446,744,073,709,551,614, expected fewer than 2^64 in all");
+    assert_eq!(
+        error.to_string(),
+        "2 events behind 18,446,744,073,709,551,614, expected fewer than 2^64 in all"
+    );
     // The field counts something else there.
     assert!(with_events(u64::MAX, 5).is_ok());
 }
