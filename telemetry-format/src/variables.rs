@@ -17,4 +17,4 @@ pub const VARIABLES: [&str; 12] = [
 ];
 
 /// The variables that are read when a program is built.
-pub const BUILD_VARIABLES: [&str; 1] = ["TELEMETRY_VARIETY"];
+pub const BUILD_VARIABLES: [&str; 2] = ["TELEMETRY_VARIETY", "TELEMETRY_ATTACH"];

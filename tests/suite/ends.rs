@@ -13,6 +13,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("destructors", include_str!("../programs/destructors.rs")),
     ("early", include_str!("../programs/early.rs")),
     ("allocator", include_str!("../programs/allocator.rs")),
+    ("interposed", include_str!("../programs/interposed.rs")),
     ("ring", include_str!("../programs/ring.rs")),
     ("privileged", include_str!("../programs/privileged.rs")),
 ];

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod attach;
 mod cdylib;
 mod clients;
 mod control;

@@ -216,7 +216,7 @@ fn the_last_stream_is_kept_at_the_default_name() {
         put(dir, "telemetry.tel.old", &last[..100]);
     });
     assert_eq!(read(&second, "telemetry.tel.old"), last);
-    assert_eq!(Counts::of(&second.dir().join("telemetry.tel")).decoded, 7);
+    assert_eq!(Counts::of(second.dir().join("telemetry.tel")).decoded, 7);
     assert_eq!(second.stderr, "");
     // What is not a stream is overwritten as before, and so is the target of a link.
     let other = by_default(|dir| put(dir, "telemetry.tel", b"a note"));
@@ -226,14 +226,14 @@ fn the_last_stream_is_kept_at_the_default_name() {
         std::os::unix::fs::symlink("target.tel", dir.join("telemetry.tel")).expect("a link");
     });
     assert!(!link.dir().join("telemetry.tel.old").exists());
-    assert_eq!(Counts::of(&link.dir().join("target.tel")).decoded, 7);
+    assert_eq!(Counts::of(link.dir().join("target.tel")).decoded, 7);
     // Another file is not replaced.
     let blocked = by_default(|dir| {
         put(dir, "telemetry.tel", &last);
         put(dir, "telemetry.tel.old", b"a note");
     });
     assert_eq!(read(&blocked, "telemetry.tel.old"), b"a note");
-    assert_eq!(Counts::of(&blocked.dir().join("telemetry.tel")).decoded, 7);
+    assert_eq!(Counts::of(blocked.dir().join("telemetry.tel")).decoded, 7);
     assert_eq!(
         blocked.stderr,
         "telemetry: [stream-replaced] overwriting the stream of the last run in `telemetry.tel`, since \

@@ -208,7 +208,10 @@ except FileNotFoundError as error:
 fn pipes_are_read_and_closed() {
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
     for lines in run(&module(), PIPES, &[sources]) {
-        assert_eq!(lines, ["3", "no bytes", "white space", "text that begins `text`", "a directory", "missing"]);
+        assert_eq!(
+            lines,
+            ["3", "no bytes", "white space", "text that begins `text`", "a directory", "missing"]
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::process::{
-    Counters, Info, KindCounters, Masks, Pid, Pool, Process, SinkCounters, State, silent, word,
+    Counters, Info, KindCounters, Masks, Pool, Process, ProcessName, SinkCounters, State, silent, word,
 };
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
@@ -21,6 +21,7 @@ Words are those of TELEMETRY_CONTROL, and apply from left to right: `all`, the n
 
 Examples:
   telemetry control 4711                         enabled events, and event counts
+  telemetry control gcbench                      the same, if one process has this name
   telemetry control 4711 Trace -TraceTick        enable a kind without one of its events
   telemetry control 4711 --reset all             disable all events
   telemetry control 4711 --record Ref            record a kind in memory
@@ -31,9 +32,9 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Process number, as `telemetry list` shows it
-    #[arg(value_name = "PID")]
-    pid: Pid,
+    /// Process number, or the name of its program, as `telemetry list` shows them
+    #[arg(value_name = "PROCESS")]
+    process: ProcessName,
 
     /// Events to enable; without words, show the state
     #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word, conflicts_with = "json")]
@@ -65,7 +66,7 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        let process = Process::find(self.pid)?;
+        let process = self.process.find()?;
         if self.flush {
             process.open("flush")?;
             return Ok(());

@@ -15,16 +15,17 @@ use std::time::Duration;
 
 use self::finding::Findings;
 use crate::input::inputs::default_stream;
-use crate::process::Pid;
+use crate::process::ProcessName;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::json::JsonArgs;
 use crate::term::output::Output;
 use crate::text::quantity::duration;
 
 const EXAMPLES: &str = "\
-A number is a running process, a file is a stream or a program, and anything else is a command. The command
-runs with a control socket, and is watched until it ends. Without an argument, the command checks the stream
-that a program writes by default: $TELEMETRY_FILENAME, or telemetry.tel.
+A number or the name of a running program is a process, a file is a stream or a program, and anything else is
+a command. A name with a slash is never a process. The command runs with a control socket, and is watched until
+it ends. Without an argument, the command checks the stream that a program writes by default:
+$TELEMETRY_FILENAME, or telemetry.tel.
 
 Each finding has a cause, an explanation and a remedy. The exit code is 0 without a problem, 1 if a problem
 was found, and 2 if the check could not run.
@@ -32,6 +33,7 @@ was found, and 2 if the check could not run.
 Examples:
   telemetry doctor                        the default stream
   telemetry doctor 4711                   a running process
+  telemetry doctor gcbench                the same, if one process has this name
   telemetry doctor app.tel
   telemetry doctor -- ./app --size 100    run a program and watch it
   telemetry doctor --for 5s -- ./server   the same for five seconds
@@ -41,8 +43,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Process number, file, or command with its arguments
-    #[arg(value_name = "PID|FILE|COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    /// Process number or program name, file, or command with its arguments
+    #[arg(value_name = "PROCESS|FILE|COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     what: Vec<OsString>,
 
     /// Stop the command after this time: `30s`, `1m`, `1.5h`
@@ -69,8 +71,11 @@ impl Args {
         };
         let path = Path::new(first);
         if rest.is_empty() && self.duration.is_none() {
-            if let Some(pid) = first.to_str().and_then(|text| text.parse::<Pid>().ok()) {
-                return process::look(pid);
+            let name = first.to_str().and_then(|text| text.parse().ok());
+            match name.filter(|_| !first.as_encoded_bytes().contains(&b'/')) {
+                Some(ProcessName::Number(pid)) => return process::look(pid),
+                Some(name) if name.is_running() => return process::look(name.find()?.pid),
+                _ => {}
             }
             if !program::is_executable(path) && (path.exists() || program::find(first).is_none()) {
                 return stream::look(path);

@@ -2,24 +2,25 @@
 
 use serde::Serialize;
 
-use crate::process::{Counters, DeadRing, Found, Info, NotTalking, Pid, Place, Process};
-use crate::term::ended::{Context, Ended, Failure, Run};
+use crate::process::{Counters, DeadRing, Found, Info, Pid, Place, ask_all, command_line, directory};
+use crate::term::ended::{Context, Ended, Run};
 use crate::term::json::JsonArgs;
 use crate::term::message::note;
 use crate::term::output::Output;
 use crate::text::date;
 use crate::text::table::Table;
-use crate::text::{escaped_text, grouped};
+use crate::text::{elapsed, escaped_text, grouped};
+
+/// The columns. Those before the numbers, and the last one, have words.
+const HEAD: [&str; 9] =
+    ["pid", "program", "uptime", "output", "directory", "emitted", "per second", "lost", "command"];
 
 /// The maximum of characters in a column of words.
 const MAX_WORDS_WIDTH: usize = 48;
 
-/// The maximum of processes that are asked at once.
-const MAX_ASKED: usize = 64;
-
 const EXAMPLES: &str = "\
-A process opens its socket at its first event, or with TELEMETRY_SOCKET=on at its first call. The command
-removes sockets of ended processes. Root sees the processes of all users.
+A process is listed from the first emitter that it reaches, even if its event is off, unless TELEMETRY_SOCKET is
+`off`. The command removes sockets of ended processes. Root sees the processes of all users.
 
 Examples:
   telemetry list
@@ -49,6 +50,11 @@ struct List {
 #[derive(Serialize)]
 struct Listed {
     started: String,
+    /// Seconds since the start.
+    uptime: u64,
+    /// The program and its arguments.
+    command: Vec<String>,
+    directory: Option<String>,
     per_second: f64,
     counters: Counters,
     #[serde(flatten)]
@@ -88,45 +94,29 @@ impl Run for Args {
         let list = List { version: 1, processes, dead };
         Output::stdout().show(self.json.is_on(), &list, |out| list.append_text(out))?;
         if list.processes.is_empty() && list.dead.is_empty() && !context.has_problems() {
-            note("no process found; help: a program with telemetry opens its socket at its first event");
+            note(
+                "no process found; help: a program with telemetry is listed from the first emitter that it reaches",
+            );
         }
         Ok(())
     }
 }
 
-/// Asks many processes at once, since each may be slow. A process that has ended has no answer.
-fn ask_all(processes: &[Process]) -> Vec<Result<Option<Info>, Failure>> {
-    let ask = |process: &Process| match process.info() {
-        Ok(info) => Ok(Some(info)),
-        Err(NotTalking::Stale(_)) => {
-            process.remove_stale();
-            Ok(None)
-        }
-        Err(NotTalking::Silent(failure)) => Err(failure),
-    };
-    let together = |processes: &[Process]| {
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = processes.iter().map(|process| scope.spawn(move || ask(process))).collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
-        })
-    };
-    processes.chunks(MAX_ASKED).flat_map(together).collect()
-}
-
 impl List {
     fn append_text(&self, out: &mut Vec<u8>) {
         if !self.processes.is_empty() {
-            let mut table =
-                Table::new(4, &["pid", "program", "started", "output", "emitted", "per second", "lost"]);
-            for Listed { started, per_second, counters, info } in &self.processes {
+            let mut table = Table::new(5, &HEAD).with_words_last();
+            for Listed { uptime, command, directory, per_second, counters, info, .. } in &self.processes {
                 let words = [
                     info.called().to_string(),
                     escaped_text(&info.program),
-                    started.clone(),
-                    short(&info.masks.output),
+                    elapsed(*uptime),
+                    short(&info.masks.output).unwrap_or("nothing".into()),
+                    directory.as_deref().map_or("?".into(), escaped_text),
                 ];
                 let numbers = [counters.emitted, per_second.round() as u64, counters.lost()];
-                table.row(words.into_iter().chain(numbers.map(grouped)));
+                let command = short(&command.join(" ")).unwrap_or("?".into());
+                table.row(words.into_iter().chain(numbers.map(grouped)).chain([command]));
             }
             table.append(out, 0);
         }
@@ -147,6 +137,9 @@ impl Listed {
     fn new(info: Info) -> Listed {
         Listed {
             started: date::rfc_3339(info.started_ns),
+            uptime: info.now_ns.saturating_sub(info.started_ns) / 1_000_000_000,
+            command: command_line(info.called()),
+            directory: directory(info.called()).map(|path| path.to_string_lossy().into_owned()),
             per_second: info.per_second(),
             counters: info.counters,
             info,
@@ -161,12 +154,12 @@ impl Dead {
     }
 }
 
-/// Returns the first of the enabled events.
-fn short(words: &str) -> String {
+/// Returns the first of some words, if there are any.
+fn short(words: &str) -> Option<String> {
     let words = escaped_text(words);
     match words.char_indices().nth(MAX_WORDS_WIDTH) {
-        _ if words.is_empty() => "nothing".into(),
-        None => words,
-        Some((end, _)) => words[..words[..end].rfind(' ').unwrap_or(end)].to_string() + " ...",
+        _ if words.is_empty() => None,
+        None => Some(words),
+        Some((end, _)) => Some(words[..words[..end].rfind(' ').unwrap_or(end)].to_string() + " ..."),
     }
 }

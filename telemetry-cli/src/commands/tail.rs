@@ -9,7 +9,7 @@ use crate::input::lines::LineArgs;
 use crate::input::live::{self, Seen};
 use crate::input::selection::FilterArgs;
 use crate::input::verdict::Verdict;
-use crate::process::{Pid, Process, Unknown, word};
+use crate::process::{Process, ProcessName, Unknown, word};
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::interrupt;
 use crate::term::message::{note, warning};
@@ -31,9 +31,9 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Process number, as `telemetry list` shows it
-    #[arg(value_name = "PID")]
-    pid: Pid,
+    /// Process number, or the name of its program, as `telemetry list` shows them
+    #[arg(value_name = "PROCESS")]
+    process: ProcessName,
 
     /// Events to print, in words of TELEMETRY_CONTROL [default: enabled events]
     #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
@@ -56,12 +56,12 @@ pub(crate) struct Args {
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let filter = self.filter.filter()?;
-        let process = Process::find(self.pid)?;
+        let process = self.process.find()?;
         let info = process.info()?;
         if self.words.is_empty() && info.masks.output.is_empty() {
             note(format!(
                 "process {pid} has no event enabled yet; help: `telemetry tail {pid} all` prints all events",
-                pid = self.pid
+                pid = process.pid
             ));
         }
         if !self.words.is_empty() {
@@ -70,7 +70,7 @@ impl Run for Args {
         let stream = process.open(&format!("tail {}", self.words.join(" ")))?.pieces(true)?;
         end_when_interrupted(&stream);
 
-        let inputs = Inputs::new(vec![format!("process {}", self.pid).into()], Vec::new());
+        let inputs = Inputs::new(vec![format!("process {}", process.pid).into()], Vec::new());
         let has_several = info.registries.len() > 1;
         let line =
             self.lines.line(&self.output, |is_colored| Printer::of_one_session(has_several, is_colored));
@@ -82,7 +82,7 @@ impl Run for Args {
             return Ok(());
         }
         if completeness.blocks == 0 {
-            note(format!("process {} recorded no such event", self.pid));
+            note(format!("process {} recorded no such event", process.pid));
             return Ok(());
         }
         Verdict::new(&completeness, &sessions, &inputs).report(context, self.strict);

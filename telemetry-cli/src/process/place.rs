@@ -86,6 +86,12 @@ impl Place {
         }
     }
 
+    /// Returns the process with this number, if it has a socket here.
+    pub(super) fn process(&self, pid: Pid) -> Option<Process> {
+        let path = self.dir.join(pid.to_string());
+        path.symlink_metadata().is_ok().then_some(Process { pid, path, owner: self.owner })
+    }
+
     /// Lists the directory.
     pub(crate) fn find(&self) -> Found {
         let mut found = Found::default();
@@ -131,21 +137,9 @@ impl Place {
 }
 
 /// Directories of sockets begin like this, and end with the number of their user.
-const BASE: &str = "/tmp/telemetry-";
+pub(super) const BASE: &str = "/tmp/telemetry-";
 
 impl Process {
-    /// Finds the process of a number.
-    pub(crate) fn find(pid: Pid) -> Result<Process, Failure> {
-        let places = Place::all()?;
-        for place in &places {
-            let path = place.dir.join(pid.to_string());
-            if path.symlink_metadata().is_ok() {
-                return Ok(Process { pid, path, owner: place.owner });
-            }
-        }
-        Err(absent(pid, &places))
-    }
-
     /// Removes the socket that a dead process left, if it is in our directory.
     pub(crate) fn remove_stale(&self) {
         if self.owner == native::user() {
@@ -185,8 +179,8 @@ pub(super) fn absent(pid: Pid, places: &[Place]) -> Failure {
             pid.number, pid.copy
         ),
         (Ok(()), _) => format!(
-            "process {pid} has no control socket; help: a program with telemetry has one once it records an event, \
-             or from its first call with TELEMETRY_SOCKET=on in its environment"
+            "process {pid} has no control socket; help: `telemetry doctor {pid}` says why; a program with telemetry has \
+             one from the first emitter that it reaches"
         ),
     })
 }

@@ -9,6 +9,7 @@ pub(crate) mod cnv_line;
 pub(crate) mod cnv_registries;
 pub(crate) mod csv;
 pub(crate) mod date;
+mod elapsed;
 mod float;
 pub(crate) mod hint;
 pub(crate) mod json;
@@ -28,5 +29,6 @@ pub(crate) mod txt;
 pub(crate) mod txt_of_cnv;
 
 pub(crate) use amount::{count, grouped, number_text, signed_grouped};
+pub(crate) use elapsed::elapsed;
 pub(crate) use number::{decimal, signed_decimal};
 pub(crate) use quoted::{escaped_bytes, escaped_text};

@@ -55,29 +55,44 @@ static CONTROL: Mutex<Control> = Mutex::new(Control {
 const EVENT_TIMEOUT: Duration = Duration::from_secs(1);
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Puts a registry into use with the words so far, unless it is in use already. Returns false if
-/// that is impossible now, because this code interrupts the owner of the lock.
-pub(crate) fn list(registry: &'static Registry) -> bool {
+/// Whether a registry is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Yes,
+    /// None of its events is on, and the first emitter outside of signal handlers puts it into use.
+    Later,
+    /// That is impossible now, because this code interrupts the owner of the lock.
+    No,
+}
+
+/// Puts a registry into use with the words so far, unless it is in use already.
+pub(crate) fn list(registry: &'static Registry) -> Listed {
     if registry.is_listed() {
-        return true;
+        return Listed::Yes;
     }
     if !(registry.upcalls().ensure)() {
-        return false;
+        return Listed::No;
     }
-    let Some((_inside, control)) = lock(EVENT_TIMEOUT) else { return false };
+    let is_attached = (registry.upcalls().attach)();
+    let Some((_inside, control)) = lock(EVENT_TIMEOUT) else { return Listed::No };
     if !registry.is_listed() {
+        if !is_attached && !control.wants(registry) {
+            return Listed::Later;
+        }
         control.apply(registry);
         image::keep_registry(registry.def());
         registry.enlist();
     }
-    true
+    Listed::Yes
 }
 
 impl Registry {
     /// Returns the kinds with an event that is on, as a bitmap. This is the MPS's
     /// `mps_telemetry_get`.
     pub fn kinds_on(&'static self) -> u64 {
-        list(self);
+        if list(self) == Listed::Later {
+            return 0;
+        }
         let on = self.def().events.iter().enumerate().filter(|(index, _)| self.is_on(*index));
         on.fold(0, |bits, (_, event)| bits | 1 << self.def().kinds[usize::from(event.kind)].bit)
     }
@@ -223,6 +238,12 @@ impl Control {
             Mask::Output => &self.output,
             Mask::Record => &self.record,
         }
+    }
+
+    /// Returns true if any event of a registry is to be on.
+    fn wants(&self, registry: &Registry) -> bool {
+        let mut all = [&self.output, &self.record].into_iter().chain(self.sinks.values());
+        all.any(|words| words.kinds(registry) != 0)
     }
 
     fn apply_all(&self) {

@@ -4,7 +4,7 @@
 use core::time::Duration;
 use telemetry_format::{BlockType, Header};
 
-use crate::control::switches as control;
+use crate::control::switches::{self as control, Listed};
 use crate::emit::lane::{Lane, View};
 use crate::emit::revoke;
 use crate::emit::seal::seal;
@@ -43,11 +43,15 @@ pub(crate) fn refill(
     need: usize,
 ) -> bool {
     let lane = &view.lanes[kind];
-    if !control::list(registry) {
-        if !state::is_over() {
-            counters::lose(Stray::Reentrant);
+    match control::list(registry) {
+        Listed::Yes => {}
+        Listed::Later => return false,
+        Listed::No => {
+            if !state::is_over() {
+                counters::lose(Stray::Reentrant);
+            }
+            return false;
         }
-        return false;
     }
     // The mask begins with all bits set, and has its final value only now. A lane with a record was
     // here before. Once the mask has changed, the bit that an emitter saw is valid.

@@ -43,7 +43,14 @@ struct ForkLocks {
     stopping: revoke::Lock,
     lanes: spin::SpinGuard<'static>,
     config: MutexGuard<'static, Option<Config>>,
+    listening: Listening,
 }
+
+/// The lock of a thread that makes the control socket, if it was free in time.
+#[cfg(all(unix, not(miri)))]
+type Listening = Option<spin::SpinGuard<'static>>;
+#[cfg(any(not(unix), miri))]
+type Listening = Option<()>;
 
 /// The locks that the forking thread holds.
 struct Slot(UnsafeCell<Option<ForkLocks>>);
@@ -72,9 +79,12 @@ extern "C" fn prepare() {
     let Some(stopping) = revoke::hold() else { return };
     let Some(lanes) = LANES.hold() else { return };
     let Some(config) = config::hold() else { return };
+    let listening = socket::hold();
     FORKS.with(|forks| forks.set(true));
     // SAFETY: this thread has the lock of the passes, so no other thread is here.
-    unsafe { *HELD.0.get() = Some(ForkLocks { guard, control, store, labels, stopping, lanes, config }) };
+    unsafe {
+        *HELD.0.get() = Some(ForkLocks { guard, control, store, labels, stopping, lanes, config, listening })
+    };
 }
 
 /// Returns the locks that `prepare` took.
@@ -100,7 +110,7 @@ extern "C" fn in_child() {
         return;
     }
     let is_whole = thread::reset_in_child();
-    let Some(ForkLocks { guard, control, store, labels, stopping, lanes, config }) =
+    let Some(ForkLocks { guard, control, store, labels, stopping, lanes, config, listening }) =
         held.filter(|_| is_whole)
     else {
         // A thread was inside a critical section for too long. The child continues without
@@ -116,7 +126,7 @@ extern "C" fn in_child() {
     LANES.forget();
     revoke::forget();
     state::reset_in_child();
-    drop((config, lanes, stopping, labels, store, control));
+    drop((listening, config, lanes, stopping, labels, store, control));
     // Last: it closes the sinks, and the program may have written their code.
     guard.forget();
     drain_thread::forget();

@@ -2,6 +2,7 @@
 //! the crate root uses this one, and registries do by their `upcalls`. The start never allocates:
 //! the first event may come from inside the program's allocator.
 
+mod attach;
 pub(crate) mod drain_thread;
 pub(crate) mod fork;
 mod losses;

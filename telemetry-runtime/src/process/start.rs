@@ -20,6 +20,7 @@ use crate::own::labels;
 use crate::own::switches::warn;
 use crate::postmortem::debugger;
 use crate::postmortem::panic;
+use crate::process::attach;
 use crate::process::drain_thread;
 use crate::process::fork;
 use crate::process::losses;
@@ -57,6 +58,7 @@ impl Config {
         drop(config);
         let started = ensure();
         panic::begin();
+        attach::begin();
         if started { Ok(()) } else { Err(AlreadyStarted) }
     }
 }
@@ -75,7 +77,7 @@ impl Display for AlreadyStarted {
 impl Error for AlreadyStarted {}
 
 /// The functions for rooms that come before this one.
-static UPCALLS: Upcalls = Upcalls { ensure, begin_drain: drain_thread::begin };
+static UPCALLS: Upcalls = Upcalls { ensure, attach: attach::begin, begin_drain: drain_thread::begin };
 
 impl Registry {
     /// Creates a registry. Only the macro calls it. The mask has a bit for every event. All bits

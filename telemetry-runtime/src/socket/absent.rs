@@ -2,6 +2,16 @@
 
 pub(crate) fn begin() {}
 
+pub(crate) fn is_missing() -> bool {
+    false
+}
+
+pub(crate) fn begin_soon() {}
+
+pub(crate) fn hold() -> Option<()> {
+    None
+}
+
 pub(crate) fn prepare(_configured: Option<bool>, _is_child: bool) -> bool {
     false
 }

@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use crate::sync::spin::Spin;
 use crate::sys;
 use crate::sys::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -16,6 +17,10 @@ use crate::sys::atomic::{AtomicPtr, AtomicU32, Ordering};
 static LISTENER: AtomicU32 = AtomicU32::new(0);
 /// The path of the socket, never freed, or null.
 static PATH: AtomicPtr<PathBuf> = AtomicPtr::new(null_mut());
+
+/// The lock of a thread that makes the listener. A fork waits for it, since its child would have a
+/// listener open that it does not know.
+pub(crate) static LISTENING: Spin = Spin::new();
 
 /// Stores the listener for [`forget`]. It stays open as long as the process.
 pub(crate) fn keep_listener(listener: &UnixListener) {
@@ -43,6 +48,7 @@ pub(crate) fn take_path() -> Option<&'static Path> {
 /// Forgets the parent's path and closes the listener, in a forked child. No thread uses it there,
 /// since the child has only the thread that forked. Async-signal-safe.
 pub(crate) fn forget() {
+    LISTENING.reset();
     PATH.store(null_mut(), Ordering::SeqCst);
     if let Some(listener) = LISTENER.swap(0, Ordering::Relaxed).checked_sub(1) {
         // SAFETY: the descriptor belongs to the listener, whose owner was a thread of the parent.

@@ -52,6 +52,13 @@ impl Place {
         Err("TELEMETRY_SOCKET has changed since the start".into())
     }
 
+    /// Returns `/tmp/telemetry-<uid>`. Does not read the environment, which the program may change
+    /// at any time while it has no other threads of its own.
+    #[inline(never)]
+    pub(crate) fn by_default() -> Result<Place, String> {
+        Place::at(format!("/tmp/telemetry-{}", sys::user()).into())
+    }
+
     pub(crate) fn at(dir: PathBuf) -> Result<Place, String> {
         match make(&dir) {
             Ok(None) => Ok(Place { dir }),
@@ -79,8 +86,10 @@ impl Place {
             return Err(format!("`{}` is there and is not a socket", path.display()));
         }
         remove(&unfinished).map_err(failed)?;
+        let held = native::LISTENING.lock(sys::me());
         let listener = UnixListener::bind(&unfinished).map_err(failed)?;
         native::keep_listener(&listener);
+        drop(held);
         set_permissions(&unfinished, Permissions::from_mode(0o600))
             .and_then(|()| std::fs::rename(&unfinished, &path))
             .map_err(failed)?;

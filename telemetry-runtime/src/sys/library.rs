@@ -3,6 +3,27 @@
 
 use crate::sys::atomic::{AtomicBool, Ordering};
 
+/// Returns true if a shared library contains this code. Needs no lock.
+pub(crate) fn is_library() -> bool {
+    !is_in_program(is_library as *const () as usize)
+}
+
+/// Returns true if the C library does not use its own `malloc`: the program or a library has
+/// another one, which may itself emit events. The answer is true, too, if it is not known.
+#[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
+pub(crate) fn has_other_malloc() -> bool {
+    // Both functions are in one file of the C library. Programs replace only the first.
+    const SIZE_OF_FILE: usize = 1 << 16;
+    let (malloc, info) = (libc::malloc as *const (), libc::malloc_info as *const ());
+    malloc.addr().abs_diff(info.addr()) > SIZE_OF_FILE
+}
+
+/// Static programs cannot tell. The C libraries of other systems start threads without `malloc`.
+#[cfg(not(all(target_env = "gnu", not(target_feature = "crt-static"))))]
+pub(crate) fn has_other_malloc() -> bool {
+    cfg!(target_env = "gnu")
+}
+
 /// Keeps the shared library that contains this code loaded, if there is one. Threads of the library
 /// run to the end of the process, and so may its hooks. Called before such a thread is started. In
 /// a library, takes the loader's lock and allocates.

@@ -97,6 +97,11 @@ pub(crate) fn cpus() -> u64 {
     std::thread::available_parallelism().map_or(0, |n| n.get() as u64)
 }
 
+/// Signals have no handlers that emit.
+pub(crate) fn may_be_in_handler() -> bool {
+    false
+}
+
 /// No program has more rights than the user who starts it.
 pub(crate) fn is_privileged() -> bool {
     false

@@ -33,6 +33,31 @@ pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Returns true if this thread may be in a signal handler: it blocks a signal that has a handler.
+/// Handlers with `SA_NODEFER` are not noticed. Takes no lock and does not allocate.
+pub(crate) fn may_be_in_handler() -> bool {
+    // SAFETY: all zeros is a valid set, and the call fills it.
+    let blocked = unsafe {
+        let mut blocked = zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), &mut blocked);
+        blocked
+    };
+    (1..=MAX_SIGNAL).any(|signal| {
+        // SAFETY: all zeros is valid for the action, which the call fills unless it fails. It
+        // changes nothing.
+        unsafe {
+            let mut action: libc::sigaction = zeroed();
+            libc::sigismember(&blocked, signal) == 1
+                && libc::sigaction(signal, core::ptr::null(), &mut action) == 0
+                && action.sa_sigaction != libc::SIG_DFL
+                && action.sa_sigaction != libc::SIG_IGN
+        }
+    })
+}
+
+/// The largest number of a signal on any system.
+const MAX_SIGNAL: libc::c_int = 128;
+
 fn is_pipe_pending() -> bool {
     // SAFETY: the call fills the set before it is read.
     unsafe {

@@ -233,3 +233,36 @@ pub(crate) fn exit_at_once() -> ! {
     // SAFETY: nothing is left to be done.
     unsafe { libc::_exit(0) }
 }
+
+/// Sends `SIGUSR1` to this thread.
+pub(crate) fn raise() {
+    // SAFETY: takes no pointer.
+    unsafe { libc::raise(libc::SIGUSR1) };
+}
+
+/// Blocks `SIGUSR1` in this thread.
+pub(crate) fn block_signal() {
+    // SAFETY: all zeros is a valid set, and the calls fill it.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGUSR1);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+    }
+}
+
+/// The number of threads of this process. Does not allocate.
+pub(crate) fn threads() -> usize {
+    let mut text = [0_u8; 512];
+    // SAFETY: the path ends in NUL, the buffer has the given length, and the descriptor is ours.
+    let len = unsafe {
+        let file = libc::open(c"/proc/self/stat".as_ptr(), libc::O_RDONLY);
+        let len = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        len.max(0).cast_unsigned()
+    };
+    let text = std::str::from_utf8(&text[..len]).unwrap_or_default();
+    // The name of the program, in parentheses, may contain spaces.
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
+    fields.split_ascii_whitespace().nth(17).and_then(|number| number.parse().ok()).unwrap_or(0)
+}

@@ -17,6 +17,8 @@ const MAX_LETTERS: usize = 2;
 pub(super) struct Environment {
     variables: BTreeMap<String, String>,
     pub(super) dir: PathBuf,
+    /// True if the program has other files, as in a container.
+    is_elsewhere: bool,
 }
 
 impl Environment {
@@ -32,14 +34,18 @@ impl Environment {
         let dir = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let variables = text.split('\0').filter_map(|line| line.split_once('='));
-        Some(Environment::new(variables.map(|(name, value)| (name.into(), value.into())), dir))
+        let files = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+        let is_elsewhere = files(&pid.to_string()) != files("self");
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        Some(Environment { is_elsewhere, ..Environment::new(variables, dir) })
     }
 
     fn new(variables: impl Iterator<Item = (OsString, OsString)>, dir: PathBuf) -> Environment {
         let text = |os: OsString| os.to_string_lossy().into_owned();
         let variables = variables.map(|(name, value)| (text(name), text(value)));
         let concerns = |name: &str| name.starts_with("TELEMETRY_") || meant(name).is_some();
-        Environment { variables: variables.filter(|(name, _)| concerns(name)).collect(), dir }
+        let variables = variables.filter(|(name, _)| concerns(name)).collect();
+        Environment { variables, dir, is_elsewhere: false }
     }
 
     /// Finds variables whose names are misspelled.
@@ -61,11 +67,14 @@ impl Environment {
         self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// Returns the file that an address names for a process, if it names one.
+    /// Returns the file that an address names for a process, if it names one that this command sees
+    /// too.
     pub(super) fn file(&self, address: &str, pid: u32, session: &str) -> Option<PathBuf> {
         let path = address.strip_prefix("file:").unwrap_or(address);
         let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
-        if path == address && scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        if self.is_elsewhere
+            || path == address && scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
             return None;
         }
         let path = path.replace("%%", "\0").replace("%p", &pid.to_string()).replace("%s", session);

@@ -63,23 +63,26 @@ fn without_socket(pid: Pid, exe: Option<&Path>, environment: &Environment) -> Fi
             "TELEMETRY_SOCKET is `off` in its environment",
             "start it with TELEMETRY_SOCKET=on",
         ),
-        Some(set) if set.contains('/') && Some(set) != std::env::var("TELEMETRY_SOCKET").ok().as_deref() => {
-            Finding::problem(
-                "no-socket",
-                format!("{found} where this command looks"),
-                format!("TELEMETRY_SOCKET is `{set}` in its environment, and not in this command's"),
-                format!("TELEMETRY_SOCKET={set} telemetry doctor {pid}"),
-            )
-        }
-        _ => match environment.get("TELEMETRY_CONTROL").or(environment.get("TELEMETRY_RECORD")) {
-            None => switched_off(environment),
-            Some(words) => Finding::problem(
-                "no-event",
-                format!("{found}: it has recorded nothing yet"),
-                format!("`{words}` is switched on, but the program has not reached such an event"),
-                "wait, or start it with TELEMETRY_SOCKET=on to see which events it knows",
-            ),
-        },
+        Some(set) if set.contains('/') => Finding::problem(
+            "no-socket",
+            format!("{found} in `{set}`, which TELEMETRY_SOCKET names"),
+            "the program has not called the runtime yet, or cannot use this directory",
+            format!("a directory of its user with mode 0700: mkdir -m 700 {set}"),
+        ),
+        // As the process sees it, which may be in a container.
+        _ if !Path::new(&format!("/proc/{}/root/tmp", pid.number)).is_dir() => Finding::problem(
+            "no-socket",
+            found,
+            "it has no /tmp, where sockets are",
+            "start it with TELEMETRY_SOCKET=/path, a directory of its user with mode 0700",
+        ),
+        _ => Finding::problem(
+            "no-event",
+            format!("{found}: it has reached no emitter yet"),
+            "a program has a socket from the first emitter that it reaches, with these exceptions: /tmp cannot be written, \
+             the build or the program has switched it off, its runtime is in a shared library, or it has a `malloc` of its own",
+            "wait, or start it with TELEMETRY_SOCKET=on, which reports what is in the way",
+        ),
     }
 }
 

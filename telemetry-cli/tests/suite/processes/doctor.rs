@@ -203,6 +203,11 @@ fn variables_that_do_not_exist() {
 fn processes_without_a_socket() {
     let sockets = Sockets::new();
     let test = "processes::doctor::processes_without_a_socket";
+    let emit = || {
+        if std::env::var_os("TELEMETRY_TEST_EARLY").is_none() {
+            emit();
+        }
+    };
     let started = |setup: &[(&str, &str)]| {
         let program = Program::start(&sockets, test, setup, emit);
         wait("the stream", || sockets.path("stream.tel").exists());
@@ -211,19 +216,27 @@ fn processes_without_a_socket() {
     };
     let off = started(&[("TELEMETRY_SOCKET", "off")]);
     check_process(&sockets, off.pid, "no-socket");
+    // A directory that this command's environment does not name is found in the process's.
     let elsewhere = Sockets::new();
     let dir = elsewhere.dir().display().to_string();
     let other = started(&[("TELEMETRY_SOCKET", &dir)]);
+    check_process(&sockets, other.pid, "removed-file");
+    std::fs::remove_file(elsewhere.socket(other.pid)).unwrap();
     let found = check_process(&sockets, other.pid, "no-socket");
-    assert!(found.contains(&format!("TELEMETRY_SOCKET={dir} telemetry doctor {}", other.pid)), "{found}");
+    assert!(found.contains(&format!("mkdir -m 700 {dir}")), "{found}");
 
     // Nothing is enabled, and no setting asks for a socket.
     let quiet = Program::start(&sockets, test, &[("TELEMETRY_SOCKET", ""), ("TELEMETRY_CONTROL", "")], emit);
+    wait("its socket", || sockets.run(&format!("control {}", quiet.pid)).code == Some(0));
+    let found = check_process(&sockets, quiet.pid, "switched-off");
+    assert!(found.contains(&format!("telemetry control {} all", quiet.pid)), "{found}");
+    let early =
+        Program::start(&sockets, test, &[("TELEMETRY_SOCKET", ""), ("TELEMETRY_TEST_EARLY", "1")], emit);
     wait("its program", || {
-        std::fs::read_link(format!("/proc/{}/exe", quiet.pid))
+        std::fs::read_link(format!("/proc/{}/exe", early.pid))
             .is_ok_and(|exe| exe == std::env::current_exe().unwrap())
     });
-    check_process(&sockets, quiet.pid, "switched-off");
+    check_process(&sockets, early.pid, "no-event");
 
     let sleep = Program::spawn(Command::new("sleep").arg("60"));
     wait("sleep", || {

@@ -1,5 +1,6 @@
 //! `control`, `list` and `tail` on processes: real programs, and a server with scripted answers.
 
+mod attach;
 mod doctor;
 mod hostile;
 mod programs;
@@ -101,6 +102,17 @@ impl Program {
         sockets: &Sockets,
         test: &str,
         setup: &[(&str, &str)],
+        body: impl FnMut(),
+    ) -> Program {
+        Program::start_by(&[], sockets, test, setup, body)
+    }
+
+    /// Does the same by another program: its command line ends before the text of a shell.
+    pub(crate) fn start_by(
+        before: &[&str],
+        sockets: &Sockets,
+        test: &str,
+        setup: &[(&str, &str)],
         mut body: impl FnMut(),
     ) -> Program {
         if std::env::var(CHILD).is_ok_and(|child| child == test) {
@@ -114,11 +126,27 @@ impl Program {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, test);
+        let mut command = Program::command(before, test);
+        command.env(CHILD, test);
         command.env("TELEMETRY_FILENAME", sockets.path("stream.tel")).env("TELEMETRY_SOCKET", sockets.dir());
         command.env("TELEMETRY_CONTROL", "all").env("TELEMETRY_LATENCY", "0.02");
         Program::spawn(command.envs(setup.iter().copied()))
+    }
+
+    /// Returns the command that runs the test.
+    fn command(before: &[&str], test: &str) -> Command {
+        let program = std::env::current_exe().unwrap();
+        let args = [test, "--exact", "--nocapture", "--test-threads=1"];
+        let [first, rest @ ..] = before else {
+            let mut command = Command::new(program);
+            command.args(args);
+            return command;
+        };
+        let mut command = Command::new(first);
+        // The program has a `/tmp` of its own.
+        let script = "mount -t tmpfs tmpfs /tmp && exec \"$0\" \"$@\"";
+        command.args(rest).arg(script).arg(program).args(args);
+        command
     }
 
     pub(crate) fn spawn(command: &mut Command) -> Program {

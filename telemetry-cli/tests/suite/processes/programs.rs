@@ -237,7 +237,8 @@ fn a_tail_that_is_not_read_holds_up_nothing() {
 #[test]
 fn lists_show_what_can_be_asked() {
     let sockets = Sockets::new();
-    let none = "no process found; help: a program with telemetry opens its socket at its first event";
+    let none =
+        "no process found; help: a program with telemetry is listed from the first emitter that it reaches";
     sockets.check("list", 0, none);
     let test = "processes::programs::lists_show_what_can_be_asked";
     let [one, other] = [(); 2].map(|()| Program::ready(&sockets, test, &[], emit));
@@ -261,8 +262,8 @@ fn lists_show_what_can_be_asked() {
     assert_eq!(listed(), [other.pid]);
     assert!(!sockets.socket(dead).exists(), "stale sockets are removed");
     let without = format!(
-        "error: process {} has no control socket; help: a program with telemetry has one once it records an \
-         event, or from its first call with TELEMETRY_SOCKET=on in its environment",
+        "error: process {0} has no control socket; help: `telemetry doctor {0}` says why; a program with telemetry \
+         has one from the first emitter that it reaches",
         off.pid
     );
     sockets.check(&format!("tail {}", off.pid), 2, &without);

@@ -151,6 +151,11 @@ fn what_programs_read() {
     assert_eq!(list["processes"][0]["pid"], pid);
     assert_eq!(list["processes"][0]["program"], "gc\u{1b}bench");
     assert_eq!(list["processes"][0]["per_second"], 2_000_000.0);
+    assert_eq!(list["processes"][0]["uptime"], 10);
+    let command: Vec<_> = std::env::args().map(Value::from).collect();
+    assert_eq!(list["processes"][0]["command"], Value::Array(command));
+    let directory = std::env::current_dir().unwrap();
+    assert_eq!(list["processes"][0]["directory"], directory.to_str().unwrap());
     assert_eq!(list["processes"][0]["counters"]["lost_pool"], 3000);
     assert_eq!(list["dead"], Value::Array(vec![]));
 }
@@ -161,18 +166,24 @@ fn list_is_a_table() {
     let (pid, _) = process(&sockets);
     let printed = sockets.prints("list");
     let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
-    let head = ["pid", "program", "started", "output", "emitted", "per", "second", "lost"];
+    let head =
+        ["pid", "program", "uptime", "output", "directory", "emitted", "per", "second", "lost", "command"];
+    let directory = std::env::current_dir().unwrap().display().to_string();
     let row = [
         &pid.to_string(),
         "gc\\u{1b}bench",
-        "2026-11-21T05:47:31.123456789Z",
+        "10s",
         "gc:Pool",
         "gc:TraceStart",
+        &directory,
         "20,000,000",
         "2,000,000",
         "3,000",
     ];
-    assert_eq!(lines, [&head[..], &row]);
+    assert_eq!(lines[0], head);
+    // The command is that of the test.
+    assert_eq!(lines[1][..row.len()], row);
+    assert!(lines[1].len() > row.len(), "{printed}");
 }
 
 /// The answers of a shared library's runtime, which is another copy in the process.

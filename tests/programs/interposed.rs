@@ -1,0 +1,77 @@
+//! A program with its own C `malloc`, which emits events, all off, inside a lock.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use telemetry::telemetry_event;
+
+#[telemetry_event("work.toml")]
+mod work {}
+
+static LOCK: AtomicBool = AtomicBool::new(false);
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+const SIZE: usize = 64 << 20;
+
+#[repr(align(16))]
+struct Memory(std::cell::UnsafeCell<[u8; SIZE]>);
+
+// SAFETY: `malloc` gives each byte to one owner.
+unsafe impl Sync for Memory {}
+
+static MEMORY: Memory = Memory(std::cell::UnsafeCell::new([0; SIZE]));
+
+/// Never frees. Aborts if it is called inside itself.
+fn allocate(size: usize) -> *mut c_void {
+    if LOCK.swap(true, Ordering::Acquire) {
+        std::process::abort();
+    }
+    let size = (size + 31) & !15;
+    let at = USED.fetch_add(size, Ordering::Relaxed);
+    work::alloc!(at, at, size, 0);
+    LOCK.store(false, Ordering::Release);
+    if at + size > SIZE {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the range is in the memory. Its size is before it, for `realloc`.
+    unsafe {
+        let start = MEMORY.0.get().cast::<u8>().add(at);
+        start.cast::<usize>().write(size - 16);
+        start.add(16).cast()
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn malloc(size: usize) -> *mut c_void {
+    allocate(size)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    allocate(count * size)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn free(_: *mut c_void) {}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
+    let new = allocate(size);
+    if !old.is_null() && !new.is_null() {
+        // SAFETY: `allocate` wrote the old size before the old memory.
+        unsafe {
+            let len = old.cast::<u8>().sub(16).cast::<usize>().read().min(size);
+            std::ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast(), len);
+        }
+    }
+    new
+}
+
+fn main() {
+    // SAFETY: the layout has a size.
+    let at = unsafe { System.alloc(Layout::new::<u64>()) };
+    assert!(!at.is_null());
+    let threads = std::fs::read_dir("/proc/self/task").expect("threads").count();
+    println!("threads {threads}");
+}
