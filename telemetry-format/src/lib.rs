@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod account;
+mod calendar;
 mod cursor;
 mod encoding;
 mod grouped;
@@ -25,6 +26,7 @@ pub use account::{
     ACCOUNT_LEN, ACCOUNT_MAGIC, LaneAccount, LaneCounters, LaneIdentity, SessionTotals, TOTALS_LEN,
     TOTALS_MAGIC,
 };
+pub use calendar::Calendar;
 pub use cursor::{Cursor, Malformed};
 pub use encoding::Encoding;
 pub use grouped::{Count, Grouped};

@@ -308,9 +308,9 @@ fn names_of_addresses(out: &mut Vec<u8>, event: &Event<'_>) {
         out.extend_from_slice(b"\"0x");
         hex_lower(out, *address);
         out.extend_from_slice(b"\":");
-        match name {
-            AddressName::Text(text) => string(out, text.as_bytes()),
-            AddressName::Number(number) => decimal(out, *number),
+        match name.text() {
+            Some(text) => string(out, text.as_bytes()),
+            None => decimal(out, name.number().unwrap_or_default()),
         }
     }
     if !named.is_empty() {

@@ -226,12 +226,11 @@ fn value(out: &mut Vec<u8>, event: &Event<'_>, numbers: Option<Numbers>, value: 
 /// Appends the name of an address, or the number of the label that is its name.
 fn name_of(out: &mut Vec<u8>, name: AddressName<'_>) {
     out.extend_from_slice(b" [");
-    match name {
-        AddressName::Text(text) => escaped(out, text.as_bytes()),
-        AddressName::Number(number) => {
-            out.extend_from_slice(b"label ");
-            decimal(out, number);
-        }
+    if let Some(text) = name.text() {
+        escaped(out, text.as_bytes());
+    } else if let Some(number) = name.number() {
+        out.extend_from_slice(b"label ");
+        decimal(out, number);
     }
     out.push(b']');
 }

@@ -1,6 +1,6 @@
 //! The text of the MPS's `mpseventtxt`.
 
-use telemetry_decode::{AddressName, Event, Labels, Value};
+use telemetry_decode::{Event, Labels, Value};
 use telemetry_foreign::mps;
 use telemetry_schema::Type;
 
@@ -46,12 +46,11 @@ pub(super) fn labeled(out: &mut Vec<u8>, value: &Value<'_>, ty: Option<&Type>, l
     scalar(out, value, ty);
     let Some(name) = labels.name_of_value(value, ticks) else { return };
     out.push(b'[');
-    match name {
-        AddressName::Text(text) => quoted::quoted(out, text.as_bytes()),
-        AddressName::Number(number) => {
-            out.extend_from_slice(b"unknown label ");
-            hex(out, number);
-        }
+    if let Some(text) = name.text() {
+        quoted::quoted(out, text.as_bytes());
+    } else if let Some(number) = name.number() {
+        out.extend_from_slice(b"unknown label ");
+        hex(out, number);
     }
     out.push(b']');
 }

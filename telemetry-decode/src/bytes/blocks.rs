@@ -36,7 +36,7 @@ pub struct Blocks<'s> {
 
 opaque!(Blocks<'_>, "Blocks");
 
-/// The next piece of a stream.
+/// The next piece of a stream. It is whole or damaged, and there is no third.
 #[derive(Debug)]
 pub enum Piece<'a> {
     /// A block with a valid header and payload.

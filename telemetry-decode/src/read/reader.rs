@@ -402,7 +402,7 @@ fn decoder(
     Decoder::new(state, filter)
 }
 
-/// An open input.
+/// An open input. It has random access or not, and there is no third.
 pub enum Input {
     /// A regular file, which is read completely.
     File(File),

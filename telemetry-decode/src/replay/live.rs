@@ -8,6 +8,7 @@ use super::step::Step;
 /// An operation to replay. Memory has numbers from 0, and those of freed memory are reused, so a
 /// vector can hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Op {
     /// Allocate.
     Alloc {

@@ -25,6 +25,7 @@ pub struct Labels {
 
 /// The name of a pointer or an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AddressName<'l> {
     /// This text.
     Text(&'l str),
@@ -75,6 +76,14 @@ impl<'l> AddressName<'l> {
         match self {
             AddressName::Text(text) => Some(text),
             AddressName::Number(_) => None,
+        }
+    }
+
+    /// Returns the number of a name whose string the stream does not have.
+    pub fn number(self) -> Option<u64> {
+        match self {
+            AddressName::Text(_) => None,
+            AddressName::Number(number) => Some(number),
         }
     }
 }

@@ -1,23 +1,13 @@
 //! Dates in UTC, as text.
 
+use telemetry_format::Calendar;
+
 /// Formats nanoseconds since 1970-01-01 as `2026-11-21T05:47:31.123456789Z`. Earlier times appear
 /// as that day.
 pub(crate) fn date(ns: i64) -> String {
     let ns = u64::try_from(ns).unwrap_or(0);
-    let (second, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    let (days, second) = (second / 86_400, second % 86_400);
-    // The year begins in March, so that a leap day is its last. Eras have 400 years.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = match month {
-        0..10 => (era * 400 + year, month + 3),
-        _ => (era * 400 + year + 1, month - 9),
-    };
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    let Calendar { year, month, day, hour, minute, second, .. } = Calendar::from_seconds(ns / 1_000_000_000);
+    let ns = ns % 1_000_000_000;
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ns:09}Z")
 }
 

@@ -91,9 +91,9 @@ fn shown(reader: Reader<'_>) -> String {
 
 fn called(event: &Event<'_>, value: &Value<'_>) -> String {
     match event.name_of_value(value) {
-        None => "-".to_string(),
         Some(AddressName::Text(text)) => text.to_string(),
         Some(AddressName::Number(number)) => format!("#{number}"),
+        _ => "-".to_string(),
     }
 }
 

@@ -45,6 +45,7 @@ fn execute(ops: &[Op]) -> Result<BTreeMap<u32, u64>, TestCaseError> {
             Op::Alloc { slot, size, .. } => prop_assert_eq!(memory.insert(slot, size), None, "{:?}", op),
             Op::Free { slot } => prop_assert!(memory.remove(&slot).is_some(), "{:?}", op),
             Op::Realloc { slot, size } => prop_assert!(memory.insert(slot, size).is_some(), "{:?}", op),
+            _ => prop_assert!(false, "{:?}", op),
         }
     }
     Ok(memory)

@@ -214,9 +214,9 @@ fn handle(registry: &Registry, message: &Message) -> TokenStream {
 fn calls(name: &Ident) -> TokenStream {
     quote! {
         impl #name {
-            /// Starts receiving this message. Memory for pairs that run at once is allocated now.
-            /// Returns false if there is not enough; the rest is tried again with every message
-            /// that is fetched.
+            /// Starts receiving this message, whatever this returns. Memory for pairs that run at
+            /// once is allocated now. Returns true if there is enough. If not, the rest is tried
+            /// again with every message that is fetched.
             pub fn enable() -> bool {
                 channels::#name.start()
             }

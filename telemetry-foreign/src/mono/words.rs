@@ -1,5 +1,7 @@
 //! The words of Mono's own tool for numbers.
 
+use telemetry_format::Calendar;
+
 use super::header::FileHead;
 use super::layout::Version;
 use super::text::Text;
@@ -100,21 +102,11 @@ pub(super) fn header(head: &FileHead, out: &mut Vec<u8>) {
 
 /// Returns a time in seconds since 1970, in the form of C's `ctime`, in UTC.
 fn date(seconds: u64) -> String {
-    const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (days, seconds) = (seconds / 86_400, seconds % 86_400);
-    // Years from March, in eras of 400, so that a leap year's extra day is the last.
-    let from_era = days + 719_468;
-    let (era, day) = (from_era / 146_097, from_era % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, late) = if month < 10 { (month + 2, 0) } else { (month - 10, 1) };
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    let (weekday, month) = (WEEKDAYS[(days % 7) as usize], MONTHS[month as usize]);
-    let year = era * 400 + year + late;
+    let Calendar { year, month, day, weekday, hour, minute, second } = Calendar::from_seconds(seconds);
+    let (weekday, month) = (WEEKDAYS[usize::from(weekday)], MONTHS[usize::from(month) - 1]);
     format!("{weekday} {month} {day:2} {hour:02}:{minute:02}:{second:02} {year}")
 }
 

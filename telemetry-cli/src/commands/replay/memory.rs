@@ -62,6 +62,7 @@ impl<A: GlobalAlloc> Memory<A> {
                 };
                 *self.place(slot) = Some(block);
             }
+            _ => return Err(Refused),
         }
         Ok(())
     }

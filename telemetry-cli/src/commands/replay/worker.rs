@@ -150,6 +150,7 @@ fn why(op: &Op) -> String {
         }
         Op::Realloc { size, .. } => format!("the allocator has no {size} bytes in the place of others"),
         Op::Free { .. } => "the allocator does not take it back".to_string(),
+        _ => "this command does not know the operation".to_string(),
     }
 }
 
