@@ -122,7 +122,7 @@ fn line(event: &Event<'_>) -> String {
             Some(AddressName::Number(number)) => {
                 let _ = write!(line, "@#{number}");
             }
-            None => {}
+            _ => {}
         }
     }
     line
