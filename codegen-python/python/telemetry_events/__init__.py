@@ -12,8 +12,8 @@
 project describes all of it.
 """
 
-from .accounts import Completeness, Lane
-from .base import IncompleteWarning, StreamError, VersionError
+from .accounts import Completeness, IncompleteWarning, Lane
+from .base import StreamError, VersionError
 from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import NotAStream
 from .reader import Reader

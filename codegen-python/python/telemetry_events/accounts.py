@@ -1,80 +1,17 @@
 from __future__ import annotations
 
+import builtins as _b
 import dataclasses as _dataclasses
 import functools as _functools
 import typing as _t
 
 from .base import _MAX
 from .blocks import _Header
+from .coverage import _Coverage
 from .descriptions import KindDesc
-
-if _t.TYPE_CHECKING:
-    from .sessions import Session
+from .sessions import Session
 
 # --- The account of a lane's events.
-
-
-class _Coverage:
-    """A set of a lane's events by their numbers: ranges without a gap, each with its times."""
-
-    def __init__(self) -> None:
-        self.starts: list[int] = []
-        self.ranges: list[tuple[int, int, int]] = []
-
-    def before(self, number: int) -> int:
-        """Returns the index after the last range that begins at a number or before."""
-        low, high = 0, len(self.starts)
-        while low < high:
-            middle = (low + high) // 2
-            if self.starts[middle] <= number:
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    def first_gap(self, start: int, end: int) -> _t.Optional[tuple[int, int]]:
-        """Returns the first events of a range that are not in the set, as a range."""
-        index = self.before(start)
-        if index:
-            start = max(start, self.ranges[index - 1][0])
-        index = self.before(start - 1)
-        while index < len(self.starts) and self.starts[index] < start:
-            index += 1
-        if index < len(self.starts):
-            end = min(end, self.starts[index])
-        return (start, end) if start < end else None
-
-    def add(self, start: int, end: int, base: int, last: int) -> None:
-        """Adds a range that is not in the set."""
-        if start >= end:
-            return
-        index = self.before(start)
-        if index and self.ranges[index - 1][0] == start:
-            index -= 1
-            start = self.starts[index]
-            _, base_before, last_before = self.ranges[index]
-            base, last = min(base, base_before), max(last, last_before)
-            del self.starts[index], self.ranges[index]
-        if index < len(self.starts) and self.starts[index] == end:
-            end, base_after, last_after = self.ranges[index]
-            base, last = min(base, base_after), max(last, last_after)
-            del self.starts[index], self.ranges[index]
-        self.starts.insert(index, start)
-        self.ranges.insert(index, (end, base, last))
-
-    def count(self) -> int:
-        """Returns the number of events in the set."""
-        return sum(run[0] - start for start, run in zip(self.starts, self.ranges))
-
-    def count_without(self, other: _Coverage) -> int:
-        """Returns the number of events that are in this set and not in the other."""
-        total = 0
-        for start, (end, _, _) in zip(self.starts, self.ranges):
-            gap = other.first_gap(start, end)
-            while gap is not None:
-                total += gap[1] - gap[0]
-                gap = other.first_gap(gap[1], end)
-        return total
 
 
 # The counters of a lane in a header: pool, reentrant, sink, truncated, excluded. They only grow.
@@ -209,6 +146,14 @@ class _LaneState:
         return max(absent - excluded - self.losses.total()[2], 0), excluded
 
 
+class _Block(_t.NamedTuple):
+    """An events block, or a part of one."""
+
+    at: int
+    header: _Header
+    lane: _LaneState
+
+
 @_dataclasses.dataclass
 class Completeness:
     """What was read of a stream, and what was missing. As a string, the verdict in a few lines."""
@@ -331,6 +276,18 @@ class Completeness:
         if self.excluded:
             lines.append(f"excluded: {_count(self.excluded, 'event')} of kinds that were not output")
         return "\n  ".join(lines)
+
+
+class IncompleteWarning(_b.UserWarning):
+    """A stream that is damaged, or that lacks events. An error if the reader is asked for that."""
+
+    def __init__(self, text: str, completeness: Completeness) -> None:
+        super().__init__(text, completeness)
+        #: What was read, and what was missing.
+        self.completeness = completeness
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def _count(number: int, what: str) -> str:

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
 import builtins as _b
-import typing as _t
-
-if _t.TYPE_CHECKING:
-    from .accounts import Completeness
 
 # --- Limits and errors.
 
@@ -18,15 +14,3 @@ class StreamError(_b.Exception):
 
 class VersionError(_b.Exception):
     """A stream whose registry has a version that this module cannot read."""
-
-
-class IncompleteWarning(_b.UserWarning):
-    """A stream that is damaged, or that lacks events. An error if the reader is asked for that."""
-
-    def __init__(self, text: str, completeness: Completeness) -> None:
-        super().__init__(text, completeness)
-        #: What was read, and what was missing.
-        self.completeness = completeness
-
-    def __str__(self) -> str:
-        return str(self.args[0])

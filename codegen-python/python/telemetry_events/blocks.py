@@ -8,9 +8,6 @@ import zlib as _zlib
 from .base import _MAX
 from .inputs import _Files, _MAGIC
 
-if _t.TYPE_CHECKING:
-    from .accounts import _LaneState
-
 # --- Whole blocks.
 
 _HEADER_LEN = 144
@@ -275,14 +272,6 @@ class _Damage(_t.NamedTuple):
     start: int
     end: int
     cause: str
-
-
-class _Block(_t.NamedTuple):
-    """An events block, or a part of one."""
-
-    at: int
-    header: _Header
-    lane: _LaneState
 
 
 class _Blocks:

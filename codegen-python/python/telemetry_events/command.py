@@ -12,7 +12,8 @@ import typing as _t
 from .base import VersionError
 from .descriptions import _flags_text
 from .inputs import NotAStream
-from .reader import Reader, _Module
+from .modules import _Module
+from .reader import Reader
 from .registries import _attribute
 from .sessions import LabelRef
 

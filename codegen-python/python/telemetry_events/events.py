@@ -7,12 +7,10 @@ import struct as _struct
 import sys as _sys
 import typing as _t
 
+from .accounts import Lane
 from .base import _MAX
+from .modules import _Module
 from .registries import Registry, _Form
-
-if _t.TYPE_CHECKING:
-    from .accounts import Lane
-    from .reader import _Module
 
 # --- Encoded events. Each kind of each registry of a stream gets a generated function, so that an
 # event costs no call. Its source contains nothing of the stream's text: only numbers, and the

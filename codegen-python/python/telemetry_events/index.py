@@ -3,10 +3,10 @@ from __future__ import annotations
 import struct as _struct
 import typing as _t
 
-from .accounts import _LaneState
+from .accounts import _Block, _LaneState
+from .arrays import _empty
 from .base import _MAX
 from .blocks import (
-    _Block,
     _END,
     _EVENTS,
     _HEADER,
@@ -21,8 +21,8 @@ from .blocks import (
     _wrong_payload,
 )
 from .inputs import _Files, _Input, _MAGIC
-from .memory import _empty
-from .reader import Reader, _Module
+from .modules import _Module
+from .reader import Reader
 from .sessions import Session
 
 # --- The headers of all blocks at once, for columns.

@@ -4,12 +4,15 @@ import builtins as _b
 import importlib as _importlib
 import typing as _t
 
-from .accounts import _LaneState
-from .blocks import _Block, _Damage, _FastCrc, _Header, _LAST, _MOST_TIMES, _fast_crc
-from .columns import _Columns, _Run
+from .accounts import _Block, _LaneState
+from .blocks import _Damage, _FastCrc, _Header, _LAST, _MOST_TIMES, _fast_crc
+from .columns import _Columns
+from .encoded import _Run
 from .index import _ColumnsReader, _Index
 from .inputs import _Files, _Input
-from .reader import _Module, _Part, _place
+from .joined import _joined
+from .modules import _Module
+from .parts import _Part, _place
 
 # --- Columns of streams: which blocks are read together.
 
@@ -255,4 +258,4 @@ def _columns(
     # Three calls are between this and the user's line.
     reader._end(3)
     names = {code: one.DESC.name for code, one in module.classes.items()}
-    return {names[code]: load.found.joined(code) for code in sorted(load.found.pieces)}
+    return {names[code]: _joined(load.found, code) for code in sorted(load.found.pieces)}

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import typing as _t
 
-from .accounts import _Coverage
 from .base import _MAX, _MAX_NS
 from .blocks import _Header, _LAST, _MAX_PAYLOAD, _REGISTRY, _SESSION
+from .coverage import _Coverage
 from .registries import _Mark
 
 # --- Sessions, their clocks and their labels.

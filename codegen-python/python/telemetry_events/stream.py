@@ -10,7 +10,8 @@ from .accounts import Completeness
 from .load import _columns
 from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import _Files, _Input
-from .reader import Reader, _Event, _Module, _module
+from .modules import _Event, _Module, _module
+from .reader import Reader
 from .registries import Registry, _attribute, _dotted, _Form, _Type
 from .sessions import Session
 
@@ -222,7 +223,7 @@ def _module_of_text(text: str) -> _Module:
 
 def _blank(text: str, code: int) -> object:
     """Returns an event without values, for `pickle`."""
-    made = _module_of_text(text).classes[code]
+    made: _t.Any = _module_of_text(text).classes[code]
     return made.__new__(made)
 
 

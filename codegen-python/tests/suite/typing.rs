@@ -38,7 +38,8 @@ fn modules_pass_mypy_strict() {
                 command.arg("use.py");
             }
             let output = command.current_dir(module.path("")).output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout);
+            // Older ones say `builtins.int`.
+            let text = String::from_utf8_lossy(&output.stdout).replace("builtins.", "");
             assert!(output.status.success(), "{interpreter}, {name}:\n{text}");
             if name == "every sort" {
                 for revealed in ["\"int\"", "\"str\"", "fallback=events.EventParam"] {
