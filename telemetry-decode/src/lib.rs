@@ -78,6 +78,60 @@ pub mod blocks {
 
 /// Support for logs of other systems: implement [`Log`](foreign::Log). `docs/formats.md` in the
 /// repository says which logs the crate `telemetry-foreign` reads.
+///
+/// ```
+/// use telemetry_decode::foreign::{Extent, Log, LogBytes, LogLane, Page, Survey};
+/// use telemetry_decode::{Clock, Facts, Reader, Result, Session};
+///
+/// /// A log of two bytes for each event: a time in seconds, and a size.
+/// struct Sizes;
+///
+/// const REGISTRY: &str = r#"
+///     [registry]
+///     name = "sizes"
+///     version = "1.0.0"
+///     doc = "A log of sizes"
+///     [kinds]
+///     Size = { bit = 0, doc = "per size" }
+///     [[event]]
+///     name = "Sized"
+///     code = 1
+///     kind = "Size"
+///     doc = "A size was measured"
+///     params = [{ name = "size", sort = "u8", unit = "bytes", doc = "the size" }]
+/// "#;
+///
+/// impl Log for Sizes {
+///     fn survey(&mut self, bytes: &mut LogBytes<'_>) -> Result<Survey> {
+///         let mut survey = Survey::default();
+///         let clock = Clock::ticks(0, 1_700_000_000_000_000_000, 1);
+///         survey.sessions.push(Session::new(1, Facts::default(), clock));
+///         survey.registries.push(telemetry_schema::parse(REGISTRY).unwrap());
+///         survey.lanes.push(LogLane::new(0, 1));
+///         let mut at = 0;
+///         while let &[time, _, ..] = bytes.at(at, 2)? {
+///             survey.extents.push(Extent::new(0, at..at + 2, 1, u64::from(time)));
+///             at += 2;
+///         }
+///         survey.counts.push(vec![at / 2]);
+///         Ok(survey)
+///     }
+///
+///     fn read(&self, _: &Extent, bytes: &[u8], page: &mut Page) {
+///         if let &[time, size] = bytes {
+///             page.event(0, 0, u64::from(time), 0, 2).number(u64::from(size));
+///         }
+///     }
+/// }
+///
+/// let mut events = Reader::from_log(&[1, 40, 3, 50], Sizes).events()?;
+/// let mut found = Vec::new();
+/// while let Some(event) = events.next()? {
+///     found.push((event.time_ns(), event.value(0).unwrap().as_u64()));
+/// }
+/// assert_eq!(found, [(1_000_000_000, Some(40)), (3_000_000_000, Some(50))]);
+/// # Ok::<(), telemetry_decode::Error>(())
+/// ```
 pub mod foreign {
     pub use crate::logs::bytes::LogBytes;
     pub use crate::logs::log::{Extent, Log, LogFile, LogLane, Survey};

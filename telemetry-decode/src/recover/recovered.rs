@@ -16,6 +16,41 @@ use crate::values::raw::Raw;
 pub(super) const MAX_COPIES: usize = 2 << 20;
 
 /// The contents of a memory image, and of the stream made from it.
+///
+/// ```
+/// use telemetry_decode::writer::{Lane, Writer};
+/// use telemetry_decode::{Facts, Reader, Value};
+///
+/// let registry = telemetry_schema::parse(r#"
+///     [registry]
+///     name = "demo"
+///     version = "1.0.0"
+///     doc = "A demonstration"
+///     [kinds]
+///     Pool = { bit = 0, doc = "per pool" }
+///     [[event]]
+///     name = "PoolInit"
+///     code = 1
+///     kind = "Pool"
+///     doc = "A pool was made"
+///     params = [{ name = "pool", sort = "pointer", doc = "the pool" }]
+/// "#).unwrap();
+/// let mut writer = Writer::new(Vec::new());
+/// writer.session(7, &Facts::default(), 0, 0)?;
+/// let lane = Lane { session: 7, thread: 1, registry: writer.registry(7, &registry)? };
+/// writer.event(lane, 1, 250, &[Value::Pointer(0x7f00_1000)])?;
+///
+/// // The blocks lie somewhere in the memory.
+/// let image = [&[0; 1000], &writer.finish()?[..], &[0xff; 77]].concat();
+/// let mut stream = Vec::new();
+/// let recovered = Reader::from_slice(&image).recover(&mut stream)?;
+/// assert_eq!((recovered.events, recovered.sessions.len()), (1, 1));
+/// assert!(recovered.has_anything() && recovered.registry(registry.fingerprint()).is_some());
+///
+/// let mut events = Reader::from_slice(&stream).events()?;
+/// assert_eq!(events.next()?.unwrap().name(), "PoolInit");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Recovered {

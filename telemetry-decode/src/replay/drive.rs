@@ -22,6 +22,16 @@ pub enum Pace {
 }
 
 /// Waits for the time of events.
+///
+/// ```
+/// use telemetry_decode::replay::{Pace, Timer};
+///
+/// // A thousand times the program's own speed: a millisecond takes a microsecond.
+/// let mut timer = Timer::new(Pace::Recorded(1000.0));
+/// for wall_ns in [5_000_000, 6_000_000] {
+///     timer.wait(wall_ns);
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Timer {
     /// `None` without pauses.

@@ -74,6 +74,62 @@ pub struct Totals {
 /// it. Before that, another thread may get the old address, and its event may come first. So
 /// allocating live memory is correct if another thread frees it later, an *overlap*; otherwise it
 /// is a fault.
+///
+/// ```
+/// use telemetry_decode::replay::{FaultCause, Live, Op, Origin, Step};
+/// use telemetry_decode::writer::{Lane, Writer};
+/// use telemetry_decode::{Facts, Reader, Value};
+///
+/// let registry = telemetry_schema::parse(r#"
+///     [registry]
+///     name = "heap"
+///     version = "1.0.0"
+///     doc = "An allocator"
+///     [kinds]
+///     Heap = { bit = 0, doc = "per call" }
+///     [[event]]
+///     name = "Alloc"
+///     code = 1
+///     kind = "Heap"
+///     doc = "Memory was allocated"
+///     replay = { action = "alloc", pointer = "block", size = "size" }
+///     params = [
+///         { name = "block", sort = "addr", doc = "its address" },
+///         { name = "size", sort = "word", unit = "bytes", doc = "its size" },
+///     ]
+///     [[event]]
+///     name = "Free"
+///     code = 2
+///     kind = "Heap"
+///     doc = "Memory was freed"
+///     replay = { action = "free", pointer = "block" }
+///     params = [{ name = "block", sort = "addr", doc = "its address" }]
+/// "#).unwrap();
+/// let mut writer = Writer::new(Vec::new());
+/// writer.session(1, &Facts::default(), 0, 0)?;
+/// let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry)? };
+/// writer.event(lane, 1, 10, &[Value::Addr(0x1000), Value::Word(64)])?;
+/// writer.event(lane, 2, 20, &[Value::Addr(0x1000)])?;
+/// writer.event(lane, 2, 30, &[Value::Addr(0x1000)])?;
+/// writer.end(1, 40)?;
+/// let stream = writer.finish()?;
+///
+/// let (mut live, mut ops, mut number) = (Live::new(), Vec::new(), 0);
+/// let mut events = Reader::from_slice(&stream).events()?;
+/// while let Some(event) = events.next()? {
+///     number += 1;
+///     if let Some(step) = Step::of(&event) {
+///         ops.extend(live.step(step, &Origin::of(number, &event)));
+///     }
+/// }
+/// assert_eq!(ops, [Op::Alloc { slot: 0, size: 64, align: 16 }, Op::Free { slot: 0 }]);
+/// let (faults, totals) = live.finish();
+/// assert_eq!(totals.peak_bytes, 64);
+/// // It was freed twice.
+/// assert_eq!(faults[0].origin.number, 3);
+/// assert_eq!(faults[0].cause, FaultCause::NotLive { pointer: 0x1000 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Live {
     /// The latest allocation, by session and address.
