@@ -223,7 +223,7 @@ impl fmt::Display for Cause {
         match self {
             Cause::Header(error) => fmt::Display::fmt(error, f),
             Cause::Truncated { found, expected } => {
-                let [found, expected] = [*found, *expected].map(|len| Grouped::from(len as u64));
+                let [found, expected] = [*found, *expected].map(Grouped::from);
                 write!(f, "the input ends after {found} bytes of a block of {expected}")
             }
             Cause::Payload { found, expected } => {
