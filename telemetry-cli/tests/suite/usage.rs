@@ -106,6 +106,32 @@ fn quiet_commands_show_errors_only() {
     assert!(broken.stderr.lines().all(|line| line.starts_with("error: ")), "{}", broken.stderr);
 }
 
+#[test]
+fn durations_have_units_up_to_hours() {
+    let folder = Folder::new().with("gc.tel", gc());
+    for time in ["1h", "1m", "1.5h", "90min", "30s"] {
+        let run = folder.run(&format!("print gc.tel --from {time}"));
+        assert_eq!((run.code, run.stdout.len()), (Some(0), 0), "{time}: {}", run.stderr);
+        let listen = folder.run(&format!("listen tcp:127.0.0.1:0 --for {time} -d gc.tel"));
+        assert!(!listen.stderr.contains("invalid value"), "{time}: {}", listen.stderr);
+    }
+}
+
+/// Text that goes to no terminal has colors only on request.
+#[test]
+fn colors_can_be_forced() {
+    let folder = Folder::new().with("gc.tel", gc());
+    let is_colored = |variable: &str, args: &str| {
+        let mut command = folder.command(args);
+        let stdout = run(command.env_remove("NO_COLOR").env(variable, "1"), &[]).stdout;
+        stdout.contains(&0x1b)
+    };
+    assert!(is_colored("CLICOLOR_FORCE", "print gc.tel --kind Pool"));
+    assert!(is_colored("CLICOLOR_FORCE", "--help"));
+    assert!(!is_colored("CLICOLOR_FORCE", "print gc.tel --kind Pool --color never"));
+    assert!(!is_colored("TELEMETRY_UNUSED", "print gc.tel --kind Pool"));
+}
+
 /// An output directory has one name, filters have one name each, and `-d` and `-f` mean one thing.
 #[test]
 fn options_have_one_name() {
