@@ -74,10 +74,17 @@ fn meant(package: &Path, named: &str) -> String {
     let workspace = std::env::current_dir().unwrap_or_default();
     let above = package.ancestors().skip(1).take_while(|folder| folder.starts_with(&workspace));
     let above = above.enumerate().map(|(up, _)| "../".repeat(up + 1) + named);
-    let mut paths = std::iter::once(format!("src/{named}")).chain(above);
-    match paths.find(|path| package.join(path).is_file()) {
+    let tried: Vec<String> = std::iter::once(format!("src/{named}")).chain(above).collect();
+    match tried.iter().find(|path| package.join(path).is_file()) {
         Some(path) => format!("the path is relative to Cargo.toml: write \"{path}\""),
-        None => "the path is relative to Cargo.toml; `telemetry init` writes a first events.toml".to_owned(),
+        None => {
+            let tried: Vec<String> = tried.iter().map(|path| format!("`{path}`")).collect();
+            format!(
+                "the path is relative to Cargo.toml; there is no {} either\n\
+                 help: `telemetry init` writes a first events.toml",
+                tried.join(" or ")
+            )
+        }
     }
 }
 
