@@ -124,8 +124,8 @@ impl Config {
     }
 
     /// Sets whether the process has a control socket. With true it opens the socket now, and not
-    /// only when it records something. `TELEMETRY_SOCKET`: `on`, `off`, or a path with a `/`. Such
-    /// a path is `on` with that directory in place of `/tmp/telemetry-UID`. Unix only.
+    /// ten milliseconds after its first emitter. `TELEMETRY_SOCKET`: `on`, `off`, or a path with a
+    /// `/`. Such a path is `on` with that directory in place of `/tmp/telemetry-UID`. Unix only.
     pub fn socket(mut self, on: bool) -> Self {
         self.socket = Some(on);
         self
