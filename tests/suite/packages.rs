@@ -114,7 +114,7 @@ fn names_that_other_things_have() {
     let run = Process::new(workspace.program("names")).run().succeeded();
     let printed: Vec<&str> = run.stdout.lines().collect();
     let expected = [
-        "Vec(Vec { option: Some, result: [Vec, Eq], string: String(3), label: Label(2), array: [Fields] })",
+        "Vec(Vec { option: Some, result: [Vec, Eq], string: String(Default | Drop), label: Label(Word), array: [Fields] })",
         "Println(Println)",
         "Assert(Assert)",
         "ThreadLocal(ThreadLocal)",
