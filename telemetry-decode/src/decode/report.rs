@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::completeness::{Bytes, Damage, MAX_LISTED, Undecodable};
+use crate::report::completeness::{Bytes, Cause, Damage, MAX_LISTED, Undecodable};
 
 /// The results of reading so far, apart from lanes.
 #[derive(Default)]
@@ -23,8 +23,12 @@ impl Report {
     pub(crate) fn damage(&mut self, damage: Damage) {
         self.bytes.damaged += damage.range.end - damage.range.start;
         self.damaged_ranges += 1;
-        if self.damage.len() < MAX_LISTED {
-            self.damage.push(damage);
+        // What is left out at the end of a log is listed before the damage in it, so that messages
+        // which name one place name this one.
+        match damage.cause {
+            Cause::LeftOut(_) => self.damage.insert(0, damage),
+            _ if self.damage.len() < MAX_LISTED => self.damage.push(damage),
+            _ => {}
         }
     }
 

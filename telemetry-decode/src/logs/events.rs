@@ -132,7 +132,7 @@ impl<'s> LogEvents<'s> {
 
     /// Adds the survey of a log.
     fn add(&mut self, log: Box<dyn Log + 's>, range: Range<u64>, survey: Survey, decoder: &mut Decoder) {
-        let Survey { sessions, registries, counts, lanes, extents, damage } = survey;
+        let Survey { sessions, registries, counts, lanes, mut extents, damage } = survey;
         let add = |registry| decoder.state.add_registry(registry, &decoder.filter);
         let fingerprints: Vec<u64> = registries.into_iter().map(add).collect();
         let known = |fingerprint: &u64| decoder.state.registry(*fingerprint).unwrap_or_default() as u32;
@@ -167,10 +167,15 @@ impl<'s> LogEvents<'s> {
             let range = range.start + bytes.start..range.start + bytes.end;
             decoder.report.damage(Damage { range, cause, events });
         }
-        for extent in extents {
+        for extent in &mut extents {
             rest = rest.saturating_sub(extent.len.into());
-            let lane = first_lane + extent.lane;
-            self.extents.push(Extent { lane, at: range.start + extent.at, ..extent });
+            extent.lane += first_lane;
+            extent.at += range.start;
+        }
+        // The list of a single log, which may be long, is not copied.
+        match self.extents.is_empty() {
+            true => self.extents = extents,
+            false => self.extents.append(&mut extents),
         }
         decoder.report.bytes.read += rest;
         if decoder.state.sessions.len() as u32 > first_session {

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use telemetry_format::Grouped;
 use telemetry_schema::Registry;
 
 use crate::report::completeness::Damage;
@@ -22,7 +23,8 @@ pub trait Log: Send + Sync {
     ///
     /// Bad input is not an error: unreadable bytes are [`Survey::damage`], and the readable events
     /// on both sides are found. Memory must only grow with the size of the log, not with the
-    /// numbers in it.
+    /// numbers in it, and a log may be forged: where a list [is full](Survey::full), the rest of the
+    /// log is damage.
     ///
     /// # Errors
     /// Those of the input.
@@ -94,6 +96,46 @@ pub struct Extent {
     pub first_ticks: u64,
     /// Data for the log itself, which it needs to decode the extent.
     pub note: u64,
+}
+
+/// The most that a survey may list. All lists together fit into the memory that a log of any length
+/// may take.
+impl Survey {
+    /// Maximum number of sessions.
+    pub const MAX_SESSIONS: usize = 1_000;
+    /// Maximum number of lanes.
+    pub const MAX_LANES: usize = 100_000;
+    /// Maximum number of extents: those of 64 GiB, if each has 64 KiB.
+    pub const MAX_EXTENTS: usize = 1 << 20;
+    /// Maximum number of damaged ranges.
+    pub const MAX_DAMAGE: usize = 1 << 16;
+
+    /// Returns why no event can be added, given the numbers of extents and of damaged ranges. Then
+    /// the rest of the log is damage, and the survey ends.
+    #[must_use]
+    pub fn full(extents: usize, damage: usize) -> Option<String> {
+        full(extents, Survey::MAX_EXTENTS, "extents; the rest is left out")
+            .or_else(|| full(damage, Survey::MAX_DAMAGE, "damaged ranges; the rest is left out"))
+    }
+
+    /// Returns why another session cannot be added, given the number of sessions. Then the rest of
+    /// the log is damage, and the survey ends.
+    #[must_use]
+    pub fn full_of_sessions(sessions: usize) -> Option<String> {
+        full(sessions, Survey::MAX_SESSIONS, "runs; the rest is left out")
+    }
+
+    /// Returns why another lane cannot be added, given the number of lanes. Then the events that
+    /// need one are damage, and the survey goes on.
+    #[must_use]
+    pub fn full_of_lanes(lanes: usize) -> Option<String> {
+        full(lanes, Survey::MAX_LANES, "lanes; their events are left out")
+    }
+}
+
+fn full(len: usize, most: usize, what: &str) -> Option<String> {
+    let why = || format!("the log has more than {} {what}", Grouped::from(most as u64));
+    (len >= most).then(why)
 }
 
 impl LogLane {

@@ -214,6 +214,8 @@ pub enum Cause {
     },
     /// Damage in a log of another system, described by its reader.
     Log(String),
+    /// The rest of a log of another system was left out: it has more of something than is listed.
+    LeftOut(String),
     /// The input was changed while it was read.
     Changed,
 }
@@ -229,7 +231,7 @@ impl fmt::Display for Cause {
             Cause::Payload { found, expected } => {
                 write!(f, "payload checksum {found:08x}, expected {expected:08x}")
             }
-            Cause::Log(why) => f.write_str(why),
+            Cause::Log(why) | Cause::LeftOut(why) => f.write_str(why),
             Cause::Changed => f.write_str("the input was changed while it was read"),
         }
     }

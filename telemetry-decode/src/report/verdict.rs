@@ -4,7 +4,7 @@ use std::fmt::{self, Formatter};
 
 use telemetry_format::{Count, Grouped};
 
-use crate::report::completeness::Completeness;
+use crate::report::completeness::{Cause, Completeness};
 
 /// Prints the verdict. The first line is the verdict itself; each further line names one problem.
 impl fmt::Display for Completeness {
@@ -109,7 +109,8 @@ impl Completeness {
         if let Some(damage) = self.damage.first() {
             let (ranges, bytes) = (Count(self.damaged_ranges, "range"), Count(self.bytes.damaged, "byte"));
             let (start, cause) = (damage.range.start, damage.cause.clone());
-            write!(f, "\n  damaged: {ranges}, {bytes}; the first at byte {start}: {cause}")?;
+            let at = if matches!(cause, Cause::LeftOut(_)) { "from" } else { "the first at" };
+            write!(f, "\n  damaged: {ranges}, {bytes}; {at} byte {start}: {cause}")?;
         }
         if let Some(part) = self.undecodable.first() {
             let (start, reason) = (part.range.start, part.reason);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 
-use telemetry_decode::completeness::Damage;
+use telemetry_decode::completeness::{Cause, Damage};
 use telemetry_decode::foreign::{Extent, Log, LogBytes, LogLane, Page, Survey};
 use telemetry_decode::{Clock, Session};
 use telemetry_schema::Registry;
@@ -18,9 +18,6 @@ use super::page::PageEvents;
 use super::registry::{registry, registry_of_one};
 use super::walk::{Layouts, Placed, Step, Walk};
 use super::what::What;
-
-/// The most damaged ranges that are listed. The rest of a log with more is one range.
-const MAX_DAMAGE: usize = 1 << 16;
 
 /// The most lanes of one thread that a buffer may continue.
 const MAX_OPEN: usize = 16;
@@ -54,16 +51,31 @@ impl Log for MonoLog {
         self.used = [None; 2];
         let mut run: Option<Run> = None;
         let mut walk = Walk::new(self.layouts);
+        let mut room = Names::ROOM;
         loop {
-            match walk.next(bytes)? {
-                Step::End => break,
-                Step::Damage(damage) => note(&mut survey.damage, damage),
-                Step::File(head) => {
-                    survey.sessions.extend(run.take().map(Run::session));
-                    run = Some(Run::new(Some(*head), survey.sessions.len()));
+            let at = walk.at();
+            let step = walk.next(bytes)?;
+            let full = match &step {
+                Step::File(_) => {
+                    if let Some(run) = run.take() {
+                        room = run.names.room();
+                        survey.sessions.push(run.session());
+                    }
+                    Survey::full_of_sessions(survey.sessions.len())
                 }
+                Step::Buffer(_) | Step::Damage(_) => Survey::full(survey.extents.len(), survey.damage.len()),
+                Step::End => break,
+            };
+            if let Some(why) = full {
+                survey.damage.push(Damage::new(at..bytes.len(), Cause::LeftOut(why), 0));
+                break;
+            }
+            match step {
+                Step::End => break,
+                Step::Damage(damage) => survey.damage.push(damage),
+                Step::File(head) => run = Some(Run::new(Some(*head), survey.sessions.len(), room)),
                 Step::Buffer(placed) => {
-                    let run = run.get_or_insert_with(|| Run::new(None, survey.sessions.len()));
+                    let run = run.get_or_insert_with(|| Run::new(None, survey.sessions.len(), room));
                     let version = usize::from(placed.version == Version::Seventeen);
                     let used = &mut self.used[version];
                     let registry = *used.get_or_insert_with(|| {
@@ -137,12 +149,13 @@ struct Open {
 }
 
 impl Run {
-    fn new(head: Option<FileHead>, session: usize) -> Run {
+    /// Makes a run. `room` is the number of bytes that its names may take.
+    fn new(head: Option<FileHead>, session: usize, room: usize) -> Run {
         Run {
             head,
             session,
             id: 0xcbf2_9ce4_8422_2325,
-            names: Names::default(),
+            names: Names::new(room),
             open: HashMap::new(),
             threads: Vec::new(),
             earliest: None,
@@ -161,38 +174,57 @@ impl Run {
     ) -> io::Result<()> {
         let payload = bytes.at(placed.payload_at(), placed.len)?;
         let payload = &payload[..placed.len.min(payload.len())];
-        let counts = &mut survey.counts[registry];
-        let mut counted = Counted::new(layout, &placed.head, counts, self);
+        let mut counts = vec![0; survey.counts[registry].len()];
+        let mut counted = Counted::new(layout, &placed.head, &mut counts, self);
         let decoded = decode(layout, &placed.head, payload, &mut counted);
         let Counted { events, first, last, is_sorted, .. } = counted;
         let order = if is_sorted { 0 } else { order::events(events) };
         counts[layout.index(What::Buffer) as usize] += 1;
         counts[layout.index(What::Order) as usize] += u64::from(order);
-        let lane = self.lane(&placed.head, first, last, &mut survey.lanes);
+        let range = placed.at..placed.at + (BUFFER_LEN + decoded.end) as u64;
+        let lane = match self.lane(&placed.head, first, last, &mut survey.lanes) {
+            Ok(lane) => lane,
+            Err(why) => {
+                survey.damage.push(Damage::new(range, Cause::Log(why), events));
+                return Ok(());
+            }
+        };
+        for (sum, count) in survey.counts[registry].iter_mut().zip(&counts) {
+            *sum += count;
+        }
         // The end of the log does not influence its id: a log that was cut or has grown is the
         // same.
         if self.earliest.is_none() {
             self.identify(&placed.head);
         }
         self.earliest = Some(self.earliest.map_or(first, |earliest| earliest.min(first)));
-        let range = placed.at..placed.at + (BUFFER_LEN + decoded.end) as u64;
         let bits = Note { version: layout.version, index: placed.index, order }.bits();
         survey.extents.push(Extent::new(lane, range, 1 + order + events, first).with_note(bits));
         if let Some(damage) = placed.damage(&decoded) {
-            note(&mut survey.damage, damage);
+            survey.damage.push(damage);
         }
         Ok(())
     }
 
     /// Returns the lane of a buffer. A buffer that is not entirely later than a thread's earlier
     /// one gets its own lane. So events of a lane are always in order, and it is clear which buffer
-    /// each belongs to.
-    fn lane(&mut self, head: &BufferHead, first: u64, last: u64, lanes: &mut Vec<LogLane>) -> u32 {
-        let open = self.open.entry(head.thread).or_default();
-        if let Some(open) = open.iter_mut().find(|open| open.last < first) {
+    /// each belongs to. Returns why there is none if the log has too many.
+    fn lane(
+        &mut self,
+        head: &BufferHead,
+        first: u64,
+        last: u64,
+        lanes: &mut Vec<LogLane>,
+    ) -> Result<u32, String> {
+        let open = self.open.get_mut(&head.thread);
+        if let Some(open) = open.and_then(|open| open.iter_mut().find(|open| open.last < first)) {
             open.last = last;
-            return open.lane;
+            return Ok(open.lane);
         }
+        if let Some(why) = Survey::full_of_lanes(lanes.len()) {
+            return Err(why);
+        }
+        let open = self.open.entry(head.thread).or_default();
         let lane = lanes.len() as u32;
         if open.len() == MAX_OPEN {
             open.pop_front();
@@ -200,7 +232,7 @@ impl Run {
         open.push_back(Open { lane, last });
         self.threads.push(head.thread);
         lanes.push(LogLane::new(self.session, self.threads.len() as u32));
-        lane
+        Ok(lane)
     }
 
     /// Makes an id from the start of the run: two logs with the same id are the same log.
@@ -283,14 +315,5 @@ impl Visit for Counted<'_> {
         if self.run.program.is_none() && matches!(item.what, What::ImageLoad | What::ImageDefine) {
             self.run.program = super::facts::program(item);
         }
-    }
-}
-
-/// Lists damage. Ranges beyond the limit become part of the last.
-fn note(list: &mut Vec<Damage>, damage: Damage) {
-    let is_full = list.len() >= MAX_DAMAGE;
-    match list.last_mut() {
-        Some(last) if is_full => last.range.end = damage.range.end,
-        _ => list.push(damage),
     }
 }

@@ -6,22 +6,27 @@ use telemetry_schema::NameBy;
 
 use super::decode::Item;
 
-/// The most bytes of names of a log. Further names are not kept, and addresses stay numbers.
-const ROOM: usize = 32 << 20;
-
 /// Collects names, until they become a session's labels.
 pub(super) struct Names {
     labels: Labels,
     room: usize,
 }
 
-impl Default for Names {
-    fn default() -> Self {
-        Names { labels: Labels::default(), room: ROOM }
-    }
-}
-
 impl Names {
+    /// The most bytes of names of a log, of all its runs together. Further names are not kept, and
+    /// addresses stay numbers.
+    pub(super) const ROOM: usize = 32 << 20;
+
+    /// Makes an empty collection. `room` is the number of bytes that its names may take.
+    pub(super) fn new(room: usize) -> Names {
+        Names { labels: Labels::default(), room }
+    }
+
+    /// Returns the number of bytes that further names may take.
+    pub(super) fn room(&self) -> usize {
+        self.room
+    }
+
     /// Takes the names in an event.
     #[inline]
     pub(super) fn take(&mut self, namings: &Namings, item: &Item<'_>) {

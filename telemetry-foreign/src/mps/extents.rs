@@ -6,7 +6,7 @@
 //! that its buffer had kept come after later ones. Such events begin another lane. So do events
 //! after damage in the middle of a batch, and those of a log without any order.
 
-use telemetry_decode::foreign::{Extent, LogLane};
+use telemetry_decode::foreign::{Extent, LogLane, Survey};
 
 /// An extent with this number of bytes ends at the end of its batch.
 const ENOUGH: u32 = 32 << 10;
@@ -41,9 +41,10 @@ struct Open {
 }
 
 impl Cutter {
-    /// Takes an event of this length at an offset.
+    /// Takes an event of this length at an offset. Returns why it cannot if it needs another lane
+    /// than the log can have.
     #[inline]
-    pub(super) fn event(&mut self, at: u64, len: u32, ticks: u64) {
+    pub(super) fn event(&mut self, at: u64, len: u32, ticks: u64) -> Result<(), String> {
         if let Some(Open { extent, latest, floor }) = &mut self.open
             && extent.at + u64::from(extent.len) == at
             && extent.len < MOST
@@ -53,9 +54,9 @@ impl Cutter {
             extent.events += 1;
             extent.first_ticks = extent.first_ticks.min(ticks);
             *latest = (*latest).max(ticks);
-            return;
+            return Ok(());
         }
-        self.open(at, len, ticks);
+        self.open(at, len, ticks)
     }
 
     /// Notes that the batch ends.
@@ -88,18 +89,25 @@ impl Cutter {
     }
 
     #[cold]
-    fn open(&mut self, at: u64, len: u32, ticks: u64) {
+    fn open(&mut self, at: u64, len: u32, ticks: u64) -> Result<(), String> {
         self.close();
         let can_go_on = |lane: &usize| self.latest[*lane].is_none_or(|latest| latest < ticks);
         let first = self.first_lane.max(self.lanes.len().saturating_sub(LOOKED_AT));
         let lane = self.current.filter(can_go_on).or_else(|| (first..self.lanes.len()).rev().find(can_go_on));
-        let lane = lane.unwrap_or_else(|| {
-            self.lanes.push(LogLane::new(self.session, 1));
-            self.latest.push(None);
-            self.lanes.len() - 1
-        });
+        let lane = match lane {
+            Some(lane) => lane,
+            None => match Survey::full_of_lanes(self.lanes.len()) {
+                Some(why) => return Err(why),
+                None => {
+                    self.lanes.push(LogLane::new(self.session, 1));
+                    self.latest.push(None);
+                    self.lanes.len() - 1
+                }
+            },
+        };
         self.current = Some(lane);
         let extent = Extent::new(lane as u32, at..at + u64::from(len), 1, ticks);
         self.open = Some(Open { extent, latest: ticks, floor: self.latest[lane] });
+        Ok(())
     }
 }

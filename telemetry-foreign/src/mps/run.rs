@@ -9,8 +9,8 @@ use super::layout::{Form, Role};
 use super::version;
 use crate::common::run_id::run_id;
 
-/// Bytes for the labels of a log, as for those of a stream.
-const LABEL_ROOM: usize = 32 << 20;
+/// Bytes for the labels of all runs in a log, as for those of a stream.
+pub(super) const LABEL_ROOM: usize = 32 << 20;
 
 /// The fact with the intervals in which kinds were recorded and output late, see [`Late`].
 pub(super) const LATE: &str = "late_output";
@@ -44,7 +44,8 @@ pub(super) struct Run {
     pub(super) start: u64,
     id: u64,
     labels: Labels,
-    label_room: usize,
+    /// Remaining bytes for labels.
+    pub(super) label_room: usize,
     /// The first and the earliest clock reading.
     first: Option<u64>,
     earliest: u64,
@@ -67,13 +68,13 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Makes a run that begins with these bytes.
-    pub(super) fn new(start: u64, first: &[u8]) -> Run {
+    /// Makes a run that begins with these bytes, with room for labels.
+    pub(super) fn new(start: u64, first: &[u8], label_room: usize) -> Run {
         Run {
             start,
             id: run_id(first),
             labels: Labels::default(),
-            label_room: LABEL_ROOM,
+            label_room,
             first: None,
             earliest: 0,
             sync: None,

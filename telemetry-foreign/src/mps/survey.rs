@@ -25,9 +25,6 @@ const WINDOW: usize = 512 << 10;
 /// Bytes at the end of a window for looking ahead only. Checks of what follows an event need fewer.
 const AHEAD: usize = 300 << 10;
 
-/// The most damaged places. A log with more is not a log, and nothing is read from there on.
-const MOST_DAMAGED: usize = 1 << 16;
-
 /// Unknown events in a row that are accepted although no known event follows them.
 const UNKNOWN_IN_A_ROW: usize = 3;
 
@@ -50,6 +47,7 @@ pub(super) fn survey(known: &Known, is_lenient: bool, bytes: &mut LogBytes<'_>) 
     let mut at = 0;
     while at < len {
         let window = bytes.at(at, WINDOW)?;
+        let window = &window[..window.len().min(WINDOW)];
         if window.is_empty() {
             // The file was truncated.
             walk.damage(at..len, "the log was cut while it was read".to_string(), 0);
@@ -105,6 +103,9 @@ impl<'l> Walk<'l> {
     fn window(&mut self, start: u64, window: &[u8]) -> u64 {
         let is_end = start + window.len() as u64 >= self.len;
         let until = if is_end { window.len() } else { window.len().saturating_sub(AHEAD).max(1) };
+        if let Some(why) = self.full() {
+            return self.leave_out(start, why);
+        }
         let mut at = 0;
         while at < until {
             let (rest, offset) = (&window[at..], start + at as u64);
@@ -115,10 +116,16 @@ impl<'l> Walk<'l> {
                     if self.runs.is_empty()
                         || form.role.is_some_and(|role| self.begins_run(role, form, event))
                     {
+                        if let Some(why) = Survey::full_of_sessions(self.runs.len()) {
+                            return self.leave_out(offset, why);
+                        }
                         self.begin_run(offset, rest);
                     }
+                    if !self.take(offset, &head) {
+                        at += head.size;
+                        continue;
+                    }
                     self.counts[index] += 1;
-                    self.cutter.event(offset, head.size as u32, head.ticks);
                     if let Some(run) = self.runs.last_mut() {
                         run.event(form.kind, head.ticks);
                     }
@@ -134,15 +141,12 @@ impl<'l> Walk<'l> {
                     if self.runs.is_empty() {
                         self.begin_run(offset, rest);
                     }
-                    self.unknown += 1;
-                    self.cutter.event(offset, head.size as u32, head.ticks);
+                    self.unknown += u64::from(self.take(offset, &head));
                     at += head.size;
                 }
                 Found::Damage(Wrong { why, skip, events }) => {
-                    if self.damage.len() >= MOST_DAMAGED {
-                        let why = format!("{MOST_DAMAGED} damaged places before, so no log of the MPS");
-                        self.damage(offset..self.len, why, 0);
-                        return self.len;
+                    if let Some(why) = self.full() {
+                        return self.leave_out(offset, why);
                     }
                     // An event that was searched for in vain up to here may begin here.
                     let is_here = self.is_lost && is_border(self.layout, rest, is_end, NEED);
@@ -159,6 +163,31 @@ impl<'l> Walk<'l> {
             }
         }
         start + at as u64
+    }
+
+    /// Returns why nothing can be added to the lists, if they are full.
+    fn full(&self) -> Option<String> {
+        Survey::full(self.cutter.extents.len(), self.damage.len())
+    }
+
+    /// Leaves out the rest of the log. Returns its end.
+    #[cold]
+    fn leave_out(&mut self, from: u64, why: String) -> u64 {
+        self.cutter.close();
+        self.damage.push(Damage::new(from..self.len, Cause::LeftOut(why), 0));
+        self.len
+    }
+
+    /// Adds an event to the extents. Returns false if there is no lane for it: then it is damage.
+    #[inline]
+    fn take(&mut self, at: u64, head: &Head) -> bool {
+        match self.cutter.event(at, head.size as u32, head.ticks) {
+            Ok(()) => true,
+            Err(why) => {
+                self.damage(at..at + head.size as u64, why, 1);
+                false
+            }
+        }
     }
 
     /// Takes the facts of an event about the log itself. Returns why it cannot be read, if it
@@ -195,7 +224,8 @@ impl<'l> Walk<'l> {
     #[cold]
     fn begin_run(&mut self, at: u64, rest: &[u8]) {
         self.cutter.session(self.runs.len());
-        self.runs.push(Run::new(at, rest));
+        let label_room = self.runs.last().map_or(run::LABEL_ROOM, |run| run.label_room);
+        self.runs.push(Run::new(at, rest, label_room));
         self.before = (self.counts.clone(), self.unknown);
     }
 

@@ -4,7 +4,7 @@
 //! anything. The extents of a lane must be in order, so a capability has further lanes for extents
 //! that are not.
 
-use telemetry_decode::foreign::{Extent, LogLane};
+use telemetry_decode::foreign::{Extent, LogLane, Survey};
 
 use super::block::Block;
 use super::walk::{Kind, Open, Walk};
@@ -17,9 +17,6 @@ const LONGEST: u64 = 512 << 10;
 /// An extent ends after a pause of this length, if there is one. An event with an earlier time is
 /// seldom that much earlier.
 const QUIET_NS: u64 = 100_000;
-
-/// The most lanes of a log: a log whose times go back repeatedly has one for each extent.
-const MAX_LANES: usize = 100_000;
 
 impl Walk<'_> {
     /// Adds an event to the open extent.
@@ -67,9 +64,8 @@ impl Walk<'_> {
         let Some(open) = self.open.take() else { return };
         let Open { thread, at, len, events, first, latest } = open;
         let Some(lane) = self.lane(thread, first, latest) else {
-            return self.damage(at..at + len, || {
-                format!("times go back more than {MAX_LANES} times; {events} events are left out")
-            });
+            let why = Survey::full_of_lanes(self.survey.lanes.len()).unwrap_or_default();
+            return self.damage(at..at + len, || format!("{events} events whose times go back: {why}"));
         };
         let note = self.note(kind);
         self.survey.extents.push(Extent::new(lane, at..at + len, events, first).with_note(note));
@@ -85,7 +81,8 @@ impl Walk<'_> {
                 lanes.remove(&key);
                 key.1
             }
-            None if self.survey.lanes.len() >= MAX_LANES => return None,
+            // A log whose times go back repeatedly has a lane for each extent.
+            None if Survey::full_of_lanes(self.survey.lanes.len()).is_some() => return None,
             None => {
                 let lane = self.survey.lanes.len() as u32;
                 self.survey.lanes.push(LogLane::new(self.session, thread));

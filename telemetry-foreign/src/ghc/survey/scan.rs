@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use telemetry_decode::completeness::{Cause, Damage};
 use telemetry_decode::foreign::{Extent, LogBytes, Survey};
 use telemetry_schema::Registry;
 
@@ -14,11 +15,11 @@ use crate::ghc::header::Header;
 use crate::ghc::layout::{EVENT_TYPE, MAX_EVENT};
 use crate::ghc::types::{Frame, MAX_UNKNOWN, Types};
 
-/// The most logs that follow each other.
-const MAX_LOGS: usize = 1000;
 /// The most events that are taken at the time that they tell of. Each has an extent, and may have a
 /// lane, of its own.
 const MAX_TOLD: u32 = 1 << 14;
+/// The most bytes that are scanned together. Between them, the lists may be found full.
+const WINDOW: usize = 1 << 20;
 /// Bytes for strings of numbers, as for those of a stream.
 const LABEL_ROOM: usize = 32 << 20;
 /// The most logs with different headers. The types of each take some hundred kilobytes.
@@ -124,7 +125,13 @@ impl<'r> Walk<'r> {
     fn events(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Option<u64>> {
         let len = bytes.len();
         loop {
+            if let Some(why) = Survey::full(self.survey.extents.len(), self.survey.damage.len()) {
+                self.close();
+                self.survey.damage.push(Damage::new(self.at..len, Cause::LeftOut(why), 0));
+                return Ok(None);
+            }
             let here = bytes.at(self.at, 2 * MAX_EVENT)?;
+            let here = &here[..here.len().min(WINDOW)];
             let is_last = self.at + here.len() as u64 >= len;
             match self.run(here, is_last) {
                 Stop::More => {}
@@ -146,10 +153,10 @@ impl<'r> Walk<'r> {
                         return Ok(None);
                     }
                     if search::is_header(bytes.at(behind, 8)?) {
-                        if self.survey.sessions.len() < MAX_LOGS {
+                        let Some(why) = Survey::full_of_sessions(self.survey.sessions.len()) else {
                             return Ok(Some(behind));
-                        }
-                        self.damage(behind..len, || format!("more than {MAX_LOGS} logs in one"));
+                        };
+                        self.survey.damage.push(Damage::new(behind..len, Cause::LeftOut(why), 0));
                         return Ok(None);
                     }
                     self.at = behind;
@@ -159,7 +166,7 @@ impl<'r> Walk<'r> {
             }
             if self.at < len
                 && search::is_header(bytes.at(self.at, 8)?)
-                && self.survey.sessions.len() < MAX_LOGS
+                && Survey::full_of_sessions(self.survey.sessions.len()).is_none()
             {
                 self.end(self.at);
                 return Ok(Some(self.at));
