@@ -51,7 +51,7 @@ fn of_the_program_and_its_threads() {
     assert_eq!(facts.number("buffer"), Some(4 * 65_536));
     assert!(facts.text("host").is_some_and(|host| !host.is_empty()));
     assert!(session.ended);
-    for thread in session.threads.values() {
+    for thread in session.threads().values() {
         assert!(thread.number("tid").is_some_and(|tid| tid != run.number("pid")));
     }
 }

@@ -169,7 +169,7 @@ impl<'a> SessionInfo<'a> {
     fn new(index: &'a Index, number: usize, session: &'a Session) -> Self {
         let clock = &session.clock;
         let mut threads: BTreeMap<u32, Sum> =
-            session.threads.keys().map(|thread| (*thread, Sum::default())).collect();
+            session.threads().keys().map(|thread| (*thread, Sum::default())).collect();
         let mut kinds: BTreeMap<(u64, u8), Sum> = BTreeMap::new();
         let mut span: Option<(u64, u64)> = None;
         for lane in index.lanes.iter().filter(|lane| lane.session == number && lane.blocks > 0) {
@@ -247,7 +247,7 @@ impl<'a> SessionInfo<'a> {
 
 impl<'a> ThreadInfo<'a> {
     fn new(session: &'a Session, thread: u32, sum: Sum) -> Self {
-        let tid = session.threads.get(&thread).and_then(|facts| facts.number("tid"));
+        let tid = session.threads().get(&thread).and_then(|facts| facts.number("tid"));
         ThreadInfo { thread, name: session.thread_name(thread), tid, sum }
     }
 }

@@ -398,7 +398,7 @@ impl ThreadShown {
         ThreadShown {
             thread: thread.thread,
             name: thread_name(session, thread.thread),
-            tid: session.threads.get(&thread.thread).and_then(|facts| facts.number("tid")),
+            tid: session.threads().get(&thread.thread).and_then(|facts| facts.number("tid")),
             open: open.collect(),
             last: recovered.last_event(thread).map(|event| LastShown::new(&event, thread.behind_ns)),
         }

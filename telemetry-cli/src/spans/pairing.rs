@@ -14,6 +14,8 @@ use crate::text::keyed::PerEvent;
 pub(crate) struct Pairing {
     /// The maximum of open spans.
     most: usize,
+    /// Bytes of the keys of open spans, as far as they are strings.
+    texts: usize,
     /// The names of wanted spans; empty for all.
     names: Vec<String>,
     pub(crate) defs: Vec<Def>,
@@ -122,6 +124,9 @@ struct Links {
 /// Stands for no open span.
 const NONE: u32 = u32::MAX;
 
+/// The maximum of bytes in the keys of open spans.
+const MAX_TEXTS: usize = 32 << 20;
+
 struct Thread {
     /// The open span that the thread began last.
     innermost: u32,
@@ -134,6 +139,7 @@ impl Pairing {
     pub(crate) fn new(most: usize, names: &[String], is_net: bool) -> Pairing {
         Pairing {
             most: most.clamp(1, NONE as usize),
+            texts: 0,
             names: names.to_vec(),
             defs: Vec::new(),
             roles: PerEvent::default(),
@@ -177,8 +183,14 @@ impl Pairing {
         }
     }
 
+    /// Returns true if another span can only be opened after the oldest is dropped.
+    fn is_full(&self) -> bool {
+        let open = self.open.len() - self.free.len();
+        open > 0 && (open >= self.most || self.texts >= MAX_TEXTS)
+    }
+
     fn begin(&mut self, identity: Identity, at: End, found: &mut Vec<Found>) {
-        if self.open.len() - self.free.len() >= self.most {
+        while self.is_full() {
             let (which, ..) = self.remove(self.oldest);
             found.push(Found::Dropped(which));
         }
@@ -195,6 +207,7 @@ impl Pairing {
         self.account(identity.session, at.thread, at.net_ns());
         let thread = self.threads.entry((identity.session, at.thread)).or_insert(Thread::at(at.net_ns()));
         let (session, before) = (identity.session, thread.innermost);
+        self.texts += identity.key.text_len();
         let open = Open {
             identity,
             begin: at,
@@ -280,7 +293,8 @@ impl Pairing {
             }
         }
         // A free place must not keep a string.
-        let identity = std::mem::replace(&mut self.open[index as usize].identity, Identity::NOBODYS);
+        let identity = std::mem::replace(&mut self.open[index as usize].identity, Identity::FREE);
+        self.texts -= identity.key.text_len();
         let of_thread = self.threads.get_mut(&(identity.session, begin.thread));
         if let Some(of_thread) = of_thread.filter(|of_thread| of_thread.innermost == index) {
             of_thread.innermost = thread.before;
@@ -338,7 +352,8 @@ impl Thread {
 }
 
 impl Identity {
-    const NOBODYS: Identity = Identity { def: NONE, session: 0, thread: None, key: Key::None };
+    /// Stands for that of a free place.
+    const FREE: Identity = Identity { def: NONE, session: 0, thread: None, key: Key::None };
 
     fn new(role: &Role, event: &Event<'_>) -> Identity {
         let key = role.key.and_then(|index| event.value(index)).map_or(Key::None, |value| Key::new(&value));
@@ -352,6 +367,11 @@ impl Identity {
 }
 
 impl Key {
+    /// Returns the number of bytes of a string.
+    fn text_len(&self) -> usize {
+        if let Key::Text(text) = self { text.len() } else { 0 }
+    }
+
     fn new(value: &Value<'_>) -> Key {
         match (value.as_i128(), value.as_bytes()) {
             (Some(number), _) => Key::Number(number as u64),

@@ -95,7 +95,7 @@ fn record_session(connection: &Connection, session: &Session) -> rusqlite::Resul
         "UPDATE session SET ended = max(coalesce(ended, 0), ?) WHERE serial = ?",
         params![session.ended, serial],
     )?;
-    for (thread, told) in &session.threads {
+    for (thread, told) in session.threads() {
         connection.execute(
             "INSERT OR REPLACE INTO thread (session, thread, name, tid, facts) VALUES (?, ?, ?, ?, ?)",
             params![serial, thread, told.text("name"), told.number("tid").map(|tid| tid as i64), facts(told)],

@@ -75,7 +75,7 @@ impl<T> PerThread<T> {
     /// more threads.
     #[inline]
     pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
-        let (key, known) = ((event.session().id, event.thread()), event.session().threads.len());
+        let (key, known) = ((event.session().id, event.thread()), event.session().threads().len());
         if self.threads.get(self.last).is_none_or(|of| of.key != key || of.known != known) {
             self.find(key, known, || make(event));
         }

@@ -174,8 +174,8 @@ pub(crate) fn thread_name(session: &Session, thread: u32) -> String {
         return "-".to_string();
     }
     let name = session.thread_name(thread).unwrap_or_default();
-    let same = session.threads.values().filter(|facts| facts.text("name") == Some(name)).count();
-    let number = if name.is_empty() || same > 1 { format!("#{thread}") } else { String::new() };
+    let is_number_needed = name.is_empty() || session.is_thread_name_shared(name);
+    let number = if is_number_needed { format!("#{thread}") } else { String::new() };
     escaped_text(name) + &number
 }
 

@@ -12,9 +12,10 @@ use crate::registry::filter::Filter;
 use crate::registry::known_registry::KnownRegistry;
 use crate::report::completeness::{MAX_LISTED, Reason};
 use crate::sessions::clock::Clock;
-use crate::sessions::labels::{self, Labels};
+use crate::sessions::facts::Facts;
+use crate::sessions::labels;
 use crate::sessions::marks::{KnownRegistries, take_names};
-use crate::sessions::session::{Facts, Session};
+use crate::sessions::session::Session;
 use crate::sessions::texts::{self, Text, Texts};
 
 /// The sessions and registries of a stream, as far as it was read.
@@ -95,15 +96,10 @@ impl StreamState {
     pub(crate) fn session(&mut self, header: &Header) -> usize {
         let moment = (header.base_ticks, header.base_wall);
         let index = *self.session_ids.entry(header.session).or_insert_with(|| {
-            self.sessions.push(Session {
-                id: header.session,
-                facts: Facts::default(),
-                clock: Clock::ticks(moment.0, moment.1, 0),
-                threads: Default::default(),
-                labels: Labels::default(),
-                declared: false,
-                ended: false,
-            });
+            let clock = Clock::ticks(moment.0, moment.1, 0);
+            let mut session = Session::new(header.session, Facts::default(), clock);
+            session.declared = false;
+            self.sessions.push(session);
             self.moments.push(Moments { earliest: moment, farthest: moment });
             self.given.push(0);
             self.whole.push(false);
@@ -176,11 +172,11 @@ impl StreamState {
             Text::Beginning(text) => (Cow::Borrowed(text), false),
             Text::Whole(text) => (text, true),
         };
-        let threads = &mut self.sessions[index].threads;
-        let before = threads.get(&header.thread).map_or(0, Facts::room);
+        let session = &mut self.sessions[index];
+        let before = session.threads().get(&header.thread).map_or(0, Facts::room);
         let (facts, wrong) = read_facts(&text, before, &mut self.facts_room);
         if wrong.is_none() || !facts.is_empty() {
-            threads.insert(header.thread, facts);
+            session.set_thread(header.thread, facts);
         }
         self.not_understood(at, header, is_whole, wrong);
     }

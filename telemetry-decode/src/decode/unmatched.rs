@@ -22,7 +22,7 @@ impl Decoder {
                 .iter()
                 .map(|event| (registry.name.as_str(), event.code.into(), event.name.as_str()))
         });
-        let threads = sessions.iter().flat_map(|session| &session.threads);
+        let threads = sessions.iter().flat_map(|session| session.threads());
         let threads = threads.map(|(number, facts)| (*number, facts.text("name").unwrap_or_default()));
         let threads = threads.chain(self.lanes.iter().map(|lane| (lane.key.thread, "")));
         let threads = threads.map(|(number, name)| ("", number.into(), name));

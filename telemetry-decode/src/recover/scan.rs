@@ -13,7 +13,7 @@ use super::remnants::Suspects;
 use crate::bytes::blocks::{Block, MAX_FAILED_START, MAX_FAILED_TIMES};
 use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
-use crate::sessions::session::Facts;
+use crate::sessions::facts::Facts;
 
 /// Number of bytes of one read.
 const CHUNK: usize = 1 << 20;
@@ -253,8 +253,8 @@ fn word(head: &[u8], at: usize) -> u64 {
 /// Takes the thread's facts from the header of a block of memory, if no thread block has more.
 fn note_thread(header: &Header, head: &[u8], decoder: &mut Decoder) {
     let session = decoder.state.session(header);
-    let threads = &mut decoder.state.sessions[session].threads;
-    if header.thread == 0 || threads.contains_key(&header.thread) {
+    let session = &mut decoder.state.sessions[session];
+    if header.thread == 0 || session.threads().contains_key(&header.thread) {
         return;
     }
     let name = head.get(memory::THREAD_NAME..memory::END_TICKS).unwrap_or_default();
@@ -267,7 +267,7 @@ fn note_thread(header: &Header, head: &[u8], decoder: &mut Decoder) {
         facts.set("tid", tid);
     }
     if !facts.is_empty() {
-        threads.insert(header.thread, facts);
+        session.set_thread(header.thread, facts);
     }
 }
 

@@ -199,7 +199,7 @@ fn begin_session(
         let header = Header { registry: registry.fingerprint, ..header(BlockType::Registry) };
         write_block(out, header, registry.registry.to_toml().as_bytes())?;
     }
-    for (thread, facts) in &one.threads {
+    for (thread, facts) in one.threads() {
         let header = Header { thread: *thread, ..header(BlockType::Thread) };
         write_block(out, header, facts.to_toml().as_bytes())?;
     }

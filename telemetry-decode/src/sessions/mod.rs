@@ -3,7 +3,9 @@
 //! This may use `lanes` and `values`. It must never keep more of a stream than its limits allow.
 
 pub(crate) mod clock;
+pub(crate) mod facts;
 pub(crate) mod labels;
 pub(crate) mod marks;
 pub(crate) mod session;
 pub(crate) mod texts;
+pub(crate) mod threads;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use toml::Value;
-use toml::de::{DeTable, DeValue};
-
 use crate::sessions::clock::Clock;
+use crate::sessions::facts::Facts;
 use crate::sessions::labels::Labels;
+use crate::sessions::threads::Threads;
 
 /// One run of one process.
 #[derive(Debug, Clone)]
@@ -18,9 +17,7 @@ pub struct Session {
     pub facts: Facts,
     /// The conversion of ticks to time.
     pub clock: Clock,
-    /// Its threads by the session's own number for them, from 1. A thread without a thread block is
-    /// not included.
-    pub threads: BTreeMap<u32, Facts>,
+    threads: Threads,
     /// Its labels. For a pipe in stream order, those so far; none if only headers are read;
     /// otherwise all.
     pub labels: Labels,
@@ -38,7 +35,7 @@ impl Session {
     /// Creates a declared session without threads and labels, which has not ended.
     #[must_use]
     pub fn new(id: u64, facts: Facts, clock: Clock) -> Session {
-        let (threads, labels) = (BTreeMap::new(), Labels::default());
+        let (threads, labels) = (Threads::default(), Labels::default());
         Session { id, facts, clock, threads, labels, declared: true, ended: false }
     }
 
@@ -48,127 +45,25 @@ impl Session {
         self.facts.text(key) == Some(value)
     }
 
+    /// Returns the facts of its threads, by the session's own number for them, from 1. A thread
+    /// without a thread block is not included.
+    pub fn threads(&self) -> &BTreeMap<u32, Facts> {
+        self.threads.all()
+    }
+
+    /// Replaces the facts of a thread.
+    pub fn set_thread(&mut self, thread: u32, facts: Facts) {
+        self.threads.set(thread, facts);
+    }
+
     /// Returns the name of a thread, if the stream has one.
     pub fn thread_name(&self, thread: u32) -> Option<&str> {
-        self.threads.get(&thread)?.text("name")
-    }
-}
-
-/// The facts in a session or thread block, in the writer's order. Unknown keys are kept.
-///
-/// ```
-/// use telemetry_decode::Facts;
-///
-/// let mut facts = Facts::default();
-/// facts.set("program", "cache");
-/// facts.set("pid", 4711);
-/// assert_eq!((facts.text("program"), facts.number("pid")), (Some("cache"), Some(4711)));
-/// ```
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Facts(Vec<(String, Value)>);
-
-/// The overhead of an entry in a list or table, with that of the allocator.
-const ENTRY_OVERHEAD: usize = 128;
-
-fn room_of(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(|value| ENTRY_OVERHEAD + room_of(value)).sum(),
-        Value::Table(values) => {
-            values.iter().map(|(key, value)| ENTRY_OVERHEAD + key.len() + room_of(value)).sum()
-        }
-        _ => 0,
-    }
-}
-
-/// Converts a parsed value. Returns `None` for a number that does not fit.
-fn value_of(value: DeValue<'_>) -> Option<Value> {
-    Some(match value {
-        DeValue::String(text) => Value::String(text.into_owned()),
-        DeValue::Integer(number) => {
-            Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()?)
-        }
-        DeValue::Float(number) => Value::Float(number.as_str().parse().ok()?),
-        DeValue::Boolean(truth) => Value::Boolean(truth),
-        DeValue::Datetime(date) => Value::Datetime(date),
-        DeValue::Array(values) => {
-            let values = values.into_iter().map(|value| value_of(value.into_inner()));
-            Value::Array(values.collect::<Option<_>>()?)
-        }
-        DeValue::Table(entries) => {
-            let entries = entries
-                .into_iter()
-                .map(|(key, value)| Some((key.into_inner().into_owned(), value_of(value.into_inner())?)));
-            Value::Table(entries.collect::<Option<_>>()?)
-        }
-    })
-}
-
-impl Facts {
-    /// Returns all facts in the writer's order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value))
+        self.threads().get(&thread)?.text(Threads::NAME)
     }
 
-    /// Returns the fact with a key.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
-    }
-
-    /// Returns the fact with a key, if it is text.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        self.get(key)?.as_str()
-    }
-
-    /// Returns the fact with a key, if it is an integer from 0.
-    pub fn number(&self, key: &str) -> Option<u64> {
-        u64::try_from(self.get(key)?.as_integer()?).ok()
-    }
-
-    /// Returns the approximate memory that the facts take.
-    pub(crate) fn room(&self) -> usize {
-        if self.0.is_empty() {
-            return 0;
-        }
-        ENTRY_OVERHEAD
-            + self.0.iter().map(|(key, value)| ENTRY_OVERHEAD + key.len() + room_of(value)).sum::<usize>()
-    }
-
-    /// Returns true if there are no facts.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Reads the payload of a block. Returns an error text for facts that cannot be read.
-    pub(crate) fn read(payload: &[u8]) -> (Facts, Option<String>) {
-        let text = String::from_utf8_lossy(payload);
-        let (table, mut errors) = DeTable::parse_recoverable(&text);
-        let mut facts: Vec<_> = table.into_inner().into_iter().collect();
-        facts.sort_by_key(|(key, _)| key.span().start);
-        let facts = facts
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.into_inner().into_owned(), value_of(value.into_inner())?)));
-        let wrong = errors.pop().map(|error| error.message().to_string());
-        (Facts(facts.collect()), wrong)
-    }
-
-    /// Returns the payload of a block with these facts.
-    pub(crate) fn to_toml(&self) -> String {
-        let lines = self.0.iter().map(|(key, value)| {
-            let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            let bare = !key.is_empty() && key.chars().all(is_bare);
-            let key = if bare { key.clone() } else { Value::from(key.as_str()).to_string() };
-            format!("{key} = {value}\n")
-        });
-        lines.collect()
-    }
-
-    /// Adds a fact, or replaces the one with that key.
-    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
-        let value = value.into();
-        match self.0.iter_mut().find(|(name, _)| name == key) {
-            Some(fact) => fact.1 = value,
-            None => self.0.push((key.to_string(), value)),
-        }
+    /// Returns true if more than one thread has this name. This takes the same time for any number
+    /// of threads. For names with equal hashes, it may return true although each is of one thread.
+    pub fn is_thread_name_shared(&self, name: &str) -> bool {
+        self.threads.with_name(name) > 1
     }
 }

@@ -10,7 +10,7 @@ use telemetry_schema::{Registry, Slots};
 
 use crate::bytes::compression::pack as compressed;
 use crate::sessions::clock::Clock;
-use crate::sessions::session::Facts;
+use crate::sessions::facts::Facts;
 use crate::values::value::Value;
 
 use super::block::write_block;

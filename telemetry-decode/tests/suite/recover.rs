@@ -155,7 +155,7 @@ fn blocks_of_memory_alone() {
     let recovered = Reader::from_slice(&image).registry(registry()).recover(&mut stream).unwrap();
     assert_same_lanes(&read_whole(&stream), &made.events, "with a registry");
     assert_eq!(recovered.sessions[0].thread_name(2), Some("worker-2"));
-    assert_eq!(recovered.sessions[0].threads[&2].number("tid"), Some(4_702));
+    assert_eq!(recovered.sessions[0].threads()[&2].number("tid"), Some(4_702));
     assert!(!recovered.sessions[0].declared);
 }
 

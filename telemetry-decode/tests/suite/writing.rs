@@ -134,7 +134,7 @@ fn facts() {
     let stream = writer.finish().unwrap();
     let index = telemetry_decode::Reader::from_slice(&stream).index().unwrap();
     assert_eq!(index.sessions[0].facts, facts);
-    assert_eq!(index.sessions[0].threads[&3], facts);
+    assert_eq!(index.sessions[0].threads()[&3], facts);
     assert_eq!(facts.number("pid"), Some(4712));
 }
 

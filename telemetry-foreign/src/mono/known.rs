@@ -6,7 +6,10 @@ use super::decode::Item;
 use super::what::What;
 
 /// The most bytes of names that are kept. Those of a program are a few MB.
-const ROOM: usize = 256 << 20;
+const ROOM: usize = 32 << 20;
+
+/// The overhead of an entry in a table.
+const ENTRY: usize = 64;
 
 /// The classes and methods that are known so far.
 #[derive(Default)]
@@ -25,13 +28,16 @@ impl Known {
             What::ClassLoad | What::ClassDefine => &mut self.classes,
             What::MethodJit => &mut self.methods,
             What::VtableLoad => {
-                self.vtables.insert(item.value(0), item.value(2));
+                self.taken += ENTRY;
+                if self.taken < ROOM {
+                    self.vtables.insert(item.value(0), item.value(2));
+                }
                 return;
             }
             _ => return,
         };
         let Some(name) = item.entry.name.map(|name| item.text(name.into())) else { return };
-        self.taken += name.len();
+        self.taken += ENTRY + name.len();
         if self.taken < ROOM {
             named.insert(item.value(0), name.into());
         }

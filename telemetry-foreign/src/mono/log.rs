@@ -9,7 +9,7 @@ use telemetry_decode::{Clock, Session};
 use telemetry_schema::Registry;
 
 use super::calls::Calls;
-use super::decode::{Item, Visit, decode};
+use super::decode::{Decoded, Item, Visit, decode};
 use super::header::{BUFFER_LEN, BufferHead, FileHead};
 use super::layout::{Layout, Version};
 use super::names::Names;
@@ -53,28 +53,21 @@ impl Log for MonoLog {
         let mut walk = Walk::new(self.layouts);
         let mut room = Names::ROOM;
         loop {
-            let at = walk.at();
-            let step = walk.next(bytes)?;
-            let full = match &step {
-                Step::File(_) => {
+            match walk.next(bytes)? {
+                Step::End => break,
+                Step::Damage(damage) => survey.damage.push(damage),
+                Step::File(head) => {
                     if let Some(run) = run.take() {
                         room = run.names.room();
                         survey.sessions.push(run.session());
                     }
-                    Survey::full_of_sessions(survey.sessions.len())
+                    run = Some(Run::new(Some(*head), survey.sessions.len(), room));
                 }
-                Step::Buffer(_) | Step::Damage(_) => Survey::full(survey.extents.len(), survey.damage.len()),
-                Step::End => break,
-            };
-            if let Some(why) = full {
-                survey.damage.push(Damage::new(at..bytes.len(), Cause::LeftOut(why), 0));
-                break;
-            }
-            match step {
-                Step::End => break,
-                Step::Damage(damage) => survey.damage.push(damage),
-                Step::File(head) => run = Some(Run::new(Some(*head), survey.sessions.len(), room)),
                 Step::Buffer(placed) => {
+                    if let Some(why) = Survey::full(survey.extents.len(), survey.damage.len()) {
+                        survey.damage.push(walk.leave_out(bytes, placed.at, why));
+                        break;
+                    }
                     let run = run.get_or_insert_with(|| Run::new(None, survey.sessions.len(), room));
                     let version = usize::from(placed.version == Version::Seventeen);
                     let used = &mut self.used[version];
@@ -84,7 +77,9 @@ impl Log for MonoLog {
                         survey.registries.push(registry.clone());
                         survey.registries.len() - 1
                     });
-                    run.buffer(self.layouts.of(placed.version), registry, &placed, bytes, &mut survey)?;
+                    let layout = self.layouts.of(placed.version);
+                    let decoded = run.buffer(layout, registry, &placed, bytes, &mut survey)?;
+                    survey.damage.extend(walk.damage(&placed, &decoded));
                 }
             }
         }
@@ -163,7 +158,7 @@ impl Run {
         }
     }
 
-    /// Takes a buffer: counts its events, and makes it an extent.
+    /// Takes a buffer: counts its events, and makes it an extent. Returns what was decoded.
     fn buffer(
         &mut self,
         layout: &Layout,
@@ -171,7 +166,7 @@ impl Run {
         placed: &Placed,
         bytes: &mut LogBytes<'_>,
         survey: &mut Survey,
-    ) -> io::Result<()> {
+    ) -> io::Result<Decoded> {
         let payload = bytes.at(placed.payload_at(), placed.len)?;
         let payload = &payload[..placed.len.min(payload.len())];
         let mut counts = vec![0; survey.counts[registry].len()];
@@ -186,7 +181,7 @@ impl Run {
             Ok(lane) => lane,
             Err(why) => {
                 survey.damage.push(Damage::new(range, Cause::Log(why), events));
-                return Ok(());
+                return Ok(decoded);
             }
         };
         for (sum, count) in survey.counts[registry].iter_mut().zip(&counts) {
@@ -200,10 +195,7 @@ impl Run {
         self.earliest = Some(self.earliest.map_or(first, |earliest| earliest.min(first)));
         let bits = Note { version: layout.version, index: placed.index, order }.bits();
         survey.extents.push(Extent::new(lane, range, 1 + order + events, first).with_note(bits));
-        if let Some(damage) = placed.damage(&decoded) {
-            survey.damage.push(damage);
-        }
-        Ok(())
+        Ok(decoded)
     }
 
     /// Returns the lane of a buffer. A buffer that is not entirely later than a thread's earlier
@@ -260,7 +252,7 @@ impl Run {
         let facts = super::facts::session(self.head.as_ref(), self.program.as_deref());
         let clock = Clock::nanoseconds(start_ticks, wall_ms.saturating_mul(1_000_000));
         let mut session = Session::new(self.id, facts, clock);
-        session.threads = threads.collect();
+        threads.for_each(|(thread, facts)| session.set_thread(thread, facts));
         session.labels = labels;
         session.declared = self.head.is_some();
         session.ended = true;

@@ -17,6 +17,7 @@ mod leb;
 mod log;
 mod names;
 mod order;
+mod output;
 mod page;
 mod read_ahead;
 mod registry;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// The most calls of all threads that are kept. Mono itself does not record more than 100 per
 /// thread.
-const MOST: usize = 4 << 20;
+const MOST: usize = 1 << 20;
 
 /// A call that has not ended.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +95,12 @@ impl Default for Stacks {
 }
 
 impl Stacks {
+    /// Returns the approximate number of bytes that the stacks take.
+    pub(super) fn taken(&self) -> usize {
+        let frames = (MOST - self.room) * size_of::<Frame>();
+        frames + self.all.capacity() * size_of::<(u64, Stack)>() + self.by_thread.capacity() * 17
+    }
+
     /// Returns the index of a thread.
     pub(super) fn of(&mut self, thread: u64) -> usize {
         *self.by_thread.entry(thread).or_insert_with(|| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use telemetry_decode::completeness::{Cause, Damage};
-use telemetry_decode::foreign::LogBytes;
+use telemetry_decode::foreign::{LogBytes, Survey};
 
 use super::decode::{Decoded, Item, Visit, decode};
 use super::header::{BUFFER_LEN, BadFile, BufferHead, FILE_LEN, FileHead, MAX_TEXT, is_buffer, is_file};
@@ -24,8 +24,10 @@ pub(super) struct Walk<'l> {
     layouts: &'l Layouts,
     at: u64,
     version: Option<Version>,
-    /// Buffers found so far.
+    /// Files, buffers and damaged ranges found so far.
+    files: usize,
     buffers: u32,
+    damaged: usize,
 }
 
 /// The tables of all versions.
@@ -87,7 +89,7 @@ impl Placed {
     }
 
     /// Returns the damage in it, if any.
-    pub(super) fn damage(&self, decoded: &Decoded) -> Option<Damage> {
+    fn damage(&self, decoded: &Decoded) -> Option<Damage> {
         if let Some(wrong) = &decoded.wrong {
             let range = self.payload_at() + decoded.end as u64..self.payload_at() + self.len as u64;
             return Some(damage(range, wrong.to_string()));
@@ -103,7 +105,7 @@ impl Placed {
 
 impl<'l> Walk<'l> {
     pub(super) fn new(layouts: &'l Layouts) -> Self {
-        Walk { layouts, at: 0, version: None, buffers: 0 }
+        Walk { layouts, at: 0, version: None, files: 0, buffers: 0, damaged: 0 }
     }
 
     /// Returns the place where the next step begins.
@@ -111,8 +113,40 @@ impl<'l> Walk<'l> {
         self.at
     }
 
-    /// Returns the next step. The caller reads the bytes of a buffer if it wants them.
+    /// Returns the damage in a buffer, if any.
+    pub(super) fn damage(&mut self, placed: &Placed, decoded: &Decoded) -> Option<Damage> {
+        let found = placed.damage(decoded);
+        self.damaged += usize::from(found.is_some());
+        found
+    }
+
+    /// Leaves out the rest of the log from an offset on, and returns it.
+    pub(super) fn leave_out(&mut self, bytes: &LogBytes<'_>, from: u64, why: String) -> Damage {
+        self.at = bytes.len();
+        Damage::new(from..self.at, Cause::LeftOut(why), 0)
+    }
+
+    /// Returns the next step. The caller reads the bytes of a buffer if it wants them. A log with
+    /// more files or damaged ranges than can be listed ends there.
     pub(super) fn next(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Step> {
+        let at = self.at;
+        let step = self.step(bytes)?;
+        let full = match &step {
+            Step::File(_) => {
+                self.files += 1;
+                Survey::full_of_sessions(self.files - 1)
+            }
+            Step::Damage(_) => {
+                self.damaged += 1;
+                Survey::full(0, self.damaged - 1)
+            }
+            Step::Buffer(_) => Survey::full(0, self.damaged),
+            Step::End => None,
+        };
+        Ok(full.map_or(step, |why| Step::Damage(self.leave_out(bytes, at, why))))
+    }
+
+    fn step(&mut self, bytes: &mut LogBytes<'_>) -> io::Result<Step> {
         let len = bytes.len();
         if self.at >= len {
             return Ok(Step::End);

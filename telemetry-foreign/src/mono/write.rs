@@ -250,5 +250,5 @@ impl Writer<'_> {
 
 /// Returns the result of pthread_self in the thread of an event.
 fn thread_id(event: &Event<'_>) -> u64 {
-    facts::thread_id(event.session().threads.get(&event.thread()), event.thread())
+    facts::thread_id(event.session().threads().get(&event.thread()), event.thread())
 }

@@ -18,7 +18,7 @@ pub(crate) fn of_log_with(log: &[u8], format: impl Log + 'static, change: impl F
     for session in events.sessions() {
         let (ticks, wall) = (session.clock.start_ticks(), session.clock.start_wall());
         writer.session(session.id, &session.facts, ticks, wall).expect("a session");
-        for (thread, facts) in &session.threads {
+        for (thread, facts) in session.threads() {
             writer.thread(session.id, *thread, facts).expect("a thread");
         }
         for known in events.registries() {

@@ -58,7 +58,7 @@ impl Stream<'_> {
         let (facts, clock) = (with_clock(session), &session.clock);
         self.writer.session(session.id, &facts, clock.start_ticks(), clock.start_wall())?;
         self.writer.set_clock(session.id, *clock)?;
-        for (thread, facts) in &session.threads {
+        for (thread, facts) in session.threads() {
             self.writer.thread(session.id, *thread, facts)?;
         }
         Ok(())

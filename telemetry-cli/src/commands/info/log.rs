@@ -101,7 +101,7 @@ impl<'a> LogInfo<'a> {
 
 impl<'a> LogSession<'a> {
     fn new(session: &'a Session) -> Self {
-        let threads = session.threads.iter().map(|(thread, facts)| LogThread {
+        let threads = session.threads().iter().map(|(thread, facts)| LogThread {
             thread: *thread,
             name: facts.text("name"),
             tid: facts.number("tid"),

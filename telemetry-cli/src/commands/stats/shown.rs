@@ -150,7 +150,7 @@ impl<'a> Stats<'a> {
             |fingerprint| events.registries().iter().find(move |known| known.fingerprint == fingerprint);
         for &((session, thread, fingerprint), ref counts) in &tally.lanes {
             let Some(registry) = known(fingerprint) else { continue };
-            for (index, one) in counts.iter().enumerate().filter(|(_, one)| one.count > 0) {
+            for (index, one) in counts.iter() {
                 let kind = registry.registry.kind_of(&registry.registry.events[index]).bit;
                 all.merge(one);
                 of_threads.entry((session, thread)).or_insert(Count::NONE).merge(one);

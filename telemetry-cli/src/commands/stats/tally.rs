@@ -29,7 +29,7 @@ pub(super) struct Count {
 /// The counts.
 pub(super) struct Tally {
     /// The counts of events by index, for every session, thread and registry.
-    pub(super) lanes: Vec<(LaneKey, Vec<Count>)>,
+    pub(super) lanes: Vec<(LaneKey, Counts)>,
     pub(super) events: PerEvent<EventTally>,
     /// All events by time, in nanoseconds since 1970.
     pub(super) rate: Rate,
@@ -83,12 +83,12 @@ impl Tally {
             // Events come in blocks of one lane.
             if lanes.get(current).is_none_or(|(last, _)| *last != key) {
                 current = *by_key.entry(key).or_insert_with(|| {
-                    lanes.push((key, vec![Count::NONE; event.registry().events.len()]));
+                    lanes.push((key, Counts::default()));
                     lanes.len() - 1
                 });
             }
             let Some(index) = event.registry().event_index(event.schema().code) else { return };
-            let count = &mut lanes[current].1[index];
+            let count = lanes[current].1.of(index);
             let interval = event.time_ns().checked_sub(count.last_ns);
             let of_event = tally.events.get(event, EventTally::new);
             // Blocks out of order have no intervals.
@@ -104,6 +104,34 @@ impl Tally {
             tally.rate.add(ns);
         })?;
         Ok(tally)
+    }
+}
+
+/// Number of events in a page of counts.
+const PAGE: usize = 16;
+
+/// Counts by index of the event. A registry may have thousands of events, and a stream 100,000
+/// threads, of which each has a few of them. So only pages with an event take memory.
+#[derive(Default)]
+pub(super) struct Counts(Vec<Option<Box<[Count; PAGE]>>>);
+
+impl Counts {
+    /// Returns the count of an event.
+    #[inline]
+    fn of(&mut self, index: usize) -> &mut Count {
+        let page = index / PAGE;
+        if page >= self.0.len() {
+            self.0.resize_with(page + 1, || None);
+        }
+        let page = self.0[page].get_or_insert_with(|| Box::new([Count::NONE; PAGE]));
+        &mut page[index % PAGE]
+    }
+
+    /// Returns the counts of all events that occurred, with their indices.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Count)> {
+        let pages = self.0.iter().enumerate().filter_map(|(page, counts)| Some((page, counts.as_ref()?)));
+        let all = pages.flat_map(|(page, counts)| (page * PAGE..).zip(counts.iter()));
+        all.filter(|(_, count)| count.count > 0)
     }
 }
 

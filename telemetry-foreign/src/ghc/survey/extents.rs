@@ -91,8 +91,10 @@ impl Walk<'_> {
                 } else {
                     format!("capability {}", thread - 1)
                 };
-                let facts = self.survey.sessions[self.session].threads.entry(thread).or_default();
+                let session = &mut self.survey.sessions[self.session];
+                let mut facts = session.threads().get(&thread).cloned().unwrap_or_default();
                 facts.set("name", name);
+                session.set_thread(thread, facts);
                 lane
             }
         };

@@ -6,7 +6,7 @@ use crate::mono::text::Text;
 use crate::mono::what::What;
 use crate::mono::words;
 
-impl Lines {
+impl Lines<'_> {
     /// Appends the line of an event other than a call, if it has one.
     pub(super) fn line(&mut self, item: &Item<'_>) {
         let value = |index| item.value(index);

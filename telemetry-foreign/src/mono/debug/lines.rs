@@ -3,15 +3,17 @@
 use crate::mono::decode::{Item, Visit};
 use crate::mono::known::Known;
 use crate::mono::layout::Version;
+use crate::mono::output::Output;
 use crate::mono::stack::{Left, Stack, Stacks};
 use crate::mono::text::Text;
 use crate::mono::walk::Placed;
 use crate::mono::what::What;
 
 /// The text, and the data that is known at its end.
-#[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct Lines<'w> {
+    /// Text that is not written yet.
     pub(super) out: Vec<u8>,
+    pub(super) to: Output<'w>,
     /// The names that the log has given so far.
     known: Known,
     /// The names that it gives anywhere, if they are wanted.
@@ -22,7 +24,7 @@ pub(super) struct Lines {
     pub(super) thread_id: u64,
 }
 
-impl Lines {
+impl<'w> Lines<'w> {
     /// Appends the line of a buffer, which begins.
     pub(super) fn buffer(&mut self, placed: &Placed, offset: u64) {
         let head = &placed.head;
@@ -33,6 +35,19 @@ impl Lines {
         let thread = if self.is_one { head.thread & 0xffff_ffff } else { head.thread };
         self.out.text("buf: thread:").hex(thread).text(", len: ").signed(head.len.into());
         self.out.text(", time: ").decimal(head.time).text(", file offset: ").decimal(offset).text("\n");
+    }
+
+    pub(super) fn new(to: Output<'w>) -> Self {
+        Lines {
+            out: Vec::new(),
+            to,
+            known: Known::default(),
+            all: Known::default(),
+            stacks: Stacks::default(),
+            is_one: false,
+            thread: 0,
+            thread_id: 0,
+        }
     }
 
     /// Appends the lines of calls that never ended.
@@ -49,6 +64,7 @@ impl Lines {
                     };
                     ended_oddly(ended.is_backward, ended.in_callees > ended.time, name, &mut self.out);
                 }
+                self.to.take_if_full(&mut self.out);
             }
         }
     }
@@ -58,6 +74,7 @@ impl Lines {
     pub(super) fn method(&mut self, method: u64) {
         let name = self.known.method(method).or_else(|| self.all.method(method));
         unknown_method(name, method, self.is_one, &mut self.out);
+        self.to.take_if_full(&mut self.out);
     }
 
     /// Appends the name of a class.
@@ -67,6 +84,7 @@ impl Lines {
             None if self.is_one => self.out.text("unresolved class"),
             None => self.out.text("unresolved class ").pointer(class),
         };
+        self.to.take_if_full(&mut self.out);
     }
 
     /// Returns the class of an object, from its reference in this version.
@@ -110,7 +128,7 @@ fn ended_oddly(is_backward: bool, is_bigger: bool, name: impl Fn(&mut Vec<u8>), 
     }
 }
 
-impl Visit for Lines {
+impl Visit for Lines<'_> {
     #[inline]
     fn call(&mut self, what: What, ticks: u64, method: u64, _: usize, _: usize) {
         let Stacks { all, room, .. } = &mut self.stacks;

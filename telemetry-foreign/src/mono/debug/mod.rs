@@ -6,20 +6,18 @@ mod lines;
 use std::io::{self, Write};
 
 use telemetry_decode::completeness::Damage;
-use telemetry_decode::foreign::LogBytes;
+use telemetry_decode::foreign::{LogBytes, Survey};
 
 use super::decode::{Item, Visit, decode};
 use super::header::FileHead;
 use super::known::Known;
 use super::layout::Version;
+use super::output::Output;
 use super::read_ahead::ReadAhead;
 use super::walk::{Layouts, Step, Walk};
 use super::what::What;
 use super::words;
 use lines::Lines;
-
-/// Bytes of text that are written together.
-const FULL: usize = 64 << 10;
 
 /// Writes the output of `mprof-report --debug` for a log: that of 2010 for data version 1, that of
 /// Mono 6.8 for 17. Returns what could not be read. Two things differ. After an allocation, the
@@ -30,7 +28,7 @@ const FULL: usize = 64 << 10;
 /// Those of the input and of the output.
 pub fn debug(bytes: &mut LogBytes<'_>, out: &mut dyn Write) -> io::Result<Vec<Damage>> {
     let layouts = Layouts::shared();
-    let mut lines = Lines::default();
+    let mut lines = Lines::new(Output::new(out));
     let mut ahead = ReadAhead::new(bytes.len());
     let (mut heads, mut damaged) = (Vec::<FileHead>::new(), Vec::new());
     let mut walk = Walk::new(layouts);
@@ -54,17 +52,20 @@ pub fn debug(bytes: &mut LogBytes<'_>, out: &mut dyn Write) -> io::Result<Vec<Da
                 let decoded = decode(layout, &placed.head, payload, &mut lines);
                 ahead.read_to(placed.payload_at() + placed.len as u64);
                 lines.stacks.all[lines.thread].1.last = decoded.ticks;
-                damaged.extend(placed.damage(&decoded));
+                damaged.extend(walk.damage(&placed, &decoded));
+                if let Some(why) = Survey::full_of_lanes(lines.stacks.all.len()) {
+                    damaged.push(walk.leave_out(bytes, walk.at(), why));
+                }
             }
         }
-        if lines.out.len() >= FULL {
-            out.write_all(&lines.out)?;
-            lines.out.clear();
+        lines.to.take_if_full(&mut lines.out);
+        if lines.to.has_failed() {
+            break;
         }
     }
     lines.end();
     heads.iter().for_each(|head| words::header(head, &mut lines.out));
-    out.write_all(&lines.out)?;
+    lines.to.end(&mut lines.out)?;
     Ok(damaged)
 }
 

@@ -26,6 +26,12 @@ pub(super) struct Class {
 }
 
 impl Classes {
+    /// Returns the approximate number of bytes that the classes take.
+    pub(super) fn taken(&self) -> usize {
+        let by_vtable = self.by_vtable.capacity() * (9 + size_of::<Class>());
+        self.all.taken() + by_vtable + self.vtables.capacity() * 17
+    }
+
     pub(super) fn of(&mut self, address: u64) -> &mut Class {
         self.all.of(address)
     }

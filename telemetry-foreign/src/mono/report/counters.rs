@@ -52,6 +52,11 @@ enum Value {
 }
 
 impl Counters {
+    /// Returns the approximate number of bytes that the counters take, without texts.
+    pub(super) fn taken(&self) -> usize {
+        self.0.taken()
+    }
+
     pub(super) fn define(&mut self, item: &Item<'_>) {
         let section = match section(item.value(0)) {
             Some(name) => name.as_bytes().to_vec(),

@@ -15,6 +15,11 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T: Default> Listed<T> {
+    /// Returns the approximate number of bytes that the list takes.
+    pub(super) fn taken(&self) -> usize {
+        self.index.capacity() * 17 + self.all.capacity() * size_of::<(u64, T)>()
+    }
+
     /// Returns the index of the item at an address, which is created if missing.
     #[inline]
     pub(super) fn index_of(&mut self, address: u64) -> usize {

@@ -72,6 +72,11 @@ impl Methods {
         self.find(address, place)
     }
 
+    /// Returns the approximate number of bytes that the methods take.
+    pub(super) fn taken(&self) -> usize {
+        self.all.capacity() * (size_of::<Method>() + size_of::<Times>()) + self.index.capacity() * 13
+    }
+
     /// Returns the name of a method.
     pub(super) fn name(&self, address: u64) -> Option<&[u8]> {
         self.all.get(*self.index.get(&address)? as usize)?.name.as_deref()

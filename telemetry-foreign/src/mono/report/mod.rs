@@ -63,7 +63,10 @@ pub fn report(
                 let payload = &payload[..placed.len.min(payload.len())];
                 let decoded = decode(layouts.of(placed.version), &placed.head, payload, &mut tally);
                 tally.buffer_ended(decoded.ticks);
-                damaged.extend(placed.damage(&decoded));
+                damaged.extend(walk.damage(&placed, &decoded));
+                if let Some(why) = tally.full() {
+                    damaged.push(walk.leave_out(bytes, placed.at, why));
+                }
             }
         }
     }

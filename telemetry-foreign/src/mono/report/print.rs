@@ -12,6 +12,7 @@ use super::tally::Tally;
 use super::traces::{Sums, Traces};
 use crate::mono::header::FileHead;
 use crate::mono::layout::Version;
+use crate::mono::output::Output;
 use crate::mono::text::Text;
 use crate::mono::words;
 
@@ -28,7 +29,7 @@ pub(super) fn print(
     tally.end();
     tally.end_shots();
     let is_one = head.as_ref().is_none_or(|head| head.version == Version::One);
-    let mut tables = Tables { out: Vec::new(), tally: &tally, options, is_one };
+    let mut tables = Tables { out: Vec::new(), to: Output::new(out), tally: &tally, options, is_one };
     tables.oddities();
     if let Some(head) = &head {
         words::header(head, &mut tables.out);
@@ -51,11 +52,14 @@ pub(super) fn print(
     if !is_one {
         tally.counters.print(options.verbose, &mut tables.out);
     }
-    out.write_all(&tables.out)
+    let Tables { mut out, mut to, .. } = tables;
+    to.end(&mut out)
 }
 
 struct Tables<'t> {
+    /// Text that is not written yet.
     out: Vec<u8>,
+    to: Output<'t>,
     tally: &'t Tally,
     options: ReportOptions,
     is_one: bool,
@@ -63,7 +67,13 @@ struct Tables<'t> {
 
 impl Tables<'_> {
     fn line(&mut self, line: &str) {
-        self.out.text(line).text("\n");
+        self.out.text(line);
+        self.end_line();
+    }
+
+    fn end_line(&mut self) {
+        self.out.text("\n");
+        self.to.take_if_full(&mut self.out);
     }
 
     fn method_name(&mut self, address: u64) {
@@ -92,7 +102,7 @@ impl Tables<'_> {
             for frame in frames {
                 self.out.text("\t\t");
                 self.method_name(*frame);
-                self.out.text("\n");
+                self.end_line();
             }
         }
     }
@@ -115,7 +125,7 @@ impl Tables<'_> {
                 }
             };
             self.method_name(method);
-            self.out.text("\n");
+            self.end_line();
         }
     }
 
@@ -170,7 +180,7 @@ impl Tables<'_> {
             all_objects += objects;
             self.out.text(&format!("{bytes:10} {objects:10} {:8} ", bytes / objects));
             self.class_name(*address);
-            self.out.text("\n");
+            self.end_line();
             self.traces(&class.traces, "bytes");
         }
         self.line(&format!("Total memory allocated: {all_bytes} bytes in {all_objects} objects"));
@@ -196,7 +206,7 @@ impl Tables<'_> {
             let (all, own) = (times[index].total() / 1_000_000, own / 1_000_000);
             self.out.text(&format!("{all:8} {own:8} {calls:10} "));
             self.method_name(method.address);
-            self.out.text("\n");
+            self.end_line();
             self.traces(&method.traces, "calls");
         }
         let calls: u64 = order.iter().map(|index| times[*index].calls).sum();
@@ -212,7 +222,8 @@ impl Tables<'_> {
             self.line(&format!("\tLoaded {what}: {}", names.len()));
             if self.options.verbose {
                 for index in chained(names.iter().map(|(address, _)| small_slot(*address))) {
-                    self.out.text("\t\t").bytes(&names[index].1).text("\n");
+                    self.out.text("\t\t").bytes(&names[index].1);
+                    self.end_line();
                 }
             }
         }
@@ -267,7 +278,7 @@ impl Tables<'_> {
                 let name = self.tally.thread_names.get(thread).map_or(&b""[..], |name| name);
                 self.out.text(", name: \"").bytes(name).text("\"");
             }
-            self.out.text("\n");
+            self.end_line();
         }
     }
 
@@ -275,11 +286,13 @@ impl Tables<'_> {
         self.line("\nDomain summary");
         for (domain, name) in self.tally.domains.all.iter().rev() {
             let name = name.as_deref().unwrap_or(b"(null)");
-            self.out.text("\tDomain: ").pointer(*domain).text(", friendly name: \"").bytes(name).text("\"\n");
+            self.out.text("\tDomain: ").pointer(*domain).text(", friendly name: \"").bytes(name).text("\"");
+            self.end_line();
         }
         self.line("\nContext summary");
         for (context, domain) in self.tally.contexts.all.iter().rev() {
-            self.out.text("\tContext: ").pointer(*context).text(", domain: ").pointer(*domain).text("\n");
+            self.out.text("\tContext: ").pointer(*context).text(", domain: ").pointer(*domain);
+            self.end_line();
         }
     }
 
@@ -322,7 +335,7 @@ impl Tables<'_> {
                 let (bytes, objects) = (bytes as i64, objects as i64);
                 self.out.text(&format!(" (bytes: {bytes:+}, count: {objects:+})"));
             }
-            self.out.text("\n");
+            self.end_line();
         }
     }
 }

@@ -52,7 +52,19 @@ pub(super) struct Tally {
     pub(super) oddities: Vec<Oddity>,
     /// Clock reading of the first buffer.
     pub(super) start: Option<u64>,
+    /// Bytes of texts and of heap shots.
+    texts: usize,
+    shot_bytes: usize,
+    /// Number of events until the next check of the memory, and the result of the last check.
+    until_check: u32,
+    is_full: bool,
 }
+
+/// The most memory for the tables. A table that grows takes three times as much meanwhile.
+const ROOM: usize = 64 << 20;
+
+/// Number of events between two checks of the memory.
+const CHECK: u32 = 1 << 10;
 
 /// The state of a thread.
 #[derive(Default)]
@@ -90,7 +102,55 @@ impl Tally {
             symbols: Vec::new(),
             oddities: Vec::new(),
             start: None,
+            texts: 0,
+            shot_bytes: 0,
+            until_check: CHECK,
+            is_full: false,
         }
+    }
+
+    /// Returns why nothing more is counted, if the tables are full.
+    pub(super) fn full(&self) -> Option<String> {
+        let why = || format!("its tables take more than {} MiB; the rest is left out", ROOM >> 20);
+        self.is_full.then(why)
+    }
+
+    /// Returns true if an event may be counted.
+    #[inline(always)]
+    fn has_room(&mut self) -> bool {
+        self.until_check -= 1;
+        if self.until_check == 0 {
+            self.check();
+        }
+        !self.is_full
+    }
+
+    /// Adds up what the tables take.
+    #[cold]
+    #[inline(never)]
+    fn check(&mut self) {
+        self.until_check = CHECK;
+        let lists = self.images.capacity() + self.assemblies.capacity() + self.symbols.capacity();
+        let threads = self.threads.capacity() * size_of::<Thread>() + self.stacks.taken();
+        let listed = self.domains.taken() + self.contexts.taken() + self.samples.taken();
+        let taken = self.methods.taken()
+            + self.classes.taken()
+            + threads
+            + self.traces.as_ref().map_or(0, Traces::taken)
+            + lists * size_of::<(u64, Box<[u8]>)>()
+            + listed
+            + self.thread_names.capacity() * 25
+            + self.monitors.all.taken()
+            + self.counters.taken()
+            + self.shot_bytes
+            + self.texts;
+        self.is_full |= taken > ROOM;
+    }
+
+    /// Returns a text of an event, to be kept.
+    fn text(&mut self, text: &[u8]) -> Box<[u8]> {
+        self.texts += text.len() + 16;
+        text.into()
     }
 
     /// Begins a buffer.
@@ -98,6 +158,7 @@ impl Tally {
         self.start.get_or_insert(head.time);
         self.thread = self.stacks.of(head.thread);
         self.threads.resize_with(self.stacks.all.len(), Thread::default);
+        self.check();
         self.stack = std::mem::take(&mut self.stacks.all[self.thread].1);
     }
 
@@ -148,6 +209,9 @@ impl Tally {
 impl Visit for Tally {
     #[inline(always)]
     fn call(&mut self, what: What, ticks: u64, method: u64, _: usize, _: usize) {
+        if !self.has_room() {
+            return;
+        }
         let (stack, room) = (&mut self.stack, &mut self.stacks.room);
         if what == What::MethodEnter {
             let index = self.methods.of(method);
@@ -168,6 +232,9 @@ impl Visit for Tally {
     }
 
     fn event(&mut self, item: &Item<'_>) {
+        if !self.has_room() {
+            return;
+        }
         let value = |index| item.value(index);
         match item.what {
             What::Alloc | What::AllocTraced => self.alloc(item, false),
@@ -182,17 +249,19 @@ impl Visit for Tally {
                     && value(2) != 0
                 {
                     shot.object(class, value(2));
+                    self.shot_bytes += if shot.was_known { 0 } else { 64 };
                 }
             }
             What::MethodJit => {
+                let name = self.text(item.text(3));
                 let index = self.methods.of(value(0));
                 let method = &mut self.methods.all[index as usize];
-                method.name = Some(item.text(3).into());
+                method.name = Some(name);
                 (method.code, method.len) = (value(1), value(2) as i32);
             }
             What::ClassLoad | What::ClassDefine => {
-                let name = item.entry.name.map_or(&b""[..], |name| item.text(name.into()));
-                self.classes.of(value(0)).name = Some(name.into());
+                let name = self.text(item.entry.name.map_or(&b""[..], |name| item.text(name.into())));
+                self.classes.of(value(0)).name = Some(name);
             }
             What::VtableLoad => _ = self.classes.vtables.insert(value(0), value(2)),
             What::GcEvent => self.gc.step(item, &mut self.threads[self.thread].gc_started),
@@ -203,16 +272,25 @@ impl Visit for Tally {
             What::GcMoves => self.gc.moves += item.lists[0].len() as u64 / 2,
             What::HandleCreate | What::HandleCreateTraced => self.handle(item, true),
             What::HandleDestroy | What::HandleDestroyTraced => self.handle(item, false),
-            What::ImageLoad => self.images.push((value(0), item.text(2).into())),
-            What::ImageDefine => self.images.push((value(0), item.text(1).into())),
-            What::AssemblyDefine => self.assemblies.push((value(0), item.text(2).into())),
+            What::ImageLoad | What::ImageDefine => {
+                let name = self.text(item.text(if item.what == What::ImageLoad { 2 } else { 1 }));
+                self.images.push((value(0), name));
+            }
+            What::AssemblyDefine => {
+                let name = self.text(item.text(2));
+                self.assemblies.push((value(0), name));
+            }
             What::DomainLoad | What::DomainUnload => _ = self.domains.of(value(0)),
-            What::DomainName => *self.domains.of(value(0)) = Some(item.text(1).into()),
+            What::DomainName => {
+                let name = self.text(item.text(1));
+                *self.domains.of(value(0)) = Some(name);
+            }
             What::ContextLoad => *self.contexts.of(value(0)) = value(1),
             What::ThreadStart | What::ThreadEnd => _ = self.stacks.of(value(0)),
             What::ThreadName => {
                 self.stacks.of(value(0));
-                self.thread_names.insert(value(0), item.text(1).into());
+                let name = self.text(item.text(1));
+                self.thread_names.insert(value(0), name);
             }
             What::Throw | What::ThrowTraced | What::ThrowFrames => {
                 self.throws += 1;
@@ -231,6 +309,7 @@ impl Visit for Tally {
             What::MonitorWait | What::MonitorWaitTraced => self.monitor(item, value(0), value(1)),
             What::HeapStart => {
                 let shot = Shot::new(item.ticks);
+                self.shot_bytes += size_of::<Shot>();
                 let earlier = self.threads[self.thread].shot.replace(shot);
                 self.shots.all.extend(earlier);
             }
@@ -238,8 +317,15 @@ impl Visit for Tally {
                 let shot = self.threads[self.thread].shot.take();
                 self.shots.all.extend(shot);
             }
-            What::CounterDefine => self.counters.define(item),
-            What::CounterNumber | What::CounterReal | What::CounterText => self.counters.value(item),
+            What::CounterDefine => {
+                self.texts += item.text(1).len() + item.text(2).len() + 32;
+                self.counters.define(item);
+            }
+            What::CounterNumber | What::CounterReal => self.counters.value(item),
+            What::CounterText => {
+                self.texts += item.text(2).len() + 16;
+                self.counters.value(item);
+            }
             What::JitHelper => {
                 self.helpers.0 += 1;
                 self.helpers.1 = self.helpers.1.wrapping_add(value(2) as i32);
@@ -247,7 +333,10 @@ impl Visit for Tally {
             What::SampleHit => {
                 item.lists[0].iter().for_each(|ip| *self.samples.of(*ip) += 1);
             }
-            What::SampleSymbol => self.symbols.push((value(0), item.text(2).into())),
+            What::SampleSymbol => {
+                let name = self.text(item.text(2));
+                self.symbols.push((value(0), name));
+            }
             What::Buffer | What::Order | What::AssemblyLoad | What::ImageUnload | What::AssemblyUnload => {}
             What::MethodEnter | What::MethodReturn | What::MethodLeave | What::MethodUnwind => {}
             What::MethodExcLeave | What::ContextUnload => {}

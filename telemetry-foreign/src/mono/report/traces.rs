@@ -16,6 +16,8 @@ const MOST: usize = 4 << 20;
 pub(super) struct Traces {
     numbers: HashMap<Box<[u64]>, u32>,
     all: Vec<Box<[u64]>>,
+    /// Number of sums for traces.
+    sums: usize,
 }
 
 /// The sums for some backtraces.
@@ -95,6 +97,13 @@ impl Traces {
             }
         };
         sums.add(number, value);
+        self.sums += usize::from(!sums.was_known);
+    }
+
+    /// Returns the approximate number of bytes that the traces and their sums take.
+    pub(super) fn taken(&self) -> usize {
+        let traces = self.all.capacity() * 16 + self.all.len() * 2 * (FRAMES + 2) * 8;
+        traces + self.numbers.capacity() * 21 + self.sums * 64
     }
 
     /// Returns the sums with the methods of their traces, the largest first.

@@ -67,7 +67,7 @@ fn a_log_tells_of_its_session_and_threads() {
     assert_eq!(facts, expected);
     assert_eq!(session.clock.start_wall(), 0x6000_0000 * 1_000_000_000 + 9 - 50);
     let threads: Vec<_> = session
-        .threads
+        .threads()
         .keys()
         .map(|thread| (*thread, session.thread_name(*thread).unwrap_or_default()))
         .collect();

@@ -44,7 +44,7 @@ fn facts_of_runs_and_threads() {
         let events = Reader::from_log(log, MonoLog::new()).events().unwrap();
         let session = &events.sessions()[0];
         let facts = session.facts.iter().map(|(key, value)| format!("{key} = {value}\n"));
-        let threads = session.threads.iter().flat_map(|(number, facts)| {
+        let threads = session.threads().iter().flat_map(|(number, facts)| {
             facts.iter().map(move |(key, value)| format!("thread {number}: {key} = {value}\n"))
         });
         facts.chain(threads).collect::<String>()
