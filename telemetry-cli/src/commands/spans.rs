@@ -37,8 +37,8 @@ pub(crate) struct Args {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     limit: usize,
 
-    /// Keep at most this many open pairs, about 130 bytes each; beyond it, drop the oldest
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Keep at most this many open pairs, about 240 bytes each; beyond it, drop the oldest
+    #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_open: u32,
 
     /// Subtract the cost of emitting events, as the session measured it

@@ -7,12 +7,12 @@ pub(crate) struct Table {
     words: usize,
     /// The last column has words too.
     words_last: bool,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
 }
 
 impl Table {
     pub(crate) fn new(words: usize, head: &[&str]) -> Self {
-        Table { words, words_last: false, rows: vec![head.iter().map(|cell| cell.to_string()).collect()] }
+        Table { words, words_last: false, rows: vec![Row::new(head.iter().map(|cell| cell.to_string()))] }
     }
 
     /// Aligns the last column to the left too.
@@ -21,7 +21,7 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(Row::new(cells));
     }
 
     /// Appends an empty line and the table, if the table has rows.
@@ -34,13 +34,15 @@ impl Table {
 
     /// Appends the table, each line after `indent` spaces.
     pub(crate) fn append(&self, out: &mut Vec<u8>, indent: usize) {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let cells = |column| self.rows.iter().filter_map(move |row| row.get(column));
-        let widths: Vec<usize> =
-            (0..columns).map(|column| cells(column).map(|cell| width(cell)).max().unwrap_or(0)).collect();
+        let mut widths = Vec::new();
+        for row in &self.rows {
+            widths.resize(widths.len().max(row.ends.len()), 0);
+            row.cells().zip(&mut widths).for_each(|(cell, most)| *most = width(cell).max(*most));
+        }
+        let columns = widths.len();
         for row in &self.rows {
             let mut line = " ".repeat(indent);
-            for (column, cell) in row.iter().enumerate() {
+            for (column, cell) in row.cells().enumerate() {
                 let padding = " ".repeat(widths[column] - width(cell));
                 line += if column == 0 { "" } else { "  " };
                 let is_words = column < self.words || self.words_last && column + 1 == columns;
@@ -49,6 +51,29 @@ impl Table {
             out.extend_from_slice(line.trim_end().as_bytes());
             out.push(b'\n');
         }
+    }
+}
+
+/// The cells of a line, in one text: a table may have 100,000 lines.
+struct Row {
+    text: String,
+    ends: Box<[u32]>,
+}
+
+impl Row {
+    fn new(cells: impl IntoIterator<Item = String>) -> Row {
+        let mut text = String::new();
+        let add = |cell: String| {
+            text += &cell;
+            text.len() as u32
+        };
+        let ends = cells.into_iter().map(add).collect();
+        Row { text, ends }
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &str> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.text[start as usize..*end as usize])
     }
 }
 

@@ -1,8 +1,9 @@
 //! The counts as text and JSON.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use telemetry_decode::Events;
@@ -102,7 +103,7 @@ struct KindStats {
 
 #[derive(Serialize)]
 struct ThreadStats {
-    session: String,
+    session: SessionId,
     thread: u32,
     name: String,
     #[serde(flatten)]
@@ -111,7 +112,7 @@ struct ThreadStats {
 
 #[derive(Serialize)]
 struct OnThread {
-    session: String,
+    session: SessionId,
     thread: u32,
     count: u64,
 }
@@ -133,6 +134,21 @@ pub(super) fn bytes_by_kind(index: &Index) -> BTreeMap<(u64, u8), u64> {
         *bytes.entry((lane.registry, lane.kind)).or_default() += lane.bytes;
     }
     bytes
+}
+
+/// The id of a session, as it is shown.
+struct SessionId(u64);
+
+impl Display for SessionId {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl Serialize for SessionId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl<'a> Stats<'a> {
@@ -157,7 +173,7 @@ impl<'a> Stats<'a> {
                 of_kinds.entry((fingerprint, kind)).or_insert(Count::NONE).merge(one);
                 let event = of_events.entry((fingerprint, index)).or_insert((Count::NONE, Vec::new()));
                 event.0.merge(one);
-                event.1.push(OnThread { session: format!("{session:016x}"), thread, count: one.count });
+                event.1.push(OnThread { session: SessionId(session), thread, count: one.count });
             }
         }
         let seconds = all.last_ns.checked_sub(all.first_ns).filter(|ns| *ns > 0).map(|ns| ns as f64 / 1e9);
@@ -201,7 +217,7 @@ impl<'a> Stats<'a> {
         let threads = of_threads.iter().filter_map(|(&(id, thread), count)| {
             let session = events.sessions().iter().find(|session| session.id == id)?;
             let name = thread_name(session, thread);
-            Some(ThreadStats { session: format!("{id:016x}"), thread, name, measured: measured(count) })
+            Some(ThreadStats { session: SessionId(id), thread, name, measured: measured(count) })
         });
         Stats {
             version: 1,
@@ -237,7 +253,7 @@ impl<'a> Stats<'a> {
 
         let mut threads = Table::new(2, &with_measures(["thread", "session"], &[]));
         for thread in &self.threads {
-            let words = [thread.name.clone(), thread.session.clone()];
+            let words = [thread.name.clone(), thread.session.to_string()];
             threads.row(words.into_iter().chain(thread.measured.cells(self.all.count)));
         }
         threads.append(out, 0);
