@@ -23,7 +23,7 @@ pub trait Log: Send + Sync {
     ///
     /// Bad input is not an error: unreadable bytes are [`Survey::damage`], and the readable events
     /// on both sides are found. Memory must only grow with the size of the log, not with the
-    /// numbers in it, and a log may be forged: where a list [is full](Survey::full), the rest of the
+    /// numbers in it. A log may be forged: where a list [is full](Survey::full), the rest of the
     /// log is damage.
     ///
     /// # Errors

@@ -41,3 +41,25 @@ impl Threads {
         self.names.get(&self.hasher.hash_one(name)).copied().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_counted() {
+        let mut threads = Threads::default();
+        let mut set = |thread, name: &str| {
+            let mut facts = Facts::default();
+            facts.set(Threads::NAME, name);
+            threads.set(thread, facts);
+            [threads.with_name("main"), threads.with_name("worker")]
+        };
+        assert_eq!(set(1, "main"), [1, 0]);
+        assert_eq!(set(2, "worker"), [1, 1]);
+        assert_eq!(set(3, "worker"), [1, 2]);
+        // The facts of a thread may come again, with another name.
+        assert_eq!(set(3, "main"), [2, 1]);
+        assert_eq!(set(3, "main"), [2, 1]);
+    }
+}
