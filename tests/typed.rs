@@ -65,9 +65,19 @@ fn one(registry: &Registry, sort: Sort, pick: usize) -> Value<'static> {
 fn debug(registry: &Registry, sort: Sort, value: &Value<'_>) -> String {
     let float = value.as_f64();
     match (value, registry.ty(sort)) {
+        (Value::Named(named), Some(ty)) if ty.form == TypeForm::Flags => {
+            let number = named.number();
+            let set = ty.values.iter().filter(|value| number & value.number == value.number);
+            let rest = set.clone().fold(number, |rest, value| rest & !value.number);
+            let mut parts: Vec<String> = set.map(|value| value.name.clone()).collect();
+            if rest != 0 || parts.is_empty() {
+                parts.push(format!("{rest:#x}"));
+            }
+            format!("{}({})", ty.name, parts.join(" | "))
+        }
         (Value::Named(named), Some(ty)) => match ty.value(named.number()) {
-            Some(value) if ty.form == TypeForm::Enum => value.name.clone(),
-            _ => format!("{}({})", ty.name, named.number()),
+            Some(value) => value.name.clone(),
+            None => format!("{}({})", ty.name, named.number()),
         },
         (Value::Array(array), _) => {
             let elements: Vec<String> = array.iter().map(|value| debug(registry, sort, &value)).collect();
