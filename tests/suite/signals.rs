@@ -15,9 +15,10 @@ use crate::{second, work};
 /// Handlers that have run.
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
-/// The number of signals in a storm.
+/// The number of signals in a storm, and the least number on a busy machine.
 const SIGNALS: u64 = 100_000;
-/// The longest duration of a storm, on a busy machine.
+const LEAST: u64 = SIGNALS / 10;
+/// A storm that lasts this long ends with the least number of signals.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Distinguishes a handler's events from others.
@@ -36,7 +37,8 @@ extern "C" fn handler(_: std::ffi::c_int) {
 
 /// True until the storm is over.
 fn storms(since: Instant) -> bool {
-    HANDLED.load(Ordering::Relaxed) < SIGNALS && since.elapsed() < TIMEOUT
+    let handled = HANDLED.load(Ordering::Relaxed);
+    handled < LEAST || handled < SIGNALS && since.elapsed() < TIMEOUT
 }
 
 /// Emits rounds, numbered from `first`, as long as `goes_on`. Returns the next number.
@@ -76,11 +78,10 @@ fn numbers(rounds: u64) -> Numbers {
 /// reentrant.
 fn check(run: &Outcome) {
     let stream = run.stream();
-    assert!(run.number("handled") >= SIGNALS / 10, "{} signals are no storm", run.number("handled"));
     assert!(run.number("reentrant") > 0, "no signal of a storm came at a bad moment");
     assert_eq!(stream.completeness.lost().reentrant, run.number("reentrant"));
     assert_eq!(stream.events.len() as u64, run.number("emitted") - run.number("reentrant"));
-    let until = (2 * TIMEOUT).as_nanos() as i64;
+    let until = (100 * TIMEOUT).as_nanos() as i64;
     assert!(stream.events.iter().all(|event| (0..until).contains(&event.time_ns)), "an event at no time");
     check_times(run);
     let (mut rounds, mut handlers) = (BTreeMap::new(), BTreeSet::new());

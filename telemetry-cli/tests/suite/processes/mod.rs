@@ -3,7 +3,7 @@
 mod attach;
 mod doctor;
 mod hostile;
-mod programs;
+pub(crate) mod programs;
 mod rings;
 mod talk;
 

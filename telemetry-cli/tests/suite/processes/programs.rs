@@ -335,7 +335,7 @@ pub(super) fn fork(body: impl FnOnce()) -> libc::pid_t {
     }
 }
 
-pub(super) fn signal(pid: u32, signal: libc::c_int) {
+pub(crate) fn signal(pid: u32, signal: libc::c_int) {
     // SAFETY: the process is our child and was not waited for.
     assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
 }

@@ -14,6 +14,7 @@ use telemetry_decode::{Facts, RawStr, Value};
 
 use self::pty::{Shown, Terminal};
 use self::screen::Screen;
+use crate::processes::programs::signal;
 use crate::processes::wait;
 use crate::replay;
 use crate::run::{Folder, Run};
@@ -29,6 +30,8 @@ struct Working {
     input: Option<ChildStdin>,
     /// Output that goes to a pipe.
     elsewhere: Option<JoinHandle<Vec<u8>>>,
+    /// It may only run a tenth of the time.
+    is_slowed: bool,
 }
 
 impl Working {
@@ -44,7 +47,7 @@ impl Working {
         };
         let stdout = child.stdout.take().map(|out| all(Box::new(out)));
         let stderr = child.stderr.take().map(|out| all(Box::new(out)));
-        Working { terminal, child, input, elsewhere: stdout.or(stderr) }
+        Working { terminal, child, input, elsewhere: stdout.or(stderr), is_slowed: false }
     }
 
     fn give(&mut self, bytes: &[u8]) {
@@ -84,7 +87,14 @@ impl Working {
         let ended = loop {
             match self.child.try_wait().unwrap() {
                 Some(ended) => break ended,
-                None if since.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+                None if since.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                    if self.is_slowed {
+                        signal(self.child.id(), libc::SIGSTOP);
+                        std::thread::sleep(Duration::from_millis(45));
+                        signal(self.child.id(), libc::SIGCONT);
+                    }
+                }
                 None => {
                     self.child.kill().unwrap();
                     panic!("it does not end: {:?}", self.terminal.screen());
@@ -99,16 +109,18 @@ impl Working {
     }
 }
 
-/// The numbers of events in streams, until one takes long enough.
+/// The numbers of events in streams, until one takes long enough. A bar comes after a third of a
+/// second.
 const COUNTS: [u64; 4] = [50_000, 200_000, 800_000, 3_200_000];
 
 /// Runs a command on longer and longer streams until it shows a bar, and compares with its output
-/// without a terminal.
+/// without a terminal. The command is slowed, so that a short stream takes long enough.
 #[track_caller]
 fn check(args: &str, bar: &str, columns: u16) {
     for stream in (0..COUNTS.len()).map(blocks) {
         let folder = Folder::new().with("in.tel", stream);
-        let (run, written) = Working::start(&folder, args, Shown::Stderr, columns).end();
+        let working = Working::start(&folder, args, Shown::Stderr, columns);
+        let (run, written) = Working { is_slowed: true, ..working }.end();
         let text = String::from_utf8(written).unwrap();
         if !text.contains(bar) {
             continue;
