@@ -106,10 +106,7 @@ def _main(module: _Module, arguments: _t.Optional[_t.Sequence[str]]) -> int:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         _signal.raise_signal(_signal.SIGINT)
         return 130
-    except NotAStream as error:
-        _sys.stderr.write(f"{name}: {error}\n")
-        return 1
-    except (_b.OSError, VersionError) as error:
+    except (_b.OSError, NotAStream, VersionError) as error:
         _sys.stderr.write(f"{name}: {error}\n")
         return 2
     completeness = reader.completeness

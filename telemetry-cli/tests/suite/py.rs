@@ -101,10 +101,10 @@ fn the_module_as_a_command() {
     insta::assert_snapshot!("py_print", String::from_utf8(print.stdout).unwrap() + &print.stderr);
     for (args, code, message) in [
         ("gc_events missing.tel", 2, "No such file or directory"),
-        ("gc_events .", 2, "Is a directory"),
+        ("gc_events .", 2, "is not a telemetry stream: found a directory"),
         (
             "gc_events events.toml",
-            1,
+            2,
             "gc: `events.toml` is not a telemetry stream: found a registry file, expected",
         ),
         ("gc_events", 2, "usage"),
