@@ -238,7 +238,7 @@ fn heard(emitter: &Emitter<'_>) -> Option<TokenStream> {
         #[cold]
         #[inline(never)]
         fn #name(#(#params: #types),*) {
-            if rt::is_on(#always, &MASK, #bit)
+            if rt::is_on(#always, &MASK[#bit / 8], #bit)
                 && !rt::record(&LANES, #site, #fields)
             {
                 long::#name(#(#params),*);

@@ -29,7 +29,7 @@ macro_rules! emitters {
         #[macro_export]
         macro_rules! $exported {
             ($($d $first:expr $(, $d $param:expr)* $d(,)?)?) => {
-                if $crate::__private::is_on($always, &$d $($at)*::__emit::MASK, $bit)
+                if $crate::__private::is_on($always, &$d $($at)*::__emit::MASK[$bit / 8], $bit)
                     $(|| $d $($channel)*.is_wanted())?
                 {
                     // A path that begins with a type has its place here, like `$crate`.
@@ -68,7 +68,7 @@ macro_rules! emitters_in_editor {
         #[macro_export]
         macro_rules! $exported {
             ($d($d args:tt)*) => {
-                if $crate::__private::is_on($always, &$d $($at)*::__emit::MASK, $bit) {
+                if $crate::__private::is_on($always, &$d $($at)*::__emit::MASK[$bit / 8], $bit) {
                     <$d $($at)*::__emit::emit>::$name($d($d args)*)
                 }
             };

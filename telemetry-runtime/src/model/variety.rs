@@ -60,11 +60,11 @@ impl Variety {
 ///
 /// The compiler is told to expect false. Where the event is off, the code around it then continues
 /// without a jump, and keeps no registers free for a call. For that, nothing in this function may
-/// panic: `bit` is a constant of the call, below the mask's length.
+/// panic, so the caller finds the byte of the mask.
 // `always` is no const parameter: the compiler takes long to check a constant in a type.
 #[inline(always)]
-pub fn is_on<const BYTES: usize>(always: bool, mask: &'static [AtomicU8; BYTES], bit: usize) -> bool {
-    if VARIETY.has(always) && mask[bit / 8].load(Ordering::Relaxed) & 1 << (bit % 8) != 0 {
+pub fn is_on(always: bool, byte: &'static AtomicU8, bit: usize) -> bool {
+    if VARIETY.has(always) && byte.load(Ordering::Relaxed) & 1 << (bit % 8) != 0 {
         telemetry_format::put::cold_path();
         true
     } else {
