@@ -33,8 +33,13 @@ pub(super) struct Row {
 pub(super) fn events(cx: &mut Check, file: &Fields, kinds: &mut Kinds, types: &mut Types) -> Events {
     let (tables, sound) = file.tables(cx, "event");
     let mut events = Events { rows: Vec::with_capacity(tables.len()), index: HashMap::new(), sound };
-    let codes = tables.iter().filter_map(|table| integer(table.get_ref().get("code")?.get_ref()));
-    let mut codes = Codes { seen: HashMap::new(), highest: codes.filter(|code| CODES.contains(code)).max() };
+    let codes = || tables.iter().filter_map(|table| table.get_ref().get("code"));
+    let numbers = codes().filter_map(|code| integer(code.get_ref()));
+    let mut codes = Codes {
+        seen: HashMap::new(),
+        highest: numbers.filter(|code| CODES.contains(code)).max(),
+        hexadecimal: codes().any(|code| cx.text.get(code.span()).is_some_and(|text| text.starts_with("0x"))),
+    };
     let measure = Registry { types: types.list.clone(), ..Registry::default() };
     for table in &tables {
         let text = table.get_ref().get("name").and_then(|name| name.get_ref().as_str());
@@ -91,6 +96,8 @@ struct Codes {
     seen: HashMap<u16, Range<usize>>,
     /// The highest in the file, before or after.
     highest: Option<i128>,
+    /// Whether the file writes codes in hexadecimal.
+    hexadecimal: bool,
 }
 
 const CODES: std::ops::RangeInclusive<i128> = 0..=u16::MAX as i128;
@@ -119,7 +126,8 @@ impl Codes {
     fn propose(&self, diagnostic: &mut Diagnostic) {
         let next = self.highest.map_or(0, |highest| highest + 1);
         if CODES.contains(&next) {
-            diagnostic.help(format!("the next free code is {next:#06x}"));
+            let next = if self.hexadecimal { format!("{next:#06x}") } else { next.to_string() };
+            diagnostic.help(format!("the next free code is {next}"));
         }
     }
 }

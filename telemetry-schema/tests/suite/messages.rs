@@ -34,6 +34,23 @@ fn one_mistake_is_one_error() {
     }
 }
 
+#[test]
+fn a_proposed_code_is_written_like_those_of_the_file() {
+    for (codes, proposed) in [(["9", "9"], "10"), (["0x9", "0x9"], "0x000a"), (["9", "0x9"], "0x000a")] {
+        let [first, second] = codes;
+        let events = [("First", first), ("Second", second)].map(|(name, code)| {
+            format!("[[event]]\nname = \"{name}\"\ncode = {code}\nkind = \"Pool\"\ndoc = \"d\"\n")
+        });
+        let text = format!(
+            "[registry]\nname = \"small\"\nversion = \"1.0.0\"\ndoc = \"d\"\n\
+             [kinds]\nPool = {{ bit = 0, doc = \"d\" }}\n{}",
+            events.concat()
+        );
+        let shown = invalid(&text).render("events.toml", &text).to_string();
+        assert!(shown.contains(&format!("= help: the next free code is {proposed}\n")), "{shown}");
+    }
+}
+
 /// The valid file with one piece replaced.
 fn with(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "the valid file does not have {from:?}");
