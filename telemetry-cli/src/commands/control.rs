@@ -13,7 +13,7 @@ use crate::term::json::JsonArgs;
 use crate::term::output::Output;
 use crate::text::date;
 use crate::text::table::Table;
-use crate::text::{escaped_text, grouped};
+use crate::text::{count, escaped_text, grouped};
 
 const EXAMPLES: &str = "\
 Words are those of TELEMETRY_CONTROL, and apply from left to right: `all`, the name of a kind or event,
@@ -173,10 +173,10 @@ impl Shown {
             .collect();
         let most = if most.is_empty() { String::new() } else { format!(" ({})", most.join(", ")) };
         let labels = if labels > 0 { format!("; {} of labels", grouped(labels)) } else { String::new() };
-        let [size, free, open, waiting, retained, lanes] =
-            [size, free, open, waiting, retained, lanes].map(grouped);
+        let lanes = count(lanes, "lane");
+        let [size, free, open, waiting, retained] = [size, free, open, waiting, retained].map(grouped);
         format!(
-            "pool: {size} bytes: {free} free, {open} in open blocks of {lanes} lanes, {waiting} waiting for sinks, \
+            "pool: {size} bytes: {free} free, {open} in open blocks of {lanes}, {waiting} waiting for sinks, \
              {retained} retained by the recorder{most}{labels}"
         )
     }

@@ -206,6 +206,17 @@ fn copies_have_numbers_of_their_own() {
     sockets.check(&format!("control {pid}-3"), 2, &absent);
 }
 
+#[test]
+fn one_lane_is_counted_as_one() {
+    let sockets = Sockets::new();
+    let pid = sockets.serve(move |request, stream| {
+        let state = "ok\nwritten = 1\n[pool]\nsize = 65536\nfree = 61440\nopen = 4096\nlanes = 1\n";
+        stream.write_all(if request.starts_with("info") { INFO } else { state }.as_bytes()).unwrap();
+    });
+    let shown = sockets.prints(&format!("control {pid}"));
+    assert!(shown.contains(", 4,096 in open blocks of 1 lane, 0 waiting for sinks"), "{shown}");
+}
+
 /// A full pool, by what fills it; and an older runtime, which does not report it.
 #[test]
 fn a_pool_that_is_full() {
