@@ -6,7 +6,7 @@ import difflib as _difflib
 import enum as _enum
 import typing as _t
 
-from .accounts import Completeness
+from .accounts import Completeness, _count
 from .load import _columns
 from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import _Files, _Input
@@ -48,10 +48,11 @@ class Info:
         for session in self.sessions:
             program = session.facts.get("program", "an unknown program")
             end = "ended" if session.ended else "without an end"
-            lines.append(f"session {session.id:016x} of {program}: {len(session.threads):,} threads, {end}")
+            threads = _count(len(session.threads), "thread")
+            lines.append(f"session {session.id:016x} of {program}: {threads}, {end}")
         for registry in self.registries:
             lines.append(f"registry {registry.name} {_dotted(registry.version)}")
-        lines += [f"{kind}: {count:,} events" for kind, count in self.events.items()]
+        lines += [f"{kind}: {_count(count, 'event')}" for kind, count in self.events.items()]
         return "\n  ".join(lines)
 
 

@@ -4,8 +4,9 @@ use core::fmt::Write;
 
 use telemetry_format::{Grouped, Loss, LossCause, Notice};
 
+use crate::memory::mapping;
 use crate::run::state::{self, Policy};
-use crate::store::counters::counters;
+use crate::store::counters::{counters, untaken};
 use crate::sys;
 use crate::sys::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +20,12 @@ pub(super) fn set_reported(on: bool) {
 
 /// Reports how many events the process has lost, why, and what helps. Says nothing without a loss.
 pub(super) fn report() {
-    let found = counters();
+    let mut found = counters();
+    let emitted = found.emitted();
+    // What waits for a sink that has failed is lost now, unless it is in a ring file.
+    if found.lost_sink > 0 && !mapping::is_file() {
+        found.lost_sink += untaken();
+    }
     if found.lost() == 0 || IS_QUIET.load(Ordering::Relaxed) {
         return;
     }
@@ -39,7 +45,7 @@ pub(super) fn report() {
         }
     }
     let (lost, emitted, remedies) =
-        (Grouped::from(found.lost()), Grouped::from(found.emitted()), remedies.join(", "));
+        (Grouped::from(found.lost()), Grouped::from(emitted), remedies.join(", "));
     sys::report(Notice::EventsLost, format_args!("{lost} of {emitted} events lost: {causes}; {remedies}"));
 }
 

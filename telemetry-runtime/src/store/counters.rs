@@ -100,6 +100,15 @@ pub fn counters() -> Counters {
     sum
 }
 
+/// Returns the number of the program's events in memory whose kind a sink gets.
+pub(crate) fn untaken() -> u64 {
+    let program = registry::all().filter(|registry| !registry.is_own());
+    let kinds =
+        program.flat_map(|registry| registry.def().kinds.iter().map(move |kind| (registry, kind.bit)));
+    let output = kinds.filter(|(registry, bit)| registry.is_output(*bit, u64::MAX));
+    output.map(|(registry, bit)| of(registry, bit).retained).sum()
+}
+
 /// Returns the counters of every kind of every registry in use.
 pub fn kind_counters() -> Vec<KindCounters> {
     steady(|| {

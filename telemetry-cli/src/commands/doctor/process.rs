@@ -25,6 +25,13 @@ pub(super) fn look(pid: Pid) -> Result<Findings, Failure> {
                 let findings = vec![without_socket(pid, exe.as_deref(), environment)];
                 return Ok(Findings::new(subject, "", findings).after(environment.misspelled()));
             }
+            (Ok(()), None) if pid.copy <= 1 => {
+                let number = pid.number;
+                return Err(Failure::new(format!(
+                    "process {number} has no control socket, and its environment cannot be read; help: run \
+                     `telemetry doctor {number}` as its user"
+                )));
+            }
             _ => return Err(failure),
         },
     };

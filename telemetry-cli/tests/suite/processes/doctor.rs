@@ -120,6 +120,18 @@ fn a_command_that_a_bus_error_ends() {
     check(command, "ring-truncated");
 }
 
+/// The help for a process that cannot be examined does not lead back to `doctor`.
+#[test]
+fn a_process_that_cannot_be_examined() {
+    if std::fs::read("/proc/1/environ").is_ok() {
+        return eprintln!("SKIPPED: the environment of process 1 can be read");
+    }
+    let run = crate::run::run(&mut Sockets::new().command("doctor 1"), &[]);
+    let said = ["its environment cannot be read; help: run", "belongs to another user"];
+    assert!(said.iter().any(|text| run.stderr.contains(text)), "{}", run.stderr);
+    assert!(!run.stderr.contains("says why"), "{}", run.stderr);
+}
+
 /// Programs with one kind of events, in many environments.
 #[test]
 fn processes_with_nothing_to_show() {

@@ -143,8 +143,9 @@ impl Program {
             return command;
         };
         let mut command = Command::new(first);
-        // The program has a `/tmp` of its own.
-        let script = "mount -t tmpfs tmpfs /tmp && exec \"$0\" \"$@\"";
+        // The program has a `/tmp` of its own. The file of the program may be in the other one.
+        let script = "mount -t tmpfs tmpfs /mnt && : > /mnt/program && mount --bind \"$0\" /mnt/program \
+                      && mount -t tmpfs tmpfs /tmp && exec /mnt/program \"$@\"";
         command.args(rest).arg(script).arg(program).args(args);
         command
     }
