@@ -8,17 +8,17 @@
 pub struct Calendar {
     /// The year, such as 2026.
     pub year: u64,
-    /// From 1.
+    /// The month, from 1.
     pub month: u8,
-    /// From 1.
+    /// The day of the month, from 1.
     pub day: u8,
-    /// From 0 for Sunday.
+    /// The day of the week. Sunday is 0.
     pub weekday: u8,
-    /// From 0.
+    /// The hour, from 0 to 23.
     pub hour: u8,
-    /// From 0.
+    /// The minute, from 0 to 59.
     pub minute: u8,
-    /// From 0, and never 60: times of day have no leap seconds.
+    /// The second, from 0 to 59. There are no leap seconds.
     pub second: u8,
 }
 

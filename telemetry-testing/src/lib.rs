@@ -3,6 +3,7 @@
 //! Packages use it as a development dependency, by path alone.
 
 pub mod counting;
+pub mod eventlog;
 pub mod made;
 pub mod mono;
 pub mod mps;

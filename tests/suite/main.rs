@@ -13,6 +13,7 @@ mod debugger;
 mod ends;
 #[cfg(unix)]
 mod evolution;
+mod exit_line;
 mod facts;
 mod flight;
 mod footprint;

@@ -2,24 +2,9 @@
 
 use telemetry_foreign::ghc::GhcLog;
 use telemetry_testing::counting::alone;
+use telemetry_testing::eventlog::header;
 
 use crate::{check, many};
-
-/// Returns the header of a log that declares types with their sizes.
-fn header(types: impl Iterator<Item = (u16, u16, String)>) -> Vec<u8> {
-    let mut bytes = b"hdrbhetb".to_vec();
-    for (tag, size, description) in types {
-        bytes.extend(b"etb\0");
-        bytes.extend(tag.to_be_bytes());
-        bytes.extend(size.to_be_bytes());
-        bytes.extend((description.len() as u32).to_be_bytes());
-        bytes.extend(description.bytes());
-        bytes.extend([0; 4]);
-        bytes.extend(b"ete\0");
-    }
-    bytes.extend(b"hetehdredatb");
-    bytes
-}
 
 #[test]
 fn headers_without_end() {
@@ -27,7 +12,7 @@ fn headers_without_end() {
     for declared in [1, 30] {
         let mut log = Vec::new();
         for number in 0..1_500 {
-            let types = (0..declared).map(|tag| (300 + tag, number, "d".to_string()));
+            let types = (0..declared).map(|tag| (300 + tag, number, "d"));
             log.extend(header(types));
             log.extend([0xff, 0xff]);
         }
@@ -38,14 +23,14 @@ fn headers_without_end() {
 #[test]
 fn types_without_end() {
     let _alone = alone();
-    let mut log = header((1_000..=65_000).map(|tag| (tag, 8, "d".to_string())));
+    let mut log = header((1_000..=65_000).map(|tag| (tag, 8, "d")));
     log.extend([0xff, 0xff]);
     check("types", &log, GhcLog::new(), "beyond 4096");
 }
 
 /// Returns the types of blocks and of an event.
 fn types() -> Vec<u8> {
-    header([(18, 14, "b".to_string()), (1, 4, "r".to_string())].into_iter())
+    header([(18, 14, "b"), (1, 4, "r")])
 }
 
 /// Returns a block with an event.

@@ -1,5 +1,7 @@
 //! Logs made byte by byte, without the code under test.
 
+use telemetry_testing::eventlog::header;
+
 /// A log under construction.
 pub(super) struct Log {
     bytes: Vec<u8>,
@@ -16,17 +18,7 @@ pub(super) const NONE: u16 = 0xffff;
 impl Log {
     /// Makes a log that declares types: tag, size, description.
     pub(super) fn new(types: &[(u16, u16, &str)]) -> Log {
-        let mut bytes = b"hdrbhetb".to_vec();
-        for (tag, size, description) in types {
-            bytes.extend(b"etb\0");
-            bytes.extend(tag.to_be_bytes());
-            bytes.extend(size.to_be_bytes());
-            bytes.extend((description.len() as u32).to_be_bytes());
-            bytes.extend(description.bytes());
-            bytes.extend([0; 4]);
-            bytes.extend(b"ete\0");
-        }
-        bytes.extend(b"hetehdredatb");
+        let bytes = header(types.iter().copied());
         let sizes = types.iter().map(|(tag, size, _)| (*tag, *size)).collect();
         Log { bytes, sizes, block: None }
     }
