@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of all published packages.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     ".",
     "codegen-python",
     "telemetry-cli",
@@ -13,6 +13,7 @@ const PACKAGES: [&str; 9] = [
     "telemetry-derive",
     "telemetry-foreign",
     "telemetry-format",
+    "telemetry-report",
     "telemetry-runtime",
     "telemetry-schema",
 ];
@@ -32,7 +33,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
         let kind = entry.file_type().expect("its type");
         let hidden = entry.file_name().to_string_lossy().starts_with(".git");
-        if kind.is_dir() && entry.file_name() != "target" && !hidden {
+        let made = ["target", "node_modules"].iter().any(|name| entry.file_name() == *name);
+        if kind.is_dir() && !made && !hidden {
             all.extend(files(&entry.path()));
         } else if !kind.is_dir() {
             all.push(entry.path());

@@ -7,7 +7,6 @@
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod commands;
-mod figures;
 mod git;
 mod input;
 #[cfg(unix)]

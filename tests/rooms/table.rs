@@ -10,6 +10,7 @@ pub(crate) const CRATES: &[(&str, &[Room])] = &[
     ("telemetry-runtime", RUNTIME),
     ("telemetry-decode", DECODE),
     ("telemetry-foreign", FOREIGN),
+    ("telemetry-report", REPORT),
     ("telemetry-cli", CLI),
 ];
 
@@ -57,9 +58,10 @@ const RUNTIME: &[Room] = &[
 const FOREIGN: &[Room] =
     &[("common", &[]), ("ghc", &["common"]), ("mono", &["common"]), ("mps", &["common"]), ("formats", ALL)];
 
+const REPORT: &[Room] = &[("figures", &[]), ("stats", &["figures"]), ("spans", &["figures"])];
+
 const CLI: &[Room] = &[
     ("text", &[]),
-    ("figures", &[]),
     ("term", &["text"]),
     ("process", &["text", "term"]),
     ("input", &["text", "term"]),
@@ -67,7 +69,7 @@ const CLI: &[Room] = &[
     ("registry", &["text", "term", "git"]),
     ("sql", &["text", "term", "input"]),
     ("witness", &["text", "term"]),
-    ("spans", &["text", "figures", "term", "input"]),
+    ("spans", &["text", "term", "input"]),
     ("commands", ALL),
 ];
 

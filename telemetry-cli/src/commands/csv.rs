@@ -14,9 +14,9 @@ use crate::term::output::{Directory, Output};
 use crate::term::progress::Progress;
 use crate::text::csv;
 use crate::text::date::Moments;
-use crate::text::keyed::{PerEvent, PerThread};
 use crate::text::print::programs_registries;
 use crate::text::signed_decimal;
+use telemetry_report::figures::keyed::{PerEvent, PerThread};
 
 const EXAMPLES: &str = "\
 The first line names the columns: time_ns (since the session's start), time (UTC), session, thread,

@@ -1,12 +1,11 @@
 //! `telemetry stats`: how often each event occurred, when, on which thread, and with which values.
 
 mod shown;
-mod tally;
 
 use telemetry_decode::Order;
+use telemetry_report::stats::Tally;
 
 use self::shown::{Stats, bytes_by_kind};
-use self::tally::Tally;
 use crate::input::events::EventArgs;
 use crate::term::ended::{Context, Ended, Run};
 use crate::term::json::JsonArgs;
@@ -36,7 +35,8 @@ pub(crate) struct Args {
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Stream)?;
-        let tally = Tally::of(&mut opened)?;
+        let mut tally = Tally::default();
+        opened.each(|event| tally.add(event))?;
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);

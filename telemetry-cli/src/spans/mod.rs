@@ -1,11 +1,6 @@
-//! Spans: pairs of begin and end events, their durations, and their display.
+//! Spans as text, JSON and CSV.
 //!
-//! It may use `text`, `figures`, `term` and `input`. It never opens an input, and its memory grows
-//! only with the number of open spans, which is limited.
+//! It may use `text`, `term` and `input`. It never opens an input.
 
-mod emissions;
-mod gaps;
 pub(crate) mod paired;
-mod pairing;
 pub(crate) mod shown;
-mod tally;

@@ -2,10 +2,9 @@
 
 use telemetry_decode::Event;
 
-use super::gaps::Gaps;
-use super::pairing::{Found, Pairing};
+use telemetry_report::spans::{Found, Gaps, Pairing, Tally};
+
 use super::shown::Names;
-use super::tally::Tally;
 use crate::input::events::Opened;
 use crate::input::inputs::cannot_read;
 use crate::term::ended::Failure;

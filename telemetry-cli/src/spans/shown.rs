@@ -5,16 +5,14 @@ use serde_json::Value as Json;
 use telemetry_decode::{Events, KnownRegistry, Session};
 use telemetry_schema::Sort;
 
-use super::gaps::Gaps;
-use super::pairing::{Def, Found, Key, Which};
-use super::tally::{Long, SpanTally, Tally, Unmatched};
-use crate::figures::distribution::Summary;
 use crate::input::inputs::Inputs;
 use crate::input::verdict::Verdict;
 use crate::term::message::warning;
 use crate::text::print::thread_name;
 use crate::text::table::Table;
 use crate::text::{count, csv, escaped_bytes, grouped, json, number_text, scalar, signed_grouped};
+use telemetry_report::figures::distribution::Summary;
+use telemetry_report::spans::{Def, Found, Gaps, Key, Long, SpanTally, Tally, Unmatched, Which};
 
 /// The first line of comma-separated values.
 pub(crate) const CSV_HEAD: &str = "span,registry,session,thread,thread_name,key,begin_ns,end_ns,duration_ns,self_ns,end_thread,certain,message\n";

@@ -4,12 +4,12 @@
 use telemetry_decode::{AddressName, Event, Value};
 use telemetry_schema::{Sort, Type, TypeForm};
 
-use super::keyed::{PerEvent, PerThread};
 use super::message::{self, Part};
 use super::names;
 use super::number::decimal;
 use super::number::{hex_bytes_lower, hex_lower, signed_decimal};
 use crate::text::date::Moments;
+use telemetry_report::figures::keyed::{PerEvent, PerThread};
 
 /// Raise the version when a member changes its form or meaning. A new member does not need it.
 const START: &[u8] = b"{\"version\":1,\"time_ns\":";

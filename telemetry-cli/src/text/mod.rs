@@ -13,7 +13,6 @@ mod elapsed;
 mod float;
 pub(crate) mod hint;
 pub(crate) mod json;
-pub(crate) mod keyed;
 mod message;
 mod names;
 mod number;

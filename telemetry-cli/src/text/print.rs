@@ -4,12 +4,12 @@ use telemetry_decode::names::{Numbers, RUNTIME_REGISTRY};
 use telemetry_decode::{AddressName, Event, Events, KnownRegistry, Session, Value};
 use telemetry_schema::Param;
 
-use super::keyed::{PerEvent, PerThread};
 use super::message::{self, Part};
 use super::names;
 use super::number::decimal;
 use super::number::{grouped, hex_bytes_spaced, hex_lower, signed_decimal};
 use super::quoted::{escaped, escaped_text};
+use telemetry_report::figures::keyed::{PerEvent, PerThread};
 
 /// Nanoseconds of almost three hours, in groups. Longer times are wider.
 const TIME_WIDTH: usize = 17;

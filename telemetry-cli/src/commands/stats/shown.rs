@@ -11,15 +11,15 @@ use telemetry_decode::blocks::Index;
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_schema::{Param, Registry};
 
-use super::tally::{Count, EventTally, ParamTally, Tally, Values};
-use crate::figures::distribution::Summary;
-use crate::figures::rate::{Counts, Rate, Sparkline};
 use crate::input::remedy;
 use crate::input::verdict::Verdict;
 use crate::text::date;
 use crate::text::print::thread_name;
 use crate::text::table::Table;
 use crate::text::{escaped_bytes, grouped, json, number_text, scalar, signed_grouped};
+use telemetry_report::figures::distribution::Summary;
+use telemetry_report::figures::rate::{Counts, Rate, Sparkline};
+use telemetry_report::stats::{Count, EventTally, ParamTally, Tally, Values};
 
 /// The maximum of values that are listed for a parameter.
 const MAX_LISTED: usize = 10;

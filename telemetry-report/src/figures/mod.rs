@@ -3,6 +3,7 @@
 //! It uses no other room. Its memory never grows with the number of values, and it never writes
 //! text.
 
-pub(crate) mod distribution;
-pub(crate) mod frequent;
-pub(crate) mod rate;
+pub mod distribution;
+pub mod frequent;
+pub mod keyed;
+pub mod rate;

@@ -7,7 +7,7 @@ use telemetry_decode::Event;
 
 /// The time that threads spent on emissions, if their sessions say what one costs.
 #[derive(Default)]
-pub(crate) struct Emissions {
+pub struct Emissions {
     is_wanted: bool,
     /// Picoseconds, by session and thread.
     spent: HashMap<(u64, u32), u64>,
@@ -17,12 +17,12 @@ pub(crate) struct Emissions {
 
 impl Emissions {
     /// Counts only if `is_wanted`; otherwise no time is spent.
-    pub(crate) fn new(is_wanted: bool) -> Emissions {
+    pub fn new(is_wanted: bool) -> Emissions {
         Emissions { is_wanted, ..Emissions::default() }
     }
 
     /// Adds the emission of an event. Its time is the moment before.
-    pub(crate) fn take(&mut self, event: &Event<'_>) {
+    pub fn take(&mut self, event: &Event<'_>) {
         if !self.is_wanted {
             return;
         }
@@ -37,13 +37,13 @@ impl Emissions {
     }
 
     /// Returns the nanoseconds that a thread has spent so far.
-    pub(crate) fn spent_ns(&self, session: u64, thread: u32) -> i64 {
+    pub fn spent_ns(&self, session: u64, thread: u32) -> i64 {
         let spent = self.spent.get(&(session, thread)).copied().unwrap_or_default();
         i64::try_from(spent / 1000).unwrap_or(i64::MAX)
     }
 
     /// Returns the sessions that do not say what an emission costs.
-    pub(crate) fn unknown(&self) -> impl Iterator<Item = u64> {
+    pub fn unknown(&self) -> impl Iterator<Item = u64> {
         self.unknown.iter().copied()
     }
 }

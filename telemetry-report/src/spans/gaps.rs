@@ -12,7 +12,7 @@ struct Stretches(Vec<(u64, u64)>);
 
 /// The gaps of lanes.
 #[derive(Default)]
-pub(crate) struct Gaps {
+pub struct Gaps {
     /// By session, registry and kind, on any thread.
     of_kinds: HashMap<(u64, u64, u8), Stretches>,
     /// By thread, too.
@@ -22,7 +22,7 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    pub(crate) fn new(gaps: &[Gap]) -> Gaps {
+    pub fn new(gaps: &[Gap]) -> Gaps {
         let mut all = Gaps::default();
         for gap in gaps {
             let Gap { session, thread, registry, kind, from_ticks, until_ticks, .. } = *gap;
@@ -40,7 +40,7 @@ impl Gaps {
     }
 
     /// Returns true if no begin or end of such a span can be missing between two clock readings.
-    pub(crate) fn are_none(&self, def: &Def, which: &Which, thread: u32, from: u64, until: u64) -> bool {
+    pub fn are_none(&self, def: &Def, which: &Which, thread: u32, from: u64, until: u64) -> bool {
         let session = which.session;
         let meets = |stretches: Option<&Stretches>| stretches.is_some_and(|of| of.meet(from, until));
         let of_kind = |kind: u8| match def.span.key {
@@ -52,7 +52,7 @@ impl Gaps {
     }
 
     /// Returns true if a span is certain.
-    pub(crate) fn are_not_in(&self, def: &Def, which: &Which, begin: &End, end: &End) -> bool {
+    pub fn are_not_in(&self, def: &Def, which: &Which, begin: &End, end: &End) -> bool {
         self.are_none(def, which, begin.thread, begin.ticks, end.ticks)
     }
 }

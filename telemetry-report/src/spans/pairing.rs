@@ -8,17 +8,17 @@ use telemetry_decode::{Event, Value};
 use telemetry_schema::{Message, Registry, Span};
 
 use super::emissions::Emissions;
-use crate::text::keyed::PerEvent;
+use crate::figures::keyed::PerEvent;
 
 /// Pairs begins and ends of all sessions, whose events come by time.
-pub(crate) struct Pairing {
+pub struct Pairing {
     /// The maximum of open spans.
     most: usize,
     /// Bytes of the keys of open spans, as far as they are strings.
     texts: usize,
     /// The names of wanted spans; empty for all.
     names: Vec<String>,
-    pub(crate) defs: Vec<Def>,
+    pub defs: Vec<Def>,
     roles: PerEvent<Rc<[Role]>>,
     /// Open spans and free places.
     open: Vec<Open>,
@@ -29,19 +29,19 @@ pub(crate) struct Pairing {
     threads: HashMap<(u64, u32), Thread>,
     oldest: u32,
     newest: u32,
-    pub(crate) emissions: Emissions,
+    pub emissions: Emissions,
 }
 
 /// A span of a registry, or a message that is a pair.
-pub(crate) struct Def {
-    pub(crate) registry: String,
-    pub(crate) fingerprint: u64,
+pub struct Def {
+    pub registry: String,
+    pub fingerprint: u64,
     /// For a message, the span that its events would be.
-    pub(crate) span: Span,
+    pub span: Span,
     /// The message with these pairs, which the program itself may receive.
-    pub(crate) message: Option<String>,
+    pub message: Option<String>,
     /// Bits of the kinds of both events.
-    pub(crate) kinds: [u8; 2],
+    pub kinds: [u8; 2],
 }
 
 /// The role of an event in a span.
@@ -64,7 +64,7 @@ struct Identity {
 
 /// The value of a key: the bits of a number, or a string.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub enum Key {
     None,
     Number(u64),
     Text(Box<[u8]>),
@@ -72,28 +72,28 @@ pub(crate) enum Key {
 
 /// One end of a span.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct End {
-    pub(crate) thread: u32,
-    pub(crate) ns: i64,
+pub struct End {
+    pub thread: u32,
+    pub ns: i64,
     /// Time that the thread had spent on emissions by then; 0 if it is not subtracted.
-    pub(crate) spent_ns: i64,
-    pub(crate) ticks: u64,
+    pub spent_ns: i64,
+    pub ticks: u64,
     /// Where the event begins in the input.
-    pub(crate) offset: u64,
+    pub offset: u64,
 }
 
 /// A span of a session, without its times.
 #[derive(Debug, Clone)]
-pub(crate) struct Which {
+pub struct Which {
     /// Index into [`Pairing::defs`].
-    pub(crate) def: usize,
-    pub(crate) session: u64,
-    pub(crate) key: Key,
+    pub def: usize,
+    pub session: u64,
+    pub key: Key,
 }
 
 /// A result of pairing.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
     /// A begin and its end, and the time in which no span that the thread began later was open.
     Whole { which: Which, begin: End, end: End, self_ns: i64 },
     /// A begin without an end, at the end of the stream or because another begin with its key
@@ -136,7 +136,7 @@ struct Thread {
 
 impl Pairing {
     /// Pairs spans with these names, or all. With `is_net`, subtracts the time of emissions.
-    pub(crate) fn new(most: usize, names: &[String], is_net: bool) -> Pairing {
+    pub fn new(most: usize, names: &[String], is_net: bool) -> Pairing {
         Pairing {
             most: most.clamp(1, NONE as usize),
             texts: 0,
@@ -155,7 +155,7 @@ impl Pairing {
     }
 
     /// Takes an event, and appends what it completes or contradicts.
-    pub(crate) fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) {
+    pub fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) {
         let (names, defs) = (&self.names, &mut self.defs);
         let roles = self.roles.get(event, |event| roles(event, names, defs).into()).clone();
         let at = End {
@@ -176,7 +176,7 @@ impl Pairing {
     }
 
     /// Visits the spans that are still open, in the order of their begins.
-    pub(crate) fn finish(&mut self, mut visit: impl FnMut(Found)) {
+    pub fn finish(&mut self, mut visit: impl FnMut(Found)) {
         while self.oldest != NONE {
             let (which, begin, _) = self.remove(self.oldest);
             visit(Found::NoEnd(which, begin));
@@ -339,7 +339,7 @@ impl End {
     }
 
     /// Returns the time from the begin to this end.
-    pub(crate) fn since(&self, begin: &End) -> i64 {
+    pub fn since(&self, begin: &End) -> i64 {
         let took = self.net_ns().saturating_sub(begin.net_ns());
         if self.spent_ns == 0 { took } else { took.max(0) }
     }

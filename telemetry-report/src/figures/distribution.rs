@@ -17,7 +17,7 @@ const BUCKETS_PER_POWER: usize = 128;
 
 /// The numbers that were added.
 #[derive(Default)]
-pub(crate) struct Distribution {
+pub struct Distribution {
     count: u64,
     /// Number of NaNs.
     nans: u64,
@@ -39,25 +39,25 @@ struct Bucket {
 
 /// A number, as it was added.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Exact {
+pub enum Exact {
     Whole(i128),
     Float(f64),
 }
 
 /// A distribution as JSON. A missing value is null; infinities are `"Infinity"` and `"-Infinity"`.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Summary {
-    pub(crate) count: u64,
-    pub(crate) min: Json,
-    pub(crate) mean: Json,
-    pub(crate) p50: Json,
-    pub(crate) p90: Json,
-    pub(crate) p99: Json,
-    pub(crate) p999: Json,
-    pub(crate) max: Json,
+pub struct Summary {
+    pub count: u64,
+    pub min: Json,
+    pub mean: Json,
+    pub p50: Json,
+    pub p90: Json,
+    pub p99: Json,
+    pub p999: Json,
+    pub max: Json,
     /// NaNs, which no other member counts.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) nans: u64,
+    pub nans: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -67,13 +67,13 @@ fn is_zero(number: &u64) -> bool {
 impl Distribution {
     /// Adds a whole number.
     #[inline]
-    pub(crate) fn add(&mut self, number: impl Into<i128>) {
+    pub fn add(&mut self, number: impl Into<i128>) {
         let number = number.into();
         self.add_exact(Exact::Whole(number), number as f64);
     }
 
     /// Adds a float.
-    pub(crate) fn add_float(&mut self, number: f64) {
+    pub fn add_float(&mut self, number: f64) {
         if number.is_nan() {
             self.nans += 1;
             return;
@@ -104,7 +104,7 @@ impl Distribution {
     }
 
     /// Returns the least number such that this share of all numbers is not above it.
-    pub(crate) fn quantile(&self, share: f64) -> Option<Exact> {
+    pub fn quantile(&self, share: f64) -> Option<Exact> {
         let (min, max) = self.ends?;
         let rank = ((share * self.count as f64).ceil() as u64).saturating_sub(1);
         if rank == 0 {
@@ -125,7 +125,7 @@ impl Distribution {
         Some(exact.clamp(min, max))
     }
 
-    pub(crate) fn summary(&self) -> Summary {
+    pub fn summary(&self) -> Summary {
         let quantile = |share| self.quantile(share).map_or(Json::Null, Exact::json);
         let mean = (self.count > 0).then(|| Exact::Float(self.sum / self.count as f64));
         Summary {

@@ -7,10 +7,8 @@ use telemetry_schema::{Param, Sort};
 
 use crate::figures::distribution::Distribution;
 use crate::figures::frequent::Frequent;
+use crate::figures::keyed::PerEvent;
 use crate::figures::rate::Rate;
-use crate::input::events::Opened;
-use crate::term::ended::Failure;
-use crate::text::keyed::PerEvent;
 
 /// The maximum length in bytes of strings that are counted by value.
 const MAX_STRING_LEN: usize = 256;
@@ -19,42 +17,47 @@ const LONGER_STRINGS: &[u8] = b"(longer than 256 bytes)";
 
 /// A number of events, with the first and last time.
 #[derive(Clone, Copy)]
-pub(super) struct Count {
-    pub(super) count: u64,
-    pub(super) bytes: u64,
-    pub(super) first_ns: i64,
-    pub(super) last_ns: i64,
+pub struct Count {
+    pub count: u64,
+    pub bytes: u64,
+    pub first_ns: i64,
+    pub last_ns: i64,
 }
 
 /// The counts.
-pub(super) struct Tally {
+#[derive(Default)]
+pub struct Tally {
     /// The counts of events by index, for every session, thread and registry.
-    pub(super) lanes: Vec<(LaneKey, Counts)>,
-    pub(super) events: PerEvent<EventTally>,
+    pub lanes: Vec<(LaneKey, Counts)>,
+    pub events: PerEvent<EventTally>,
     /// All events by time, in nanoseconds since 1970.
-    pub(super) rate: Rate,
+    pub rate: Rate,
+    /// Index of each key in `lanes`.
+    by_key: HashMap<LaneKey, usize>,
+    /// Index of the lane of the last event.
+    current: usize,
 }
 
 /// Session, thread, fingerprint of the registry.
 type LaneKey = (u64, u32, u64);
 
 /// Counts of an event's times and parameters.
-pub(super) struct EventTally {
-    pub(super) rate: Rate,
+pub struct EventTally {
+    pub rate: Rate,
     /// Nanoseconds since the thread's last event of this type.
-    pub(super) intervals: Distribution,
-    pub(super) params: Vec<ParamTally>,
+    pub intervals: Distribution,
+    pub params: Vec<ParamTally>,
 }
 
 /// Counts of a parameter's values.
-pub(super) struct ParamTally {
+pub struct ParamTally {
     /// The distribution of numbers, with those in arrays.
-    pub(super) distribution: Option<Distribution>,
-    pub(super) values: Values,
+    pub distribution: Option<Distribution>,
+    pub values: Values,
 }
 
 /// The most frequent values.
-pub(super) enum Values {
+pub enum Values {
     /// Floats and arrays are not counted by value.
     None,
     Numbers(Frequent<Bits>),
@@ -63,7 +66,7 @@ pub(super) enum Values {
 
 /// The bits of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Bits(pub(super) u64);
+pub struct Bits(pub u64);
 
 impl From<&Bits> for Bits {
     fn from(bits: &Bits) -> Bits {
@@ -72,38 +75,31 @@ impl From<&Bits> for Bits {
 }
 
 impl Tally {
-    /// Counts all events.
-    pub(super) fn of(opened: &mut Opened) -> Result<Tally, Failure> {
-        let mut tally = Tally { lanes: Vec::new(), events: PerEvent::default(), rate: Rate::default() };
-        let mut by_key: HashMap<LaneKey, usize> = HashMap::new();
-        let mut current = 0;
-        opened.each(|event| {
-            let key = (event.session().id, event.thread(), event.known_registry().fingerprint);
-            let lanes = &mut tally.lanes;
-            // Events come in blocks of one lane.
-            if lanes.get(current).is_none_or(|(last, _)| *last != key) {
-                current = *by_key.entry(key).or_insert_with(|| {
-                    lanes.push((key, Counts::default()));
-                    lanes.len() - 1
-                });
-            }
-            let Some(index) = event.registry().event_index(event.schema().code) else { return };
-            let count = lanes[current].1.of(index);
-            let interval = event.time_ns().checked_sub(count.last_ns);
-            let of_event = tally.events.get(event, EventTally::new);
-            // Blocks out of order have no intervals.
-            if let Some(interval) = interval.filter(|interval| count.count > 0 && *interval >= 0) {
-                of_event.intervals.add(interval);
-            }
-            count.add(event);
-            for (param, value) in of_event.params.iter_mut().zip(event.values()) {
-                param.add(event, &value);
-            }
-            let ns = event.wall_ns();
-            of_event.rate.add(ns);
-            tally.rate.add(ns);
-        })?;
-        Ok(tally)
+    /// Counts an event.
+    #[inline]
+    pub fn add(&mut self, event: &Event<'_>) {
+        let key = (event.session().id, event.thread(), event.known_registry().fingerprint);
+        // Events come in blocks of one lane.
+        if self.lanes.get(self.current).is_none_or(|(last, _)| *last != key) {
+            self.current = *self.by_key.entry(key).or_insert_with(|| {
+                self.lanes.push((key, Counts::default()));
+                self.lanes.len() - 1
+            });
+        }
+        let count = self.lanes[self.current].1.of(event.index());
+        let interval = event.time_ns().checked_sub(count.last_ns);
+        let of_event = self.events.get(event, EventTally::new);
+        // Blocks out of order have no intervals.
+        if let Some(interval) = interval.filter(|interval| count.count > 0 && *interval >= 0) {
+            of_event.intervals.add(interval);
+        }
+        count.add(event);
+        for (param, value) in of_event.params.iter_mut().zip(event.values()) {
+            param.add(event, &value);
+        }
+        let ns = event.wall_ns();
+        of_event.rate.add(ns);
+        self.rate.add(ns);
     }
 }
 
@@ -113,7 +109,7 @@ const PAGE: usize = 16;
 /// Counts by index of the event. A registry may have thousands of events, and a stream 100,000
 /// threads, of which each has a few of them. So only pages with an event take memory.
 #[derive(Default)]
-pub(super) struct Counts(Vec<Option<Box<[Count; PAGE]>>>);
+pub struct Counts(Vec<Option<Box<[Count; PAGE]>>>);
 
 impl Counts {
     /// Returns the count of an event.
@@ -128,7 +124,7 @@ impl Counts {
     }
 
     /// Returns the counts of all events that occurred, with their indices.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Count)> {
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Count)> {
         let pages = self.0.iter().enumerate().filter_map(|(page, counts)| Some((page, counts.as_ref()?)));
         let all = pages.flat_map(|(page, counts)| (page * PAGE..).zip(counts.iter()));
         all.filter(|(_, count)| count.count > 0)
@@ -136,14 +132,14 @@ impl Counts {
 }
 
 impl Count {
-    pub(super) const NONE: Count = Count { count: 0, bytes: 0, first_ns: i64::MAX, last_ns: i64::MIN };
+    pub const NONE: Count = Count { count: 0, bytes: 0, first_ns: i64::MAX, last_ns: i64::MIN };
 
     fn add(&mut self, event: &Event<'_>) {
         let bytes = event.packed_len().into();
         self.merge(&Count { count: 1, bytes, first_ns: event.time_ns(), last_ns: event.time_ns() });
     }
 
-    pub(super) fn merge(&mut self, other: &Count) {
+    pub fn merge(&mut self, other: &Count) {
         self.count += other.count;
         self.bytes += other.bytes;
         self.first_ns = self.first_ns.min(other.first_ns);

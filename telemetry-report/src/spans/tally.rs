@@ -11,53 +11,53 @@ use crate::figures::distribution::Distribution;
 const MAX_LISTED: usize = 10_000;
 
 /// The statistics of all spans.
-pub(crate) struct Tally {
+pub struct Tally {
     /// By number of the span.
-    pub(crate) spans: Vec<SpanTally>,
-    pub(crate) top: usize,
+    pub spans: Vec<SpanTally>,
+    pub top: usize,
     longest: BinaryHeap<Reverse<Long>>,
     /// The first that were found, in that order.
-    pub(crate) unmatched: Vec<Unmatched>,
+    pub unmatched: Vec<Unmatched>,
 }
 
 /// The statistics of spans with one name.
 #[derive(Default)]
-pub(crate) struct SpanTally {
-    pub(crate) durations: Distribution,
-    pub(crate) selfs: Distribution,
-    pub(crate) total_ns: i64,
-    pub(crate) total_self_ns: i64,
-    pub(crate) uncertain: u64,
-    pub(crate) no_end: u64,
-    pub(crate) no_begin: u64,
-    pub(crate) begins_dropped: u64,
+pub struct SpanTally {
+    pub durations: Distribution,
+    pub selfs: Distribution,
+    pub total_ns: i64,
+    pub total_self_ns: i64,
+    pub uncertain: u64,
+    pub no_end: u64,
+    pub no_begin: u64,
+    pub begins_dropped: u64,
 }
 
 /// One of the longest spans.
-pub(crate) struct Long {
-    pub(crate) which: Which,
-    pub(crate) begin: End,
-    pub(crate) end: End,
-    pub(crate) self_ns: i64,
-    pub(crate) is_certain: bool,
+pub struct Long {
+    pub which: Which,
+    pub begin: End,
+    pub end: End,
+    pub self_ns: i64,
+    pub is_certain: bool,
 }
 
 /// A begin without end, or an end without begin.
-pub(crate) struct Unmatched {
-    pub(crate) which: Which,
-    pub(crate) at: End,
-    pub(crate) is_begin: bool,
+pub struct Unmatched {
+    pub which: Which,
+    pub at: End,
+    pub is_begin: bool,
     /// Its other half cannot have been lost.
-    pub(crate) is_certain: bool,
+    pub is_certain: bool,
 }
 
 impl Tally {
     /// Keeps at most `top` of the longest spans.
-    pub(crate) fn new(top: usize) -> Tally {
+    pub fn new(top: usize) -> Tally {
         Tally { spans: Vec::new(), top, longest: BinaryHeap::new(), unmatched: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, found: Found, defs: &[Def], gaps: &Gaps) {
+    pub fn add(&mut self, found: Found, defs: &[Def], gaps: &Gaps) {
         self.spans.resize_with(defs.len(), SpanTally::default);
         match found {
             Found::Whole { which, begin, end, self_ns } => {
@@ -102,7 +102,7 @@ impl Tally {
     }
 
     /// Returns the longest spans, the longest first.
-    pub(crate) fn longest(&self) -> Vec<&Long> {
+    pub fn longest(&self) -> Vec<&Long> {
         let mut longest: Vec<_> = self.longest.iter().map(|Reverse(long)| long).collect();
         longest.sort_by(|a, b| b.cmp(a));
         longest
@@ -110,7 +110,7 @@ impl Tally {
 }
 
 impl Long {
-    pub(crate) fn duration_ns(&self) -> i64 {
+    pub fn duration_ns(&self) -> i64 {
         self.end.since(&self.begin)
     }
 

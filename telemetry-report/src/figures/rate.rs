@@ -10,7 +10,7 @@ const COLUMNS: usize = 60;
 
 /// Counts of events in equal intervals. If there would be too many intervals, their length doubles.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rate {
+pub struct Rate {
     /// An interval takes 2 to the power of this nanoseconds.
     shift: u32,
     /// Number of the first counted interval, from time 0.
@@ -20,25 +20,25 @@ pub(crate) struct Rate {
 
 /// The counts for output.
 #[derive(Debug)]
-pub(crate) struct Counts {
-    pub(crate) from_ns: i64,
+pub struct Counts {
+    pub from_ns: i64,
     /// Length of each interval.
-    pub(crate) width_ns: u64,
-    pub(crate) counts: Vec<u64>,
+    pub width_ns: u64,
+    pub counts: Vec<u64>,
 }
 
 /// Counts as a line of characters.
 #[derive(Debug)]
-pub(crate) struct Sparkline {
-    pub(crate) line: String,
+pub struct Sparkline {
+    pub line: String,
     /// The highest count.
-    pub(crate) highest: u64,
+    pub highest: u64,
 }
 
 impl Rate {
     /// Counts an event.
     #[inline]
-    pub(crate) fn add(&mut self, ns: i64) {
+    pub fn add(&mut self, ns: i64) {
         let index = (ns >> self.shift).wrapping_sub(self.first);
         match usize::try_from(index).ok().and_then(|index| self.counts.get_mut(index)) {
             Some(count) => *count += 1,
@@ -79,7 +79,7 @@ impl Rate {
     }
 
     /// Returns these counts over the time of another rate, for comparison.
-    pub(crate) fn over(&self, other: &Rate) -> Counts {
+    pub fn over(&self, other: &Rate) -> Counts {
         if self.counts.is_empty() {
             let counts = vec![0; other.counts.len()];
             return Counts { from_ns: other.first << other.shift, width_ns: 1 << other.shift, counts };
@@ -98,7 +98,7 @@ impl Rate {
 
 impl Rate {
     /// Adds some rates over the time of another.
-    pub(crate) fn sum<'r>(rates: impl Iterator<Item = &'r Rate>, other: &Rate) -> Counts {
+    pub fn sum<'r>(rates: impl Iterator<Item = &'r Rate>, other: &Rate) -> Counts {
         let mut sum = Rate::default().over(other);
         for rate in rates {
             let counts = rate.over(other).counts;
@@ -110,14 +110,14 @@ impl Rate {
 
 impl Counts {
     /// Returns as many intervals as a sparkline has columns.
-    pub(crate) fn columns(&self) -> Counts {
+    pub fn columns(&self) -> Counts {
         let each = self.counts.len().div_ceil(COLUMNS).max(1);
         let counts = self.counts.chunks(each).map(|counts| counts.iter().sum()).collect();
         Counts { from_ns: self.from_ns, width_ns: self.width_ns.saturating_mul(each as u64), counts }
     }
 
     /// Formats each interval as a character.
-    pub(crate) fn sparkline(&self) -> Sparkline {
+    pub fn sparkline(&self) -> Sparkline {
         const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let highest = self.counts.iter().copied().max().unwrap_or(0);
         let level = |count: &u64| match *count {
@@ -128,7 +128,7 @@ impl Counts {
     }
 
     /// Formats the counts as JSON.
-    pub(crate) fn on_one_line(&self) -> Box<RawValue> {
+    pub fn on_one_line(&self) -> Box<RawValue> {
         // Numbers serialize.
         serde_json::value::to_raw_value(&self.counts).unwrap_or_default()
     }

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 const MAX_VALUES: usize = 1000;
 
 /// Counts of values.
-pub(crate) struct Frequent<K> {
+pub struct Frequent<K> {
     counts: HashMap<K, u64>,
     total: u64,
     /// Each count may be too low by this.
@@ -28,7 +28,7 @@ impl<K> Default for Frequent<K> {
 impl<K: Hash + Eq + Ord> Frequent<K> {
     /// Counts a value, and makes its owned form if the value is new.
     #[inline]
-    pub(crate) fn add<Q>(&mut self, value: &Q)
+    pub fn add<Q>(&mut self, value: &Q)
     where
         Q: ?Sized + Hash + hashbrown::Equivalent<K>,
         K: for<'a> From<&'a Q>,
@@ -54,17 +54,17 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
     }
 
     /// Returns the number of values that were counted.
-    pub(crate) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.total
     }
 
     /// Returns the amount by which a count may be too low. 0 means that all counts are exact.
-    pub(crate) fn error(&self) -> u64 {
+    pub fn error(&self) -> u64 {
         self.error
     }
 
     /// Returns the most frequent values and their counts.
-    pub(crate) fn top(&self, number: usize) -> Vec<(&K, u64)> {
+    pub fn top(&self, number: usize) -> Vec<(&K, u64)> {
         let mut all: Vec<_> = self.counts.iter().map(|(value, count)| (value, *count)).collect();
         all.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
         all.truncate(number);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use telemetry_decode::Event;
 
 /// A value for each event of each registry.
-pub(crate) struct PerEvent<T> {
+pub struct PerEvent<T> {
     registries: Vec<OfRegistry<T>>,
     /// Index of the registry of the last event.
     last: usize,
@@ -18,7 +18,7 @@ struct OfRegistry<T> {
 }
 
 /// A value for each thread of each session.
-pub(crate) struct PerThread<T> {
+pub struct PerThread<T> {
     threads: Vec<OfThread<T>>,
     by_key: HashMap<(u64, u32), usize>,
     /// Index of the thread of the last event.
@@ -47,7 +47,7 @@ impl<T> Default for PerThread<T> {
 impl<T> PerEvent<T> {
     /// Returns the value for all events of this code.
     #[inline]
-    pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
+    pub fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
         let fingerprint = event.known_registry().fingerprint;
         if self.registries.get(self.last).is_none_or(|of| of.fingerprint != fingerprint) {
             let found = self.registries.iter().position(|of| of.fingerprint == fingerprint);
@@ -57,12 +57,11 @@ impl<T> PerEvent<T> {
                 self.registries.len() - 1
             });
         }
-        let index = event.registry().event_index(event.schema().code).unwrap_or_default();
-        self.registries[self.last].events[index].get_or_insert_with(|| make(event))
+        self.registries[self.last].events[event.index()].get_or_insert_with(|| make(event))
     }
 
     /// Returns all values, with the fingerprint of the registry and the index of the event.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, usize, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u64, usize, &T)> {
         self.registries.iter().flat_map(|of| {
             let made = of.events.iter().enumerate();
             made.filter_map(|(index, made)| Some((of.fingerprint, index, made.as_ref()?)))
@@ -74,7 +73,7 @@ impl<T> PerThread<T> {
     /// Returns the value for all events of this thread. It is computed again when the session has
     /// more threads.
     #[inline]
-    pub(crate) fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
+    pub fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
         let (key, known) = ((event.session().id, event.thread()), event.session().threads().len());
         if self.threads.get(self.last).is_none_or(|of| of.key != key || of.known != known) {
             self.find(key, known, || make(event));

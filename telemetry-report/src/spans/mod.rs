@@ -1,0 +1,13 @@
+//! Spans: pairs of begin and end events, and their durations.
+//!
+//! It may use `figures`. It never opens an input, and its memory grows only with the number of open
+//! spans, which is limited.
+
+mod emissions;
+mod gaps;
+mod pairing;
+mod tally;
+
+pub use gaps::Gaps;
+pub use pairing::{Def, End, Found, Key, Pairing, Which};
+pub use tally::{Long, SpanTally, Tally, Unmatched};

@@ -1,0 +1,8 @@
+//! Counts of events, by type, thread and value.
+//!
+//! It may use `figures`. It never opens an input, and its memory never grows with the number of
+//! events.
+
+mod tally;
+
+pub use tally::{Bits, Count, Counts, EventTally, ParamTally, Tally, Values};
