@@ -24,7 +24,8 @@ fn read(path: &Path) -> String {
 /// streams and registries of old versions. A released registry is not either, nor are its copies:
 /// its texts change with its next version.
 fn files(endings: &[&str]) -> Vec<PathBuf> {
-    const NOT: [&str; 7] = ["target", "snapshots", "golden", "data", "seeds", "words.rs", "own_registry.py"];
+    const NOT: [&str; 8] =
+        ["target", "node_modules", "snapshots", "golden", "data", "seeds", "words.rs", "own_registry.py"];
     fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
             let name = entry.file_name();

@@ -1,0 +1,6 @@
+/** The tabs, in their order on the page. */
+
+import type { Tab } from "../view";
+import { durations } from "./durations";
+
+export const TABS: Tab[] = [durations];
