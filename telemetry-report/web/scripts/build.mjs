@@ -24,7 +24,9 @@ if (size("report.js") > MOST_BYTES) {
 if (process.argv.includes("--check")) {
   const names = [...files.keys()].filter((name) => read(name) !== files.get(name));
   if (names.length > 0) {
-    console.error(`error: in assets/, ${names.join(", ")} differ from what src/ makes; run \`npm run build\``);
+    console.error(
+      `error: in assets/, ${names.join(", ")} differ from what src/ makes; run \`npm run build\``,
+    );
     process.exit(1);
   }
 } else {

@@ -26,8 +26,10 @@ export async function bundle() {
   for (const { path, contents } of result.outputFiles) {
     const name = path.slice(assets.length + 1);
     // The page holds them inline: nothing in them may end their element.
-    const text = Buffer.from(contents).toString("utf8")
-      .replace(/<\/(script|style)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
+    const text = Buffer.from(contents)
+      .toString("utf8")
+      .replace(/<\/(script|style)/gi, "<\\/$1")
+      .replace(/<!--/g, "<\\!--");
     files.set(name, text);
     files.set(`${name}.sha256`, createHash("sha256").update(text).digest("base64") + "\n");
   }

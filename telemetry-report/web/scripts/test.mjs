@@ -16,10 +16,18 @@ const outdir = mkdtempSync(join(tmpdir(), "telemetry-report-"));
 try {
   await build({
     entryPoints: tests.map((name) => join(web, "test", name)),
-    outdir, bundle: true, platform: "node", format: "esm", target: "node20",
-    outExtension: { ".js": ".mjs" }, loader: { ".css": "empty" }, logLevel: "warning",
+    outdir,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    outExtension: { ".js": ".mjs" },
+    loader: { ".css": "empty" },
+    logLevel: "warning",
   });
-  const files = readdirSync(outdir).filter((name) => name.endsWith(".mjs")).map((name) => join(outdir, name));
+  const files = readdirSync(outdir)
+    .filter((name) => name.endsWith(".mjs"))
+    .map((name) => join(outdir, name));
   process.exitCode = spawnSync(process.execPath, ["--test", ...files], { stdio: "inherit" }).status ?? 1;
 } finally {
   rmSync(outdir, { recursive: true });

@@ -23,8 +23,12 @@ export function theme(): Theme {
   const read = (name: string) => style.getPropertyValue(`--${name}`).trim();
   current = {
     isDark: matchMedia("(prefers-color-scheme: dark)").matches,
-    text: read("text"), faint: read("faint"), background: read("background"),
-    grid: read("grid"), accent: read("accent"), loss: read("loss"),
+    text: read("text"),
+    faint: read("faint"),
+    background: read("background"),
+    grid: read("grid"),
+    accent: read("accent"),
+    loss: read("loss"),
   };
   return current;
 }
@@ -60,14 +64,15 @@ export type Paint = (context: CanvasRenderingContext2D, width: number, height: n
  * Makes a canvas as wide as its parent. `name` says what it shows to those who cannot see it. It draws
  * again when its width changes; the caller draws it again after a change of the view or theme.
  */
-export function canvas(
-  name: string, height: number, paint: Paint,
-): Canvas {
+export function canvas(name: string, height: number, paint: Paint): Canvas {
   const node = element("canvas", { role: "img", "aria-label": name });
   const context = node.getContext("2d")!;
   let isAsked = false;
   const made: Canvas = {
-    node, context, width: 0, height,
+    node,
+    context,
+    width: 0,
+    height,
     setHeight(value) {
       if (made.height === value) return;
       made.height = value;
@@ -109,7 +114,11 @@ export function canvas(
 
 /** Draws red hatching: events are missing here. At least 3 pixels wide, so that it is seen. */
 export function hatch(
-  context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number,
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
 ): void {
   const wide = Math.max(width, 3);
   const left = x - (wide - width) / 2;

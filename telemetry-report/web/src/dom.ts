@@ -5,12 +5,16 @@ import { count } from "./format";
 export type Child = Node | string | null | undefined | false;
 
 /** Attributes, and handlers whose names begin with `on`. */
-export type Properties =
-  Record<string, string | number | boolean | null | undefined | ((event: any) => void)>;
+export type Properties = Record<
+  string,
+  string | number | boolean | null | undefined | ((event: any) => void)
+>;
 
 /** Makes an element: `element("p", { class: "note", onclick: f }, "text", child)`. */
 export function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K, properties: Properties = {}, ...children: Child[]
+  tag: K,
+  properties: Properties = {},
+  ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -24,7 +28,10 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 
 /** Makes a button that does something. `data` is its name for tests. */
 export function button(
-  text: string, data: string, onclick: (event: MouseEvent) => void, title = "",
+  text: string,
+  data: string,
+  onclick: (event: MouseEvent) => void,
+  title = "",
 ): HTMLButtonElement {
   return element("button", { type: "button", "data-test": data, title: title || null, onclick }, text);
 }
@@ -66,7 +73,9 @@ export interface TableOptions<Row> {
 
 /** Makes a table whose heads sort it. */
 export function table<Row>(
-  columns: Column<Row>[], rows: readonly Row[], options: TableOptions<Row> = {},
+  columns: Column<Row>[],
+  rows: readonly Row[],
+  options: TableOptions<Row> = {},
 ): HTMLElement {
   const root = element("div", { class: "table", "data-test": options.name ?? null });
   let sorted = [...rows];
@@ -86,29 +95,43 @@ export function table<Row>(
       return (x < y ? -1 : x > y ? 1 : 0) * (isUp ? 1 : -1);
     });
   };
-  const head = (column: Column<Row>, at: number) => element(
-    "th",
-    {
-      scope: "col", class: column.value ? "number" : null,
-      "aria-sort": by !== at ? null : isUp ? "ascending" : "descending",
-    },
-    element("button", {
-      type: "button", title: column.doc,
-      onclick: () => {
-        isUp = by === at ? !isUp : !column.value;
-        by = at;
-        sort();
-        draw(at);
+  const head = (column: Column<Row>, at: number) =>
+    element(
+      "th",
+      {
+        scope: "col",
+        class: column.value ? "number" : null,
+        "aria-sort": by !== at ? null : isUp ? "ascending" : "descending",
       },
-    }, column.title),
-  );
+      element(
+        "button",
+        {
+          type: "button",
+          title: column.doc,
+          onclick: () => {
+            isUp = by === at ? !isUp : !column.value;
+            by = at;
+            sort();
+            draw(at);
+          },
+        },
+        column.title,
+      ),
+    );
   const cell = (column: Column<Row>, row: Row) => {
     const text = column.text(row);
     const go = column.onclick;
-    const content = column.cell ? column.cell(row)
-      : go ? element("button", { type: "button", class: "link", onclick: () => go(row) }, text) : text;
+    const content = column.cell
+      ? column.cell(row)
+      : go
+        ? element("button", { type: "button", class: "link", onclick: () => go(row) }, text)
+        : text;
     const full = column.full?.(row);
-    return element("td", { class: column.value ? "number" : null, title: full === text ? null : full }, content);
+    return element(
+      "td",
+      { class: column.value ? "number" : null, title: full === text ? null : full },
+      content,
+    );
   };
   const draw = (focus = -1) => {
     if (sorted.length === 0) {
@@ -124,12 +147,18 @@ export function table<Row>(
     const left = sorted.length - shown;
     replace(
       root,
-      element("table", {}, options.caption ? element("caption", {}, options.caption) : null,
-        element("thead", {}, element("tr", {}, ...heads)), body),
-      left > 0 && button(`${count(left)} more rows`, "more-rows", () => {
-        shown *= 4;
-        draw();
-      }),
+      element(
+        "table",
+        {},
+        options.caption ? element("caption", {}, options.caption) : null,
+        element("thead", {}, element("tr", {}, ...heads)),
+        body,
+      ),
+      left > 0 &&
+        button(`${count(left)} more rows`, "more-rows", () => {
+          shown *= 4;
+          draw();
+        }),
       options.footnote ? element("p", { class: "note" }, options.footnote) : null,
     );
     if (focus >= 0) heads[focus].querySelector("button")!.focus();

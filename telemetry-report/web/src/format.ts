@@ -3,7 +3,13 @@
 import type { Whole } from "./document";
 
 const UNITS: [number, string][] = [
-  [1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"], [6e10, "min"], [3.6e12, "h"], [8.64e13, "days"],
+  [1, "ns"],
+  [1e3, "µs"],
+  [1e6, "ms"],
+  [1e9, "s"],
+  [6e10, "min"],
+  [3.6e12, "h"],
+  [8.64e13, "days"],
 ];
 
 /** Returns a number with three significant digits, and commas in a long whole part. */
@@ -87,7 +93,7 @@ export function quantity(value: Whole | null | undefined, unit: string): string 
   if (value === null || value === undefined) return "–";
   const number = Number(value);
   if (Number.isFinite(number)) {
-    const scale = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 }[unit];
+    const scale = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[unit];
     if (scale) return time(number * scale);
     if (unit === "bytes" || unit === "B" || unit === "byte") return bytes(value);
   }
@@ -143,7 +149,7 @@ export function ticks(from: number, until: number, most: number): { at: number; 
   }
   // Neighbors differ in the last digit, however far the axis is zoomed in.
   const fraction = Math.max(0, Math.min(12, -Math.floor(Math.log10(step / divisor) + 1e-9)));
-  const more = step / divisor / 10 ** -fraction % 1 > 1e-6 ? 1 : 0;
+  const more = (step / divisor / 10 ** -fraction) % 1 > 1e-6 ? 1 : 0;
   const all = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= until && all.length <= most + 1; i++) {
     const [whole, rest] = ((i * step) / divisor).toFixed(fraction + more).split(".");

@@ -20,9 +20,10 @@ const LISTS = ["kinds", "events", "threads", "sessions"] as const;
 
 /** Returns the texts that stand for the members of each list: their names where these are unique. */
 function labels(report: Report, list: (typeof LISTS)[number]): string[] {
-  const names = list === "sessions"
-    ? report.sessions.map((session) => session.id)
-    : (report[list] as { name: string }[]).map((one) => one.name);
+  const names =
+    list === "sessions"
+      ? report.sessions.map((session) => session.id)
+      : (report[list] as { name: string }[]).map((one) => one.name);
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return names.map((name, index) => {
@@ -54,7 +55,12 @@ function setText(all: string[], set: Set<number>): string {
 
 function parseSet(all: string[], text: string): Set<number> | null {
   const isMost = text.startsWith("!");
-  const names = new Set(text.slice(isMost ? 1 : 0).split(",").map(decode));
+  const names = new Set(
+    text
+      .slice(isMost ? 1 : 0)
+      .split(",")
+      .map(decode),
+  );
   const set = new Set<number>();
   all.forEach((name, index) => {
     if (names.has(name) !== isMost) set.add(index);
@@ -70,7 +76,7 @@ function seconds(ns: number): string {
 function parseSeconds(text: string | undefined): number | null {
   const found = /^(-?[\d.]+)(ns|us|µs|ms|s)?$/.exec(text ?? "");
   if (!found) return null;
-  const scale = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 }[found[2] ?? "s"]!;
+  const scale = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[found[2] ?? "s"]!;
   const ns = Math.round(Number(found[1]) * scale);
   return Number.isFinite(ns) ? ns : null;
 }

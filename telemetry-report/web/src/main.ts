@@ -27,8 +27,14 @@ async function start(): Promise<void> {
     show(await decode(document.getElementById("data")?.textContent ?? ""), app);
   } catch (error) {
     console.error(error);
-    replace(app, element("p", { class: "failure", role: "alert" },
-      `The figures in this page cannot be read: ${error}. Write the page again with \`telemetry report\`.`));
+    replace(
+      app,
+      element(
+        "p",
+        { class: "failure", role: "alert" },
+        `The figures in this page cannot be read: ${error}. Write the page again with \`telemetry report\`.`,
+      ),
+    );
   }
 }
 

@@ -3,7 +3,14 @@
 import type { Loss, Report } from "./document";
 import { clampRange, FIRST, fromFragment, type State, toFragment } from "./fragment";
 import {
-  type Filter, hasEvent, hasThread, lossesOf, type Range, type Selected, type View, wholeRange,
+  type Filter,
+  hasEvent,
+  hasThread,
+  lossesOf,
+  type Range,
+  type Selected,
+  type View,
+  wholeRange,
 } from "./view";
 
 /** How long a range must stand still before the tabs follow it. */
@@ -69,8 +76,10 @@ export class Model implements View {
   setFilter(filter: Partial<Filter>): void {
     const next = { ...this.state.filter, ...filter };
     const lengths = {
-      kinds: this.report.kinds.length, events: this.report.events.length,
-      threads: this.report.threads.length, sessions: this.report.sessions.length,
+      kinds: this.report.kinds.length,
+      events: this.report.events.length,
+      threads: this.report.threads.length,
+      sessions: this.report.sessions.length,
     };
     for (const list of ["kinds", "events", "threads", "sessions"] as const) {
       if (next[list] && next[list].size >= lengths[list]) next[list] = null;

@@ -8,10 +8,20 @@ import type { Tab } from "./view";
 export function strip(root: HTMLElement, model: Model, tabs: readonly Tab[]): void {
   const made = new Map<string, { panel: HTMLElement; update(): void }>();
   const panels = element("div", { class: "panels" });
-  const buttons = tabs.map((tab) => element("button", {
-    type: "button", role: "tab", id: `tab-${tab.id}`, "data-test": `tab-${tab.id}`,
-    "aria-controls": `panel-${tab.id}`, onclick: () => model.setTab(tab.id),
-  }, tab.title));
+  const buttons = tabs.map((tab) =>
+    element(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${tab.id}`,
+        "data-test": `tab-${tab.id}`,
+        "aria-controls": `panel-${tab.id}`,
+        onclick: () => model.setTab(tab.id),
+      },
+      tab.title,
+    ),
+  );
   const list = element("div", { class: "tabs", role: "tablist", "aria-label": "Figures" }, ...buttons);
   list.addEventListener("keydown", (event) => {
     const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
@@ -27,7 +37,9 @@ export function strip(root: HTMLElement, model: Model, tabs: readonly Tab[]): vo
   const make = (tab: Tab) => {
     const why = tab.empty(model.report);
     const panel = element("section", {
-      id: `panel-${tab.id}`, role: "tabpanel", "aria-labelledby": `tab-${tab.id}`,
+      id: `panel-${tab.id}`,
+      role: "tabpanel",
+      "aria-labelledby": `tab-${tab.id}`,
       "data-test": `panel-${tab.id}`,
     });
     panels.append(panel);

@@ -18,14 +18,19 @@ export function twin(name: string, picture: HTMLElement, makeTable: () => HTMLEl
   const node = element("div", { class: "picture" }, picture, place);
   let isOpen = false;
   const label = () => (isOpen ? "as picture" : "as table");
-  const toggle = button(label(), "twin", () => {
-    isOpen = !isOpen;
-    toggle.textContent = label();
-    toggle.setAttribute("aria-pressed", String(isOpen));
-    picture.hidden = isOpen;
-    place.hidden = !isOpen;
-    update();
-  }, `Shows ${name} as a table`);
+  const toggle = button(
+    label(),
+    "twin",
+    () => {
+      isOpen = !isOpen;
+      toggle.textContent = label();
+      toggle.setAttribute("aria-pressed", String(isOpen));
+      picture.hidden = isOpen;
+      place.hidden = !isOpen;
+      update();
+    },
+    `Shows ${name} as a table`,
+  );
   toggle.classList.add("quiet");
   toggle.setAttribute("aria-pressed", "false");
   toggle.setAttribute("aria-label", `${name} as a table`);

@@ -63,8 +63,9 @@ export function hasEvent(report: Report, filter: Filter, event: number): boolean
 
 export function hasThread(report: Report, filter: Filter, thread: number): boolean {
   const session = report.threads[thread]?.session ?? -1;
-  return (!filter.threads || filter.threads.has(thread))
-    && (!filter.sessions || filter.sessions.has(session));
+  return (
+    (!filter.threads || filter.threads.has(thread)) && (!filter.sessions || filter.sessions.has(session))
+  );
 }
 
 /** Returns the losses that touch the range and the filter. */
@@ -72,11 +73,14 @@ export function lossesOf(report: Report, filter: Filter, range: Range): Loss[] {
   const kinds = filter.events
     ? new Set([...filter.events].map((event) => report.events[event]?.kind))
     : null;
-  return report.losses.filter((loss) =>
-    loss.from <= range.until && loss.until >= range.from
-    && (loss.thread === null || hasThread(report, filter, loss.thread))
-    && (loss.kind === null
-      || ((!filter.kinds || filter.kinds.has(loss.kind)) && (!kinds || kinds.has(loss.kind)))));
+  return report.losses.filter(
+    (loss) =>
+      loss.from <= range.until &&
+      loss.until >= range.from &&
+      (loss.thread === null || hasThread(report, filter, loss.thread)) &&
+      (loss.kind === null ||
+        ((!filter.kinds || filter.kinds.has(loss.kind)) && (!kinds || kinds.has(loss.kind)))),
+  );
 }
 
 /** Returns what stands before a sum that losses touch. */

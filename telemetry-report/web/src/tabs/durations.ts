@@ -21,7 +21,11 @@ export const durations: Tab = {
   make(root, view) {
     const columns: Column<Row>[] = [
       { title: "span", text: (row) => cut(row.span) },
-      { title: "count", text: (row) => count(row.duration_ns.count), value: (row) => row.duration_ns.count },
+      {
+        title: "count",
+        text: (row) => count(row.duration_ns.count),
+        value: (row) => row.duration_ns.count,
+      },
       figure("total", (row) => row.total_ns),
       figure("self", (row) => row.total_self_ns),
       figure("p50", (row) => row.duration_ns.p50),
@@ -34,8 +38,11 @@ export const durations: Tab = {
         const type = spans.find((span) => span.name === row.span && span.registry === row.registry);
         return !type || view.has(type.begin) || view.has(type.end);
       });
-      replace(root, table(columns, rows, { name: "durations", sort: 2 }),
-        view.isWhole ? null : element("p", { class: "note" }, "Figures of the whole run."));
+      replace(
+        root,
+        table(columns, rows, { name: "durations", sort: 2 }),
+        view.isWhole ? null : element("p", { class: "note" }, "Figures of the whole run."),
+      );
     };
     update();
     return { update };
