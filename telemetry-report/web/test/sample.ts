@@ -1,7 +1,8 @@
-/** Sample documents: what reports of several programs look like. `npm run sample NAME` makes pages of them. */
+/** Sample documents: reports of several programs. `npm run sample NAME` makes pages of them. */
 
 import type { Report } from "../src/document";
-import { random, Run } from "./run";
+import { random } from "./figures";
+import { Run } from "./run";
 
 const MS = 1e6;
 const S = 1e9;
