@@ -1,5 +1,6 @@
 /** The tabs, in their order on the page. */
 
+import "./tabs.css";
 import type { Tab } from "../view";
 import { durations } from "./durations";
 

@@ -1,0 +1,128 @@
+/** A histogram on a log axis, large with percentiles, or small in a row of a table. */
+
+import { theme } from "../canvas";
+import { element, table } from "../dom";
+import { count, percent } from "../format";
+import { type Bar, barsOf, type Spread } from "../heat";
+import { barAxis, drawAxis, isBinary, reader, tidy, upAxis } from "./axes";
+import { boxOf, type Figure, figure } from "./figure";
+
+export interface HistogramData {
+  spread: Spread;
+  unit: string;
+  color: string;
+  /** Numbers to mark, such as percentiles, with their names. */
+  marked: [string, number | null][];
+  /** Sum of the numbers of each bar, drawn as a second row of bars; null: not drawn. */
+  sumOf: ((bar: Bar) => number) | null;
+  /** What is counted: `spans`. */
+  things: string;
+}
+
+/** Makes a large histogram. `data` is read at each update. */
+export function histogram(name: string, title: string, data: () => HistogramData, height = 220): Figure {
+  let bars: Bar[] = [];
+  let now: HistogramData;
+  const read = () => {
+    now = data();
+    bars = barsOf(now.spread, 64);
+  };
+  read();
+  const box = (width: number) => boxOf(width, height);
+  const barAt = (x: number, width: number) => {
+    const { left, right } = box(width);
+    return bars[Math.floor(((x - left) / (right - left)) * bars.length)];
+  };
+  const range = (bar: Bar) => {
+    const text = (value: number) => tidy(reader(now.unit)(value));
+    return bar.low === bar.high ? text(bar.low) : `${text(bar.low)} to ${text(bar.high)}`;
+  };
+  const made = figure({
+    name, title, height,
+    paint(context, width) {
+      const plot = box(width);
+      const middle = now.sumOf ? (plot.top + plot.bottom) / 2 : plot.bottom;
+      const x = barAxis(bars, plot.left, plot.right, reader(now.unit), isBinary(now.unit));
+      drawAxis(context, x, "bottom", plot);
+      const rows = (of: (bar: Bar) => number, label: (value: number) => string, top: number, bottom: number, title: string) => {
+        const most = Math.max(0, ...bars.map(of));
+        const y = upAxis(most, bottom, top + 18, label);
+        drawAxis(context, y, "left", { ...plot, top, bottom });
+        context.fillStyle = theme().faint;
+        context.fillText(title, plot.left + 2, top + 6);
+        context.fillStyle = now.color;
+        const step = (plot.right - plot.left) / bars.length;
+        const gap = step > 4 ? 1 : 0;
+        bars.forEach((bar, i) => {
+          if (of(bar) <= 0) return;
+          const high = Math.max(1, bottom - y.place(of(bar)));
+          context.fillRect(plot.left + i * step, bottom - high, Math.max(1, step - gap), high);
+        });
+      };
+      rows((bar) => bar.count, (value) => (Number.isInteger(value) ? count(value) : ""), plot.top, middle, `number of ${now.things}`);
+      if (now.sumOf) rows(now.sumOf, reader(now.unit), middle + 6, plot.bottom, "total");
+      let free = -Infinity;
+      for (const [text, value] of now.marked) {
+        if (value === null || !Number.isFinite(value)) continue;
+        const at = Math.round(x.place(value)) + 0.5;
+        context.strokeStyle = theme().text;
+        context.setLineDash([3, 3]);
+        context.beginPath();
+        context.moveTo(at, plot.top + 14);
+        context.lineTo(at, plot.bottom);
+        context.stroke();
+        context.setLineDash([]);
+        const wide = context.measureText(text).width;
+        const left = Math.min(at - wide / 2, plot.right - wide);
+        if (left < free) continue;
+        context.fillStyle = theme().background;
+        context.fillRect(left - 3, plot.top - 2, wide + 6, 15);
+        context.fillStyle = theme().text;
+        context.fillText(text, left, plot.top + 6);
+        free = left + wide + 6;
+      }
+    },
+    hover(x) {
+      const bar = barAt(x, made.canvas.width);
+      if (!bar) return null;
+      return [range(bar), `${count(bar.count)} ${now.things}, ${percent(bar.count / now.spread.count)}`,
+        ...(now.sumOf ? [`total ${reader(now.unit)(now.sumOf(bar))}`] : [])];
+    },
+    table: () => table<Bar>([
+      { title: now.unit ? `size in ${now.unit}` : "size", text: range, value: (bar) => bar.low },
+      { title: now.things, text: (bar) => count(bar.count), value: (bar) => bar.count },
+      { title: "share", text: (bar) => percent(bar.count / now.spread.count), value: (bar) => bar.count },
+      ...(now.sumOf ? [{
+        title: "total", text: (bar: Bar) => reader(now.unit)(now.sumOf!(bar)), value: (bar: Bar) => now.sumOf!(bar),
+      }] : []),
+    ], bars.filter((bar) => bar.count > 0), { most: 100, name: `${name}-table` }),
+  });
+  return {
+    ...made,
+    update(label, ...legend) {
+      read();
+      made.update(label, ...legend);
+    },
+  };
+}
+
+/** Makes a small histogram for a row of a table. */
+export function spark(spread: Spread, color: string, label: string): HTMLCanvasElement {
+  const bars = barsOf(spread, 36);
+  const scale = Math.min(devicePixelRatio || 1, 3);
+  const [width, height] = [108, 18];
+  const node = element("canvas", {
+    class: "spark", role: "img", "aria-label": label, width: width * scale, height: height * scale,
+  });
+  const context = node.getContext("2d")!;
+  context.scale(scale, scale);
+  context.fillStyle = color;
+  const most = Math.max(...bars.map((bar) => bar.count));
+  const step = Math.min(6, width / Math.max(1, bars.length));
+  bars.forEach((bar, i) => {
+    // Few at the edge matter as much as many in the middle: at least one pixel is seen.
+    const high = bar.count > 0 ? Math.max(1.5, (bar.count / most) * height) : 0;
+    context.fillRect(i * step, height - high, Math.max(0.8, step - (step > 2.5 ? 0.6 : 0)), high);
+  });
+  return node;
+}
