@@ -54,8 +54,7 @@ export function spreadOf(heats: Heat[], from: Ns, until: Ns): Spread {
     for (const column of heat.columns) {
       if (column.at < first || column.at > last) continue;
       sum += column.sum;
-      column.buckets.forEach((bucket, i) =>
-        counts.set(bucket, (counts.get(bucket) ?? 0) + column.counts[i]));
+      column.buckets.forEach((bucket, i) => counts.set(bucket, (counts.get(bucket) ?? 0) + column.counts[i]));
     }
   }
   return spreadFrom(counts, sum);
@@ -128,9 +127,12 @@ export function barsOf(spread: Spread, most: number): Bar[] {
   const add = (first: number, last: number) => {
     for (let at = first; at <= last; at++) {
       const [inner, outer] = [(Math.abs(at) - 1) * step + 1, Math.abs(at) * step];
-      const [low, high] = at === 0 ? [0, 0] : at > 0
-        ? [edgesOf(inner)[0], edgesOf(outer)[1]]
-        : [edgesOf(-outer)[0], edgesOf(-inner)[1]];
+      const [low, high] =
+        at === 0
+          ? [0, 0]
+          : at > 0
+            ? [edgesOf(inner)[0], edgesOf(outer)[1]]
+            : [edgesOf(-outer)[0], edgesOf(-inner)[1]];
       bars.push({ low, high, count: sums.get(at) ?? 0 });
     }
   };

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  barsOf, bucketOf, edgesOf, exactPercentile, intervals, middleOf, percentile, spreadOf, spreadOfNumbers,
+  barsOf,
+  bucketOf,
+  edgesOf,
+  exactPercentile,
+  intervals,
+  middleOf,
+  percentile,
+  spreadOf,
+  spreadOfNumbers,
 } from "../src/heat";
-import { random } from "./random";
+import { random } from "./figures";
 
 test("a bucket is the upper bits of a float, plus 1", () => {
   assert.equal(bucketOf(0), 0);
@@ -53,12 +61,19 @@ test("a range touches the intervals in which it has a moment", () => {
 
 test("bars have each number once, and follow each other", () => {
   const next = random(3);
-  const numbers = Array.from({ length: 5000 }, () => (next() < 0.1 ? 0 : (next() - 0.3) * 2 ** (next() * 40)));
+  const numbers = Array.from({ length: 5000 }, () =>
+    next() < 0.1 ? 0 : (next() - 0.3) * 2 ** (next() * 40),
+  );
   const bars = barsOf(spreadOfNumbers(numbers), 40);
   assert.ok(bars.length <= 44);
-  assert.equal(bars.reduce((sum, bar) => sum + bar.count, 0), 5000);
+  assert.equal(
+    bars.reduce((sum, bar) => sum + bar.count, 0),
+    5000,
+  );
   for (const { low, high, count } of bars) {
-    const inside = numbers.filter((x) => (low === high ? x === low : x < 0 ? x > low && x <= high : x >= low && x < high));
+    const inside = numbers.filter((x) =>
+      low === high ? x === low : x < 0 ? x > low && x <= high : x >= low && x < high,
+    );
     assert.equal(inside.length, count);
   }
   const positive = barsOf(spreadOfNumbers([1, 3, 100, 1e6]), 10);

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bmu, mmu, unite, windowFor, windows } from "../src/tabs/mmu";
-import { random } from "./random";
+import { random } from "./figures";
 
 /** Tells of each whole nanosecond whether the program stood still in it. */
 function still(intervals: [number, number][], from: number, until: number): number[] {
   return Array.from({ length: until - from }, (_, at) =>
-    intervals.some(([begin, end]) => begin <= at + from && at + from < end) ? 1 : 0);
+    intervals.some(([begin, end]) => begin <= at + from && at + from < end) ? 1 : 0,
+  );
 }
 
 function brute(still: number[], size: number): number {
@@ -33,11 +34,16 @@ test("the utilization is that of all windows tried one by one", () => {
     const all = Array.from({ length: each.length }, (_, i) => brute(each, i + 1));
     all.forEach((expected, i) => {
       const found = mmu(stops, i + 1);
-      assert.ok(Math.abs(found - expected) < 1e-9, `round ${round}, window ${i + 1}: ${found}, not ${expected}`);
+      assert.ok(
+        Math.abs(found - expected) < 1e-9,
+        `round ${round}, window ${i + 1}: ${found}, not ${expected}`,
+      );
       const bounded = Math.min(...all.slice(i));
       const foundBounded = bmu(stops, i + 1);
-      assert.ok(Math.abs(foundBounded - bounded) < 1e-9,
-        `round ${round}, bounded ${i + 1}: ${foundBounded}, not ${bounded}`);
+      assert.ok(
+        Math.abs(foundBounded - bounded) < 1e-9,
+        `round ${round}, bounded ${i + 1}: ${foundBounded}, not ${bounded}`,
+      );
     });
   }
 });
@@ -62,7 +68,14 @@ test("the bounded utilization never falls, and the window for it is the smallest
 test("runs without pauses, or of nothing else", () => {
   const free = unite([], 0, 100);
   assert.deepEqual([mmu(free, 10), bmu(free, 10), windowFor(free, 1)], [1, 1, 1]);
-  const full = unite([[0, 60], [50, 200]], 0, 100);
+  const full = unite(
+    [
+      [0, 60],
+      [50, 200],
+    ],
+    0,
+    100,
+  );
   assert.deepEqual([mmu(full, 10), bmu(full, 10), windowFor(full, 0.1)], [0, 0, null]);
   assert.deepEqual(windows(unite([], 5, 5), 10), []);
 });

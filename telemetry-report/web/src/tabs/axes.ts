@@ -24,7 +24,11 @@ export function tidy(text: string): string {
 
 function straight(from: number, until: number, a: number, b: number, all: Mark[]): Axis {
   const scale = (b - a) / (until - from || 1);
-  return { place: (value) => a + (value - from) * scale, value: (pixel) => from + (pixel - a) / scale, marks: all };
+  return {
+    place: (value) => a + (value - from) * scale,
+    value: (pixel) => from + (pixel - a) / scale,
+    marks: all,
+  };
 }
 
 /** Makes an axis of moments. */
@@ -35,14 +39,34 @@ export function timeAxis(from: number, until: number, a: number, b: number): Axi
 /** Makes an axis from 0 up to at least `most`. */
 export function upAxis(most: number, a: number, b: number, label: (value: number) => string): Axis {
   const all = marks(most || 1, Math.max(1, Math.abs(b - a) / 36));
-  return straight(0, most || 1, a, b, all.map((at) => ({ at, label: tidy(label(at)) })));
+  return straight(
+    0,
+    most || 1,
+    a,
+    b,
+    all.map((at) => ({ at, label: tidy(label(at)) })),
+  );
 }
 
 /** Returns round sizes from `low` to `high` on a log axis: the finest steps of which `most` suffice. */
 export function roundSizes(low: number, high: number, most: number, isBinary: boolean): number[] {
   const steps: [number, number[]][] = isBinary
-    ? [[2, [1]], [4, [1]], [32, [1]], [1024, [1]], [2 ** 20, [1]]]
-    : [[10, [1, 2, 5]], [10, [1]], [100, [1]], [1e3, [1]], [1e6, [1]], [1e12, [1]], [1e48, [1]]];
+    ? [
+        [2, [1]],
+        [4, [1]],
+        [32, [1]],
+        [1024, [1]],
+        [2 ** 20, [1]],
+      ]
+    : [
+        [10, [1, 2, 5]],
+        [10, [1]],
+        [100, [1]],
+        [1e3, [1]],
+        [1e6, [1]],
+        [1e12, [1]],
+        [1e48, [1]],
+      ];
   let all: number[] = [];
   for (const [base, parts] of steps) {
     all = [];
@@ -60,7 +84,12 @@ export function roundSizes(low: number, high: number, most: number, isBinary: bo
 
 /** Makes a log axis of sizes above 0. */
 export function logAxis(
-  low: number, high: number, a: number, b: number, label: (value: number) => string, isBinary = false,
+  low: number,
+  high: number,
+  a: number,
+  b: number,
+  label: (value: number) => string,
+  isBinary = false,
 ): Axis {
   const most = Math.max(2, Math.abs(b - a) / 72);
   const inner = straight(Math.log(low), Math.log(high), a, b, []);
@@ -73,7 +102,12 @@ export function logAxis(
 
 /** Makes an axis on which bars of a histogram are equally wide. It has zero and numbers below it, too. */
 export function barAxis(
-  bars: Bar[], a: number, b: number, label: (value: number) => string, isBinary: boolean, space = 72,
+  bars: Bar[],
+  a: number,
+  b: number,
+  label: (value: number) => string,
+  isBinary: boolean,
+  space = 72,
 ): Axis {
   const step = (b - a) / Math.max(1, bars.length);
   const place = (value: number) => {
@@ -81,8 +115,12 @@ export function barAxis(
     if (at < 0) return b;
     const { low, high } = bars[at];
     if (value <= low) return a + step * (low === high ? at + 0.5 : at);
-    const part = low > 0 ? Math.log(value / low) / Math.log(high / low)
-      : high < 0 ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+    const part =
+      low > 0
+        ? Math.log(value / low) / Math.log(high / low)
+        : high < 0
+          ? Math.log(value / low) / Math.log(high / low)
+          : (value - low) / (high - low);
     at += part;
     return a + step * at;
   };
@@ -90,11 +128,19 @@ export function barAxis(
   const above = bars.filter((bar) => bar.low > 0);
   const below = bars.filter((bar) => bar.high < 0);
   const share = (side: Bar[]) => (most * side.length) / Math.max(1, bars.length);
-  const sizes = above.length > 0
-    ? roundSizes(above[0].low, above[above.length - 1].high, Math.max(2, share(above)), isBinary) : [];
-  const minus = below.length > 0
-    ? roundSizes(-below[below.length - 1].high, -below[0].low, Math.max(1, share(below)), isBinary) : [];
-  const all = [...minus.reverse().map((size) => -size), ...(bars.some((bar) => bar.low === bar.high) ? [0] : []), ...sizes];
+  const sizes =
+    above.length > 0
+      ? roundSizes(above[0].low, above[above.length - 1].high, Math.max(2, share(above)), isBinary)
+      : [];
+  const minus =
+    below.length > 0
+      ? roundSizes(-below[below.length - 1].high, -below[0].low, Math.max(1, share(below)), isBinary)
+      : [];
+  const all = [
+    ...minus.reverse().map((size) => -size),
+    ...(bars.some((bar) => bar.low === bar.high) ? [0] : []),
+    ...sizes,
+  ];
   return {
     place,
     value: (pixel) => {
@@ -107,8 +153,11 @@ export function barAxis(
 
 /** Draws the axis below or at the left, with its lines over the plot, and leaves out labels that collide. */
 export function drawAxis(
-  context: CanvasRenderingContext2D, axis: Axis, side: "bottom" | "left",
-  box: { left: number; right: number; top: number; bottom: number }, hasLines = true,
+  context: CanvasRenderingContext2D,
+  axis: Axis,
+  side: "bottom" | "left",
+  box: { left: number; right: number; top: number; bottom: number },
+  hasLines = true,
 ): void {
   context.font = FONT;
   context.lineWidth = 1;

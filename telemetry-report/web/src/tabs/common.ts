@@ -70,8 +70,9 @@ export function longestOf(report: Report): Place[][] {
   let all = longest.get(report);
   if (!all) {
     all = report.spans.map((): Place[] => []);
-    report.lanes.forEach((lane, at) => lane.spans.span.forEach((span, index) =>
-      all![span]?.push({ lane: at, index })));
+    report.lanes.forEach((lane, at) =>
+      lane.spans.span.forEach((span, index) => all![span]?.push({ lane: at, index })),
+    );
     const duration = ({ lane, index }: Place) => report.lanes[lane].spans.duration[index];
     for (const places of all) places.sort((a, b) => duration(b) - duration(a));
     longest.set(report, all);
@@ -83,8 +84,12 @@ export function longestOf(report: Report): Place[][] {
 export function isShown(view: View, { lane, index }: Place): boolean {
   const of = view.report.lanes[lane];
   const begin = spansOf(of).begin[index];
-  return view.hasThread(of.thread) && begin >= view.range.from && begin <= view.range.until
-    && hasSpan(view, of.spans.span[index]);
+  return (
+    view.hasThread(of.thread) &&
+    begin >= view.range.from &&
+    begin <= view.range.until &&
+    hasSpan(view, of.spans.span[index])
+  );
 }
 
 /** Tells whether the filter has spans of this type. */
@@ -105,12 +110,15 @@ export function lossNote(losses: readonly Loss[]): string {
   const known = losses.reduce((sum, loss) => sum + (loss.events ?? 0), 0);
   const causes = [...new Set(losses.map((loss) => cut(loss.cause, 60)))];
   const part = known > 0 ? `${count(known)} events` : "Events";
-  return `${part} of this range are missing (${causes.slice(0, 3).join("; ")}${causes.length > 3 ? "; …" : ""}): `
-    + "counts and sums with ≥ are at least what stands here.";
+  return (
+    `${part} of this range are missing (${causes.slice(0, 3).join("; ")}` +
+    `${causes.length > 3 ? "; …" : ""}): ` +
+    "counts and sums with ≥ are at least what stands here."
+  );
 }
 
 /** Makes a paragraph below a picture or table; null for an empty one. */
-export function note(...sentences: (string | false | null)[]): HTMLElement | null {
+export function note(...sentences: (string | false | null | undefined)[]): HTMLElement | null {
   const text = sentences.filter(Boolean).join(" ");
   return text ? element("p", { class: "note" }, text) : null;
 }
@@ -130,23 +138,46 @@ export function threadName(report: Report, thread: number): string {
 
 /** Makes a row of buttons of which one is pressed. */
 export function choice<T extends string>(
-  label: string, name: string, all: [T, string][], chosen: () => T, choose: (of: T) => void,
+  label: string,
+  name: string,
+  all: [T, string][],
+  chosen: () => T,
+  choose: (of: T) => void,
 ): { node: HTMLElement; update(): void } {
-  const buttons = all.map(([of, text]) => element("button", {
-    type: "button", "data-test": `${name}-${of}`, onclick: () => choose(of),
-  }, text));
+  const buttons = all.map(([of, text]) =>
+    element(
+      "button",
+      {
+        type: "button",
+        "data-test": `${name}-${of}`,
+        onclick: () => choose(of),
+      },
+      text,
+    ),
+  );
   const node = element("span", { class: "choice", role: "group", "aria-label": label }, ...buttons);
-  const update = () => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(all[i][0] === chosen())));
+  const update = () =>
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(all[i][0] === chosen())));
   update();
   return { node, update };
 }
 
 /** Makes a select of numbered names. */
 export function selection(
-  label: string, name: string, all: [number, string][], chosen: number, choose: (of: number) => void,
+  label: string,
+  name: string,
+  all: [number, string][],
+  chosen: number,
+  choose: (of: number) => void,
 ): HTMLElement {
-  const select = element("select", {
-    "data-test": name, "aria-label": label, onchange: () => choose(Number(select.value)),
-  }, ...all.map(([of, text]) => element("option", { value: of, selected: of === chosen }, text)));
+  const select = element(
+    "select",
+    {
+      "data-test": name,
+      "aria-label": label,
+      onchange: () => choose(Number(select.value)),
+    },
+    ...all.map(([of, text]) => element("option", { value: of, selected: of === chosen }, text)),
+  );
   return element("label", { class: "selection" }, `${label} `, select);
 }

@@ -14,9 +14,18 @@ function marked(row: SpanRow, text: string, isSum = false): string {
   return (isSum && row.isLossy ? "≥ " : "") + (row.isExact || text === "–" ? "" : "≈ ") + text;
 }
 
-function timeColumn(title: string, doc: string, of: (row: SpanRow) => number | null, isSum = false): Column<SpanRow> {
+function timeColumn(
+  title: string,
+  doc: string,
+  of: (row: SpanRow) => number | null,
+  isSum = false,
+): Column<SpanRow> {
   return {
-    title, doc, text: (row) => marked(row, time(of(row)), isSum), full: (row) => exactTime(of(row)), value: of,
+    title,
+    doc,
+    text: (row) => marked(row, time(of(row)), isSum),
+    full: (row) => exactTime(of(row)),
+    value: of,
   };
 }
 
@@ -24,16 +33,26 @@ function columns(view: View, choose: (span: number) => void, chosen: () => numbe
   const { report } = view;
   return [
     {
-      title: "span", doc: "A click shows its distribution and its longest spans.",
+      title: "span",
+      doc: "A click shows its distribution and its longest spans.",
       text: (row) => cut(row.name, 60),
       full: (row) => report.spans[row.span].doc,
-      cell: (row) => element("button", {
-        type: "button", class: "link", "aria-pressed": String(row.span === chosen()),
-        "data-test": `span-${row.name}`, onclick: () => choose(row.span),
-      }, swatch(spanColor(report, row.span), cut(row.name, 60))),
+      cell: (row) =>
+        element(
+          "button",
+          {
+            type: "button",
+            class: "link",
+            "aria-pressed": String(row.span === chosen()),
+            "data-test": `span-${row.name}`,
+            onclick: () => choose(row.span),
+          },
+          swatch(spanColor(report, row.span), cut(row.name, 60)),
+        ),
     },
     {
-      title: "count", text: (row) => marked(row, count(row.duration.count), true).replace("≈ ", ""),
+      title: "count",
+      text: (row) => marked(row, count(row.duration.count), true).replace("≈ ", ""),
       value: (row) => row.duration.count,
     },
     timeColumn("total", "Sum of the durations", (row) => row.duration.total, true),
@@ -42,32 +61,57 @@ function columns(view: View, choose: (span: number) => void, chosen: () => numbe
     timeColumn("p99", "99 % of the spans are at most this long", (row) => row.duration.p99),
     timeColumn("max", "The longest", (row) => row.duration.max),
     {
-      title: "distribution", doc: "Number of spans by duration, on a log axis", text: () => "",
-      cell: (row) => spark(row.duration.spread, spanColor(report, row.span),
-        `durations from ${time(row.duration.p50)} (p50) to ${time(row.duration.max)}`),
+      title: "distribution",
+      doc: "Number of spans by duration, on a log axis",
+      text: () => "",
+      cell: (row) =>
+        spark(
+          row.duration.spread,
+          spanColor(report, row.span),
+          `durations from ${time(row.duration.p50)} (p50) to ${time(row.duration.max)}`,
+        ),
     },
     {
-      title: "longest", text: () => "", value: (row) => row.duration.max,
-      cell: (row) => (row.longest.length === 0 ? document.createTextNode("–") : element("button", {
-        type: "button", class: "link", "data-test": `jump-${row.name}`,
-        "aria-label": `Show the longest ${cut(row.name, 60)}`,
-        onclick: () => view.showSpan(row.longest[0].lane, row.longest[0].index),
-      }, "show →")),
+      title: "longest",
+      text: () => "",
+      value: (row) => row.duration.max,
+      cell: (row) =>
+        row.longest.length === 0
+          ? document.createTextNode("–")
+          : element(
+              "button",
+              {
+                type: "button",
+                class: "link",
+                "data-test": `jump-${row.name}`,
+                "aria-label": `Show the longest ${cut(row.name, 60)}`,
+                onclick: () => view.showSpan(row.longest[0].lane, row.longest[0].index),
+              },
+              "show →",
+            ),
     },
     {
-      title: "uncertain", doc: "Spans whose begin or end may be among missing events",
-      text: (row) => count(row.uncertain), value: (row) => row.uncertain ?? row.paired?.uncertain,
+      title: "uncertain",
+      doc: "Spans whose begin or end may be among missing events",
+      text: (row) => count(row.uncertain),
+      value: (row) => row.uncertain ?? row.paired?.uncertain,
     },
     {
-      title: "unmatched", doc: "Begins without an end, and ends without a begin, in the whole run",
-      text: (row) => count(unmatched(row)), value: unmatched,
-      full: (row) => (row.paired
-        ? `${count(row.paired.begins_without_end)} begins without end, ${count(row.paired.ends_without_begin)} ends without begin`
-        : ""),
+      title: "unmatched",
+      doc: "Begins without an end, and ends without a begin, in the whole run",
+      text: (row) => count(unmatched(row)),
+      value: unmatched,
+      full: (row) =>
+        row.paired
+          ? `${count(row.paired.begins_without_end)} begins without end, ` +
+            `${count(row.paired.ends_without_begin)} ends without begin`
+          : "",
     },
     {
-      title: "dropped", doc: "Begins that were given up because too many were open, in the whole run",
-      text: (row) => count(row.paired?.begins_dropped), value: (row) => row.paired?.begins_dropped,
+      title: "dropped",
+      doc: "Begins that were given up because too many were open, in the whole run",
+      text: (row) => count(row.paired?.begins_dropped),
+      value: (row) => row.paired?.begins_dropped,
     },
   ];
 }
@@ -83,29 +127,51 @@ function longestTable(view: View, row: SpanRow): HTMLElement {
   const shown = row.longest.slice(0, 200);
   const hasKey = report.spans[row.span].key;
   const hasSelf = shown.some((place) => spansOf(lane(place)).self);
-  return table([
+  return table(
+    [
+      {
+        title: "duration",
+        text: (place) => time(lane(place).spans.duration[place.index]),
+        full: (place) => exactTime(lane(place).spans.duration[place.index]),
+        value: (place) => lane(place).spans.duration[place.index],
+        onclick: (place) => view.showSpan(place.lane, place.index),
+      },
+      ...(hasSelf
+        ? [
+            {
+              title: "self",
+              text: (place: { lane: number; index: number }) =>
+                time(spansOf(lane(place)).self?.[place.index]),
+              value: (place: { lane: number; index: number }) => spansOf(lane(place)).self?.[place.index],
+            },
+          ]
+        : []),
+      {
+        title: "begins at",
+        text: (place) => time(spansOf(lane(place)).begin[place.index]),
+        full: (place) => exactTime(spansOf(lane(place)).begin[place.index]),
+        value: (place) => spansOf(lane(place)).begin[place.index],
+      },
+      { title: "thread", text: (place) => threadName(report, lane(place).thread) },
+      ...(hasKey
+        ? [
+            {
+              title: cut(hasKey, 40),
+              text: (place: { lane: number; index: number }) =>
+                cut(report.texts[lane(place).spans.key[place.index]] ?? "–", 80),
+            },
+          ]
+        : []),
+      { title: "", text: (place) => (lane(place).spans.is_uncertain[place.index] ? "uncertain" : "") },
+    ],
+    shown,
     {
-      title: "duration", text: (place) => time(lane(place).spans.duration[place.index]),
-      full: (place) => exactTime(lane(place).spans.duration[place.index]),
-      value: (place) => lane(place).spans.duration[place.index],
-      onclick: (place) => view.showSpan(place.lane, place.index),
+      name: "longest",
+      most: 10,
+      caption: "Longest spans",
+      empty: "No span of this type begins in this range.",
     },
-    ...(hasSelf ? [{
-      title: "self", text: (place: { lane: number; index: number }) => time(spansOf(lane(place)).self?.[place.index]),
-      value: (place: { lane: number; index: number }) => spansOf(lane(place)).self?.[place.index],
-    }] : []),
-    {
-      title: "begins at", text: (place) => time(spansOf(lane(place)).begin[place.index]),
-      full: (place) => exactTime(spansOf(lane(place)).begin[place.index]),
-      value: (place) => spansOf(lane(place)).begin[place.index],
-    },
-    { title: "thread", text: (place) => threadName(report, lane(place).thread) },
-    ...(hasKey ? [{
-      title: cut(hasKey, 40),
-      text: (place: { lane: number; index: number }) => cut(report.texts[lane(place).spans.key[place.index]] ?? "–", 80),
-    }] : []),
-    { title: "", text: (place) => (lane(place).spans.is_uncertain[place.index] ? "uncertain" : "") },
-  ], shown, { name: "longest", most: 10, caption: "Longest spans", empty: "No span of this type begins in this range." });
+  );
 }
 
 function noteOf(view: View, rows: SpanRow[], chosen: SpanRow | undefined): HTMLElement | null {
@@ -116,17 +182,23 @@ function noteOf(view: View, rows: SpanRow[], chosen: SpanRow | undefined): HTMLE
   return note(
     !view.isWhole && rows.some((row) => row.isExact) && "Spans that begin in the range.",
     !!heat && roundedNote(heat),
-    chosen && rows.some((row) => row.isAllThreads) && "Figures are of all threads: there are none of single threads.",
+    chosen &&
+      rows.some((row) => row.isAllThreads) &&
+      "Figures are of all threads: there are none of single threads.",
     lossNote([...new Set(lossy)]),
-    report.paired.unmatched_count > 0 && `${count(report.paired.unmatched_count)} begins or ends of the whole run have no partner.`,
+    report.paired.unmatched_count > 0 &&
+      `${count(report.paired.unmatched_count)} begins or ends of the whole run have no partner.`,
   );
 }
 
 export const durations: Tab = {
   id: "durations",
   title: "Durations",
-  empty: (report) => (report.spans.length > 0 || report.paired.spans.length > 0 ? null
-    : "No registry of this run has a span, or no event of one was recorded. Add [[span]] with a begin and an end to events.toml."),
+  empty: (report) =>
+    report.spans.length > 0 || report.paired.spans.length > 0
+      ? null
+      : "No registry of this run has a span, or no event of one was recorded. " +
+        "Add [[span]] with a begin and an end to events.toml.",
   make(root, view) {
     let rows: SpanRow[] = [];
     let chosen = -1;
@@ -142,36 +214,69 @@ export const durations: Tab = {
     const feet = element("div");
     const empty = () => ({ buckets: [], counts: [], count: 0, sum: 0 });
     const marks = (of: Figures): [string, number | null][] => [
-      [`p50 ${time(of.p50)}`, of.p50], [`p90 ${time(of.p90)}`, of.p90], [`p99 ${time(of.p99)}`, of.p99],
+      [`p50 ${time(of.p50)}`, of.p50],
+      [`p90 ${time(of.p90)}`, of.p90],
+      [`p99 ${time(of.p99)}`, of.p99],
     ];
-    const made = (["duration", "self"] as const).map((part) => histogram(
-      `${part}-histogram`, part === "self" ? "Self time" : "Duration", () => {
-        const of = row()?.[part];
-        return {
-          spread: of?.spread ?? empty(), unit: "ns", color: spanColor(view.report, chosen), marked: of ? marks(of) : [],
-          sumOf: null, things: "spans",
-        };
-      }, 200));
-    const detail = element("div", { class: "detail" }, head,
-      element("div", { class: "pair" }, ...made.map((one) => one.node)), list);
+    const made = (["duration", "self"] as const).map((part) =>
+      histogram(
+        `${part}-histogram`,
+        part === "self" ? "Self time" : "Duration",
+        () => {
+          const of = row()?.[part];
+          return {
+            spread: of?.spread ?? empty(),
+            unit: "ns",
+            color: spanColor(view.report, chosen),
+            marked: of ? marks(of) : [],
+            sumOf: null,
+            things: "spans",
+          };
+        },
+        200,
+      ),
+    );
+    const detail = element(
+      "div",
+      { class: "detail" },
+      head,
+      element("div", { class: "pair" }, ...made.map((one) => one.node)),
+      list,
+    );
     const update = () => {
       rows = spanRows(view);
       if (!row()) chosen = [...rows].sort((a, b) => b.duration.total - a.duration.total)[0]?.span ?? -1;
-      replace(place, table(columns(view, choose, () => chosen), rows, {
-        name: "durations", sort: 2, empty: "The filter has no span.", most: 30,
-        rowTitle: (one) => view.report.spans[one.span].doc,
-      }));
+      replace(
+        place,
+        table(
+          columns(view, choose, () => chosen),
+          rows,
+          {
+            name: "durations",
+            sort: 2,
+            empty: "The filter has no span.",
+            most: 30,
+            rowTitle: (one) => view.report.spans[one.span].doc,
+          },
+        ),
+      );
       replace(feet, noteOf(view, rows, row()));
       const one = row();
       detail.hidden = !one;
       if (!one) return;
       const type = view.report.spans[one.span];
-      replace(head, cut(type.name, 80), type.doc && element("span", { class: "note" }, ` ${cut(type.doc, 200)}`));
+      replace(
+        head,
+        cut(type.name, 80),
+        type.doc && element("span", { class: "note" }, ` ${cut(type.doc, 200)}`),
+      );
       for (const [i, part] of (["duration", "self"] as const).entries()) {
         const of = one[part];
         made[i].update(
-          `${count(of.count)} spans of ${cut(type.name, 60)}, total ${time(of.total)}, p50 ${time(of.p50)}, p99 ${time(of.p99)}`,
-          `${marked(one, short(of.count), true).replace("≈ ", "")} spans · total ${marked(one, time(of.total), true)} · max ${marked(one, time(of.max))}`,
+          `${count(of.count)} spans of ${cut(type.name, 60)}, total ${time(of.total)}, ` +
+            `p50 ${time(of.p50)}, p99 ${time(of.p99)}`,
+          `${one.isLossy ? "≥ " : ""}${short(of.count)} spans · total ${marked(one, time(of.total), true)} · ` +
+            `max ${marked(one, time(of.max))}`,
         );
       }
       replace(list, longestTable(view, one));

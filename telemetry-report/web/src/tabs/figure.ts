@@ -72,7 +72,10 @@ export function figure(options: FigureOptions): Figure {
     const [x, y] = at ?? [made.width / 2, made.height / 2];
     const size = event.shiftKey ? 1 : 10;
     const move = {
-      ArrowLeft: [-size, 0], ArrowRight: [size, 0], ArrowUp: [0, -size], ArrowDown: [0, size],
+      ArrowLeft: [-size, 0],
+      ArrowRight: [size, 0],
+      ArrowUp: [0, -size],
+      ArrowDown: [0, size],
     }[event.key];
     if (move) show(clamp(x + move[0], 0, made.width - 1), clamp(y + move[1], 0, made.height - 1));
     else if (event.key === "Enter" && options.onclick) options.onclick(x, y);
@@ -81,10 +84,19 @@ export function figure(options: FigureOptions): Figure {
     event.stopPropagation();
   });
   const other = twin(options.title, element("div", { class: "plot" }, node, tip), options.table);
-  const root = element("section", { class: "figure", "data-test": options.name },
-    element("div", { class: "row" }, element("h3", {}, options.title), legend,
-      element("span", { class: "fill" }), other.button),
-    other.node);
+  const root = element(
+    "section",
+    { class: "figure", "data-test": options.name },
+    element(
+      "div",
+      { class: "row" },
+      element("h3", {}, options.title),
+      legend,
+      element("span", { class: "fill" }),
+      other.button,
+    ),
+    other.node,
+  );
   return {
     node: root,
     canvas: made,
@@ -101,7 +113,7 @@ export function figure(options: FigureOptions): Figure {
 export function swatch(color: string, name: string): HTMLElement {
   const square = element("i");
   square.style.background = color;
-  return element("span", { class: "swatch" }, square, name);
+  return element("span", { class: "swatch" }, square, element("span", {}, name));
 }
 
 export function clamp(value: number, low: number, high: number): number {

@@ -4,7 +4,7 @@ import { theme } from "../canvas";
 import { element, table } from "../dom";
 import { count, percent } from "../format";
 import { type Bar, barsOf, type Spread } from "../heat";
-import { barAxis, drawAxis, isBinary, reader, tidy, upAxis } from "./axes";
+import { type Axis, barAxis, drawAxis, isBinary, reader, tidy, upAxis } from "./axes";
 import { boxOf, type Figure, figure } from "./figure";
 
 export interface HistogramData {
@@ -33,23 +33,41 @@ export function histogram(name: string, title: string, data: () => HistogramData
     const { left, right } = box(width);
     return bars[Math.floor(((x - left) / (right - left)) * bars.length)];
   };
+  /** Finds places for the names of marked numbers, in rows so that none lies on another. */
+  const placeLabels = (context: CanvasRenderingContext2D, x: Axis, right: number) => {
+    const free: number[] = [];
+    return now.marked.flatMap(([text, value]) => {
+      if (value === null || !Number.isFinite(value)) return [];
+      const at = Math.round(x.place(value)) + 0.5;
+      const wide = context.measureText(text).width;
+      const left = Math.max(0, Math.min(at - wide / 2, right - wide));
+      let row = 0;
+      while ((free[row] ?? -Infinity) > left) row++;
+      free[row] = left + wide + 8;
+      return [{ text, at, left, row }];
+    });
+  };
   const range = (bar: Bar) => {
     const text = (value: number) => tidy(reader(now.unit)(value));
     return bar.low === bar.high ? text(bar.low) : `${text(bar.low)} to ${text(bar.high)}`;
   };
   const made = figure({
-    name, title, height,
+    name,
+    title,
+    height,
     paint(context, width) {
       const plot = box(width);
       const middle = now.sumOf ? (plot.top + plot.bottom) / 2 : plot.bottom;
       const x = barAxis(bars, plot.left, plot.right, reader(now.unit), isBinary(now.unit));
       drawAxis(context, x, "bottom", plot);
-      const rows = (of: (bar: Bar) => number, label: (value: number) => string, top: number, bottom: number, title: string) => {
-        const most = Math.max(0, ...bars.map(of));
-        const y = upAxis(most, bottom, top + 18, label);
+      const rows = (
+        of: (bar: Bar) => number,
+        label: (value: number) => string,
+        top: number,
+        bottom: number,
+      ) => {
+        const y = upAxis(Math.max(0, ...bars.map(of)), bottom, top, label);
         drawAxis(context, y, "left", { ...plot, top, bottom });
-        context.fillStyle = theme().faint;
-        context.fillText(title, plot.left + 2, top + 6);
         context.fillStyle = now.color;
         const step = (plot.right - plot.left) / bars.length;
         const gap = step > 4 ? 1 : 0;
@@ -59,43 +77,65 @@ export function histogram(name: string, title: string, data: () => HistogramData
           context.fillRect(plot.left + i * step, bottom - high, Math.max(1, step - gap), high);
         });
       };
-      rows((bar) => bar.count, (value) => (Number.isInteger(value) ? count(value) : ""), plot.top, middle, `number of ${now.things}`);
-      if (now.sumOf) rows(now.sumOf, reader(now.unit), middle + 6, plot.bottom, "total");
-      let free = -Infinity;
-      for (const [text, value] of now.marked) {
-        if (value === null || !Number.isFinite(value)) continue;
-        const at = Math.round(x.place(value)) + 0.5;
+      const labels = placeLabels(context, x, plot.right);
+      const top = plot.top + 14 * (1 + Math.max(-1, ...labels.map((one) => one.row)));
+      const title = (text: string, y: number) => {
+        context.fillStyle = theme().faint;
+        context.fillText(text, plot.left + 2, y);
+      };
+      rows(
+        (bar) => bar.count,
+        (value) => (Number.isInteger(value) ? count(value) : ""),
+        now.sumOf ? top + 16 : top,
+        middle,
+      );
+      if (now.sumOf) {
+        title(`number of ${now.things}`, top + 6);
+        rows(now.sumOf, reader(now.unit), middle + 22, plot.bottom);
+        title("total time", middle + 13);
+      }
+      for (const { text, at, left, row } of labels) {
         context.strokeStyle = theme().text;
         context.setLineDash([3, 3]);
         context.beginPath();
-        context.moveTo(at, plot.top + 14);
+        context.moveTo(at, plot.top + 14 * row + 8);
         context.lineTo(at, plot.bottom);
         context.stroke();
         context.setLineDash([]);
-        const wide = context.measureText(text).width;
-        const left = Math.min(at - wide / 2, plot.right - wide);
-        if (left < free) continue;
         context.fillStyle = theme().background;
-        context.fillRect(left - 3, plot.top - 2, wide + 6, 15);
+        context.fillRect(left - 3, plot.top - 6 + 14 * row, context.measureText(text).width + 6, 14);
         context.fillStyle = theme().text;
-        context.fillText(text, left, plot.top + 6);
-        free = left + wide + 6;
+        context.fillText(text, left, plot.top + 2 + 14 * row);
       }
     },
     hover(x) {
       const bar = barAt(x, made.canvas.width);
       if (!bar) return null;
-      return [range(bar), `${count(bar.count)} ${now.things}, ${percent(bar.count / now.spread.count)}`,
-        ...(now.sumOf ? [`total ${reader(now.unit)(now.sumOf(bar))}`] : [])];
+      return [
+        range(bar),
+        `${count(bar.count)} ${now.things}, ${percent(bar.count / now.spread.count)}`,
+        ...(now.sumOf ? [`total ${reader(now.unit)(now.sumOf(bar))}`] : []),
+      ];
     },
-    table: () => table<Bar>([
-      { title: now.unit ? `size in ${now.unit}` : "size", text: range, value: (bar) => bar.low },
-      { title: now.things, text: (bar) => count(bar.count), value: (bar) => bar.count },
-      { title: "share", text: (bar) => percent(bar.count / now.spread.count), value: (bar) => bar.count },
-      ...(now.sumOf ? [{
-        title: "total", text: (bar: Bar) => reader(now.unit)(now.sumOf!(bar)), value: (bar: Bar) => now.sumOf!(bar),
-      }] : []),
-    ], bars.filter((bar) => bar.count > 0), { most: 100, name: `${name}-table` }),
+    table: () =>
+      table<Bar>(
+        [
+          { title: now.unit ? `size in ${now.unit}` : "size", text: range, value: (bar) => bar.low },
+          { title: now.things, text: (bar) => count(bar.count), value: (bar) => bar.count },
+          { title: "share", text: (bar) => percent(bar.count / now.spread.count), value: (bar) => bar.count },
+          ...(now.sumOf
+            ? [
+                {
+                  title: "total",
+                  text: (bar: Bar) => reader(now.unit)(now.sumOf!(bar)),
+                  value: (bar: Bar) => now.sumOf!(bar),
+                },
+              ]
+            : []),
+        ],
+        bars.filter((bar) => bar.count > 0),
+        { most: 100, name: `${name}-table` },
+      ),
   });
   return {
     ...made,
@@ -112,7 +152,11 @@ export function spark(spread: Spread, color: string, label: string): HTMLCanvasE
   const scale = Math.min(devicePixelRatio || 1, 3);
   const [width, height] = [108, 18];
   const node = element("canvas", {
-    class: "spark", role: "img", "aria-label": label, width: width * scale, height: height * scale,
+    class: "spark",
+    role: "img",
+    "aria-label": label,
+    width: width * scale,
+    height: height * scale,
   });
   const context = node.getContext("2d")!;
   context.scale(scale, scale);

@@ -3,5 +3,6 @@
 import "./tabs.css";
 import type { Tab } from "../view";
 import { durations } from "./durations";
+import { pauses } from "./pauses";
 
-export const TABS: Tab[] = [durations];
+export const TABS: Tab[] = [durations, pauses];

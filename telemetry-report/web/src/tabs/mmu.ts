@@ -88,8 +88,11 @@ export function bmu(stops: Stops, window: Ns): number {
   let head = 0;
   for (let j = 0, next = 0; j < end.length; j++) {
     for (; next <= j && begin[next] <= end[j] - size; next++) {
-      while (hull.length - head >= 2 &&
-        slope(hull[hull.length - 2], hull[hull.length - 1]) >= slope(hull[hull.length - 1], next)) hull.pop();
+      while (
+        hull.length - head >= 2 &&
+        slope(hull[hull.length - 2], hull[hull.length - 1]) >= slope(hull[hull.length - 1], next)
+      )
+        hull.pop();
       hull.push(next);
     }
     const density = (i: number) => (before[j + 1] - before[i]) / (end[j] - begin[i]);

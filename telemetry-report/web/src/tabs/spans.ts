@@ -38,17 +38,23 @@ export interface SpanRow {
 
 /** Tells whether each span of the chosen threads is in the document. */
 function isAllThere(view: View): boolean {
-  return view.report.lanes.every((lane) => lane.complete_from === 0 || !view.hasThread(lane.thread))
-    && view.report.lanes.length > 0;
+  return (
+    view.report.lanes.every((lane) => lane.complete_from === 0 || !view.hasThread(lane.thread)) &&
+    view.report.lanes.length > 0
+  );
 }
 
 /** Chooses the heat maps that together have each number of the chosen threads once. */
-export function heatsOf<H extends { thread: number | null }>(view: View, all: H[]): { heats: H[]; isAllThreads: boolean } {
+export function heatsOf<H extends { thread: number | null }>(
+  view: View,
+  all: H[],
+): { heats: H[]; isAllThreads: boolean } {
   const together = all.filter((heat) => heat.thread === null);
   const single = all.filter((heat) => heat.thread !== null);
   const { threads, sessions } = view.filter;
   if (!threads && !sessions) return { heats: together.length > 0 ? together : single, isAllThreads: false };
-  if (single.length > 0) return { heats: single.filter((heat) => view.hasThread(heat.thread!)), isAllThreads: false };
+  if (single.length > 0)
+    return { heats: single.filter((heat) => view.hasThread(heat.thread!)), isAllThreads: false };
   return { heats: together, isAllThreads: together.length > 0 };
 }
 
@@ -56,21 +62,42 @@ function fromNumbers(numbers: number[]): Figures {
   const sorted = Float64Array.from(numbers).sort();
   const spread = spreadOfNumbers(sorted);
   const at = (q: number) => exactPercentile(sorted, q);
-  return { spread, count: sorted.length, total: spread.sum, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+  return {
+    spread,
+    count: sorted.length,
+    total: spread.sum,
+    p50: at(0.5),
+    p90: at(0.9),
+    p99: at(0.99),
+    max: at(1),
+  };
 }
 
 function fromHeats(view: View, heats: Heat[]): Figures {
   const spread = spreadOf(heats, view.range.from, view.range.until);
   const at = (q: number) => percentile(spread, q);
-  return { spread, count: spread.count, total: spread.sum, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+  return {
+    spread,
+    count: spread.count,
+    total: spread.sum,
+    p50: at(0.5),
+    p90: at(0.9),
+    p99: at(0.99),
+    max: at(1),
+  };
 }
 
 const number = (of: unknown) => (of === null || of === undefined ? null : Number(of));
 
 function withSummary(figures: Figures, summary: Paired["duration_ns"], total: number): Figures {
   return {
-    spread: figures.spread, count: summary.count, total,
-    p50: number(summary.p50), p90: number(summary.p90), p99: number(summary.p99), max: number(summary.max),
+    spread: figures.spread,
+    count: summary.count,
+    total,
+    p50: number(summary.p50),
+    p90: number(summary.p90),
+    p99: number(summary.p99),
+    max: number(summary.max),
   };
 }
 
@@ -81,23 +108,42 @@ export function spanRows(view: View): SpanRow[] {
   const losses = view.losses();
   return report.spans.flatMap((type, span): SpanRow[] => {
     if (!hasSpan(view, span)) return [];
-    const paired = report.paired.spans.find((row) => row.span === type.name && row.registry === type.registry);
+    const paired = report.paired.spans.find(
+      (row) => row.span === type.name && row.registry === type.registry,
+    );
     const longest = longestOf(report)[span].filter((place) => isShown(view, place));
     const common = {
-      span, name: type.name, paired, longest, isLossy: lossesOfSpan(view, type, losses).length > 0,
+      span,
+      name: type.name,
+      paired,
+      longest,
+      isLossy: lossesOfSpan(view, type, losses).length > 0,
     };
     if (isAll && !view.isWhole) {
       const lists = longest.map(({ lane, index }) => ({ of: report.lanes[lane], index }));
-      return [{
-        ...common, isExact: true, isAllThreads: false,
-        duration: fromNumbers(lists.map(({ of, index }) => of.spans.duration[index])),
-        self: fromNumbers(lists.map(({ of, index }) => spansOf(of).self![index])),
-        uncertain: lists.filter(({ of, index }) => of.spans.is_uncertain[index]).length,
-      }];
+      return [
+        {
+          ...common,
+          isExact: true,
+          isAllThreads: false,
+          duration: fromNumbers(lists.map(({ of, index }) => of.spans.duration[index])),
+          self: fromNumbers(lists.map(({ of, index }) => spansOf(of).self![index])),
+          uncertain: lists.filter(({ of, index }) => of.spans.is_uncertain[index]).length,
+        },
+      ];
     }
-    const { heats, isAllThreads } = heatsOf(view, report.durations.filter((heat: SpanHeat) => heat.span === span));
-    let duration = fromHeats(view, heats.map((heat) => heat.duration));
-    let self = fromHeats(view, heats.map((heat) => heat.self));
+    const { heats, isAllThreads } = heatsOf(
+      view,
+      report.durations.filter((heat: SpanHeat) => heat.span === span),
+    );
+    let duration = fromHeats(
+      view,
+      heats.map((heat) => heat.duration),
+    );
+    let self = fromHeats(
+      view,
+      heats.map((heat) => heat.self),
+    );
     const isWhole = view.isWhole && !!paired;
     if (isWhole) {
       duration = withSummary(duration, paired.duration_ns, paired.total_ns);
@@ -106,9 +152,20 @@ export function spanRows(view: View): SpanRow[] {
       // The longest span is in the document if all at least as long are.
       const first = longest[0];
       const length = report.lanes[first.lane].spans.duration[first.index];
-      const least = Math.max(...report.lanes.filter((lane) => view.hasThread(lane.thread)).map((lane) => lane.complete_from));
+      const least = Math.max(
+        ...report.lanes.filter((lane) => view.hasThread(lane.thread)).map((lane) => lane.complete_from),
+      );
       if (length >= least) duration.max = length;
     }
-    return [{ ...common, isExact: isWhole, isAllThreads, duration, self, uncertain: isWhole ? paired.uncertain : null }];
+    return [
+      {
+        ...common,
+        isExact: isWhole,
+        isAllThreads,
+        duration,
+        self,
+        uncertain: isWhole ? paired.uncertain : null,
+      },
+    ];
   });
 }
