@@ -81,6 +81,7 @@
 //! begin = "TraceStart"
 //! end = "TraceEnd"
 //! key = "trace"                                  # without one, spans nest per thread
+//! pause = true                                   # the program stands still; default false
 //! doc = "One trace from start to end"
 //!
 //! [[message]]                                     # a message to the program itself

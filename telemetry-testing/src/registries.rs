@@ -220,6 +220,7 @@ fn spans(events: &[Event]) -> Vec<Span> {
             begin: pair[0],
             end: pair[1],
             key: key.map(|key| key.name.clone()),
+            is_pause: pair[1] % 2 == 0,
             doc: "from one to the next".to_string(),
         };
         spans.insert(span.name.clone(), span);

@@ -292,6 +292,16 @@ pub const CASES: &[Case] = &[
     },
     minor("a span less", &[(SPAN, "")], &["span-removed Growth"]),
     minor("a span without its key", &[("key = \"entry\"\n", "")], &["span-changed Growth"]),
+    minor(
+        "a span that becomes a pause",
+        &[("\ndoc = \"From the", "\npause = true\ndoc = \"From the")],
+        &["span-changed Growth"],
+    ),
+    nothing(
+        "a span that says that it is no pause",
+        &[("\ndoc = \"From the", "\npause = false\ndoc = \"From the")],
+        &[],
+    ),
     // Messages.
     Case {
         added: "\n[[message]]\nname = \"Missing\"\nbegin = \"Miss\"\ndoc = \"Nothing was found\"\n",

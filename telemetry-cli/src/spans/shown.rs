@@ -51,6 +51,8 @@ struct SpanStats {
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
     key: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pause: bool,
     duration_ns: Summary,
     total_ns: i64,
     self_ns: Summary,
@@ -197,6 +199,7 @@ impl<'a> Spans<'a> {
             registry: def.registry.clone(),
             message: def.message.clone(),
             key: def.span.key.clone(),
+            pause: def.span.is_pause,
             duration_ns: span.durations.summary(),
             total_ns: span.total_ns,
             self_ns: span.selfs.summary(),

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use telemetry_decode::writer::{Lane, Writer};
 use telemetry_decode::{EnumValue, Facts, RawStr, Value};
 use telemetry_format::Loss;
+use telemetry_testing::reference;
 
 use crate::run::Folder;
 use crate::streams::{begun, blocks, events_blocks, gc};
@@ -156,6 +157,42 @@ fn self_time_is_that_of_the_innermost_span() {
         ("Phase", "/self_ns/min", Json::from(10)),
     ];
     check(&run.finish(), "", &expected);
+}
+
+#[test]
+fn pauses_are_marked() {
+    let stream =
+        Run::new().phase(1, 0, true).phase(1, 40, false).job(1, 50, true, 1).job(1, 60, false, 1).finish();
+    let folder = Folder::new().with("x.tel", &stream);
+    let told: Json = serde_json::from_slice(&folder.run("spans --json x.tel").stdout).unwrap();
+    let marks =
+        told["spans"].as_array().unwrap().iter().map(|span| (span["span"].clone(), span.get("pause")));
+    assert_eq!(marks.collect::<Vec<_>>(), [("Phase".into(), Some(&true.into())), ("Job".into(), None)]);
+}
+
+/// The logs of other systems have the pauses of their collectors.
+#[test]
+fn pauses_of_real_logs() {
+    let cases = [
+        ("ghc", "small-nonmoving-census.eventlog", vec![("Collection", 26), ("ConcSync", 4)]),
+        ("mps", "walkt0-hot.mpsio.log", vec![("Flip", 5), ("Poll", 70)]),
+    ];
+    for (system, name, expected) in cases {
+        let Some(log) = reference::folder(system).and_then(|logs| reference::read(&logs.join(name))) else {
+            continue;
+        };
+        let folder = Folder::new().with("a.log", log);
+        // A stream that is made from a log has them, too.
+        folder.run("convert --to telemetry -o a.tel a.log");
+        for input in ["a.log", "a.tel"] {
+            let told: Json =
+                serde_json::from_slice(&folder.run(&format!("spans --json {input}")).stdout).unwrap();
+            let spans = told["spans"].as_array().unwrap().iter().filter(|span| span.get("pause").is_some());
+            let pauses = spans
+                .map(|span| (span["span"].as_str().unwrap(), span["duration_ns"]["count"].as_u64().unwrap()));
+            assert_eq!(pauses.collect::<Vec<_>>(), expected, "{name}, {input}");
+        }
+    }
 }
 
 /// Net times exclude the cost of emissions for the thread that began the span, and are never

@@ -52,6 +52,7 @@ fn span(cx: &mut Check, fields: &Fields, names: &mut Once, events: &Events) -> S
         begin: begin.map_or(0, |(_, index)| index),
         end: end.map_or(0, |(_, index)| index),
         key: key.map(|key| key.into_inner().to_string()),
+        is_pause: fields.flag(cx, "pause", false),
         doc: fields.need_doc(cx),
     }
 }

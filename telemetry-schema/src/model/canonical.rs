@@ -46,6 +46,9 @@ impl Registry {
             if let Some(key) = &span.key {
                 let _ = writeln!(out, "key = {}", quoted(key));
             }
+            if span.is_pause {
+                out.push_str("pause = true\n");
+            }
             let _ = writeln!(out, "doc = {}", quoted(&span.doc));
         }
         for message in &self.messages {

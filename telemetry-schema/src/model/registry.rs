@@ -172,6 +172,8 @@ pub struct Span {
     /// The parameter that both events have and that distinguishes running spans. Without one, spans
     /// nest per thread.
     pub key: Option<String>,
+    /// True if the program stands still between the two, as for a collector.
+    pub is_pause: bool,
     /// The meaning of the time between the two.
     pub doc: String,
 }

@@ -1,7 +1,7 @@
 //! The canonical form and the fingerprint.
 
 use proptest::prelude::*;
-use telemetry_schema::{Registry, parse};
+use telemetry_schema::{Registry, parse, parse_embedded};
 
 use crate::registries::registries;
 use crate::{GC, SMALL, registry};
@@ -63,8 +63,18 @@ fn the_fingerprint_is_of_what_decides_how_bytes_are_read() {
     compare("always", true, |r| r.events[1].always = false);
     compare("used", true, |r| r.events[1].used = false);
     compare("a replay", true, |r| r.events[0].replay = None);
+    compare("a pause", true, |r| r.spans[1].is_pause ^= true);
     compare("a span", true, |r| r.spans.clear());
     compare("a message", true, |r| r.messages.clear());
+}
+
+/// So a stream with a later key is readable by tools of before.
+#[test]
+fn a_key_of_a_later_version_is_skipped_in_a_stream() {
+    let text = registry(GC).to_toml().replace("pause = true", "certainty = 0.9");
+    let mut expected = registry(GC);
+    expected.spans.iter_mut().for_each(|span| span.is_pause = false);
+    assert_eq!(parse_embedded(&text), Ok(expected));
 }
 
 proptest! {

@@ -61,8 +61,10 @@ fn spans(changes: &mut Changes, old: &Lock, new: &Lock, events: &Names) {
             "begin"
         } else if now.end != is.end {
             "end"
-        } else {
+        } else if now.key != is.key {
             "key"
+        } else {
+            "pause"
         };
         changes.field(Rule::SpanChanged, &things, key, &span_text(&now), &span_text(&is));
         changes.docs(things, was.docs, is.docs);
@@ -113,5 +115,6 @@ fn message_text(message: &LockMessage) -> String {
 /// Returns a span in short.
 fn span_text(span: &LockSpan) -> String {
     let key = span.key.as_ref().map_or(String::new(), |key| format!(" by {key}"));
-    format!("{} to {}{key}", span.begin, span.end)
+    let pause = if span.is_pause { ", a pause" } else { "" };
+    format!("{} to {}{key}{pause}", span.begin, span.end)
 }

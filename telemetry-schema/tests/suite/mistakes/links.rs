@@ -98,6 +98,7 @@ pub(super) const LINKS: &[Mistake] = &[
         &[("[[span]]", "[[message]]\nname = \"gc\"\nbegin = \"TraceStart\"\ndoc = \"Work\"\n[[span]]")],
     ),
     // Spans.
+    form("span_with_a_pause_in_quotes", &[("key = \"trace\"", "key = \"trace\"\npause = \"true\"")]),
     meaning("span_of_unknown_event", &[("end = \"TraceEnd\"", "end = \"TraceEnds\"")]),
     meaning("span_of_retired_event", &[("end = \"TraceEnd\"", "end = \"TraceFlip\"")]),
     meaning("span_of_one_event", &[("end = \"TraceEnd\"", "end = \"TraceStart\"")]),
