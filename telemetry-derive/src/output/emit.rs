@@ -141,20 +141,21 @@ fn macro_(registry: &Registry, at: &Path, emitter: &Emitter<'_>) -> TokenStream 
     let (always, doc) = (event.always, docs::event(registry, event));
     let exported = exported(at, name);
     let (takes, list) = docs::arguments(registry, event, name);
-    let opens = arguments.iter().filter(|argument| matches!(argument.check, Check::Open(_)));
+    let opens = arguments.iter().filter_map(|argument| argument.check.open());
     let zeros = opens.map(|_| Literal::u8_unsuffixed(0));
     quote! {
         { [crate::#at] #doc #exported #name #always #bit #channel [#(#params)*] [#(#zeros)*] #takes #list }
     }
 }
 
-/// Generates a type for each name of a parameter, by which errors name it.
+/// Generates a type for each name of a parameter, by which errors name it. If another item has the
+/// same name, the compiler writes the module, too: "parameter `named::hash` takes".
 fn parameters(used: &[Emitter<'_>]) -> TokenStream {
     let params = used.iter().flat_map(|emitter| &emitter.event.params);
     let names: BTreeSet<&str> = params.map(|param| param.name.as_str()).collect();
     let names = names.into_iter().map(ident);
     quote! {
-        pub mod parameter {
+        pub mod named {
             #(pub enum #names {})*
         }
     }
@@ -167,21 +168,16 @@ fn typed(emitter: &Emitter<'_>) -> TokenStream {
     let types = arguments.iter().map(|argument| &argument.ty);
     let shown = arguments.iter().map(|argument| &argument.shown);
     let lowered = arguments.iter().map(|argument| &argument.lowered);
-    let (mut lifetimes, mut generics, mut opens, mut bounds) = (vec![], vec![], vec![], vec![]);
+    let (mut lifetimes, mut generics, mut bounds) = (vec![], vec![], vec![]);
     for argument in arguments {
-        match &argument.check {
-            Check::Bound => {}
-            Check::Open(open) => {
-                generics.push(open.clone());
-                opens.push(open);
-            }
-            Check::Given { lifetime, given, bound } => {
-                lifetimes.extend(lifetime);
-                generics.push(given.clone());
-                bounds.push(bound);
-            }
+        if let Check::Given { lifetime, given, bound, .. } = &argument.check {
+            lifetimes.extend(lifetime);
+            generics.push(given.clone());
+            bounds.push(bound);
         }
     }
+    let opens: Vec<_> = arguments.iter().filter_map(|argument| argument.check.open()).collect();
+    generics.extend(opens.iter().copied().cloned());
     let (last, bounds) = match bounds.is_empty() {
         true => (quote!(()), None),
         false => {

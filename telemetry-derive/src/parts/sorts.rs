@@ -32,23 +32,41 @@ pub(crate) enum Check {
     /// The same, and the trait needs the type of a number that the call leaves open.
     Open(Ident),
     /// A trait of the type that is named after the parameter checks the argument's type, which this
-    /// names.
-    Given { lifetime: Option<Lifetime>, given: Ident, bound: TokenStream },
+    /// names. It may need such a number, too.
+    Given { lifetime: Option<Lifetime>, given: Ident, open: Option<Ident>, bound: TokenStream },
+}
+
+impl Check {
+    /// Returns the type of the number that the call leaves open.
+    pub(crate) fn open(&self) -> Option<&Ident> {
+        match self {
+            Check::Bound => None,
+            Check::Open(open) => Some(open),
+            Check::Given { open, .. } => open.as_ref(),
+        }
+    }
+}
+
+/// A parameter's name, and the type that is named after it.
+struct Named {
+    name: Ident,
+    ty: TokenStream,
 }
 
 /// Returns a parameter with its slot in the lane, if it has one.
 pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) -> Argument {
     let name = ident(&param.name);
+    let named = Named { ty: quote!(named::#name), name: name.clone() };
     let number = slot.unwrap_or_default();
     let slot = Literal::u32_unsuffixed(number);
     let (max, counted) = match param.count {
-        Count::One => return one(registry, param, &name, number),
+        Count::One => return one(registry, param, &named, number),
         Count::Fixed(n) => (n as usize, false),
         Count::UpTo(n) => (n as usize, true),
     };
     let max = Literal::usize_unsuffixed(max);
     let array = |element: TokenStream| if counted { quote!([#element]) } else { quote!([#element; #max]) };
-    if let Some(Delta { plain, bound, convert, check }) = delta(param.sort, &name) {
+    if let Some(Delta { plain, bound, convert, check }) = delta(param.sort, &named) {
         let [shown, list] = [plain, bound].map(|bound| array(quote!(impl #bound + rt::core::marker::Copy)));
         return Argument {
             shown: quote!(&#shown),
@@ -63,14 +81,15 @@ pub(crate) fn argument(registry: &Registry, param: &Param, slot: Option<u32>) ->
     let (list, field) = (array(element.clone()), scalar(registry, param.sort, &quote!(value)));
     let field = quote!(rt::Array::<_, _, #max, #counted>(&#name[..], |value: #element| #field));
     match counted {
-        true => borrows(&name, &list, field),
-        false => takes(&name, &list, Some(Lifetime::new(&format!("'__{name}"), Span::call_site())), field),
+        true => borrows(&named, &list, field),
+        false => takes(&named, &list, Some(Lifetime::new(&format!("'__{name}"), Span::call_site())), field),
     }
 }
 
-fn one(registry: &Registry, param: &Param, name: &Ident, slot: u32) -> Argument {
+fn one(registry: &Registry, param: &Param, named: &Named, slot: u32) -> Argument {
     let max = Literal::u32_unsuffixed(param.max_len);
-    if let Some(Delta { plain, bound, convert, check }) = delta(param.sort, name) {
+    let name = &named.name;
+    if conversion(param.sort).is_some() {
         let value = match param.rotation() {
             0 => quote!(#name),
             rotation => {
@@ -79,56 +98,81 @@ fn one(registry: &Registry, param: &Param, name: &Ident, slot: u32) -> Argument 
             }
         };
         let slot = delta_in(slot);
-        return Argument {
-            shown: quote!(impl #plain),
-            ty: quote!(impl #bound),
-            check,
-            lowered: quote!(#convert(#name)),
-            record_ty: quote!(u64),
-            field: quote!(#slot { 0: #value }),
-        };
+        let field = quote!(#slot { 0: #value });
+        return if param.sort == Sort::Word { word(named, field) } else { address(named, field) };
     }
     if param.sort == Sort::String {
-        return borrows(name, &quote!(str), quote!(rt::Text::<#max>(#name)));
+        return borrows(named, &quote!(str), quote!(rt::Text::<#max>(#name)));
     }
     if param.sort == Sort::Bytes {
-        return borrows(name, &quote!([u8]), quote!(rt::Bytes::<#max>(#name)));
+        return borrows(named, &quote!([u8]), quote!(rt::Bytes::<#max>(#name)));
     }
     let field = scalar(registry, param.sort, &quote!(#name));
-    takes(name, &plain(registry, param.sort), None, field)
+    takes(named, &plain(registry, param.sort), None, field)
+}
+
+/// Returns a parameter that is an unsigned number of any type.
+fn word(Named { name, ty }: &Named, field: TokenStream) -> Argument {
+    Argument {
+        shown: quote!(impl rt::Word),
+        ty: quote!(impl rt::WordFor<#ty>),
+        check: Check::Bound,
+        lowered: quote!(rt::Word::word(#name)),
+        record_ty: quote!(u64),
+        field,
+    }
+}
+
+/// Returns a parameter that is a pointer, a reference or a number.
+fn address(Named { name, ty }: &Named, field: TokenStream) -> Argument {
+    let (given, open) = (format_ident!("__{name}"), format_ident!("__N_{name}"));
+    let check = quote!(rt::Locates<#given, #open>);
+    Argument {
+        shown: quote!(impl rt::Address),
+        ty: quote!(#given),
+        lowered: quote!(<#ty as #check>::address(#name)),
+        check: Check::Given { lifetime: None, given, open: Some(open), bound: quote!(#ty: #check) },
+        record_ty: quote!(u64),
+        field,
+    }
 }
 
 /// Returns a parameter of the type `expected`, or of a reference to it with a lifetime.
-fn takes(name: &Ident, expected: &TokenStream, lifetime: Option<Lifetime>, field: TokenStream) -> Argument {
+fn takes(
+    Named { name, ty }: &Named,
+    expected: &TokenStream,
+    lifetime: Option<Lifetime>,
+    field: TokenStream,
+) -> Argument {
     let given = format_ident!("__{name}");
-    let ty = if lifetime.is_some() { quote!(&#expected) } else { quote!(#expected) };
-    let expected = lifetime.as_ref().map_or(ty.clone(), |lifetime| quote!(&#lifetime #expected));
+    let shown = if lifetime.is_some() { quote!(&#expected) } else { quote!(#expected) };
+    let expected = lifetime.as_ref().map_or(shown.clone(), |lifetime| quote!(&#lifetime #expected));
     let check = quote!(rt::Takes<#given, #expected, __Last>);
     Argument {
-        shown: ty.clone(),
+        shown: shown.clone(),
         ty: quote!(#given),
-        lowered: quote!(<parameter::#name as #check>::take(#name)),
-        check: Check::Given { lifetime, given, bound: quote!(parameter::#name: #check) },
-        record_ty: ty,
+        lowered: quote!(<#ty as #check>::take(#name)),
+        check: Check::Given { lifetime, given, open: None, bound: quote!(#ty: #check) },
+        record_ty: shown,
         field,
     }
 }
 
 /// Returns a parameter that is a reference to a `target`.
-fn borrows(name: &Ident, target: &TokenStream, field: TokenStream) -> Argument {
+fn borrows(Named { name, ty }: &Named, target: &TokenStream, field: TokenStream) -> Argument {
     let given = format_ident!("__{name}");
     let check = quote!(rt::Borrows<#given, #target, __Last>);
     Argument {
         shown: quote!(&#target),
         ty: quote!(#given),
-        lowered: quote!(<parameter::#name as #check>::borrow(&#name)),
-        check: Check::Given { lifetime: None, given, bound: quote!(parameter::#name: #check) },
+        lowered: quote!(<#ty as #check>::borrow(&#name)),
+        check: Check::Given { lifetime: None, given, open: None, bound: quote!(#ty: #check) },
         record_ty: quote!(&#target),
         field,
     }
 }
 
-/// A type that is encoded as a delta.
+/// A type that is encoded as a delta, as the element of a list.
 struct Delta {
     /// The trait of its arguments, and the same for one parameter.
     plain: TokenStream,
@@ -138,14 +182,13 @@ struct Delta {
     check: Check,
 }
 
-fn delta(sort: Sort, name: &Ident) -> Option<Delta> {
+fn delta(sort: Sort, Named { name, ty }: &Named) -> Option<Delta> {
     let convert = conversion(sort)?;
     Some(if sort == Sort::Word {
-        let bound = quote!(rt::WordFor<parameter::#name>);
-        Delta { plain: quote!(rt::Word), bound, convert, check: Check::Bound }
+        Delta { plain: quote!(rt::Word), bound: quote!(rt::WordFor<#ty>), convert, check: Check::Bound }
     } else {
-        let open = format_ident!("__{name}");
-        let bound = quote!(rt::AddressFor<parameter::#name, #open>);
+        let open = format_ident!("__N_{name}");
+        let bound = quote!(rt::AddressFor<#ty, #open>);
         Delta { plain: quote!(rt::Address), bound, convert, check: Check::Open(open) }
     })
 }
