@@ -25,9 +25,24 @@ export function eventColor(report: Report, event: number): string {
   return color(report.events[event]?.kind ?? -1);
 }
 
-/** Returns the color of a type of spans: that of the kind of its begin. */
+/** Of types of spans with one kind: shares of white (above 0) or black in its color. */
+const SHADES = [0, 0.3, -0.2, 0.5, -0.35];
+
+/** Returns the color of a type of spans: a shade of the color of its kind. */
 export function spanColor(report: Report, span: number): string {
-  return color(spanKind(report, span));
+  const kind = spanKind(report, span);
+  let place = 0;
+  for (let i = 0; i < span; i++) if (spanKind(report, i) === kind) place++;
+  return shade(color(kind), SHADES[place % SHADES.length]);
+}
+
+/** Returns a color with a share of white (above 0) or black. */
+function shade(of: string, share: number): string {
+  const parts = [1, 3, 5].map((at) => {
+    const value = parseInt(of.slice(at, at + 2), 16);
+    return Math.round(share > 0 ? value + (255 - value) * share : value * (1 + share));
+  });
+  return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Returns the kind of a type of spans, or -1. */

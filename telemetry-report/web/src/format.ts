@@ -125,6 +125,11 @@ export function cut(text: string, most = 200): string {
   return `${escape(text.slice(0, most))}… (${commas(text.length)} characters)`;
 }
 
+/** Returns the first letters of a name, escaped, where there is little space. */
+export function brief(text: string, most = 24): string {
+  return text.length <= most ? escape(text) : `${escape(text.slice(0, most - 1))}…`;
+}
+
 /** Returns a value of a parameter as text; see "An event" in docs/json.md. */
 export function value(of: unknown, unit = ""): string {
   if (of === null || of === undefined) return "–";

@@ -3,39 +3,78 @@
 import "./style.css";
 import { onTheme } from "./canvas";
 import { decode } from "./decode";
+import { Details } from "./details";
 import type { Report } from "./document";
 import { element, replace } from "./dom";
+import { nothing } from "./empty";
+import { hook } from "./hook";
+import { keys } from "./keys";
+import { lanes } from "./lanes";
+import { menus } from "./menus";
 import { Model } from "./model";
+import { overview, rangeLine } from "./overview";
+import { search } from "./search";
+import { Spans } from "./spans";
 import { strip } from "./strip";
 import { TABS } from "./tabs";
+import { showVerdict } from "./verdict";
 
-function show(report: Report, app: HTMLElement): void {
+function show(report: Report, header: HTMLElement, app: HTMLElement): void {
   const model = new Model(report);
-  const bottom = element("section", { class: "bottom" });
-  replace(app, bottom);
+  showVerdict(header, model);
+  if (report.stats.count === 0) {
+    replace(app, nothing(report));
+    return;
+  }
+  const spans = new Spans(report);
+  const bar = element("div", { class: "row bar" });
+  const top = element("section", { class: "overview" });
+  const middle = element("section", { class: "threads" });
+  const bottom = element("section", { class: "figures" });
+  replace(app, bar, top, middle, bottom);
+  const rates = overview(top, model);
+  const drawn = lanes(middle, model, spans);
+  const box = search(model, spans, drawn);
+  const help = keys(app, model, spans, drawn, box);
+  bar.append(rangeLine(model), element("span", { class: "fill" }), menus(model), box.node, help);
   strip(bottom, model, TABS);
+  new Details(app, model, spans);
   onTheme(() => model.refresh());
+  hook(model, drawn, rates);
+}
+
+/** Returns the element with this id, which is made if the page has none. */
+function part(tag: "header" | "main", id: string): HTMLElement {
+  const there = document.getElementById(id);
+  if (there) return there;
+  const made = element(tag, { id });
+  document.body.append(made);
+  return made;
 }
 
 async function start(): Promise<void> {
-  let app = document.getElementById("app");
-  if (!app) {
-    app = element("main", { id: "app" });
-    document.body.append(app);
-  }
+  window.report = {};
+  const [header, app] = [part("header", "verdict"), part("main", "app")];
+  // The first picture needs its data: until then the verdict of the file stands alone.
+  const verdict = [...header.childNodes];
   try {
-    show(await decode(document.getElementById("data")?.textContent ?? ""), app);
+    show(await decode(document.getElementById("data")?.textContent ?? ""), header, app);
   } catch (error) {
-    console.error(error);
+    console.warn(error);
+    window.report.failure = String(error);
+    header.replaceChildren(...verdict);
+    const why = error instanceof Error ? error.message : String(error);
     replace(
       app,
       element(
         "p",
-        { class: "failure", role: "alert" },
-        `The figures in this page cannot be read: ${error}. Write the page again with \`telemetry report\`.`,
+        { class: "failure", role: "alert", "data-test": "failure" },
+        `This page's figures cannot be read: ${why}.`,
       ),
+      element("p", {}, "The file may be cut or changed. Write it again with `telemetry report`."),
     );
   }
+  requestAnimationFrame(() => requestAnimationFrame(() => (window.report.ready = performance.now())));
 }
 
 start();

@@ -1,0 +1,56 @@
+/** What the page says when there is no event. */
+
+import type { Report } from "./document";
+import { type Child, element } from "./dom";
+import { cut } from "./format";
+
+const STEPS: [string, string][] = [
+  [
+    "Run `telemetry doctor` beside the program.",
+    "It says whether the program records, what it records, and where that goes.",
+  ],
+  [
+    "Switch kinds on.",
+    "With `TELEMETRY_CONTROL=all` before the program starts, or with `telemetry control` while it runs.",
+  ],
+  [
+    "Let the program end, or flush.",
+    "Events are in memory until the drain writes them; a killed program has them in its ring file.",
+  ],
+  [
+    "Look at what is in the file.",
+    "`telemetry info FILE` lists its sessions and blocks, and says whether it is damaged.",
+  ],
+];
+
+/** Returns text whose parts in backticks are code. */
+function prose(text: string): Child[] {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? element("code", {}, part) : part));
+}
+
+/** Makes the page of an empty stream. */
+export function nothing(report: Report): HTMLElement {
+  const inputs = report.inputs
+    .slice(0, 10)
+    .map((input) => cut(input, 100))
+    .join(", ");
+  return element(
+    "section",
+    { class: "nothing", "data-test": "empty" },
+    element("h2", {}, "No events"),
+    element("p", {}, `There is no event in ${inputs || "the input"}, so there is nothing to show.`),
+    element(
+      "ol",
+      {},
+      ...STEPS.map(([step, why]) =>
+        element(
+          "li",
+          {},
+          element("strong", {}, ...prose(step)),
+          " ",
+          element("span", { class: "note" }, ...prose(why)),
+        ),
+      ),
+    ),
+  );
+}

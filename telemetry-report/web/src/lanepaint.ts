@@ -1,0 +1,456 @@
+/** Draws the lanes: spans, the time that reduced spans cover, ticks of events, losses, arrows. */
+
+import { AXIS, drawAxis, gutter } from "./axis";
+import { fit, hatch, theme } from "./canvas";
+import { kindColor, spanColor, textOn } from "./color";
+import type { Loss } from "./document";
+import { cut } from "./format";
+import { type Block, blockAt, type Layout, MOST_DEPTHS, ROW, TICKS } from "./lanelayout";
+import type { Model } from "./model";
+import { firstAtLeast, spanFilter, type Spans } from "./spans";
+import type { Filter, Selected } from "./view";
+
+/** What was drawn: the line below the picture says how much of all this is. */
+export interface Drawn {
+  /** Spans in view that the document has, and all of them; the latter is about right at the edges. */
+  shown: number;
+  all: number;
+  /** The largest `every` of events that have ticks in view. */
+  every: number;
+  hasDeeper: boolean;
+}
+
+export class Painter {
+  private has: Uint8Array = new Uint8Array(0);
+  private hasFor: Filter | null = null;
+  private readonly colors: string[];
+  private readonly textColors: string[];
+  private readonly names: string[];
+  /** The pixel with short spans that is drawn next, the type of its longest, and the time they cover. */
+  private pixel = -1;
+  private pixelType = -1;
+  private covered = 0;
+  private longest = 0;
+  /** Pixels of one height and color. */
+  private bar = { from: 0, until: -1, type: -1, high: 0 };
+  private widths = new Map<string, number>();
+  /** How long the last picture took to draw, in milliseconds. */
+  ms = 0;
+  drawn: Drawn = { shown: 0, all: 0, every: 1, hasDeeper: false };
+
+  constructor(
+    private readonly model: Model,
+    private readonly spans: Spans,
+  ) {
+    const { report } = model;
+    this.colors = report.spans.map((_, i) => spanColor(report, i));
+    this.textColors = this.colors.map(textOn);
+    this.names = report.spans.map((type) => cut(type.name, 60));
+  }
+
+  filter(): Uint8Array {
+    if (this.hasFor !== this.model.filter) {
+      this.hasFor = this.model.filter;
+      this.has = spanFilter(this.model.report, this.model.filter);
+    }
+    return this.has;
+  }
+
+  /** Draws the part of `of` from `top`. */
+  paint(context: CanvasRenderingContext2D, width: number, height: number, of: Layout, top: number): void {
+    const start = performance.now();
+    const { range } = this.model;
+    const left = gutter(width);
+    const plot = width - left;
+    const scale = plot / (range.until - range.from);
+    this.drawn = { shown: 0, all: 0, every: 1, hasDeeper: false };
+    const has = this.filter();
+    drawAxis(context, range, left, plot, AXIS / 2, AXIS, height);
+    context.save();
+    context.beginPath();
+    context.rect(0, AXIS, width, height - AXIS);
+    context.clip();
+    const losses = this.model.losses();
+    const first = Math.max(0, firstAtLeast(of.tops, top + 1e-6) - 1);
+    for (let i = first; i < of.blocks.length && of.blocks[i].y < top + height; i++) {
+      this.block(context, of.blocks[i], AXIS + of.blocks[i].y - top, left, plot, scale, has);
+      this.losses(context, losses, of.blocks[i], AXIS + of.blocks[i].y - top, left, width, scale);
+    }
+    context.restore();
+    // The labels stand still; what reaches under them is covered.
+    context.fillStyle = theme().background;
+    context.fillRect(0, 0, left, height);
+    context.save();
+    context.beginPath();
+    context.rect(0, AXIS, left, height - AXIS);
+    context.clip();
+    for (let i = first; i < of.blocks.length && of.blocks[i].y < top + height; i++) {
+      this.label(context, of.blocks[i], AXIS + of.blocks[i].y - top, left, height);
+    }
+    context.restore();
+    this.ms = performance.now() - start;
+  }
+
+  private label(
+    context: CanvasRenderingContext2D,
+    block: Block,
+    y: number,
+    left: number,
+    height: number,
+  ): void {
+    const bottom = y + block.height - 5;
+    // A label stays in view while any row of its lane is.
+    const at = Math.min(Math.max(y, AXIS) + ROW / 2, bottom - ROW / 2);
+    if (at > height) return;
+    context.fillStyle = theme().text;
+    context.textAlign = "left";
+    context.fillText(fit(context, cut(this.model.report.threads[block.thread].name, 60), left - 10), 0, at);
+  }
+
+  private block(
+    context: CanvasRenderingContext2D,
+    block: Block,
+    y: number,
+    left: number,
+    plot: number,
+    scale: number,
+    has: Uint8Array,
+  ): void {
+    const { from, until } = this.model.range;
+    const bottom = y + block.height - 5;
+    if (block.lane >= 0) {
+      const index = this.spans.lane(block.lane);
+      const { spans, cover, depths, complete_from } = index.lane;
+      this.drawn.hasDeeper ||= depths > MOST_DEPTHS;
+      if (complete_from > 0) this.cover(context, block, cover, y, left, scale);
+      const shownBefore = this.drawn.shown;
+      const hasUncertain = this.model.report.losses.length > 0;
+      for (let depth = 0; depth < block.depths && depth < index.rows.length; depth++) {
+        const row = index.rows[depth];
+        const rowY = y + depth * ROW;
+        let filled = -1;
+        for (let i = index.first(depth, from); i < row.ids.length; i++) {
+          const begin = row.begin[i];
+          if (begin > until) break;
+          const type = row.type[i];
+          if (!has[type]) continue;
+          this.drawn.shown++;
+          const end = row.end[i];
+          if (end < from) continue;
+          const x1 = left + ((begin < from ? from : begin) - from) * scale;
+          const x2 = left + ((end > until ? until : end) - from) * scale;
+          if (x2 - x1 < 1) {
+            this.short(context, x1, x2 - x1, rowY, type, end - begin);
+            if (hasUncertain && spans.is_uncertain[row.ids[i]]) this.uncertain(context, x1, rowY, 1);
+            continue;
+          }
+          this.flush(context, rowY);
+          // Spans that overlap in one row, as pairs of messages may, do not hide each other's begin.
+          const start = x1 < filled ? Math.min(filled, x2 - 1) : x1;
+          const wide = x2 - start - (x2 - start > 4 ? 0.6 : 0);
+          context.fillStyle = this.colors[type];
+          context.fillRect(start, rowY, wide, ROW - 1.5);
+          if (hasUncertain && spans.is_uncertain[row.ids[i]]) this.uncertain(context, start, rowY, wide);
+          filled = start + wide;
+          if (wide > 24) this.text(context, type, spans.key[row.ids[i]], start, rowY, wide);
+        }
+        this.flush(context, rowY);
+      }
+      if (complete_from > 0) {
+        const [first, last] = [Math.floor(from / cover.width), Math.floor(until / cover.width)];
+        let all = 0;
+        for (const row of cover.rows) {
+          for (
+            let at = Math.max(first - row.first, 0);
+            at <= last - row.first && at < row.spans.length;
+            at++
+          ) {
+            all += row.spans[at];
+          }
+        }
+        this.drawn.all += Math.max(all, this.drawn.shown - shownBefore);
+      } else {
+        this.drawn.all += this.drawn.shown - shownBefore;
+      }
+    }
+    this.ticks(context, block, bottom - TICKS + 1, left, plot, scale);
+    context.fillStyle = theme().grid;
+    context.fillRect(left, bottom + 2, plot, 1);
+  }
+
+  /** Adds a span that is shorter than a pixel to its pixel. */
+  private short(
+    context: CanvasRenderingContext2D,
+    x: number,
+    wide: number,
+    y: number,
+    type: number,
+    duration: number,
+  ): void {
+    const at = Math.floor(x);
+    if (at !== this.pixel) this.nextPixel(context, y, at);
+    this.covered += wide;
+    if (duration >= this.longest) {
+      this.longest = duration;
+      this.pixelType = type;
+    }
+  }
+
+  /** Ends a pixel: it joins the bar of those before it, or begins a bar. */
+  private nextPixel(context: CanvasRenderingContext2D, y: number, next: number): void {
+    if (this.pixel >= 0) {
+      const high = Math.max(4, Math.round(Math.min(this.covered, 1) * (ROW - 2)));
+      const { bar } = this;
+      if (bar.until !== this.pixel || bar.type !== this.pixelType || bar.high !== high) {
+        this.drawBar(context, y);
+        bar.from = this.pixel;
+        bar.type = this.pixelType;
+        bar.high = high;
+      }
+      bar.until = this.pixel + 1;
+    }
+    this.pixel = next;
+    this.covered = 0;
+    this.longest = 0;
+  }
+
+  /** Draws what short spans left: as high as the part of its time that they cover. */
+  private flush(context: CanvasRenderingContext2D, y: number): void {
+    if (this.pixel < 0) return;
+    this.nextPixel(context, y, -1);
+    this.drawBar(context, y);
+    this.bar.type = -1;
+  }
+
+  private drawBar(context: CanvasRenderingContext2D, y: number): void {
+    const { from, until, type, high } = this.bar;
+    if (type < 0) return;
+    context.fillStyle = this.colors[type];
+    context.fillRect(from, y + ROW - 1.5 - high, until - from, high);
+  }
+
+  private text(
+    context: CanvasRenderingContext2D,
+    type: number,
+    key: number,
+    x: number,
+    y: number,
+    wide: number,
+  ): void {
+    let text = this.names[type];
+    if (key >= 0) text += ` ${cut(this.model.report.texts[key] ?? "", 40)}`;
+    let full = this.widths.get(text);
+    if (full === undefined) {
+      if (this.widths.size > 5_000) this.widths.clear();
+      full = context.measureText(text).width;
+      this.widths.set(text, full);
+    }
+    if (full > wide - 6) {
+      const letters = Math.floor((text.length * (wide - 16)) / full);
+      if (letters < 2) return;
+      text = `${text.slice(0, letters)}…`;
+    }
+    context.fillStyle = this.textColors[type];
+    context.textAlign = "left";
+    context.fillText(text, x + 3, y + ROW / 2 - 0.5);
+  }
+
+  /** Draws how much of each interval spans cover, in gray, where the document has not all of them. */
+  private cover(
+    context: CanvasRenderingContext2D,
+    block: Block,
+    cover: { width: number; rows: { depth: number; first: number; ns: number[] }[] },
+    y: number,
+    left: number,
+    scale: number,
+  ): void {
+    const { from, until } = this.model.range;
+    context.fillStyle = theme().faint;
+    context.globalAlpha = 0.45;
+    for (const { depth, first, ns } of cover.rows) {
+      if (depth >= block.depths) continue;
+      const last = Math.min(Math.floor(until / cover.width) - first, ns.length - 1);
+      for (let at = Math.max(Math.floor(from / cover.width) - first, 0); at <= last; at++) {
+        if (ns[at] <= 0) continue;
+        const high = Math.max(1, Math.min(ns[at] / cover.width, 1) * (ROW - 1.5));
+        const begin = Math.max((first + at) * cover.width, from);
+        const end = Math.min((first + at + 1) * cover.width, until);
+        context.fillRect(
+          left + (begin - from) * scale,
+          y + depth * ROW + ROW - 1.5 - high,
+          Math.max((end - begin) * scale, 0.5),
+          high,
+        );
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Marks a span whose begin or end may be among missing events. */
+  private uncertain(context: CanvasRenderingContext2D, x: number, y: number, wide: number): void {
+    context.fillStyle = theme().loss;
+    context.fillRect(x, y + ROW - 3, wide, 1.5);
+  }
+
+  private ticks(
+    context: CanvasRenderingContext2D,
+    block: Block,
+    y: number,
+    left: number,
+    plot: number,
+    scale: number,
+  ): void {
+    const ticks = this.spans.ticksOf(block.thread);
+    if (!ticks) return;
+    const { from, until } = this.model.range;
+    const { report } = this.model;
+    const first = firstAtLeast(ticks.at, from);
+    const last = firstAtLeast(ticks.at, until + 1);
+    // From afar they would be one bar, which says nothing.
+    if (last - first > plot * 2) return;
+    let filled = -1;
+    for (let i = first; i < last; i++) {
+      const x = Math.floor(left + (ticks.at[i] - from) * scale);
+      if (x <= filled) continue;
+      const sample = report.sample[ticks.sample[i]];
+      if (!this.model.has(sample.event)) continue;
+      if (sample.every > this.drawn.every) this.drawn.every = sample.every;
+      context.fillStyle = kindColor(report.events[sample.event]?.kind ?? -1);
+      context.fillRect(x, y, 1.5, TICKS - 1);
+      filled = x;
+    }
+  }
+
+  private losses(
+    context: CanvasRenderingContext2D,
+    losses: Loss[],
+    block: Block,
+    y: number,
+    left: number,
+    width: number,
+    scale: number,
+  ): void {
+    const { from, until } = this.model.range;
+    let filled = -1;
+    for (const loss of losses) {
+      if (loss.thread !== null && loss.thread !== block.thread) continue;
+      const x1 = left + (Math.max(loss.from, from) - from) * scale;
+      const x2 = left + (Math.min(loss.until, until) - from) * scale;
+      if (x2 < filled || x1 > width) continue;
+      hatch(context, x1, y, x2 - x1, block.height - 5);
+      filled = x2 + 3;
+    }
+  }
+
+  /** Outlines a span or event, and draws an arrow to the thread on which it ends. */
+  mark(
+    context: CanvasRenderingContext2D,
+    width: number,
+    of: Layout,
+    top: number,
+    what: Selected,
+    color: string,
+  ): void {
+    const { from, until } = this.model.range;
+    const left = gutter(width);
+    const scale = (width - left) / (until - from);
+    const { at, duration, thread } = this.spans.timeOf(what);
+    const place = of.blocks.find((block) => block.thread === thread);
+    if (!place) return;
+    const isSpan = "lane" in what;
+    const lane = isSpan ? this.spans.lane(what.lane).lane : null;
+    const depth = lane ? lane.spans.depth[(what as { index: number }).index] : 0;
+    const y = AXIS + place.y - top + (isSpan ? depth * ROW : place.height - 5 - TICKS);
+    const x1 = left + (Math.max(at, from) - from) * scale;
+    const x2 = left + (Math.min(at + duration, until) - from) * scale;
+    context.save();
+    context.beginPath();
+    context.rect(left, AXIS, width - left, 1e5);
+    context.clip();
+    context.strokeStyle = color;
+    context.fillStyle = color;
+    context.lineWidth = 2;
+    if (at <= until && at + duration >= from) {
+      context.strokeRect(x1 - 1, y - 0.5, Math.max(x2 - x1, 1) + 2, (isSpan ? ROW : TICKS) - 0.5);
+    }
+    const endThread = lane ? lane.spans.end_thread[(what as { index: number }).index] : -1;
+    const to = endThread >= 0 ? of.blocks.find((block) => block.thread === endThread) : undefined;
+    if (to) {
+      const xe = left + (at + duration - from) * scale;
+      const ye = AXIS + to.y - top + (to.y > place.y ? 0 : to.height - 6);
+      const ys = to.y > place.y ? y + ROW - 1 : y;
+      const sign = ye > ys ? 1 : -1;
+      context.lineWidth = 1.5;
+      context.beginPath();
+      context.moveTo(left + (at - from) * scale, ys);
+      context.bezierCurveTo(
+        left + (at - from) * scale,
+        ys + sign * 14,
+        xe,
+        ye - sign * 18,
+        xe,
+        ye - sign * 2,
+      );
+      context.stroke();
+      context.beginPath();
+      context.moveTo(xe, ye);
+      context.lineTo(xe - 4, ye - sign * 7);
+      context.lineTo(xe + 4, ye - sign * 7);
+      context.fill();
+    }
+    context.restore();
+  }
+
+  /** Returns the span or event at a point of the picture, or null. */
+  hit(width: number, of: Layout, top: number, x: number, y: number): Selected | null {
+    const left = gutter(width);
+    if (x < left || y < AXIS) return null;
+    const at = blockAt(of, y - AXIS + top);
+    if (at < 0) return null;
+    const block = of.blocks[at];
+    const { from, until } = this.model.range;
+    const perPixel = (until - from) / (width - left);
+    const time = from + (x - left) * perPixel;
+    const inBlock = y - AXIS + top - block.y;
+    if (inBlock >= block.height - 5 - TICKS && this.spans.ticksOf(block.thread)) {
+      const event = this.hitTick(block, time, perPixel);
+      if (event) return event;
+    }
+    const depth = Math.floor(inBlock / ROW);
+    if (block.lane < 0 || depth >= block.depths) return null;
+    const index = this.spans.lane(block.lane);
+    const row = index.rows[depth];
+    let best = -1;
+    let distance = 3 * perPixel;
+    const has = this.filter();
+    for (let i = index.first(depth, time - distance); row && i < row.ids.length; i++) {
+      const id = row.ids[i];
+      if (index.begin[id] > time + distance) break;
+      if (!has[index.lane.spans.span[id]]) continue;
+      const off = Math.max(index.begin[id] - time, time - index.end[id], 0);
+      if (off < distance || (off === 0 && best < 0)) {
+        distance = off;
+        best = id;
+      }
+    }
+    return best < 0 ? null : { lane: block.lane, index: best };
+  }
+
+  private hitTick(block: Block, time: number, perPixel: number): Selected | null {
+    const ticks = this.spans.ticksOf(block.thread);
+    if (!ticks) return null;
+    let best = -1;
+    let distance = 4 * perPixel;
+    for (
+      let i = firstAtLeast(ticks.at, time - distance);
+      i < ticks.at.length && ticks.at[i] <= time + distance;
+      i++
+    ) {
+      const off = Math.abs(ticks.at[i] - time);
+      if (off > distance || !this.model.has(this.model.report.sample[ticks.sample[i]].event)) continue;
+      distance = off;
+      best = i;
+    }
+    return best < 0 ? null : { sample: ticks.sample[best], row: ticks.row[best] };
+  }
+}

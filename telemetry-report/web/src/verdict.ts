@@ -1,0 +1,182 @@
+/** The head of the page: what ran, and whether the record of it is complete. */
+
+import type { Loss, Report } from "./document";
+import { type Child, element, replace, table } from "./dom";
+import { bytes, commas, count, cut, exactTime, short, time, utc } from "./format";
+import type { View } from "./view";
+
+const plural = (number: number, one: string, more = `${one}s`) =>
+  `${number < 1e6 ? commas(number) : short(number)} ${number === 1 ? one : more}`;
+
+/** Returns the number of all threads, of which some may stand in one row for many. */
+export function threadCount(report: Report): number {
+  return report.threads.reduce((sum, thread) => sum + Math.max(thread.others, 1), 0);
+}
+
+/** Returns how a range of losses is read: `1.20–1.22 s`. */
+export function span(from: number, until: number): string {
+  if (until <= from) return `at ${time(from)}`;
+  const [a, b] = [time(from), time(until)];
+  const unit = b.slice(b.indexOf(" "));
+  return a.endsWith(unit) ? `${a.slice(0, -unit.length)}–${b}` : `${a} – ${b}`;
+}
+
+/** Returns why the record is not complete, as sentences; none if it is complete. */
+export function verdict(report: Report): string[] {
+  const said: string[] = [];
+  const { lost, missing, damaged_ranges, may_be_truncated, why_may_be_truncated, unended_sessions } =
+    report.stats.completeness;
+  const all = lost.pool + lost.reentrant + lost.sink + lost.truncated;
+  const total = short(all + report.stats.count);
+  if (all > 0) {
+    const causes = [
+      [lost.pool, "pool full"],
+      [lost.reentrant, "reentrant"],
+      [lost.sink, "sink failed"],
+      [lost.truncated, "stream truncated"],
+    ] as [number, string][];
+    const named = causes.filter(([number]) => number > 0);
+    const list =
+      named.length === 1 ? named[0][1] : named.map(([n, cause]) => `${commas(n)} ${cause}`).join(", ");
+    const times = report.losses.filter((loss) => loss.events !== 0);
+    const from = times.reduce((least, loss) => Math.min(least, loss.from), Infinity);
+    const until = times.reduce((most, loss) => Math.max(most, loss.until), -Infinity);
+    const when = times.length > 0 ? `, ${span(Math.max(from, 0), until)}` : "";
+    said.push(`${commas(all)} of ${total} events lost: ${list}${when}`);
+  }
+  if (missing > 0) said.push(`${commas(missing)} events missing from this input`);
+  if (damaged_ranges > 0) said.push(`${plural(damaged_ranges, "damaged range")} in the input`);
+  if (may_be_truncated)
+    said.push(`the end may be missing: ${cut(why_may_be_truncated || "it is truncated")}`);
+  if (unended_sessions.length > 0) {
+    said.push(
+      unended_sessions.length === 1 && report.sessions.length <= 1
+        ? "the session has no end: it was killed, or is running"
+        : `${plural(unended_sessions.length, "session")} without an end`,
+    );
+  }
+  if (said.length === 0 && !report.stats.completeness.complete) said.push("the record is not complete");
+  return said;
+}
+
+function lossTable(view: View): HTMLElement {
+  const { report } = view;
+  const thread = (loss: Loss) =>
+    loss.thread === null ? "any" : (report.threads[loss.thread]?.name ?? "?");
+  const show = (loss: Loss) => {
+    const margin = Math.max((loss.until - loss.from) * 2, report.duration / 200, 1000);
+    view.setRange({ from: loss.from - margin, until: loss.until + margin });
+  };
+  const more = report.more_losses > 0 ? `${commas(report.more_losses)} more losses are not listed.` : "";
+  return table(
+    [
+      {
+        title: "time",
+        text: (loss) => span(loss.from, loss.until),
+        value: (loss) => loss.from,
+        onclick: show,
+        full: (loss) => `${exactTime(loss.from)} – ${exactTime(loss.until)}`,
+      },
+      {
+        title: "events",
+        text: (loss) => (loss.events === null ? "unknown" : count(loss.events)),
+        value: (loss) => loss.events,
+      },
+      { title: "cause", text: (loss) => cut(loss.cause) },
+      { title: "thread", text: (loss) => cut(thread(loss), 80) },
+      {
+        title: "kind",
+        text: (loss) => (loss.kind === null ? "any" : cut(report.kinds[loss.kind]?.name ?? "?", 80)),
+      },
+    ],
+    report.losses,
+    { name: "losses", most: 10, footnote: more },
+  );
+}
+
+function facts(report: Report): HTMLElement {
+  const list = element("dl", { class: "facts" });
+  const add = (name: string, text: string) =>
+    list.append(element("dt", {}, cut(name, 60)), element("dd", {}, cut(text, 400)));
+  add(
+    report.inputs.length > 1 ? "inputs" : "input",
+    report.inputs
+      .slice(0, 20)
+      .map((input) => cut(input, 100))
+      .join(", "),
+  );
+  for (const session of report.sessions.slice(0, 50)) {
+    if (report.sessions.length > 1) add("session", `${session.id} ${cut(session.program, 80)}`);
+    else add("session", session.id);
+    add("start", `${utc(report.origin, session.start)} UTC`);
+    if (session.args.length > 0) {
+      add(
+        "arguments",
+        session.args
+          .slice(0, 30)
+          .map((arg) => cut(arg, 100))
+          .join(" "),
+      );
+    }
+    if (!session.ended) add("end", "none: it was killed, or is running");
+    for (const [name, text] of session.facts) add(name, text);
+  }
+  if (report.sessions.length > 50) add("more sessions", commas(report.sessions.length - 50));
+  add(
+    "stream",
+    `${bytes(report.stats.completeness.bytes)} in ${count(report.stats.completeness.blocks)} blocks`,
+  );
+  for (const note of report.notes) add("note", note);
+  add("page made by", report.made_by);
+  return list;
+}
+
+/** Fills the page's header. */
+export function showVerdict(header: HTMLElement, view: View): void {
+  const { report } = view;
+  const session = report.sessions[0];
+  const programs = [...new Set(report.sessions.map((one) => one.program))];
+  const name =
+    programs.length > 0
+      ? programs
+          .slice(0, 3)
+          .map((one) => cut(one, 60))
+          .join(", ")
+      : cut(report.inputs[0] ?? "", 60);
+  const about: Child[] = [];
+  const add = (text: string, title = "") => about.push(element("span", { title: title || null }, text));
+  if (report.sessions.length > 1) add(`${commas(report.sessions.length)} sessions`);
+  if (session && report.sessions.length === 1) {
+    if (session.pid !== null) add(`pid ${session.pid}`);
+    if (session.host) add(`host ${cut(session.host, 40)}`);
+  }
+  if (session)
+    add(
+      `${utc(report.origin, session.start).slice(0, 19)} UTC`,
+      `${utc(report.origin, session.start)} UTC`,
+    );
+  add(time(report.duration), exactTime(report.duration));
+  add(plural(report.stats.count, "event"), `${commas(report.stats.count)} events`);
+  add(plural(threadCount(report), "thread"));
+
+  const said = verdict(report);
+  const hasLosses = report.losses.length > 0;
+  const line = element("div", {
+    class: `verdict ${said.length === 0 ? "good" : "loss"}`,
+    "data-test": "verdict",
+  });
+  const text = said.length === 0 ? "✔ complete: nothing lost" : `✖ ${said.join("; ")}`;
+  const more = element(
+    "details",
+    { class: "more", "data-test": "facts" },
+    element("summary", {}, hasLosses ? "losses and facts" : "facts"),
+    hasLosses ? lossTable(view) : null,
+    facts(report),
+  );
+  line.append(element("span", {}, text));
+  replace(
+    header,
+    element("div", { class: "row title" }, element("h1", {}, name), ...about),
+    element("div", { class: "row" }, line, more),
+  );
+}
