@@ -175,6 +175,8 @@ fn pauses_are_marked() {
 fn pauses_of_real_logs() {
     let cases = [
         ("ghc", "small-nonmoving-census.eventlog", vec![("Collection", 26), ("ConcSync", 4)]),
+        ("mono", "v17-small-alloc.mlpd", vec![("StoppedWorld", 3)]),
+        ("mono", "v1-small-default.mlpd", vec![("StoppedWorld", 3)]),
         ("mps", "walkt0-hot.mpsio.log", vec![("Flip", 5), ("Poll", 70)]),
     ];
     for (system, name, expected) in cases {

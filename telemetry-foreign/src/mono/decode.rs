@@ -20,7 +20,7 @@ pub(super) trait Visit {
 /// An event of a buffer, with its values.
 pub(super) struct Item<'i> {
     pub(super) entry: &'i Entry,
-    /// Its entry, except for values of counters.
+    /// That of its entry, except for values of counters and steps of collections.
     pub(super) what: What,
     /// Index of the event in the registry.
     pub(super) event: u32,
@@ -235,7 +235,11 @@ impl<'b> Decoder<'b> {
                 self.frames(entry, Frames::Methods, 1)?;
             }
         }
-        self.give(entry, entry.what, count, at, visit);
+        let what = match entry.what {
+            What::GcEvent => What::of_step(self.values[0]),
+            what => what,
+        };
+        self.give(entry, what, count, at, visit);
         Ok(())
     }
 

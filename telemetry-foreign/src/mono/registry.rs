@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use telemetry_schema::{Registry, Sort};
+use telemetry_schema::{Event, Registry, Sort};
 
 /// The name of the registry.
 pub(crate) const NAME: &str = "mono";
@@ -30,6 +30,9 @@ pub(super) fn parsed() -> &'static Registry {
 /// Codes below this one are events of data version 1.
 const CODES_OF_ONE: u16 = 0x20;
 
+/// Later codes of events that both versions have.
+const CODES_OF_BOTH: [u16; 2] = [0x48, 0x49];
+
 /// Returns the events of data version 1: the registry without those of version 17. A log of version
 /// 1 need not carry more.
 pub fn registry_of_one() -> Registry {
@@ -39,7 +42,14 @@ pub fn registry_of_one() -> Registry {
 
 fn part_of_one() -> Registry {
     let mut registry = registry();
-    registry.events.retain(|event| event.code < CODES_OF_ONE);
+    let is_of_one = |event: &Event| event.code < CODES_OF_ONE || CODES_OF_BOTH.contains(&event.code);
+    let kept: Vec<usize> = (0..registry.events.len()).filter(|at| is_of_one(&registry.events[*at])).collect();
+    registry.events.retain(is_of_one);
+    registry.spans.retain_mut(|span| {
+        let places = kept.binary_search(&span.begin).ok().zip(kept.binary_search(&span.end).ok());
+        (span.begin, span.end) = places.unwrap_or_default();
+        places.is_some()
+    });
     registry.kinds.truncate(registry.events.iter().map(|event| event.kind + 1).max().unwrap_or(0));
     let mut types = Vec::new();
     for param in registry.events.iter_mut().flat_map(|event| &mut event.params) {
@@ -60,7 +70,5 @@ fn part_of_one() -> Registry {
         }
     }
     registry.types = order.iter().filter_map(|place| registry.types.get(types[*place]).cloned()).collect();
-    let events = registry.events.len();
-    registry.spans.retain(|span| span.begin < events && span.end < events);
     registry
 }

@@ -10,7 +10,7 @@ use telemetry_decode::foreign::{LogBytes, Survey};
 use super::decode::{Decoded, Item, Visit, decode};
 use super::header::{BUFFER_LEN, BadFile, BufferHead, FILE_LEN, FileHead, MAX_TEXT, is_buffer, is_file};
 use super::layout::{Layout, Version};
-use super::registry::parsed;
+use super::registry::{parsed, registry_of_one};
 use super::what::What;
 
 /// The most bytes of events in a buffer. Mono's have 64 KiB, or the length of their only event.
@@ -41,11 +41,10 @@ impl Layouts {
     pub(super) fn shared() -> &'static Layouts {
         static SHARED: OnceLock<Layouts> = OnceLock::new();
         SHARED.get_or_init(|| {
-            // The events of version 1 are also the first ones of its own registry.
-            let registry = parsed();
+            // Indices of events are those in the version's own registry.
             Layouts {
-                one: Layout::new(Version::One, registry),
-                seventeen: Layout::new(Version::Seventeen, registry),
+                one: Layout::new(Version::One, &registry_of_one()),
+                seventeen: Layout::new(Version::Seventeen, parsed()),
             }
         })
     }

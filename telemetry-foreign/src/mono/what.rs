@@ -27,10 +27,21 @@ events! {
     AssemblyUnload, DomainUnload, DomainName, ThreadStart, ThreadEnd, ThreadName, ContextLoad,
     ContextUnload, VtableLoad, ThrowFrames, ClauseObject, MonitorWait, MonitorWaitTraced,
     SampleHit, SampleSymbol, CounterDefine, CounterNumber, CounterReal, CounterText, JitHelper,
-    SyncPoint, AotId, ClassLoadError, ImageLoadError, AssemblyLoadError, DomainLoadError,
+    SyncPoint, AotId, ClassLoadError, ImageLoadError, AssemblyLoadError, DomainLoadError, WorldStop,
+    WorldStart,
 }
 
 impl What {
+    /// Returns the event for a step of a collection. Those that stop and start the program are events
+    /// of their own, so that a span can have them.
+    pub(super) fn of_step(step: u64) -> What {
+        match step {
+            6 => What::WorldStop,
+            9 => What::WorldStart,
+            _ => What::GcEvent,
+        }
+    }
+
     /// Returns the event with a name.
     pub(super) fn of(name: &str) -> Option<What> {
         What::ALL.iter().find(|(_, known)| *known == name).map(|(what, _)| *what)

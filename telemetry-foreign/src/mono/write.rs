@@ -115,6 +115,9 @@ impl Writer<'_> {
                     What::MethodReturn | What::MethodUnwind => {
                         Some((what, Kept::call(self.layout.of_what(What::MethodLeave)?)))
                     }
+                    What::WorldStop | What::WorldStart => {
+                        Some((what, Kept::of(event, self.layout.of_what(What::GcEvent)?)?))
+                    }
                     _ => Some((what, Kept::of(event, self.layout.of_what(what)?)?)),
                 });
                 let Some((what, kept)) = kept else {

@@ -21,7 +21,7 @@ impl Lines<'_> {
                 }
                 self.out.text("\n");
             }
-            What::GcEvent => {
+            What::GcEvent | What::WorldStop | What::WorldStart => {
                 let (step, generation) = (words::gc_step(value(0)), value(1) as i32);
                 let shown = if self.is_one { generation.wrapping_sub(1) } else { generation };
                 self.out.text("gc event for gen").signed(shown.into()).text(": ").text(step);

@@ -343,6 +343,7 @@ impl Visit for Tally {
             What::FinalizeStart | What::FinalizeEnd | What::FinalizeObjectStart => {}
             What::FinalizeObjectEnd | What::HeapRoots | What::HeapRootRegister => {}
             What::HeapRootUnregister | What::SyncPoint | What::AotId => {}
+            What::WorldStop | What::WorldStart => {}
             What::ClassLoadError | What::ImageLoadError => {}
             What::AssemblyLoadError | What::DomainLoadError => {}
         }

@@ -127,3 +127,27 @@ fn what_could_not_be_loaded_is_told() {
     let alone: Vec<u8> = log.iter().map(|byte| if *byte == 0xa2 { 0x82 } else { *byte }).collect();
     assert_eq!(events(&alone, Order::Stream).0, lines);
 }
+
+/// So a span can have them, and a report shows pauses.
+#[test]
+fn the_program_is_stopped_and_started_by_events_of_their_own() {
+    let steps = b"\x11\x01\x06\x02\x11\x01\x07\x02\x11\x01\x08\x02\x11\x01\x09\x02";
+    let log = [made::file_one(), made::buffer(1, 1_000, steps)].concat();
+    let (lines, completeness) = events(&log, Order::Stream);
+    assert_eq!(completeness.damaged_ranges, 0, "{completeness}");
+    let expected = [
+        "1 1001 WorldStop event:PreStopWorld generation:2",
+        "1 1002 GcEvent event:PostStopWorld generation:2",
+        "1 1003 GcEvent event:PreStartWorld generation:2",
+        "1 1004 WorldStart event:PostStartWorld generation:2",
+    ];
+    assert_eq!(lines[1..], expected);
+    assert_eq!(log_of(&stream(&log), Filter::default()).0, log);
+    let (text, _) = debug(&log);
+    assert!(text.contains("gc event for gen1: pre stop at 1001\n"), "{text}");
+    for registry in [mono::registry(), mono::registry_of_one()] {
+        let span = registry.spans.iter().find(|span| span.is_pause).expect("a pause");
+        let name = |event: usize| registry.events[event].name.as_str();
+        assert_eq!((name(span.begin), name(span.end)), ("WorldStop", "WorldStart"));
+    }
+}
