@@ -72,10 +72,14 @@ export class Details {
       element(
         "dl",
         {},
-        ...facts.flatMap((fact) => [
-          element("dt", { title: fact.doc || null }, fact.name),
-          element("dd", { title: fact.title || null }, fact.content),
-        ]),
+        ...facts.map((fact) =>
+          element(
+            "div",
+            {},
+            element("dt", { title: fact.doc || null }, fact.name),
+            element("dd", { title: fact.title || null }, fact.content),
+          ),
+        ),
       ),
       element("div", { class: "row" }, ...links),
     );

@@ -74,6 +74,18 @@ export function short(value: number): string {
   return Number.isInteger(value) ? commas(value) : digits(value);
 }
 
+/** Returns a range of time with as many digits as its length needs: `1.200–1.222 s`. */
+export function between(from: number, until: number): string {
+  if (!(until > from)) return `at ${time(from)}`;
+  const [divisor, unit] = timeUnit(Math.max(Math.abs(from), Math.abs(until)));
+  const fraction = Math.max(0, Math.min(12, 1 - Math.floor(Math.log10((until - from) / divisor))));
+  const text = (at: number) => {
+    const [whole, rest] = (at / divisor).toFixed(unit === "ns" ? 0 : fraction).split(".");
+    return commas(whole) + (rest ? `.${rest}` : "");
+  };
+  return `${text(from)}–${text(until)} ${unit}`;
+}
+
 /** Returns a number of bytes: `1.50 MiB`. */
 export function bytes(value: Whole | null | undefined): string {
   if (value === null || value === undefined) return "–";
@@ -176,10 +188,9 @@ export function marks(most: number, number: number): number[] {
 export function utc(origin: string, at: number): string {
   try {
     const ns = BigInt(origin) + BigInt(Math.round(at));
-    const ms = ns / 1_000_000n;
-    const text = new Date(Number(ms)).toISOString();
-    const rest = String(((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n).padStart(9, "0");
-    return `${text.slice(0, 10)} ${text.slice(11, 19)}.${rest}`;
+    const rest = ((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+    const text = new Date(Number((ns - rest) / 1_000_000n)).toISOString();
+    return `${text.slice(0, 10)} ${text.slice(11, 19)}.${String(rest).padStart(9, "0")}`;
   } catch {
     return "–";
   }

@@ -35,7 +35,7 @@ function labels(report: Report, list: (typeof LISTS)[number]): string[] {
 /** Returns `text` percent-encoded where a fragment needs it; a lone surrogate is no text. */
 function encode(text: string): string {
   const safe = text.replace(/[\ud800-\udfff]/gu, "\ufffd");
-  return encodeURIComponent(safe).replace(/%20/g, "+").replace(/%23/g, "#").replace(/%2F/g, "/");
+  return encodeURIComponent(safe).replace(/%20/g, "+").replace(/%2F/g, "/");
 }
 
 function decode(text: string): string {

@@ -52,7 +52,7 @@ function menu(model: Model, list: keyof Filter): HTMLElement {
   const all = members(model, list);
   const summary = element("summary", { "data-test": `filter-${list}` });
   const find = element("input", { type: "search", placeholder: "find", "aria-label": `Find in ${list}` });
-  const place = element("div", { class: "choices", role: "group", "aria-label": list });
+  const place = element("div", { class: "options", role: "group", "aria-label": list });
   const set = (value: Set<number> | null) => model.setFilter({ [list]: value });
   const root = element(
     "details",
@@ -106,7 +106,7 @@ function menu(model: Model, list: keyof Filter): HTMLElement {
         only.setAttribute("aria-label", `only ${cut(name, 40)}`);
         return element(
           "div",
-          { class: "choice", title: doc ? cut(doc, 400) : null },
+          { class: "option", title: doc ? cut(doc, 400) : null },
           element(
             "label",
             {},

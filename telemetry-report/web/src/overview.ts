@@ -4,12 +4,11 @@ import { AXIS, drawAxis, gutter } from "./axis";
 import { canvas, fit, hatch, theme } from "./canvas";
 import { kindColor } from "./color";
 import { button, element, replace, table } from "./dom";
-import { brief, commas, count, cut, digits, exactTime, short, time } from "./format";
+import { between, brief, commas, count, cut, digits, exactTime, short, time } from "./format";
 import type { Model } from "./model";
 import { perBar, type Rates, rates, sum } from "./rates";
 import { type Line, swatch, tip } from "./tip";
 import { twin } from "./twin";
-import { span } from "./verdict";
 import { type Filter, lossesOf, type Range, wholeRange } from "./view";
 
 const HEIGHT = 92;
@@ -202,7 +201,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     )) {
       const number = loss.events === null ? "an unknown number" : commas(loss.events);
       lines.push({
-        text: `${number} lost: ${cut(loss.cause, 80)}, ${span(loss.from, loss.until)}`,
+        text: `${number} lost: ${cut(loss.cause, 80)}, ${between(loss.from, loss.until)}`,
         isLoss: true,
       });
     }
@@ -259,7 +258,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
       [
         {
           title: "time",
-          text: (row) => span(row.from, row.until),
+          text: (row) => between(row.from, row.until),
           value: (row) => row.from,
           full: (row) => `${exactTime(row.from)} – ${exactTime(row.until)}`,
           onclick: (row) => model.setRange(row),
@@ -318,7 +317,7 @@ export function rangeLine(model: Model): HTMLElement {
     const { from, until } = model.range;
     const { range } = model.state;
     text.textContent = range
-      ? `${span(from, until)} (${time(until - from)}, ${digits(((until - from) / wholeRange(model.report).until) * 100)} %)`
+      ? `${between(from, until)} (${time(until - from)}, ${digits(((until - from) / wholeRange(model.report).until) * 100)} %)`
       : "Whole run";
     text.title = `${exactTime(from)} – ${exactTime(until)}`;
     clear.hidden = !range;

@@ -15,7 +15,7 @@ let box: HTMLElement | null = null;
 /** Shows lines beside a point of the window, or hides the box. */
 export function tip(lines: Line[] | null, x = 0, y = 0): void {
   if (!box) {
-    box = element("div", { class: "tip", "aria-hidden": "true", "data-test": "tip" });
+    box = element("div", { class: "hint", "aria-hidden": "true", "data-test": "tip" });
     document.body.append(box);
   }
   box.hidden = !lines || lines.length === 0;

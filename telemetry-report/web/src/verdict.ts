@@ -1,9 +1,9 @@
 /** The head of the page: what ran, and whether the record of it is complete. */
 
 import type { Loss, Report } from "./document";
-import { type Child, element, replace, table } from "./dom";
-import { bytes, commas, count, cut, exactTime, short, time, utc } from "./format";
-import type { View } from "./view";
+import { button, type Child, element, replace, table } from "./dom";
+import { between, bytes, commas, count, cut, exactTime, short, time, utc } from "./format";
+import type { Range, View } from "./view";
 
 const plural = (number: number, one: string, more = `${one}s`) =>
   `${number < 1e6 ? commas(number) : short(number)} ${number === 1 ? one : more}`;
@@ -11,14 +11,6 @@ const plural = (number: number, one: string, more = `${one}s`) =>
 /** Returns the number of all threads, of which some may stand in one row for many. */
 export function threadCount(report: Report): number {
   return report.threads.reduce((sum, thread) => sum + Math.max(thread.others, 1), 0);
-}
-
-/** Returns how a range of losses is read: `1.20–1.22 s`. */
-export function span(from: number, until: number): string {
-  if (until <= from) return `at ${time(from)}`;
-  const [a, b] = [time(from), time(until)];
-  const unit = b.slice(b.indexOf(" "));
-  return a.endsWith(unit) ? `${a.slice(0, -unit.length)}–${b}` : `${a} – ${b}`;
 }
 
 /** Returns why the record is not complete, as sentences; none if it is complete. */
@@ -41,7 +33,7 @@ export function verdict(report: Report): string[] {
     const times = report.losses.filter((loss) => loss.events !== 0);
     const from = times.reduce((least, loss) => Math.min(least, loss.from), Infinity);
     const until = times.reduce((most, loss) => Math.max(most, loss.until), -Infinity);
-    const when = times.length > 0 ? `, ${span(Math.max(from, 0), until)}` : "";
+    const when = times.length > 0 ? `, ${between(Math.max(from, 0), until)}` : "";
     said.push(`${commas(all)} of ${total} events lost: ${list}${when}`);
   }
   if (missing > 0) said.push(`${commas(missing)} events missing from this input`);
@@ -59,20 +51,23 @@ export function verdict(report: Report): string[] {
   return said;
 }
 
+/** Returns a range around losses, so that what came before and after is seen. */
+function around(from: number, until: number, report: Report): Range {
+  const margin = Math.max((until - from) / 4, report.duration / 200, 1000);
+  return { from: from - margin, until: until + margin };
+}
+
 function lossTable(view: View): HTMLElement {
   const { report } = view;
   const thread = (loss: Loss) =>
     loss.thread === null ? "any" : (report.threads[loss.thread]?.name ?? "?");
-  const show = (loss: Loss) => {
-    const margin = Math.max((loss.until - loss.from) * 2, report.duration / 200, 1000);
-    view.setRange({ from: loss.from - margin, until: loss.until + margin });
-  };
+  const show = (loss: Loss) => view.setRange(around(loss.from, loss.until, report));
   const more = report.more_losses > 0 ? `${commas(report.more_losses)} more losses are not listed.` : "";
   return table(
     [
       {
         title: "time",
-        text: (loss) => span(loss.from, loss.until),
+        text: (loss) => between(loss.from, loss.until),
         value: (loss) => loss.from,
         onclick: show,
         full: (loss) => `${exactTime(loss.from)} – ${exactTime(loss.until)}`,
@@ -174,6 +169,14 @@ export function showVerdict(header: HTMLElement, view: View): void {
     facts(report),
   );
   line.append(element("span", {}, text));
+  if (hasLosses) {
+    const show = () => {
+      const from = report.losses.reduce((least, loss) => Math.min(least, loss.from), Infinity);
+      const until = report.losses.reduce((most, loss) => Math.max(most, loss.until), -Infinity);
+      view.setRange(around(from, until, report));
+    };
+    line.append(" ", button("show", "show-losses", show, "Chooses the range in which events are missing"));
+  }
   replace(
     header,
     element("div", { class: "row title" }, element("h1", {}, name), ...about),

@@ -136,16 +136,18 @@ export class Run {
       complete = spans.map((span) => span.duration).sort((a, b) => b - a)[this.mostSpans - 1];
       kept = spans.filter((span) => span.duration >= complete);
     }
-    const width = Math.max(1, Math.ceil((this.duration + 1) / BUCKETS));
+    // Many lanes share the room of the page.
+    const buckets = this.threads.length > 100 ? 40 : BUCKETS;
+    const width = Math.max(1, Math.ceil((this.duration + 1) / buckets));
     const depths = spans.reduce((most, span) => Math.max(most, span.depth + 1), 1);
     const rows = Array.from({ length: depths }, (_, depth) => {
-      const ns: number[] = Array(BUCKETS).fill(0);
-      const numbers: number[] = Array(BUCKETS).fill(0);
+      const ns: number[] = Array(buckets).fill(0);
+      const numbers: number[] = Array(buckets).fill(0);
       for (const span of spans.filter((span) => span.depth === depth)) {
         const end = span.begin + span.duration;
         const first = Math.floor(span.begin / width);
         numbers[first]++;
-        for (let at = first; at < BUCKETS && at * width < end; at++) {
+        for (let at = first; at < buckets && at * width < end; at++) {
           ns[at] += Math.min(end, (at + 1) * width) - Math.max(span.begin, at * width);
         }
       }
