@@ -2,6 +2,7 @@
 
 import type { Report } from "../src/document";
 import { random } from "./figures";
+import { grown } from "./grown";
 import { Run } from "./run";
 
 const MS = 1e6;
@@ -252,6 +253,6 @@ export function many(): Run {
 export const SAMPLES: Record<string, () => Report> = Object.fromEntries(
   Object.entries({ gcbench, losses, threads, slow, empty, hostile, many }).map(([name, make]) => [
     name,
-    () => make().report(),
+    () => grown(make().report()),
   ]),
 );

@@ -36,9 +36,16 @@ export function timeAxis(from: number, until: number, a: number, b: number): Axi
   return straight(from, until, a, b, ticks(from, until, Math.max(1, Math.abs(b - a) / 110)));
 }
 
-/** Makes an axis from 0 up to at least `most`. */
-export function upAxis(most: number, a: number, b: number, label: (value: number) => string): Axis {
-  const all = marks(most || 1, Math.max(1, Math.abs(b - a) / 36));
+/** Makes an axis from 0 up to `most`. Its marks are round in KiB, MiB and so on if `isBinary`. */
+export function upAxis(
+  most: number,
+  a: number,
+  b: number,
+  label: (value: number) => string,
+  isBinary = false,
+): Axis {
+  const scale = isBinary ? 1024 ** Math.max(0, Math.floor(Math.log(most || 1) / Math.log(1024))) : 1;
+  const all = marks((most || 1) / scale, Math.max(1, Math.abs(b - a) / 36)).map((at) => at * scale);
   return straight(
     0,
     most || 1,

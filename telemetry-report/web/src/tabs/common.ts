@@ -104,17 +104,15 @@ export function lossesOfSpan(view: View, type: SpanType, losses: readonly Loss[]
   return losses.filter((loss) => loss.kind === null || kinds.includes(loss.kind));
 }
 
-/** Returns the sentence about losses that stands below figures which they touch. */
-export function lossNote(losses: readonly Loss[]): string {
+/** Returns the sentences about losses that stand below what they touch: figures with `≥`, or others. */
+export function lossNote(losses: readonly Loss[], hasMarks = true): string {
   if (losses.length === 0) return "";
   const known = losses.reduce((sum, loss) => sum + (loss.events ?? 0), 0);
   const causes = [...new Set(losses.map((loss) => cut(loss.cause, 60)))];
   const part = known > 0 ? `${count(known)} events` : "Events";
-  return (
-    `${part} of this range are missing (${causes.slice(0, 3).join("; ")}` +
-    `${causes.length > 3 ? "; …" : ""}): ` +
-    "counts and sums with ≥ are at least what stands here."
-  );
+  const why = causes.slice(0, 3).join("; ") + (causes.length > 3 ? "; …" : "");
+  const marks = hasMarks ? " Figures with ≥ are at least what stands here." : "";
+  return `${part} of this range are missing (${why}).${marks}`;
 }
 
 /** Makes a paragraph below a picture or table; null for an empty one. */

@@ -121,6 +121,6 @@ export function clamp(value: number, low: number, high: number): number {
 }
 
 /** Returns where the plot is, with space for labels at the left and below. */
-export function boxOf(width: number, height: number, left = 62): Box {
+export function boxOf(width: number, height: number, left = 72): Box {
   return { left, right: width - 6, top: 6, bottom: height - 22 };
 }
