@@ -3,9 +3,16 @@
 //! The command `telemetry report` writes the file. Its commands `stats` and `spans` show the same
 //! summaries as text.
 
+mod document;
 #[doc(hidden)]
 pub mod figures;
+mod gather;
+mod page;
 #[doc(hidden)]
 pub mod spans;
 #[doc(hidden)]
 pub mod stats;
+
+pub use document::builder::Origin;
+pub use gather::gatherer::Gatherer;
+pub use page::writer::Head;

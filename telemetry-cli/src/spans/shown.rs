@@ -163,7 +163,7 @@ impl<'a> Names<'a> {
 
     /// Appends a line for a complete span.
     pub(crate) fn append_csv(&self, out: &mut Vec<u8>, found: &Found, gaps: &Gaps) {
-        let Found::Whole { which, begin, end, self_ns } = found else { return };
+        let Found::Whole { which, begin, end, self_ns, .. } = found else { return };
         let def = &self.defs[which.def];
         let fields = format!("{},{},{:#018x},{},", def.span.name, def.registry, which.session, begin.thread);
         out.extend_from_slice(fields.as_bytes());

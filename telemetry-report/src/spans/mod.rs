@@ -6,8 +6,10 @@
 mod emissions;
 mod gaps;
 mod pairing;
+mod paths;
 mod tally;
 
 pub use gaps::Gaps;
 pub use pairing::{Def, End, Found, Key, Pairing, Which};
+pub use paths::Paths;
 pub use tally::{Long, SpanTally, Tally, Unmatched};

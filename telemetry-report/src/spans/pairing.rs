@@ -8,6 +8,7 @@ use telemetry_decode::{Event, Value};
 use telemetry_schema::{Message, Registry, Span};
 
 use super::emissions::Emissions;
+use super::paths::Paths;
 use crate::figures::keyed::PerEvent;
 
 /// Pairs begins and ends of all sessions, whose events come by time.
@@ -30,6 +31,7 @@ pub struct Pairing {
     oldest: u32,
     newest: u32,
     pub emissions: Emissions,
+    pub paths: Paths,
 }
 
 /// A span of a registry, or a message that is a pair.
@@ -48,6 +50,7 @@ pub struct Def {
 struct Role {
     def: u32,
     is_end: bool,
+    begins_pause: bool,
     /// Index of the parameter that is the key.
     key: Option<usize>,
 }
@@ -95,7 +98,8 @@ pub struct Which {
 #[derive(Debug)]
 pub enum Found {
     /// A begin and its end, and the time in which no span that the thread began later was open.
-    Whole { which: Which, begin: End, end: End, self_ns: i64 },
+    /// `path` is its number in [`Pairing::paths`].
+    Whole { which: Which, begin: End, end: End, self_ns: i64, path: u32 },
     /// A begin without an end, at the end of the stream or because another begin with its key
     /// followed.
     NoEnd(Which, End),
@@ -109,6 +113,7 @@ struct Open {
     identity: Identity,
     begin: End,
     self_ns: i64,
+    path: u32,
     /// Its neighbors by time of the begin: on the thread, with its identity, and among all.
     thread: Links,
     same: Links,
@@ -151,6 +156,7 @@ impl Pairing {
             oldest: NONE,
             newest: NONE,
             emissions: Emissions::new(is_net),
+            paths: Paths::default(),
         }
     }
 
@@ -173,6 +179,14 @@ impl Pairing {
             }
         }
         self.emissions.take(event);
+    }
+
+    /// Returns true if an event that was taken begins a span that stops the program.
+    #[inline]
+    pub fn begins_pause(&mut self, event: &Event<'_>) -> bool {
+        let (names, defs) = (&self.names, &mut self.defs);
+        let roles = self.roles.get(event, |event| roles(event, names, defs).into());
+        roles.iter().any(|role| role.begins_pause)
     }
 
     /// Visits the spans that are still open, in the order of their begins.
@@ -208,7 +222,9 @@ impl Pairing {
         let thread = self.threads.entry((identity.session, at.thread)).or_insert(Thread::at(at.net_ns()));
         let (session, before) = (identity.session, thread.innermost);
         self.texts += identity.key.text_len();
+        let outside = self.open.get(before as usize).map_or(NONE, |open| open.path);
         let open = Open {
+            path: self.paths.of(outside, identity.def),
             identity,
             begin: at,
             self_ns: 0,
@@ -260,10 +276,11 @@ impl Pairing {
         let began_on = self.open[index as usize].begin.thread;
         let end = End { spent_ns: self.emissions.spent_ns(identity.session, began_on), ..at };
         self.account(identity.session, began_on, end.net_ns());
+        let path = self.open[index as usize].path;
         let (which, begin, self_ns) = self.remove(index);
         // Events may come faster than their measured cost.
         let self_ns = if end.spent_ns == 0 { self_ns } else { self_ns.min(end.since(&begin)) };
-        found.push(Found::Whole { which, begin, end, self_ns });
+        found.push(Found::Whole { which, begin, end, self_ns, path });
     }
 
     /// Finds the innermost open span of an identity.
@@ -403,7 +420,8 @@ fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> 
             }
             let key = span.key.as_ref();
             let key = key.and_then(|key| event.schema().params.iter().position(|param| param.name == *key));
-            roles.push(Role { def: def(event, &span, message, defs), is_end, key });
+            let begins_pause = span.is_pause && !is_end;
+            roles.push(Role { def: def(event, &span, message, defs), is_end, begins_pause, key });
         }
     }
     roles.sort_by_key(|role| !role.is_end);

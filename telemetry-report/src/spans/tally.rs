@@ -60,7 +60,7 @@ impl Tally {
     pub fn add(&mut self, found: Found, defs: &[Def], gaps: &Gaps) {
         self.spans.resize_with(defs.len(), SpanTally::default);
         match found {
-            Found::Whole { which, begin, end, self_ns } => {
+            Found::Whole { which, begin, end, self_ns, .. } => {
                 let is_certain = gaps.are_not_in(&defs[which.def], &which, &begin, &end);
                 let span = &mut self.spans[which.def];
                 let duration_ns = end.since(&begin);

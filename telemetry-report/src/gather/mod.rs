@@ -1,0 +1,16 @@
+//! The summaries of a page, gathered in one pass over events by time.
+//!
+//! It may use `figures`, `stats` and `spans`. Its memory never grows with the number of events:
+//! each table has a maximum, and keeps less detail beyond it.
+
+pub(crate) mod axis;
+pub(crate) mod durations;
+pub(crate) mod flames;
+pub(crate) mod gatherer;
+pub(crate) mod heat;
+pub(crate) mod lanes;
+pub(crate) mod memory;
+pub(crate) mod pauses;
+pub(crate) mod samples;
+pub(crate) mod slots;
+pub(crate) mod threads;
