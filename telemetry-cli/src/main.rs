@@ -14,6 +14,7 @@ mod process;
 mod registry;
 mod spans;
 mod sql;
+mod stats;
 mod term;
 mod text;
 mod witness;

@@ -58,7 +58,14 @@ const RUNTIME: &[Room] = &[
 const FOREIGN: &[Room] =
     &[("common", &[]), ("ghc", &["common"]), ("mono", &["common"]), ("mps", &["common"]), ("formats", ALL)];
 
-const REPORT: &[Room] = &[("figures", &[]), ("stats", &["figures"]), ("spans", &["figures"])];
+const REPORT: &[Room] = &[
+    ("figures", &[]),
+    ("stats", &["figures"]),
+    ("spans", &["figures"]),
+    ("gather", &["figures", "stats", "spans"]),
+    ("document", ALL),
+    ("page", ALL),
+];
 
 const CLI: &[Room] = &[
     ("text", &[]),
@@ -69,6 +76,7 @@ const CLI: &[Room] = &[
     ("registry", &["text", "term", "git"]),
     ("sql", &["text", "term", "input"]),
     ("witness", &["text", "term"]),
+    ("stats", &["text", "term", "input"]),
     ("spans", &["text", "term", "input"]),
     ("commands", ALL),
 ];

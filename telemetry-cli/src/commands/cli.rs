@@ -13,7 +13,7 @@ use telemetry_format::FORMAT_VERSION;
 use super::sql;
 use super::{
     check, cnv, completions, convert, csv, gdb, history, info, init, listen, man, mono, print, py, recover,
-    release, replay, show, spans, stats, txt, validate,
+    release, replay, report, show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail};
@@ -41,7 +41,7 @@ pub(crate) struct Cli {
 
 /// The commands as `--help` shows them. Some are not in every build.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Look", &["print", "info", "stats", "spans", "validate", "doctor"]),
+    ("Look", &["print", "info", "stats", "spans", "report", "validate", "doctor"]),
     ("Query", &["sql", "csv"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "listen", "gdb"]),
@@ -133,6 +133,7 @@ commands! {
     Info(info::Args),
     Stats(stats::Args),
     Spans(spans::Args),
+    Report(report::Args),
     Validate(validate::Args),
     Recover(recover::Args),
     Replay(replay::Args),

@@ -28,6 +28,7 @@ mod py;
 mod recover;
 mod release;
 mod replay;
+mod report;
 mod show;
 mod spans;
 mod sql;

@@ -1,12 +1,10 @@
 //! `telemetry stats`: how often each event occurred, when, on which thread, and with which values.
 
-mod shown;
-
 use telemetry_decode::Order;
 use telemetry_report::stats::Tally;
 
-use self::shown::{Stats, bytes_by_kind};
 use crate::input::events::EventArgs;
+use crate::stats::shown::{Stats, bytes_by_kind};
 use crate::term::ended::{Context, Ended, Run};
 use crate::term::json::JsonArgs;
 

@@ -215,6 +215,16 @@ impl Verdict {
         }
     }
 
+    /// Returns the verdict as lines: the summary first, then what is wrong or missing.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        [self.summary()].into_iter().chain(self.errors()).chain(self.warnings()).collect()
+    }
+
+    /// Returns true if nothing is missing.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
     /// Returns what the program lost.
     pub(crate) fn loss(&self) -> Loss {
         self.lost.loss()

@@ -210,7 +210,9 @@ impl Source<'_> {
     }
 
     fn param(&self, registry: &Registry, param: &Param) -> ParamForm {
-        let sort = registry.ty(param.sort).map_or_else(|| param.sort.name().to_string(), |ty| ty.name.clone());
+        let sort = registry
+            .ty(param.sort)
+            .map_or_else(|| param.sort.name().unwrap_or_default().to_string(), |ty| ty.name.clone());
         let ty = match param.count {
             Count::One => sort,
             _ => format!("list of {sort}"),

@@ -99,8 +99,7 @@ fn spans(source: &Source<'_>, kept: &[&Kept], thread: u32, texts: &mut Texts) ->
 }
 
 fn cover(lane: &Lane, shift: u32, most: usize) -> CoverForm {
-    let mut rows: Vec<_> =
-        lane.depths.iter().map(|cover| (cover.time(shift), cover.spans.clone())).collect();
+    let mut rows: Vec<_> = lane.depths.iter().map(|cover| (cover.time(shift), cover.spans.clone())).collect();
     let mut width = 1 << shift;
     while rows.iter().any(|(ns, _)| ns.values.len() > most.max(1)) {
         rows.iter_mut().for_each(|(ns, spans)| {
@@ -186,7 +185,9 @@ pub(super) fn pauses(source: &Source<'_>, texts: &mut Texts) -> Option<PausesFor
         forms.duration.push(pause.end - pause.begin);
         forms.span.push(pause.def);
         forms.thread.push(source.shown_thread(pause.thread));
-        forms.cause.push(usize::try_from(pause.cause).ok().and_then(|at| causes.get(at).copied()).unwrap_or(-1));
+        forms
+            .cause
+            .push(usize::try_from(pause.cause).ok().and_then(|at| causes.get(at).copied()).unwrap_or(-1));
     }
     Some(forms)
 }
@@ -244,6 +245,7 @@ fn nodes_of(
 
 /// Returns the intervals that are not empty, each with its number.
 fn slices(series: &Series<f64>) -> Vec<u64> {
-    let slices = series.values.iter().enumerate().map(|(index, ns)| (series.first + index, ns.round() as u64));
+    let slices =
+        series.values.iter().enumerate().map(|(index, ns)| (series.first + index, ns.round() as u64));
     slices.filter(|(_, ns)| *ns > 0).flat_map(|(at, ns)| [at as u64, ns]).collect()
 }

@@ -31,7 +31,15 @@ pub(crate) struct Node {
 
 impl Flames {
     /// Adds a span.
-    pub(crate) fn add(&mut self, thread: u32, path: u32, begin: u64, duration: u64, self_ns: u64, shift: u32) {
+    pub(crate) fn add(
+        &mut self,
+        thread: u32,
+        path: u32,
+        begin: u64,
+        duration: u64,
+        self_ns: u64,
+        shift: u32,
+    ) {
         let key = (thread, path);
         if thread == OTHERS || self.nodes.len() >= MAX_NODES && !self.nodes.contains_key(&key) {
             self.dropped += 1;

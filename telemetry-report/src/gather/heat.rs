@@ -95,8 +95,20 @@ mod tests {
 
     #[test]
     fn buckets_are_in_the_order_of_the_numbers() {
-        let numbers =
-            [f64::NEG_INFINITY, f64::MIN, -2.0, -1.0, -1e-300, 0.0, 5e-324, 1.0, 1.125, 2.0, 1e300, f64::INFINITY];
+        let numbers = [
+            f64::NEG_INFINITY,
+            f64::MIN,
+            -2.0,
+            -1.0,
+            -1e-300,
+            0.0,
+            5e-324,
+            1.0,
+            1.125,
+            2.0,
+            1e300,
+            f64::INFINITY,
+        ];
         let buckets = numbers.map(bucket);
         assert!(buckets.is_sorted(), "{buckets:?}");
         assert_eq!(bucket(-0.0), 0);

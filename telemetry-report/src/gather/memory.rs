@@ -92,7 +92,9 @@ impl Memory {
         }
         self.pieces[slot as usize] = Piece { size, class, group };
         self.allocated.add(at, size);
-        for group in [&mut self.all, &mut self.classes[usize::from(class)], &mut self.groups[usize::from(group)].1] {
+        for group in
+            [&mut self.all, &mut self.classes[usize::from(class)], &mut self.groups[usize::from(group)].1]
+        {
             group.allocations += 1;
             group.allocated_bytes = group.allocated_bytes.saturating_add(size);
             group.bytes.add(at, size as i64);
@@ -104,7 +106,9 @@ impl Memory {
     fn take_away(&mut self, slot: u32, at: usize) -> u8 {
         let Some(&Piece { size, class, group }) = self.pieces.get(slot as usize) else { return 0 };
         self.freed.add(at, size);
-        for group in [&mut self.all, &mut self.classes[usize::from(class)], &mut self.groups[usize::from(group)].1] {
+        for group in
+            [&mut self.all, &mut self.classes[usize::from(class)], &mut self.groups[usize::from(group)].1]
+        {
             group.bytes.add(at, -(size as i64));
             group.blocks.add(at, -1);
         }

@@ -29,7 +29,7 @@ const FREQUENT: f64 = 0.01;
 
 /// All that the command shows; docs/cli.md describes the JSON form.
 #[derive(Serialize)]
-pub(super) struct Stats<'a> {
+pub(crate) struct Stats<'a> {
     version: u32,
     #[serde(flatten)]
     all: Measured,
@@ -128,7 +128,7 @@ struct Measured {
 }
 
 /// Returns the bytes of blocks, by registry and bit of the kind.
-pub(super) fn bytes_by_kind(index: &Index) -> BTreeMap<(u64, u8), u64> {
+pub(crate) fn bytes_by_kind(index: &Index) -> BTreeMap<(u64, u8), u64> {
     let mut bytes = BTreeMap::new();
     for lane in index.lanes.iter().filter(|lane| lane.blocks > 0) {
         *bytes.entry((lane.registry, lane.kind)).or_default() += lane.bytes;
@@ -152,7 +152,7 @@ impl Serialize for SessionId {
 }
 
 impl<'a> Stats<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         events: &Events<'_>,
         tally: &Tally,
         bytes: Option<&BTreeMap<(u64, u8), u64>>,
@@ -232,7 +232,7 @@ impl<'a> Stats<'a> {
         }
     }
 
-    pub(super) fn append_text(&self, out: &mut Vec<u8>) {
+    pub(crate) fn append_text(&self, out: &mut Vec<u8>) {
         let mut events = Table::new(2, &with_measures(["event", "kind"], &[]));
         for event in &self.events {
             let words = [event.shown_name(), event.kind.clone()];
