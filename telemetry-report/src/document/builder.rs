@@ -2,19 +2,15 @@
 
 use serde::Serialize;
 use serde_json::Value as Json;
-use telemetry_decode::names::RUNTIME_REGISTRY;
-use telemetry_decode::{Events, KnownRegistry, Session};
-use telemetry_schema::{Count, Param, Registry};
+use telemetry_decode::Events;
 
-use super::forms::{
-    CountsForm, Document, EventForm, KindForm, ParamForm, RateForm, SampleForm, SessionForm, ThreadForm,
-};
+use super::forms::{CountsForm, Document, RateForm, SampleForm};
 use super::room::Room;
+use super::source::Source;
 use super::texts::{Texts, cut};
 use super::{losses, memory, spans, trim};
 use crate::gather::axis::{INTERVALS, Series};
 use crate::gather::gatherer::Gatherer;
-use crate::gather::threads::OTHERS;
 
 /// The program that makes the page, and what it knows beside the events.
 #[derive(Debug, Clone, Default)]
@@ -23,16 +19,6 @@ pub struct Origin {
     pub made_by: String,
     /// Names of the inputs.
     pub inputs: Vec<String>,
-}
-
-/// What the parts of a document are made from.
-pub(super) struct Source<'a> {
-    pub(super) gathered: &'a Gatherer,
-    pub(super) sessions: &'a [Session],
-    pub(super) registries: &'a [KnownRegistry],
-    /// All kinds, by fingerprint of the registry and bit.
-    kinds: Vec<(u64, u8)>,
-    pub(super) room: Room,
 }
 
 impl Document {
@@ -102,137 +88,6 @@ impl Document {
 }
 
 impl Source<'_> {
-    pub(super) fn registry(&self, fingerprint: u64) -> Option<&Registry> {
-        let known = self.registries.iter().find(|known| known.fingerprint == fingerprint);
-        known.map(|known| &known.registry)
-    }
-
-    /// Returns the number of a kind on the page, if an event of it occurred.
-    pub(super) fn kind_number(&self, fingerprint: u64, bit: u8) -> Option<usize> {
-        self.kinds.iter().position(|kind| *kind == (fingerprint, bit))
-    }
-
-    /// Returns the start of a session on the page's axis.
-    pub(super) fn start(&self, session: &Session) -> i64 {
-        let start = session.clock.wall_ns(session.clock.start_ticks());
-        start.saturating_sub(self.gathered.axis.origin())
-    }
-
-    /// Returns the number of a thread on the page, or nothing if it has none.
-    pub(super) fn thread_number(&self, session: u64, thread: u32) -> Option<u32> {
-        Some(self.gathered.threads.known(session, thread)).filter(|number| *number != OTHERS)
-    }
-
-    fn session(&self, session: &Session) -> SessionForm {
-        let facts = &session.facts;
-        let text = |value: &dyn ToString| cut(&value.to_string());
-        let args = facts.get("args").and_then(|args| args.as_array());
-        let shown = ["program", "args", "pid", "host"];
-        SessionForm {
-            id: format!("{:016x}", session.id),
-            program: cut(facts.text("program").unwrap_or_default()),
-            args: args
-                .map(|args| args.iter().map(|arg| arg.as_str().map_or_else(|| text(arg), cut)).collect())
-                .unwrap_or_default(),
-            pid: facts.number("pid"),
-            host: facts.text("host").map(cut),
-            start: self.start(session),
-            ended: session.ended,
-            facts: facts
-                .iter()
-                .filter(|(key, _)| !shown.contains(key))
-                .map(|(key, value)| (cut(key), value.as_str().map_or_else(|| text(value), cut)))
-                .collect(),
-        }
-    }
-
-    fn threads(&self) -> Vec<ThreadForm> {
-        let threads = &self.gathered.threads;
-        let mut counts = vec![0; threads.list.len() + 1];
-        let mut others = std::collections::HashSet::new();
-        for ((session, thread, _), lane) in &self.gathered.tally.lanes {
-            let count: u64 = lane.iter().map(|(_, count)| count.count).sum();
-            let number = threads.known(*session, *thread);
-            if number == OTHERS {
-                others.insert((*session, *thread));
-            }
-            counts[(number as usize).min(threads.list.len())] += count;
-        }
-        let mut forms: Vec<_> = threads
-            .list
-            .iter()
-            .zip(&counts)
-            .map(|((id, thread), events)| {
-                let session = self.sessions.iter().position(|session| session.id == *id).unwrap_or(0);
-                let name = self.sessions.get(session).and_then(|session| session.thread_name(*thread));
-                let name = match (name, thread) {
-                    (Some(name), _) => cut(name),
-                    (None, 0) => "no thread".to_string(),
-                    (None, thread) => format!("#{thread}"),
-                };
-                ThreadForm { session, thread: *thread, name, events: *events, others: 0 }
-            })
-            .collect();
-        if !others.is_empty() {
-            let name = format!("{} other threads", others.len());
-            let events = counts[threads.list.len()];
-            forms.push(ThreadForm { session: 0, thread: 0, name, events, others: others.len() });
-        }
-        forms
-    }
-
-    fn event(&mut self, fingerprint: u64, index: usize) -> EventForm {
-        let known = self.registries.iter().find(|known| known.fingerprint == fingerprint);
-        // Each event that was taken has a registry.
-        let Some(registry) = known.map(|known| &known.registry) else {
-            let (name, registry, doc) = (String::new(), String::new(), String::new());
-            return EventForm { name, registry, code: 0, kind: 0, doc, params: Vec::new() };
-        };
-        let event = &registry.events[index];
-        let bit = registry.kind_of(event).bit;
-        let kind = self.kind_of(fingerprint, bit);
-        EventForm {
-            name: event.name.clone(),
-            registry: registry.name.clone(),
-            code: event.code,
-            kind,
-            doc: event.doc.clone(),
-            params: event.params.iter().map(|param| self.param(registry, param)).collect(),
-        }
-    }
-
-    /// Returns the number of a kind, and adds a new one.
-    fn kind_of(&mut self, fingerprint: u64, bit: u8) -> usize {
-        self.kind_number(fingerprint, bit).unwrap_or_else(|| {
-            self.kinds.push((fingerprint, bit));
-            self.kinds.len() - 1
-        })
-    }
-
-    fn param(&self, registry: &Registry, param: &Param) -> ParamForm {
-        let sort = registry
-            .ty(param.sort)
-            .map_or_else(|| param.sort.name().unwrap_or_default().to_string(), |ty| ty.name.clone());
-        let ty = match param.count {
-            Count::One => sort,
-            _ => format!("list of {sort}"),
-        };
-        ParamForm { name: param.name.clone(), ty, unit: param.unit.clone(), doc: param.doc.clone() }
-    }
-
-    fn kind(&self, fingerprint: u64, bit: u8) -> KindForm {
-        let registry = self.registry(fingerprint);
-        let kind = registry.and_then(|registry| registry.kinds.iter().find(|kind| kind.bit == bit));
-        let name = registry.map_or_else(String::new, |registry| registry.name.clone());
-        KindForm {
-            is_runtime: name == RUNTIME_REGISTRY,
-            registry: name,
-            // A stream may lose events of a registry that it does not have.
-            name: kind.map_or_else(|| format!("kind {bit}"), |kind| kind.name.clone()),
-            doc: kind.map_or_else(String::new, |kind| kind.doc.clone()),
-        }
-    }
-
     fn rate(&self) -> RateForm {
         let slots = &self.gathered.slots.list;
         let mut series: Vec<_> =
@@ -261,11 +116,6 @@ impl Source<'_> {
                 })
                 .collect(),
         }
-    }
-
-    /// Returns the number of a thread in the document, where all others come last.
-    pub(super) fn shown_thread(&self, thread: u32) -> u32 {
-        if thread == OTHERS { self.gathered.threads.list.len() as u32 } else { thread }
     }
 
     fn sample(&self) -> Vec<SampleForm> {

@@ -3,8 +3,8 @@
 use telemetry_decode::Completeness;
 use telemetry_decode::completeness::{LaneGap, LaneReport};
 
-use super::builder::Source;
 use super::forms::LossForm;
+use super::source::Source;
 
 /// Returns the losses by time, and the number of those that are left out.
 pub(super) fn losses(source: &Source<'_>, completeness: &Completeness) -> (Vec<LossForm>, usize) {

@@ -1,7 +1,7 @@
 //! The memory of the program.
 
-use super::builder::Source;
 use super::forms::{MemoryForm, MemoryGroupForm};
+use super::source::Source;
 use crate::gather::axis::Series;
 use crate::gather::memory::{Group, Memory};
 
@@ -46,7 +46,7 @@ pub(super) fn memory(source: &Source<'_>) -> Option<MemoryForm> {
     })
 }
 
-/// Names the sizes of a class: those with so many bits.
+/// Names the sizes of a class: numbers of this many bits.
 fn class_name(bits: usize) -> String {
     match bits {
         0 => "0 bytes".to_string(),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::builder::Source;
 use super::forms::{
     ColumnForm, CoverForm, CoverRowForm, FlameForm, HeatForm, LaneForm, NodesForm, PausesForm, SpanForm,
     SpanHeatForm, SpansForm, ValueHeatForm,
 };
+use super::source::Source;
 use super::texts::Texts;
 use crate::gather::axis::Series;
 use crate::gather::durations::DURATION_SHIFT;
@@ -47,7 +47,7 @@ pub(super) fn lanes(source: &Source<'_>, texts: &mut Texts) -> Vec<LaneForm> {
     lanes
         .map(|(thread, lane)| {
             let (mut kept, longest_dropped) = longest(lane, most);
-            kept.sort_by_key(|span| (span.begin, span.depth));
+            kept.sort_by_key(|span| (span.begin, span.row));
             LaneForm {
                 thread: thread as u32,
                 depths: lane.depths.len(),
@@ -89,7 +89,7 @@ fn spans(source: &Source<'_>, kept: &[&Kept], thread: u32, texts: &mut Texts) ->
         before = span.begin;
         forms.duration.push(span.duration);
         forms.span.push(span.def);
-        forms.depth.push(span.depth.min(15));
+        forms.depth.push(span.row.min(15));
         forms.key.push(key);
         let end_thread = source.shown_thread(span.end_thread);
         forms.end_thread.push(if end_thread == thread { -1 } else { end_thread.into() });

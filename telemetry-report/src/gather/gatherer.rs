@@ -145,7 +145,7 @@ impl Gatherer {
     }
 
     fn add_span(&mut self, events: &Events<'_>, found: &Found, gaps: &Gaps) {
-        let Found::Whole { which, begin, end, self_ns, path } = found else { return };
+        let Found::Whole { which, begin, end, self_ns, path, row } = found else { return };
         let start = self.start_of(events, which);
         let begin_at = self.axis.moment(start.saturating_add(begin.ns));
         let end_at = self.axis.moment(start.saturating_add(end.ns)).max(begin_at);
@@ -157,12 +157,11 @@ impl Gatherer {
         self.durations.add(def, thread, self.axis.interval(end_at), [duration, self_ns]);
         self.flames.add(thread, *path, begin_at, duration, self_ns, shift);
         let is_certain = gaps.are_not_in(&self.pairing.defs[which.def], which, begin, end);
-        let depth = self.pairing.paths.get(*path).map_or(u32::MAX, |path| path.depth);
         let span = Kept {
             begin: begin_at,
             duration,
             def,
-            depth: u8::try_from(depth).unwrap_or(u8::MAX),
+            row: *row,
             is_uncertain: !is_certain,
             session: which.session,
             key: which.key.clone(),

@@ -39,7 +39,7 @@ pub(crate) struct Kept {
     pub(crate) begin: u64,
     pub(crate) duration: u64,
     pub(crate) def: u32,
-    pub(crate) depth: u8,
+    pub(crate) row: u8,
     pub(crate) is_uncertain: bool,
     /// Its session, for the text of the key.
     pub(crate) session: u64,
@@ -71,7 +71,7 @@ impl Lanes {
         let lane = &mut self.list[thread as usize];
         self.used += usize::from(lane.total == 0);
         lane.total += 1;
-        let depth = usize::from(span.depth).min(MAX_DEPTH);
+        let depth = usize::from(span.row).min(MAX_DEPTH);
         if depth >= lane.depths.len() {
             lane.depths.resize_with(depth + 1, Cover::default);
         }
@@ -186,7 +186,7 @@ mod tests {
 
     fn span(begin: u64, duration: u64) -> Kept {
         let (session, key) = (1, Key::None);
-        Kept { begin, duration, def: 0, depth: 0, is_uncertain: false, session, key, end_thread: 0 }
+        Kept { begin, duration, def: 0, row: 0, is_uncertain: false, session, key, end_thread: 0 }
     }
 
     #[test]

@@ -40,8 +40,8 @@ impl Pauses {
         self
     }
 
-    /// Joins the pauses with the shortest times between them. The result covers all that they cover,
-    /// so a utilization that is computed from it is a lower bound.
+    /// Joins the pauses with the shortest times between them. The result covers all that they
+    /// cover, so a utilization that is computed from it is a lower bound.
     fn join(&mut self) {
         self.is_joined = true;
         self.list.sort_unstable();

@@ -31,8 +31,8 @@ pub struct Head {
 }
 
 impl Gatherer {
-    /// Returns the page: an HTML file that needs no network. `stats` and `paired` are the objects of
-    /// `telemetry stats --json` and `telemetry spans --json`. It is at most 5 MB long.
+    /// Returns the page: an HTML file that needs no network, of at most 5 MB. `stats` and `paired`
+    /// are the objects of `telemetry stats --json` and `telemetry spans --json`.
     ///
     /// # Errors
     /// If one of the objects cannot be serialized.

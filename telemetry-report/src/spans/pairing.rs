@@ -98,8 +98,9 @@ pub struct Which {
 #[derive(Debug)]
 pub enum Found {
     /// A begin and its end, and the time in which no span that the thread began later was open.
-    /// `path` is its number in [`Pairing::paths`].
-    Whole { which: Which, begin: End, end: End, self_ns: i64, path: u32 },
+    /// `path` is its number in [`Pairing::paths`]. Spans that a thread began, and that were open at
+    /// the same time, have different rows.
+    Whole { which: Which, begin: End, end: End, self_ns: i64, path: u32, row: u8 },
     /// A begin without an end, at the end of the stream or because another begin with its key
     /// followed.
     NoEnd(Which, End),
@@ -114,6 +115,7 @@ struct Open {
     begin: End,
     self_ns: i64,
     path: u32,
+    row: u8,
     /// Its neighbors by time of the begin: on the thread, with its identity, and among all.
     thread: Links,
     same: Links,
@@ -137,7 +139,12 @@ struct Thread {
     innermost: u32,
     /// The time up to which spans got their share.
     until_ns: i64,
+    /// Bits of the rows of open spans.
+    rows: u64,
 }
+
+/// The maximum of inner spans that get another path when an outer one ends before them.
+const MAX_MOVED: usize = 32;
 
 impl Pairing {
     /// Pairs spans with these names, or all. With `is_net`, subtracts the time of emissions.
@@ -221,10 +228,14 @@ impl Pairing {
         self.account(identity.session, at.thread, at.net_ns());
         let thread = self.threads.entry((identity.session, at.thread)).or_insert(Thread::at(at.net_ns()));
         let (session, before) = (identity.session, thread.innermost);
+        // The lowest free row; spans beyond the last share it.
+        let row = thread.rows.trailing_ones().min(u64::BITS - 1);
+        thread.rows |= 1 << row;
         self.texts += identity.key.text_len();
         let outside = self.open.get(before as usize).map_or(NONE, |open| open.path);
         let open = Open {
             path: self.paths.of(outside, identity.def),
+            row: row as u8,
             identity,
             begin: at,
             self_ns: 0,
@@ -276,11 +287,11 @@ impl Pairing {
         let began_on = self.open[index as usize].begin.thread;
         let end = End { spent_ns: self.emissions.spent_ns(identity.session, began_on), ..at };
         self.account(identity.session, began_on, end.net_ns());
-        let path = self.open[index as usize].path;
+        let Open { path, row, .. } = self.open[index as usize];
         let (which, begin, self_ns) = self.remove(index);
         // Events may come faster than their measured cost.
         let self_ns = if end.spent_ns == 0 { self_ns } else { self_ns.min(end.since(&begin)) };
-        found.push(Found::Whole { which, begin, end, self_ns, path });
+        found.push(Found::Whole { which, begin, end, self_ns, path, row });
     }
 
     /// Finds the innermost open span of an identity.
@@ -299,7 +310,7 @@ impl Pairing {
 
     /// Removes an open span from all lists.
     fn remove(&mut self, index: u32) -> (Which, End, i64) {
-        let Open { begin, self_ns, thread, same, all, .. } = self.open[index as usize];
+        let Open { begin, self_ns, row, thread, same, all, .. } = self.open[index as usize];
         if same.behind == NONE {
             let hash = self.hasher.hash_one(&self.open[index as usize].identity);
             if let Ok(entry) = self.innermost.find_entry(hash, |known| *known == index) {
@@ -313,8 +324,11 @@ impl Pairing {
         let identity = std::mem::replace(&mut self.open[index as usize].identity, Identity::FREE);
         self.texts -= identity.key.text_len();
         let of_thread = self.threads.get_mut(&(identity.session, begin.thread));
-        if let Some(of_thread) = of_thread.filter(|of_thread| of_thread.innermost == index) {
-            of_thread.innermost = thread.before;
+        if let Some(of_thread) = of_thread {
+            of_thread.rows &= !(1 << row);
+            if of_thread.innermost == index {
+                of_thread.innermost = thread.before;
+            }
         }
         if self.oldest == index {
             self.oldest = all.behind;
@@ -331,7 +345,20 @@ impl Pairing {
             }
         }
         self.free.push(index);
+        self.move_out(thread.behind);
         (identity.which(), begin, self_ns)
+    }
+
+    /// Gives new paths to spans that are open after the span around them ended.
+    fn move_out(&mut self, first: u32) {
+        let mut at = first;
+        for _ in 0..MAX_MOVED {
+            let Some(open) = self.open.get(at as usize) else { return };
+            let (behind, def) = (open.thread.behind, open.identity.def);
+            let outside = self.open.get(open.thread.before as usize).map_or(NONE, |open| open.path);
+            self.open[at as usize].path = self.paths.of(outside, def);
+            at = behind;
+        }
     }
 }
 
@@ -364,7 +391,7 @@ impl End {
 
 impl Thread {
     fn at(ns: i64) -> Thread {
-        Thread { innermost: NONE, until_ns: ns }
+        Thread { innermost: NONE, until_ns: ns, rows: 0 }
     }
 }
 

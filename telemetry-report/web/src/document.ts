@@ -22,7 +22,7 @@ export interface Report {
   /** From the first to the last event. */
   duration: Ns;
   sessions: Session[];
-  /** Those with most events; events of all others are in the last one, whose `others` is not 0. */
+  /** The first that occurred; all others are the last one, whose `others` is not 0. */
   threads: Thread[];
   kinds: Kind[];
   /** Types that occurred, in the order of their registries. */
@@ -149,6 +149,7 @@ export interface Lane {
     begin: Ns[];
     duration: Ns[];
     span: number[];
+    /** Row in the lane, from 0: inner spans are below outer ones, and no two overlap. */
     depth: number[];
     /** Index into `texts`, or -1. */
     key: number[];
@@ -175,8 +176,9 @@ export interface Heat {
 
 export interface SpanHeat {
   span: number;
-  /** Null: all threads together. */
+  /** Thread of the begin. Null: all threads without an entry of their own. */
   thread: number | null;
+  /** In the interval in which the span ends, as `self`. */
   duration: Heat;
   self: Heat;
 }
@@ -185,6 +187,7 @@ export interface ValueHeat {
   event: number;
   /** Index of the parameter. */
   param: number;
+  /** Null: all threads without an entry of their own. */
   thread: number | null;
   heat: Heat;
 }
