@@ -5,7 +5,7 @@ import { spanColor } from "../color";
 import { count, cut, exactTime, short, time } from "../format";
 import type { Tab, View } from "../view";
 import { longestOf, lossNote, lossesOfSpan, note, roundedNote, spansOf, threadName } from "./common";
-import { swatch } from "./figure";
+import { named } from "./figure";
 import { histogram, spark } from "./histogram";
 import { type Figures, type SpanRow, spanRows } from "./spans";
 
@@ -47,7 +47,7 @@ function columns(view: View, choose: (span: number) => void, chosen: () => numbe
             "data-test": `span-${row.name}`,
             onclick: () => choose(row.span),
           },
-          swatch(spanColor(report, row.span), cut(row.name, 60)),
+          named(spanColor(report, row.span), cut(row.name, 60)),
         ),
     },
     {

@@ -5,7 +5,7 @@ import { element, replace } from "../dom";
 import { count, cut, exactTime } from "../format";
 import type { Selected, Tab } from "../view";
 import { lossNote, note, threadName } from "./common";
-import { clamp, swatch } from "./figure";
+import { clamp, named } from "./figure";
 import { foundRows, paramText, rowsOf } from "./rows";
 
 /** Height of a row; style.css agrees. */
@@ -144,7 +144,7 @@ export const events: Tab = {
         element(
           "span",
           { role: "cell", class: "name", title: cut(type.doc) },
-          swatch(eventColor(report, sample.event), cut(type.name, 60)),
+          named(eventColor(report, sample.event), cut(type.name, 60)),
         ),
         element("span", { role: "cell", class: "parameters" }, ...params),
       );

@@ -2,6 +2,7 @@
 
 import { type Canvas, canvas, theme } from "../canvas";
 import { type Child, element, replace } from "../dom";
+import { swatch, tip } from "../tip";
 import { twin } from "../twin";
 
 export interface Box {
@@ -33,7 +34,6 @@ export interface Figure {
 
 /** Makes a picture. The arrows move a pointer over it, as the mouse does. */
 export function figure(options: FigureOptions): Figure {
-  const tip = element("div", { class: "tip", hidden: true, role: "status" });
   const legend = element("span", { class: "legend" });
   let at: [number, number] | null = null;
   const made = canvas(options.title, options.height, (context, width, height) => {
@@ -50,18 +50,13 @@ export function figure(options: FigureOptions): Figure {
   const show = (x: number, y: number) => {
     const lines = options.hover?.(x, y);
     at = lines ? [x, y] : null;
-    tip.hidden = !lines;
-    if (lines) {
-      replace(tip, ...lines.map((line, i) => element(i === 0 ? "b" : "div", {}, line)));
-      const left = x + 14 + tip.offsetWidth > made.width ? Math.max(0, x - 14 - tip.offsetWidth) : x + 14;
-      tip.style.left = `${Math.min(left, Math.max(0, made.width - tip.offsetWidth))}px`;
-      tip.style.top = `${Math.max(0, Math.min(y + 12, made.height - tip.offsetHeight))}px`;
-    }
+    const { left, top } = node.getBoundingClientRect();
+    tip(lines?.map((text, i) => ({ text, isStrong: i === 0 })) ?? null, left + x, top + y);
     made.draw();
   };
   const hide = () => {
     at = null;
-    tip.hidden = true;
+    tip(null);
     made.draw();
   };
   node.addEventListener("pointermove", (event) => show(event.offsetX, event.offsetY));
@@ -83,7 +78,7 @@ export function figure(options: FigureOptions): Figure {
     event.preventDefault();
     event.stopPropagation();
   });
-  const other = twin(options.title, element("div", { class: "plot" }, node, tip), options.table);
+  const other = twin(options.title, element("div", { class: "plot" }, node), options.table);
   const root = element(
     "section",
     { class: "figure", "data-test": options.name },
@@ -110,10 +105,8 @@ export function figure(options: FigureOptions): Figure {
 }
 
 /** Returns a colored square with its name, for a legend. */
-export function swatch(color: string, name: string): HTMLElement {
-  const square = element("i");
-  square.style.background = color;
-  return element("span", { class: "swatch" }, square, element("span", {}, name));
+export function named(color: string, name: string): HTMLElement {
+  return element("span", { class: "named" }, swatch(color), element("span", {}, name));
 }
 
 export function clamp(value: number, low: number, high: number): number {

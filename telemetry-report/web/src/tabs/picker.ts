@@ -4,7 +4,7 @@ import { eventColor } from "../color";
 import { element, replace } from "../dom";
 import { cut } from "../format";
 import type { View } from "../view";
-import { swatch } from "./figure";
+import { named } from "./figure";
 
 /** Makes the list. It has a search, and shows events of the filter. */
 export function picker(
@@ -48,7 +48,7 @@ export function picker(
       const head = element(
         "div",
         { title: [`${type.registry}:${type.name}`, type.doc].filter(Boolean).join("\n") },
-        swatch(eventColor(view.report, at), cut(type.name, 60)),
+        named(eventColor(view.report, at), cut(type.name, 60)),
       );
       return [element("div", { class: "item" }, head, ...params)];
     });

@@ -7,7 +7,7 @@ import { exactTime, time } from "../format";
 import { intervals } from "../heat";
 import type { Range } from "../view";
 import { drawAxis, timeAxis, upAxis } from "./axes";
-import { boxOf, type Figure, figure, swatch } from "./figure";
+import { boxOf, type Figure, figure, named } from "./figure";
 
 export interface Series {
   name: string;
@@ -153,7 +153,7 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
     ...made,
     update(label, ...legend) {
       now = data();
-      const names = now.series.length > 1 ? now.series.map((one) => swatch(one.color, one.name)) : [];
+      const names = now.series.length > 1 ? now.series.map((one) => named(one.color, one.name)) : [];
       made.update(label, ...legend, ...names);
     },
   };

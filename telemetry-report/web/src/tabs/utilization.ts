@@ -4,7 +4,7 @@ import { theme } from "../canvas";
 import { button, element, table } from "../dom";
 import { percent, time } from "../format";
 import { drawAxis, logAxis } from "./axes";
-import { boxOf, clamp, figure, swatch } from "./figure";
+import { boxOf, clamp, figure, named } from "./figure";
 import { bmu, mmu, type Stops, windowFor, windows } from "./mmu";
 
 const HEIGHT = 260;
@@ -157,8 +157,8 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
       const stopped = before[before.length - 1];
       made.update(
         `${now.isLowerBound ? "a lower bound: " : ""}${sentence()}; ${percent(1 - stopped / (length || 1))} of the whole`,
-        swatch(theme().accent, "MMU"),
-        swatch(theme().faint, "BMU: of that size or larger"),
+        named(theme().accent, "MMU"),
+        named(theme().faint, "BMU: of that size or larger"),
       );
     },
   };
