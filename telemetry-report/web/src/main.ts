@@ -19,7 +19,7 @@ import { strip } from "./strip";
 import { TABS } from "./tabs";
 import { showVerdict } from "./verdict";
 
-function show(report: Report, header: HTMLElement, app: HTMLElement): void {
+async function show(report: Report, header: HTMLElement, app: HTMLElement): Promise<void> {
   const model = new Model(report);
   showVerdict(header, model);
   if (report.stats.count === 0) {
@@ -37,10 +37,20 @@ function show(report: Report, header: HTMLElement, app: HTMLElement): void {
   const box = search(model, spans, drawn);
   const help = keys(app, model, spans, drawn, box);
   bar.append(rangeLine(model), element("span", { class: "fill" }), menus(model), box.node, help);
-  strip(bottom, model, TABS);
   new Details(app, model, spans);
   onTheme(() => model.refresh());
+  // The first pictures are on the screen before the first tab is made.
+  await painted();
+  strip(bottom, model, TABS);
   hook(model, drawn, rates);
+}
+
+/** Waits until what was made is on the screen, or can be: a page in the background paints later. */
+function painted(): Promise<void> {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 200);
+  });
 }
 
 /** Returns the element with this id, which is made if the page has none. */
@@ -58,9 +68,8 @@ async function start(): Promise<void> {
   // The first picture needs its data: until then the verdict of the file stands alone.
   const verdict = [...header.childNodes];
   try {
-    show(await decode(document.getElementById("data")?.textContent ?? ""), header, app);
+    await show(await decode(document.getElementById("data")?.textContent ?? ""), header, app);
   } catch (error) {
-    console.warn(error);
     window.report.failure = String(error);
     header.replaceChildren(...verdict);
     const why = error instanceof Error ? error.message : String(error);
@@ -74,7 +83,8 @@ async function start(): Promise<void> {
       element("p", {}, "The file may be cut or changed. Write it again with `telemetry report`."),
     );
   }
-  requestAnimationFrame(() => requestAnimationFrame(() => (window.report.ready = performance.now())));
+  await painted();
+  window.report.ready = performance.now();
 }
 
 start();
