@@ -158,7 +158,7 @@ export class Details {
       const times = (end - at) / Number(all.duration_ns.p50);
       facts.push({
         name: "of all",
-        content: `${digits(times)} × the median of ${commas(all.duration_ns.count)}`,
+        content: `${digits(times)} × the median of ${commas(all.duration_ns.count)} spans`,
       });
     }
     return this.list(cut(type.name, 100), spanColor(report, number), type.doc, facts, [

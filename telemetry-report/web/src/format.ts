@@ -29,6 +29,7 @@ export function commas(value: Whole): string {
 }
 
 function wholeDigits(value: number): string {
+  if (Number.isSafeInteger(value)) return String(value);
   return Number.isFinite(value) ? BigInt(Math.round(value)).toString() : String(value);
 }
 
@@ -66,12 +67,22 @@ export function count(value: Whole | null | undefined): string {
 /** Returns a count with three significant digits: `56.7 M`. */
 export function short(value: number): string {
   const size = Math.abs(value);
-  if (size >= 1e4) {
-    const [divisor, unit] =
-      size >= 1e12 ? [1e12, "T"] : size >= 1e9 ? [1e9, "G"] : size >= 1e6 ? [1e6, "M"] : [1e3, "k"];
-    return `${digits(value / divisor)} ${unit}`;
-  }
+  const scale = [1e12, 1e9, 1e6, 1e4].find((least) => size >= (least === 1e4 ? least : least * 0.9995));
+  if (scale)
+    return `${digits(value / (scale === 1e4 ? 1e3 : scale))} ${{ 1e12: "T", 1e9: "G", 1e6: "M", 1e4: "k" }[scale]}`;
   return Number.isInteger(value) ? commas(value) : digits(value);
+}
+
+/** Returns a rate by the second, or by a longer time if it is low: `20.0 events/min`. */
+export function rate(perSecond: number, what = "events"): string {
+  const times: [number, string][] = [
+    [1, "s"],
+    [60, "min"],
+    [3600, "h"],
+    [86_400, "day"],
+  ];
+  const [scale, unit] = times.find(([scale]) => perSecond * scale >= 1) ?? times[perSecond > 0 ? 3 : 0];
+  return `${short(perSecond * scale)} ${what}/${unit}`.replace(" /", "/");
 }
 
 /** Returns a range of time with as many digits as its length needs: `1.200–1.222 s`. */
@@ -155,7 +166,8 @@ export function value(of: unknown, unit = ""): string {
 export function ticks(from: number, until: number, most: number): { at: number; label: string }[] {
   const length = until - from;
   if (!(length > 0) || most < 1) return [];
-  const least = length / most;
+  // A nanosecond is the least that differs.
+  const least = Math.max(length / most, 1);
   const [divisor, unit] = timeUnit(Math.max(Math.abs(from), Math.abs(until), 1));
   let step = 10 ** Math.ceil(Math.log10(least / divisor)) * divisor;
   for (const part of [5, 4, 2]) {

@@ -136,6 +136,12 @@ export function fromFragment(report: Report, text: string): State {
 /** The shortest range: 10 ns. */
 export const SHORTEST = 10;
 
+/** Returns the range in which a span is well seen, or an event, which has no duration. */
+export function rangeAround(report: Report, at: number, duration: number): Range | null {
+  const margin = duration > 0 ? Math.max(duration / 3, 20) : 500;
+  return clampRange(report, { from: at - margin, until: at + duration + margin });
+}
+
 /** Returns a range inside of the run, in whole nanoseconds, or null if it is all of it. */
 export function clampRange(report: Report, range: Range): Range | null {
   const whole = wholeRange(report);

@@ -1,6 +1,7 @@
 /** Keys of the page, and the list of them. */
 
 import { button, element } from "./dom";
+import { rangeAround } from "./fragment";
 import type { Lanes } from "./lanes";
 import type { Model } from "./model";
 import type { Spans } from "./spans";
@@ -50,10 +51,9 @@ export function keys(
     const { selected } = model.state;
     if (!selected) return model.setRange(null);
     const { at, duration } = spans.timeOf(selected);
-    const margin = Math.max(duration / 3, 500);
-    const range = { from: Math.max(at - margin, 0), until: at + duration + margin };
-    const { from, until } = model.range;
-    const isThere = Math.abs(from - range.from) < 2 && Math.abs(until - range.until) < 2;
+    const range = rangeAround(model.report, at, duration);
+    // What fits already: the second time, the whole run.
+    const isThere = range && range.from === model.range.from && range.until === model.range.until;
     model.setRange(isThere ? null : range);
   };
   const escape = () => {

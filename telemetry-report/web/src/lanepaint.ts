@@ -3,7 +3,7 @@
 import { AXIS, drawAxis, gutter } from "./axis";
 import { fit, hatch, theme } from "./canvas";
 import { kindColor, spanColor, textOn } from "./color";
-import type { Loss } from "./document";
+import type { Loss, Report } from "./document";
 import { cut } from "./format";
 import { type Block, blockAt, type Layout, MOST_DEPTHS, ROW, TICKS } from "./lanelayout";
 import type { Model } from "./model";
@@ -18,6 +18,13 @@ export interface Drawn {
   /** The largest `every` of events that have ticks in view. */
   every: number;
   hasDeeper: boolean;
+}
+
+/** Returns the name of a thread, with its process if there are several. */
+export function threadLabel(report: Report, thread: number): string {
+  const { name, session } = report.threads[thread];
+  const of = report.sessions.length > 1 ? report.sessions[session] : undefined;
+  return cut(name, 60) + (of ? ` · ${of.pid ?? of.id.slice(0, 6)}` : "");
 }
 
 export class Painter {
@@ -104,7 +111,7 @@ export class Painter {
     if (at > height) return;
     context.fillStyle = theme().text;
     context.textAlign = "left";
-    context.fillText(fit(context, cut(this.model.report.threads[block.thread].name, 60), left - 10), 0, at);
+    context.fillText(fit(context, threadLabel(this.model.report, block.thread), left - 10), 0, at);
   }
 
   private block(
@@ -199,7 +206,7 @@ export class Painter {
   /** Ends a pixel: it joins the bar of those before it, or begins a bar. */
   private nextPixel(context: CanvasRenderingContext2D, y: number, next: number): void {
     if (this.pixel >= 0) {
-      const high = Math.max(4, Math.round(Math.min(this.covered, 1) * (ROW - 2)));
+      const high = Math.max(6, Math.round(Math.min(this.covered, 1) * (ROW - 2)));
       const { bar } = this;
       if (bar.until !== this.pixel || bar.type !== this.pixelType || bar.high !== high) {
         this.drawBar(context, y);

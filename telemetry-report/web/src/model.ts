@@ -1,7 +1,7 @@
 /** The state of the page: the one range, filter and selection that all pictures obey. */
 
 import type { Loss, Report } from "./document";
-import { clampRange, FIRST, fromFragment, type State, toFragment } from "./fragment";
+import { clampRange, FIRST, fromFragment, rangeAround, type State, toFragment } from "./fragment";
 import {
   type Filter,
   hasEvent,
@@ -101,8 +101,7 @@ export class Model implements View {
     let begin = 0;
     for (let i = 0; i <= index; i++) begin += of.spans.begin[i];
     const duration = of.spans.duration[index];
-    const margin = Math.max(duration / 3, 100);
-    const range = clampRange(this.report, { from: begin - margin, until: begin + duration + margin });
+    const range = rangeAround(this.report, begin, duration);
     this.change({ range, selected: { lane, index }, second: null }, 0);
   }
 

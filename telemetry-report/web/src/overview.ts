@@ -4,7 +4,7 @@ import { AXIS, drawAxis, gutter } from "./axis";
 import { canvas, fit, hatch, theme } from "./canvas";
 import { kindColor } from "./color";
 import { button, element, replace, table } from "./dom";
-import { between, brief, commas, count, cut, digits, exactTime, short, time } from "./format";
+import { between, brief, commas, count, cut, digits, exactTime, rate, short, time } from "./format";
 import type { Model } from "./model";
 import { perBar, type Rates, rates, sum } from "./rates";
 import { type Line, swatch, tip } from "./tip";
@@ -74,8 +74,9 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     }
     context.textAlign = "right";
     context.fillStyle = theme().faint;
-    const unit = width < 600 ? "/s" : " events/s";
-    context.fillText(fit(context, short(most / seconds) + unit, left - 8), left - 8, 8);
+    const text =
+      report.duration > 0 ? rate(most / seconds, width < 600 ? "" : "events") : `${short(most)} events`;
+    context.fillText(fit(context, text, left - 8), left - 8, 8);
     context.fillText("0", left - 8, bottom - 5);
     context.fillStyle = theme().grid;
     context.fillRect(left, bottom, plot, 1);
@@ -191,9 +192,11 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     const at = timeAt(event.offsetX);
     const bucket = Math.floor(at / report.rate.width / bars.per) * bars.per;
     const { kinds, total } = current();
-    const length = bars.per * seconds;
-    const rate = (list: Float64Array) => `${short(sum(list, bucket, bucket + bars.per) / length)} events/s`;
-    const lines: Line[] = [{ text: `${time(at)}: ${rate(total)}`, isStrong: true }];
+    const text = (list: Float64Array) => {
+      const events = sum(list, bucket, bucket + bars.per);
+      return report.duration > 0 ? rate(events / (bars.per * seconds)) : `${commas(events)} events`;
+    };
+    const lines: Line[] = [{ text: `${time(at)}: ${text(total)}`, isStrong: true }];
     const slack = (4 / picture.width) * whole.until;
     for (const loss of lossesOf(report, model.filter, { from: at - slack, until: at + slack }).slice(
       0,
@@ -207,7 +210,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     }
     kinds.forEach((list, kind) => {
       if (lines.length < 14 && sum(list, bucket, bucket + bars.per) > 0) {
-        lines.push({ text: `${cut(report.kinds[kind].name, 40)}: ${rate(list)}`, color: kindColor(kind) });
+        lines.push({ text: `${cut(report.kinds[kind].name, 40)}: ${text(list)}`, color: kindColor(kind) });
       }
     });
     tip(lines, event.clientX, event.clientY);
@@ -269,8 +272,8 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
           value: (row) => sum(total, row.i, row.i + per),
         },
         {
-          title: "events/s",
-          text: (row) => short(sum(total, row.i, row.i + per) / (per * seconds)),
+          title: "rate",
+          text: (row) => rate(sum(total, row.i, row.i + per) / (per * seconds), ""),
           value: (row) => sum(total, row.i, row.i + per),
         },
         ...kinds.slice(0, 12).map((list, kind) => ({

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { color, spanColor, textOn } from "../src/color";
 import { between, brief, bytes, commas, count, cut, digits, escape, exactTime } from "../src/format";
-import { marks, percent, quantity, short, ticks, time, utc, value } from "../src/format";
+import { marks, percent, quantity, rate, short, ticks, time, utc, value } from "../src/format";
 import { SAMPLES } from "./sample";
 
 test("times have three significant digits and the unit that fits", () => {
@@ -55,6 +55,22 @@ test("counts", () => {
   ]);
   assert.deepEqual([0, 0.5, 1234.6, 0.0001, NaN].map(digits), ["0", "0.500", "1,235", "1.00e-4", "NaN"]);
   assert.deepEqual([0, 1, 0.5, 0.00001].map(percent), ["0 %", "100 %", "50.0 %", "< 0.01 %"]);
+});
+
+test("low rates are by a longer time", () => {
+  assert.deepEqual(
+    [0, 56_700_000, 1, 0.333, 0.01, 8.46e-5, 1e-9].map((perSecond) => rate(perSecond)),
+    [
+      "0 events/s",
+      "56.7 M events/s",
+      "1 events/s",
+      "20.0 events/min",
+      "36 events/h",
+      "7.31 events/day",
+      "8.64e-5 events/day",
+    ],
+  );
+  assert.equal(rate(1e9 - 0.1, ""), "1.00 G/s");
 });
 
 test("bytes and quantities", () => {

@@ -250,9 +250,44 @@ export function many(): Run {
   return run;
 }
 
+/** One event. */
+export function one(): Run {
+  const run = new Run(0);
+  gcTypes(run);
+  run.threads = [{ session: 0, thread: 1, name: "main", events: 0, others: 0 }];
+  run.event(6, 0, 0, 64, "0x7f001000");
+  return run;
+}
+
+/** Three sessions over three years, one with a span that never ends in between. */
+export function years(): Run {
+  const run = new Run(3 * 365 * 86_400 * S);
+  gcTypes(run);
+  const [first] = run.sessions;
+  run.sessions = [0, 1, 2].map((year) => ({
+    ...first,
+    id: `00c0ffee0000000${year}`,
+    pid: 4711 + year,
+    start: year * 365 * 86_400 * S,
+  }));
+  for (let session = 0; session < 3; session++) {
+    run.threads.push({ session, thread: 1, name: "main", events: 0, others: 0 });
+    const at = run.sessions[session].start;
+    for (let i = 0; i < 10; i++) {
+      run.spans.push({
+        thread: session,
+        type: 0,
+        begin: at + i * 7200 * S,
+        duration: (i + 1) * 600 * S,
+        key: "HeapFull",
+      });
+    }
+  }
+  return run;
+}
+
 export const SAMPLES: Record<string, () => Report> = Object.fromEntries(
-  Object.entries({ gcbench, losses, threads, slow, empty, hostile, many }).map(([name, make]) => [
-    name,
-    () => grown(make().report()),
-  ]),
+  Object.entries({ gcbench, losses, threads, slow, empty, hostile, many, one, years }).map(
+    ([name, make]) => [name, () => grown(make().report())],
+  ),
 );
