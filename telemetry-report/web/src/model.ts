@@ -25,6 +25,8 @@ export class Model implements View {
   private settled: (() => void)[] = [];
   private isFrameAsked = false;
   private timer = 0;
+  /** Whether everything follows the last change. */
+  isSettled = true;
   private pushedAt = -STEP_MS;
   private wasMove = false;
 
@@ -143,6 +145,7 @@ export class Model implements View {
         for (const then of this.frames) then();
       });
     }
+    this.isSettled = false;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.settle(), wait);
   }
@@ -157,5 +160,6 @@ export class Model implements View {
     }
     this.wasMove = false;
     for (const then of this.settled) then();
+    this.isSettled = true;
   }
 }

@@ -75,7 +75,9 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     context.textAlign = "right";
     context.fillStyle = theme().faint;
     const text =
-      report.duration > 0 ? rate(most / seconds, width < 600 ? "" : "events") : `${short(most)} events`;
+      report.duration > 0
+        ? rate(most / seconds, width < 600 ? "" : "events")
+        : `${short(most)} ${most === 1 ? "event" : "events"}`;
     context.fillText(fit(context, text, left - 8), left - 8, 8);
     context.fillText("0", left - 8, bottom - 5);
     context.fillStyle = theme().grid;
