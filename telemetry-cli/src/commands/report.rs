@@ -14,7 +14,6 @@ use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::message::note;
 use crate::term::output::Output;
 use crate::term::progress::Progress;
-use crate::text::grouped;
 
 const EXAMPLES: &str = "\
 The file is at most 5 MB, for a stream of any size, and opens in a browser without network. It shows what
@@ -81,7 +80,7 @@ impl Args {
         output.buffer().extend_from_slice(page.as_bytes());
         output.finish()?;
         if !self.common.output.is_stdout() || self.common.output.path().is_none() {
-            note(format!("wrote {}: {} bytes", path.display(), grouped(page.len() as u64)));
+            note(format!("wrote {}", path.display()));
         }
         Ok(())
     }

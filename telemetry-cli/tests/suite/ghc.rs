@@ -38,7 +38,7 @@ fn cost_centre(time: u64, id: u32, label: &str) -> Vec<u8> {
 }
 
 /// Makes samples of the heap and of the time, with names of cost centres before and after them.
-fn profile() -> Vec<u8> {
+pub(crate) fn profile() -> Vec<u8> {
     let stack = [[0, 0, 0, 57], [0, 0, 0, 3], [0, 0, 0, 9]].concat();
     let of_heap = [&[0; 7][..], &[0, 64, 3], &stack].concat();
     let of_heap = [&of_heap[..1], &[0; 6], &[1, 64], &of_heap[9..]].concat();

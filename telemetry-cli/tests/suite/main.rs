@@ -25,6 +25,7 @@ mod mono;
 mod mps;
 #[cfg(unix)]
 mod mutants;
+mod pages;
 #[cfg(target_os = "linux")]
 mod processes;
 mod py;

@@ -66,6 +66,11 @@ pub(crate) fn long(blocks: u64) -> Vec<u8> {
     recording(&(0..blocks).flat_map(told).collect::<Vec<_>>())
 }
 
+/// Makes a recording of blocks that are never freed.
+pub(crate) fn growing(blocks: u64) -> Vec<u8> {
+    recording(&(0..blocks).map(|i| (1, Alloc(0x1000 + i * 64, i % 64 + 1))).collect::<Vec<_>>())
+}
+
 /// Makes a recording without faults, with every type of event.
 pub(crate) fn sound() -> Vec<u8> {
     recording(&[

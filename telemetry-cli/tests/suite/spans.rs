@@ -9,10 +9,10 @@ use telemetry_testing::reference;
 use crate::run::Folder;
 use crate::streams::{begun, blocks, events_blocks, gc};
 
-const REGISTRY: &str = include_str!("../data/spans.toml");
+pub(crate) const REGISTRY: &str = include_str!("../data/spans.toml");
 
-const PHASE_BEGIN: u16 = 1;
-const PHASE_END: u16 = 2;
+pub(crate) const PHASE_BEGIN: u16 = 1;
+pub(crate) const PHASE_END: u16 = 2;
 const JOB_BEGIN: u16 = 3;
 const JOB_END: u16 = 4;
 const ENTER: u16 = 5;
