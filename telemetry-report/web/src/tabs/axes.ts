@@ -118,18 +118,14 @@ export function barAxis(
 ): Axis {
   const step = (b - a) / Math.max(1, bars.length);
   const place = (value: number) => {
-    let at = bars.findIndex((bar) => value < bar.high || (value === 0 && bar.low === 0 && bar.high === 0));
+    // The edge of a bar far from zero belongs to the next one. Zero is a bar of its own.
+    const at = bars.findIndex(
+      ({ low, high }) => value < high || (value === high && (high < 0 || low === high)),
+    );
     if (at < 0) return b;
     const { low, high } = bars[at];
     if (value <= low) return a + step * (low === high ? at + 0.5 : at);
-    const part =
-      low > 0
-        ? Math.log(value / low) / Math.log(high / low)
-        : high < 0
-          ? Math.log(value / low) / Math.log(high / low)
-          : (value - low) / (high - low);
-    at += part;
-    return a + step * at;
+    return a + step * (at + Math.log(value / low) / Math.log(high / low));
   };
   const most = Math.max(2, Math.abs(b - a) / space);
   const above = bars.filter((bar) => bar.low > 0);

@@ -52,7 +52,7 @@ function columns(view: View, choose: (span: number) => void, chosen: () => numbe
     },
     {
       title: "count",
-      text: (row) => marked(row, count(row.duration.count), true).replace("≈ ", ""),
+      text: (row) => marked(row, count(row.duration.count), true),
       value: (row) => row.duration.count,
     },
     timeColumn("total", "Sum of the durations", (row) => row.duration.total, true),
@@ -229,7 +229,7 @@ export const durations: Tab = {
             unit: "ns",
             color: spanColor(view.report, chosen),
             marked: of ? marks(of) : [],
-            sumOf: null,
+            numbers: null,
             things: "spans",
           };
         },
@@ -244,7 +244,7 @@ export const durations: Tab = {
       list,
     );
     const update = () => {
-      rows = spanRows(view);
+      rows = spanRows(view).filter((one) => one.duration.count > 0 || (view.isWhole && unmatched(one)));
       if (!row()) chosen = [...rows].sort((a, b) => b.duration.total - a.duration.total)[0]?.span ?? -1;
       replace(
         place,
@@ -254,7 +254,7 @@ export const durations: Tab = {
           {
             name: "durations",
             sort: 2,
-            empty: "The filter has no span.",
+            empty: "No span in this range and filter.",
             most: 30,
             rowTitle: (one) => view.report.spans[one.span].doc,
           },
@@ -275,7 +275,8 @@ export const durations: Tab = {
         made[i].update(
           `${count(of.count)} spans of ${cut(type.name, 60)}, total ${time(of.total)}, ` +
             `p50 ${time(of.p50)}, p99 ${time(of.p99)}`,
-          `${one.isLossy ? "≥ " : ""}${short(of.count)} spans · total ${marked(one, time(of.total), true)} · ` +
+          `${marked(one, short(of.count), true)} spans · ` +
+            `total ${marked(one, time(of.total), true)} · ` +
             `max ${marked(one, time(of.max))}`,
         );
       }

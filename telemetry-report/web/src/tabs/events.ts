@@ -25,7 +25,8 @@ export const events: Tab = {
   empty: (report) =>
     report.sample.some((sample) => sample.rows.length > 0)
       ? null
-      : "No event was recorded. Switch kinds on with TELEMETRY_CONTROL, as in TELEMETRY_CONTROL=all; `telemetry doctor` helps.",
+      : "No event was recorded. Switch kinds on with TELEMETRY_CONTROL, as in " +
+        "TELEMETRY_CONTROL=all; `telemetry doctor` helps.",
   make(root, view) {
     const { report } = view;
     const all = rowsOf(report);
@@ -89,7 +90,7 @@ export const events: Tab = {
     const indexOf = (place: number) => found[isDown ? found.length - 1 - place : place];
     const pixels = () => Math.min(found.length * ROW, MOST_PIXELS);
     const inSight = () => Math.max(1, Math.ceil((scroller.clientHeight - ROW) / ROW));
-    /** The place of the first row in sight. Where the list is higher than a browser can draw, it is scaled. */
+    /** The place of the first row in sight. A list that no browser could draw in full is scaled. */
     const firstPlace = () => {
       const hidden = pixels() - inSight() * ROW;
       if (found.length * ROW <= MOST_PIXELS) return Math.floor(scroller.scrollTop / ROW);
@@ -123,7 +124,7 @@ export const events: Tab = {
               .join("\n"),
           },
           element("span", { class: "note" }, `${cut(param.name, 40)} `),
-          cut(paramText(values[at], param), 120),
+          `${cut(paramText(values[at], param), 120)} `,
         ),
       );
       return element(
@@ -132,7 +133,13 @@ export const events: Tab = {
           role: "row",
           "aria-rowindex": place + 2,
           "data-test": "event-row",
-          class: `event${isSelected(chosen, all.sample[i], all.row[i]) ? " selected" : ""}${place === active ? " active" : ""}`,
+          class: [
+            "event",
+            isSelected(chosen, all.sample[i], all.row[i]) && "selected",
+            place === active && "active",
+          ]
+            .filter(Boolean)
+            .join(" "),
           onclick: () => choose(place),
         },
         element("span", { role: "cell", class: "time", title: exactTime(all.time[i]) }, moment(all.time[i])),
@@ -152,8 +159,9 @@ export const events: Tab = {
     const draw = () => {
       const first = clamp(firstPlace(), 0, Math.max(0, found.length - 1));
       const number = Math.min(inSight() + 2, found.length - first);
-      body.style.transform = `translateY(${Math.min(scroller.scrollTop, Math.max(0, pixels() - number * ROW))}px)`;
-      if (found.length * ROW <= MOST_PIXELS) body.style.transform = `translateY(${first * ROW}px)`;
+      const isScaled = found.length * ROW > MOST_PIXELS;
+      const top = isScaled ? Math.min(scroller.scrollTop, pixels() - number * ROW) : first * ROW;
+      body.style.transform = `translateY(${Math.max(0, top)}px)`;
       replace(body, ...Array.from({ length: Math.max(0, number) }, (_, i) => rowOf(first + i)));
     };
     scroller.addEventListener("keydown", (event) => {
@@ -184,7 +192,8 @@ export const events: Tab = {
       if (reduced.length === 0) return null;
       const say = (one: (typeof reduced)[number]) =>
         `1 of ${count(one.every > 1 ? one.every : Math.round(one.total / one.rows.length))} ` +
-        `${cut(report.events[one.event].name, 60)} events shown (${count(one.rows.length)} of ${count(one.total)})`;
+        `${cut(report.events[one.event].name, 60)} events shown ` +
+        `(${count(one.rows.length)} of ${count(one.total)})`;
       const rest = reduced.slice(3);
       return element(
         "div",

@@ -50,7 +50,8 @@ export const flame: Tab = {
   empty: (report) =>
     report.flames.length > 0
       ? null
-      : "This run has no spans that ended, and no events with stacks. Add [[span]] to events.toml to see where time goes.",
+      : "This run has no spans that ended, and no events with stacks. " +
+        "Add [[span]] to events.toml to see where time goes.",
   make(root, view) {
     const { report } = view;
     const names = [...new Set(report.flames.map((one) => one.name))];
@@ -250,11 +251,12 @@ export const flame: Tab = {
       const least = losses.length > 0 ? "≥ " : "";
       const isEmpty = folded.total === 0;
       made.node.hidden = isEmpty;
+      const total = `${least}${hasRange() ? "≈ " : ""}${read(unit(), folded.total)}`;
       const largest = namesOf(folded).sort((a, b) => b.self - a.self)[0];
       if (!isEmpty) {
         made.update(
-          `${read(unit(), folded.total)} in all; most in ${cut(largest.name, 60)}: self ${read(unit(), largest.self)}`,
-          `${least}${hasRange() ? "≈ " : ""}${read(unit(), folded.total)}, most in ${cut(largest.name, 40)} itself`,
+          `${total} in all; most in ${cut(largest.name, 60)}: self ${read(unit(), largest.self)}`,
+          `${total}, most in ${cut(largest.name, 40)} itself`,
         );
       }
       replace(
@@ -263,7 +265,8 @@ export const flame: Tab = {
           isEmpty && "No time in this range and filter.",
           hasRange() &&
             chosen.length > 0 &&
-            `≈: from intervals of ${time(chosen[0].width)} that the range touches; counts are of the whole run.`,
+            `≈: from intervals of ${time(chosen[0].width)} that the range touches; ` +
+              "counts are of the whole run.",
           !isEmpty && "A click zooms in; a click on the bar above zooms out.",
           losses.length > 0 && lossNote(losses),
         ),

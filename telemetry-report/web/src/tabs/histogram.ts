@@ -13,8 +13,8 @@ export interface HistogramData {
   color: string;
   /** Numbers to mark, such as percentiles, with their names. */
   marked: [string, number | null][];
-  /** Sum of the numbers of each bar, drawn as a second row of bars; null: not drawn. */
-  sumOf: ((bar: Bar) => number) | null;
+  /** All numbers, whose sum by bar is drawn as a second row of bars; null: not drawn. */
+  numbers: number[] | null;
   /** What is counted: `spans`. */
   things: string;
 }
@@ -23,10 +23,22 @@ export interface HistogramData {
 export function histogram(name: string, title: string, data: () => HistogramData, height = 220): Figure {
   let bars: Bar[] = [];
   let now: HistogramData;
+  let sums = new Map<Bar, number>();
   const read = () => {
     now = data();
     bars = barsOf(now.spread, 64);
+    sums = new Map(bars.map((bar) => [bar, 0]));
+    for (const x of now.numbers ?? []) {
+      let [first, last] = [0, bars.length - 1];
+      while (first < last) {
+        const middle = (first + last) >> 1;
+        if (bars[middle].high > x) last = middle;
+        else first = middle + 1;
+      }
+      sums.set(bars[first], sums.get(bars[first])! + x);
+    }
   };
+  const sumOf = (bar: Bar) => sums.get(bar) ?? 0;
   read();
   const box = (width: number) => boxOf(width, height);
   const barAt = (x: number, width: number) => {
@@ -57,7 +69,7 @@ export function histogram(name: string, title: string, data: () => HistogramData
     height,
     paint(context, width) {
       const plot = box(width);
-      const middle = now.sumOf ? (plot.top + plot.bottom) / 2 : plot.bottom;
+      const middle = now.numbers ? (plot.top + plot.bottom) / 2 : plot.bottom;
       const x = barAxis(bars, plot.left, plot.right, reader(now.unit), isBinary(now.unit));
       drawAxis(context, x, "bottom", plot);
       const rows = (
@@ -86,12 +98,12 @@ export function histogram(name: string, title: string, data: () => HistogramData
       rows(
         (bar) => bar.count,
         (value) => (Number.isInteger(value) ? count(value) : ""),
-        now.sumOf ? top + 16 : top,
+        now.numbers ? top + 16 : top,
         middle,
       );
-      if (now.sumOf) {
+      if (now.numbers) {
         title(`number of ${now.things}`, top + 6);
-        rows(now.sumOf, reader(now.unit), middle + 22, plot.bottom);
+        rows(sumOf, reader(now.unit), middle + 22, plot.bottom);
         title("total time", middle + 13);
       }
       for (const { text, at, left, row } of labels) {
@@ -114,7 +126,7 @@ export function histogram(name: string, title: string, data: () => HistogramData
       return [
         range(bar),
         `${count(bar.count)} ${now.things}, ${percent(bar.count / now.spread.count)}`,
-        ...(now.sumOf ? [`total ${reader(now.unit)(now.sumOf(bar))}`] : []),
+        ...(now.numbers ? [`total ${reader(now.unit)(sumOf(bar))}`] : []),
       ];
     },
     table: () =>
@@ -123,12 +135,12 @@ export function histogram(name: string, title: string, data: () => HistogramData
           { title: now.unit ? `size in ${now.unit}` : "size", text: range, value: (bar) => bar.low },
           { title: now.things, text: (bar) => count(bar.count), value: (bar) => bar.count },
           { title: "share", text: (bar) => percent(bar.count / now.spread.count), value: (bar) => bar.count },
-          ...(now.sumOf
+          ...(now.numbers
             ? [
                 {
                   title: "total",
-                  text: (bar: Bar) => reader(now.unit)(now.sumOf!(bar)),
-                  value: (bar: Bar) => now.sumOf!(bar),
+                  text: (bar: Bar) => reader(now.unit)(sumOf(bar)),
+                  value: (bar: Bar) => sumOf(bar),
                 },
               ]
             : []),

@@ -78,7 +78,8 @@ export const memory: Tab = {
   empty: (report) =>
     report.memory
       ? null
-      : "No event says what it allocates or frees. Mark the events and their parameters with `replay` in events.toml; " +
+      : "No event says what it allocates or frees. Mark the events and their parameters with `replay` in " +
+        "events.toml; " +
         "docs/replay.md describes the roles.",
   make(root, view) {
     const of = view.report.memory!;
@@ -167,13 +168,15 @@ export const memory: Tab = {
       const losses = view.losses();
       const least = losses.length > 0 ? "≈ " : "";
       const peak = peakOf(of, view);
+      const isPart = view.range.from > 0 || view.range.until < view.report.duration;
+      const leftBlocks = of.live_blocks[of.live_blocks.length - 1] ?? 0;
       const leftBytes = of.live_bytes[of.live_bytes.length - 1] ?? 0;
       summary.textContent =
         `${count(of.allocations)} allocations and ${count(of.frees)} frees; ` +
-        `at most ${least}${bytes(peak)} at once${view.range.from > 0 || view.range.until < view.report.duration ? " in this range" : ""}; ` +
-        `${least}${bytes(leftBytes)} in ${count(of.live_blocks[of.live_blocks.length - 1] ?? 0)} blocks never freed.`;
+        `${least}${bytes(leftBytes)} in ${count(leftBlocks)} blocks never freed. ` +
+        `At most ${least}${bytes(peak)} at once${isPart ? " in this range" : ""}.`;
       live.update(`at most ${bytes(peak)}, ${bytes(leftBytes)} at the end`);
-      blocks.update(`${count(of.live_blocks[of.live_blocks.length - 1] ?? 0)} blocks at the end`);
+      blocks.update(`${count(leftBlocks)} blocks at the end`);
       const seconds = (of.width * of.allocated_bytes.length) / 1e9;
       const all = of.allocated_bytes.reduce((a, b) => a + b, 0);
       rate.update(`${bytes(all / seconds)}/s allocated on average`);

@@ -75,12 +75,12 @@ export function mmu(stops: Stops, window: Ns): number {
   return size <= 0 ? 1 : 1 - mostStopped(stops, size) / size;
 }
 
-/** Returns the minimum mutator utilization of windows of at least this size. */
-export function bmu(stops: Stops, window: Ns): number {
+/** Returns the minimum mutator utilization of windows of at least this size. `exact` is that of this size. */
+export function bmu(stops: Stops, window: Ns, exact = mmu(stops, window)): number {
   const { begin, end, before, length } = stops;
   const size = Math.min(window, length);
   if (size <= 0) return begin.length > 0 ? 0 : 1;
-  let densest = mostStopped(stops, size) / size;
+  let densest = 1 - exact;
   // A longer window that is worse begins with a stop and ends with one. Among the begins that are
   // far enough, those on the lower hull matter, and of these none before the best one so far.
   const hull: number[] = [];

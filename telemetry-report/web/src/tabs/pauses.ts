@@ -135,10 +135,7 @@ export const pauses: Tab = {
         color: color(),
         marked: [],
         things: "pauses",
-        sumOf: (bar) =>
-          durations()
-            .filter((of) => of >= bar.low && of < bar.high)
-            .reduce((a, b) => a + b, 0),
+        numbers: durations(),
       }),
       260,
     );
@@ -164,8 +161,9 @@ export const pauses: Tab = {
       summary.textContent =
         chosen.which.length === 0
           ? "No pause in this range and filter."
-          : `${least}${count(chosen.which.length)} pauses${all.is_joined ? ", with neighbors joined," : ""} ` +
-            `stop the program for ${all.is_joined ? "at most " : least}${time(stopped)} of ${time(stops.length)} ` +
+          : `${least}${count(chosen.which.length)} pauses${all.is_joined ? ", some joined," : ""} ` +
+            `stop the program for ${all.is_joined ? "at most " : least}${time(stopped)} ` +
+            `of ${time(stops.length)} ` +
             `(${percent(stopped / stops.length)}); the longest takes ${time(most)}.`;
       const label = `${count(chosen.which.length)} pauses, ${time(stopped)} in all, longest ${time(most)}`;
       spread.update(label);

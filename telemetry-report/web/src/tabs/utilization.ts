@@ -8,7 +8,7 @@ import { boxOf, clamp, figure, named } from "./figure";
 import { bmu, mmu, type Stops, windowFor, windows } from "./mmu";
 
 const HEIGHT = 260;
-const POINTS = 160;
+const POINTS = 120;
 
 export interface Utilization {
   stops: Stops;
@@ -23,6 +23,7 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
   let exact: number[] = [];
   let bounded: number[] = [];
   let ruler = 0.5;
+  let window: number | null = null;
   const least = () => (now.isLowerBound ? "≥ " : "");
   const plot = (width: number) => {
     const box = boxOf(width, HEIGHT, 48);
@@ -31,7 +32,6 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
     return { box, x, y };
   };
   const sentence = () => {
-    const window = windowFor(now.stops, ruler);
     const share = `${Math.round(ruler * 100)} %`;
     return window === null
       ? `no window gives at least ${share}`
@@ -40,7 +40,8 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
   const text = element("output", { "data-test": "mmu-ruler" });
   const move = (to: number) => {
     ruler = clamp(Math.round(to * 100) / 100, 0.01, 0.99);
-    slider.value = String(ruler * 100);
+    window = windowFor(now.stops, ruler);
+    slider.value = String(Math.round(ruler * 100));
     text.textContent = sentence();
     made.canvas.draw();
   };
@@ -87,7 +88,6 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
       context.beginPath();
       context.moveTo(box.left, at);
       context.lineTo(box.right, at);
-      const window = windowFor(now.stops, ruler);
       if (window !== null && window >= sizes[0]) {
         const pixel = Math.round(x.place(window)) + 0.5;
         context.moveTo(pixel, at);
@@ -151,12 +151,13 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
       now = data();
       sizes = windows(now.stops, POINTS);
       exact = sizes.map((size) => mmu(now.stops, size));
-      bounded = sizes.map((size) => bmu(now.stops, size));
-      text.textContent = sentence();
+      bounded = sizes.map((size, i) => bmu(now.stops, size, exact[i]));
+      move(ruler);
       const { before, length } = now.stops;
       const stopped = before[before.length - 1];
       made.update(
-        `${now.isLowerBound ? "a lower bound: " : ""}${sentence()}; ${percent(1 - stopped / (length || 1))} of the whole`,
+        `${now.isLowerBound ? "a lower bound: " : ""}${sentence()}; ` +
+          `${percent(1 - stopped / (length || 1))} of the whole`,
         named(theme().accent, "MMU"),
         named(theme().faint, "BMU: of that size or larger"),
       );

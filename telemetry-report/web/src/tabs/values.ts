@@ -151,7 +151,7 @@ export const values: Tab = {
           spread: now,
           unit: of().unit,
           color: eventColor(report, event),
-          sumOf: null,
+          numbers: null,
           things: "values",
           marked: [
             text(0.5, "p50", summary?.p50),
@@ -213,14 +213,23 @@ export const values: Tab = {
       const least = missing.length > 0 ? "≥ " : "";
       const isNumber = now.count > 0 || !!figures?.distribution;
       const label = whole
-        ? `${least}${count(whole.count)} values from ${text(whole.min)} to ${text(whole.max)}, mean ${text(whole.mean)}, ` +
-          `p50 ${text(whole.p50)}, p99 ${text(whole.p99)}${whole.nans ? `, ${count(whole.nans)} are no numbers` : ""}`
-        : `${least}${count(now.count)} values, p50 ≈ ${reader(unit)(percentile(now, 0.5) ?? NaN)}, ` +
+        ? `${least}${count(whole.count)} values from ${text(whole.min)} to ${text(whole.max)}, ` +
+          `mean ${text(whole.mean)}, p50 ${text(whole.p50)}, p99 ${text(whole.p99)}` +
+          (whole.nans ? `, ${count(whole.nans)} are no numbers` : "")
+        : `${least}≈ ${count(now.count)} values, p50 ≈ ${reader(unit)(percentile(now, 0.5) ?? NaN)}, ` +
           `p99 ≈ ${reader(unit)(percentile(now, 0.99) ?? NaN)}`;
       const sum =
-        isSummed() && isNumber ? `; sum ${least}${view.isWhole ? "" : "≈ "}${reader(unit)(now.sum)}` : "";
+        isSummed() && now.count > 0
+          ? `; sum ${least}${view.isWhole ? "" : "≈ "}${reader(unit)(now.sum)}`
+          : "";
       summary.textContent =
-        now.count > 0 ? `${label}${sum}.` : isNumber ? "No value in this range and filter." : "";
+        now.count > 0 || whole?.count
+          ? `${label}${sum}.`
+          : isNumber
+            ? "No value in this range and filter."
+            : figures?.top.length
+              ? "These values are no sizes, so only the frequent ones are shown."
+              : "No value of it was recorded.";
       for (const one of [map, bars]) {
         one.node.hidden = now.count === 0;
         if (now.count > 0) one.update(label, one === map ? "color: log of the count; line: p50" : "");

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Report } from "../src/document";
+import { barsOf, spreadOfNumbers } from "../src/heat";
+import { barAxis, logAxis, roundSizes, tidy } from "../src/tabs/axes";
+import { lossNote, selfTimes } from "../src/tabs/common";
+import { foundRows, rowsOf } from "../src/tabs/rows";
+import { spanRows } from "../src/tabs/spans";
+import { addsUp } from "../src/tabs/values";
+import {
+  type Filter,
+  hasEvent,
+  hasThread,
+  lossesOf,
+  NO_FILTER,
+  type Range,
+  type View,
+  wholeRange,
+} from "../src/view";
+import { random } from "./figures";
+import { SAMPLES } from "./sample";
+
+function viewOf(report: Report, range: Range | null = null, filter: Partial<Filter> = {}): View {
+  const all = { ...NO_FILTER, ...filter };
+  const chosen = range ?? wholeRange(report);
+  return {
+    report,
+    range: chosen,
+    filter: all,
+    isWhole: !range && Object.keys(filter).length === 0,
+    setRange() {},
+    setFilter() {},
+    select() {},
+    showSpan() {},
+    has: (event) => hasEvent(report, all, event),
+    hasThread: (thread) => hasThread(report, all, thread),
+    losses: () => lossesOf(report, all, chosen),
+  };
+}
+
+const near = (found: number | null, expected: number, share: number, what: string) =>
+  assert.ok(Math.abs(found! - expected) <= share * Math.abs(expected), `${what}: ${found}, not ${expected}`);
+
+test("self time is that in which no later span was open", () => {
+  const next = random(5);
+  for (let round = 0; round < 200; round++) {
+    const spans = Array.from({ length: Math.floor(next() * 12) }, () => [
+      Math.floor(next() * 50),
+      Math.floor(next() * 20),
+    ]);
+    spans.sort((a, b) => a[0] - b[0]);
+    const expected = spans.map(() => 0);
+    for (let at = 0; at < 100; at++) {
+      for (let i = spans.length - 1; i >= 0; i--) {
+        if (spans[i][0] > at || spans[i][0] + spans[i][1] <= at) continue;
+        expected[i]++;
+        break;
+      }
+    }
+    const found = selfTimes(
+      spans.map((span) => span[0]),
+      spans.map((span) => span[1]),
+    );
+    assert.deepEqual([...found], expected);
+  }
+});
+
+test("durations of the whole run are those of spans, and the lanes give the same", () => {
+  const report = SAMPLES.gcbench();
+  const whole = spanRows(viewOf(report));
+  const fromLanes = spanRows(viewOf(report, { from: 0, until: report.duration }));
+  for (const [i, row] of whole.entries()) {
+    assert.ok(row.isExact && fromLanes[i].isExact);
+    const paired = report.paired.spans.find((one) => one.span === row.name)!;
+    for (const { duration, self } of [row, fromLanes[i]]) {
+      const { count, p50, p99, max } = paired.duration_ns;
+      assert.deepEqual([duration.count, duration.max], [count, max]);
+      near(duration.p50, Number(p50), 0.06, `p50 of ${row.name}`);
+      near(duration.p99, Number(p99), 0.06, `p99 of ${row.name}`);
+      assert.equal(duration.total, paired.total_ns);
+      near(self.total, paired.total_self_ns, 1e-9, `self of ${row.name}`);
+    }
+  }
+});
+
+test("durations of a range are exact from the lanes, and within 6 % from heat maps", () => {
+  const report = SAMPLES.gcbench();
+  const { width } = report.durations[0].duration;
+  const range = { from: 20 * width, until: 120 * width - 1 };
+  const exact = spanRows(viewOf(report, range));
+  for (const lane of report.lanes) lane.complete_from = 1;
+  const rows = spanRows(viewOf(report, range));
+  for (const [i, row] of rows.entries()) {
+    assert.ok(!row.isExact && exact[i].isExact);
+    assert.equal(row.duration.count, exact[i].duration.count);
+    near(row.duration.total, exact[i].duration.total, 1e-9, "total");
+    for (const figure of ["p50", "p90", "p99"] as const) {
+      near(row.duration[figure], exact[i].duration[figure]!, 0.06, `${figure} of ${row.name}`);
+    }
+    assert.equal(row.duration.max, exact[i].duration.max);
+  }
+});
+
+test("a filter of threads takes the spans of those alone", () => {
+  const report = SAMPLES.gcbench();
+  const rows = spanRows(viewOf(report, null, { threads: new Set([1]) }));
+  assert.deepEqual(
+    rows.filter((row) => row.duration.count > 0).map((row) => row.name),
+    ["Trace"],
+  );
+  const kinds = spanRows(viewOf(report, null, { kinds: new Set([2]) }));
+  assert.deepEqual(
+    kinds.map((row) => row.name),
+    ["Tree"],
+  );
+});
+
+test("only spans whose kind lost events are marked", () => {
+  const report = SAMPLES.losses();
+  report.losses = report.losses.slice(0, 1);
+  assert.ok(spanRows(viewOf(report)).every((row) => !row.isLossy));
+  report.losses[0].kind = report.events[report.spans[3].begin].kind;
+  assert.deepEqual(
+    spanRows(viewOf(report))
+      .filter((row) => row.isLossy)
+      .map((row) => row.name),
+    ["Tree"],
+  );
+  assert.match(
+    lossNote(report.losses),
+    /^1,230 events of this range are missing \(1,230 pool full\)\. Figures with ≥/,
+  );
+});
+
+test("rows of samples are by time, and a search finds each of its words", () => {
+  const report = SAMPLES.gcbench();
+  const { time, sample } = rowsOf(report);
+  assert.equal(
+    time.length,
+    report.sample.reduce((sum, one) => sum + one.rows.length, 0),
+  );
+  assert.ok(time.every((at, i) => i === 0 || at >= time[i - 1]));
+  const view = viewOf(report, { from: 1e9, until: 2e9 });
+  const found = foundRows(view, "collectbegin HEAPFULL");
+  assert.ok(found.length > 3);
+  for (const i of found) {
+    assert.ok(time[i] >= 1e9 && time[i] <= 2e9);
+    assert.equal(report.events[report.sample[sample[i]].event].name, "CollectBegin");
+  }
+  assert.equal(foundRows(view, "nothing has this").length, 0);
+  const filtered = viewOf(report, null, { events: new Set([6]) });
+  assert.equal(foundRows(filtered, "").length, report.sample.find((one) => one.event === 6)!.rows.length);
+});
+
+test("sums have a meaning where the unit adds up", () => {
+  for (const unit of ["bytes", "ns", "pages", "objects"]) assert.ok(addsUp(unit, "u64"), unit);
+  for (const unit of ["", "%", "MHz", "bytes/s", "events per second", "°C"])
+    assert.ok(!addsUp(unit, "u64"), unit);
+  assert.ok(!addsUp("bytes", "pointer"));
+});
+
+test("axes have round marks in order, at most as many as fit", () => {
+  assert.equal(tidy("1.00 µs"), "1 µs");
+  assert.equal(tidy("1.50 MiB"), "1.5 MiB");
+  assert.equal(tidy("100 ns"), "100 ns");
+  assert.deepEqual(roundSizes(3, 600, 8, false), [5, 10, 20, 50, 100, 200, 500]);
+  assert.deepEqual(roundSizes(16, 2048, 4, true), [16, 64, 256, 1024]);
+  const axis = logAxis(10, 1e6, 0, 600, String);
+  near(axis.value(axis.place(12345)), 12345, 1e-9, "there and back");
+  const bars = barsOf(spreadOfNumbers([-40, -3, 0, 0, 5, 90, 1e4]), 40);
+  const bar = barAxis(bars, 0, 500, String, false, 50);
+  const places = [-40, -3, 0, 5, 90, 1e4].map(bar.place);
+  places.slice(1).forEach((place, i) => assert.ok(place > places[i], `${places}`));
+  bar.marks.slice(1).forEach((mark, i) => assert.ok(mark.at > bar.marks[i].at, JSON.stringify(bar.marks)));
+});
