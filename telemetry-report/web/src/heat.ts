@@ -54,9 +54,7 @@ export function spreadOf(heats: Heat[], from: Ns, until: Ns): Spread {
     for (const column of heat.columns) {
       if (column.at < first || column.at > last) continue;
       sum += column.sum;
-      column.buckets.forEach((bucket, i) =>
-        counts.set(bucket, (counts.get(bucket) ?? 0) + column.counts[i]),
-      );
+      column.buckets.forEach((bucket, i) => counts.set(bucket, (counts.get(bucket) ?? 0) + column.counts[i]));
     }
   }
   return spreadFrom(counts, sum);
@@ -102,6 +100,8 @@ export function exactPercentile(sorted: ArrayLike<number>, q: number): number | 
   return sorted[Math.max(1, Math.ceil(q * sorted.length)) - 1];
 }
 
+const LEAST_BARS = 9;
+
 /** A bar of a histogram on a log axis. */
 export interface Bar {
   low: number;
@@ -139,8 +139,11 @@ export function barsOf(spread: Spread, most: number): Bar[] {
     }
   };
   const [below, above] = sides;
+  // A single number is a bar among empty ones, not a wall.
+  const pad =
+    below.length > 0 || sums.has(0) ? 0 : Math.max(0, Math.ceil((LEAST_BARS - lengths[1] / step) / 2));
   if (below.length > 0) add(place(below[0]), place(below[below.length - 1]));
   if (sums.has(0)) add(0, 0);
-  if (above.length > 0) add(place(above[0]), place(above[above.length - 1]));
+  if (above.length > 0) add(Math.max(1, place(above[0]) - pad), place(above[above.length - 1]) + pad);
   return bars;
 }

@@ -76,6 +76,7 @@ test("bars have each number once, and follow each other", () => {
     );
     assert.equal(inside.length, count);
   }
+  assert.equal(barsOf(spreadOfNumbers([64, 64]), 40).filter((bar) => bar.count === 0).length, 8);
   const positive = barsOf(spreadOfNumbers([1, 3, 100, 1e6]), 10);
   positive.slice(1).forEach((bar, i) => assert.equal(bar.low, positive[i].high));
 });

@@ -55,7 +55,7 @@ test("the bounded utilization never falls, and the window for it is the smallest
     return [begin, begin + 10 ** (3 + 3 * next())];
   });
   const stops = unite(intervals, 0, 1e9);
-  const sizes = windows(stops, 100);
+  const sizes = windows(stops, 1000, 100);
   assert.equal(sizes.length, 100);
   assert.ok(Math.abs(sizes[99] - 1e9) < 1);
   sizes.slice(1).forEach((size, i) => assert.ok(bmu(stops, size) >= bmu(stops, sizes[i]) - 1e-9));
@@ -77,5 +77,5 @@ test("runs without pauses, or of nothing else", () => {
     100,
   );
   assert.deepEqual([mmu(full, 10), bmu(full, 10), windowFor(full, 0.1)], [0, 0, null]);
-  assert.deepEqual(windows(unite([], 5, 5), 10), []);
+  assert.deepEqual(windows(unite([], 5, 5), 1, 10), []);
 });

@@ -165,6 +165,7 @@ test("axes have round marks in order, at most as many as fit", () => {
   assert.equal(tidy("100 ns"), "100 ns");
   assert.deepEqual(roundSizes(3, 600, 8, false), [5, 10, 20, 50, 100, 200, 500]);
   assert.deepEqual(roundSizes(16, 2048, 4, true), [16, 64, 256, 1024]);
+  assert.deepEqual(roundSizes(5.6, 8, 4, false), [6, 7, 8]);
   const axis = logAxis(10, 1e6, 0, 600, String);
   near(axis.value(axis.place(12345)), 12345, 1e-9, "there and back");
   const bars = barsOf(spreadOfNumbers([-40, -3, 0, 0, 5, 90, 1e4]), 40);

@@ -2,7 +2,7 @@
 
 import type { Bar } from "../heat";
 import { FONT, theme } from "../canvas";
-import { bytes, digits, marks, quantity, ticks, time } from "../format";
+import { bytes, count, digits, marks, quantity, ticks, time } from "../format";
 
 export interface Mark {
   at: number;
@@ -86,6 +86,11 @@ export function roundSizes(low: number, high: number, most: number, isBinary: bo
     }
     if (all.length <= most) break;
   }
+  if (all.length > 1) return all;
+  // So short a part of the axis is nearly straight.
+  const [step = 1] = marks(high - low, most).slice(1);
+  all = [];
+  for (let at = Math.ceil(low / step) * step; at <= high && all.length <= most; at += step) all.push(at);
   return all;
 }
 
@@ -202,7 +207,8 @@ export function isBinary(unit: string): boolean {
 
 /** Returns how numbers of this unit are read, as on an axis. */
 export function reader(unit: string): (value: number) => string {
-  if (unit === "ns") return time;
+  // Powers of ten stay round: `1,000 s`, not `16.7 min`.
+  if (unit === "ns") return (ns) => (ns >= 6e11 && ns % 1e10 === 0 ? `${count(ns / 1e9)} s` : time(ns));
   if (isBinary(unit)) return bytes;
   return (value) => {
     if (Math.abs(value) >= 1e15 || (value !== 0 && Math.abs(value) < 1e-3)) {

@@ -102,11 +102,8 @@ export function bmu(stops: Stops, window: Ns, exact = mmu(stops, window)): numbe
   return 1 - densest;
 }
 
-/** Returns window sizes on a log axis, from the shortest stop to the whole run. */
-export function windows(stops: Stops, count: number): Ns[] {
-  const { begin, end, length } = stops;
-  let shortest = length;
-  for (let i = 0; i < begin.length; i++) shortest = Math.min(shortest, end[i] - begin[i]);
+/** Returns window sizes on a log axis, from the shortest pause to the whole run. */
+export function windows({ length }: Stops, shortest: Ns, count: number): Ns[] {
   const low = Math.max(1, shortest);
   if (!(length > low)) return length > 0 ? [length] : [];
   return Array.from({ length: count }, (_, i) => low * (length / low) ** (i / (count - 1)));

@@ -139,7 +139,11 @@ export const pauses: Tab = {
       }),
       260,
     );
-    const curve = utilization(() => ({ stops, isLowerBound: all.is_joined }));
+    const curve = utilization(() => ({
+      stops,
+      isLowerBound: all.is_joined,
+      shortest: durations().reduce((a, b) => Math.min(a, b), Infinity),
+    }));
     const summary = element("p", { "data-test": "pause-summary" });
     const longest = element("div");
     const feet = element("div");

@@ -1,9 +1,10 @@
 /** The picture of the minimum mutator utilization, with a ruler that reads it. */
 
 import { theme } from "../canvas";
+import type { Ns } from "../document";
 import { button, element, table } from "../dom";
 import { percent, time } from "../format";
-import { drawAxis, logAxis } from "./axes";
+import { drawAxis, logAxis, reader } from "./axes";
 import { boxOf, clamp, figure, named } from "./figure";
 import { bmu, mmu, type Stops, windowFor, windows } from "./mmu";
 
@@ -12,6 +13,8 @@ const POINTS = 120;
 
 export interface Utilization {
   stops: Stops;
+  /** The shortest single pause. */
+  shortest: Ns;
   /** Pauses were joined. */
   isLowerBound: boolean;
 }
@@ -27,7 +30,7 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
   const least = () => (now.isLowerBound ? "≥ " : "");
   const plot = (width: number) => {
     const box = boxOf(width, HEIGHT, 48);
-    const x = logAxis(sizes[0] ?? 1, sizes[sizes.length - 1] ?? 10, box.left, box.right, time);
+    const x = logAxis(sizes[0] ?? 1, sizes[sizes.length - 1] ?? 10, box.left, box.right, reader("ns"));
     const y = (share: number) => box.bottom - share * (box.bottom - box.top);
     return { box, x, y };
   };
@@ -149,7 +152,7 @@ export function utilization(data: () => Utilization): { node: HTMLElement; updat
     node: element("div", { class: "curve" }, made.node, controls),
     update() {
       now = data();
-      sizes = windows(now.stops, POINTS);
+      sizes = windows(now.stops, now.shortest, POINTS);
       exact = sizes.map((size) => mmu(now.stops, size));
       bounded = sizes.map((size, i) => bmu(now.stops, size, exact[i]));
       move(ruler);
