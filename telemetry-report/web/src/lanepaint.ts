@@ -1,14 +1,15 @@
-/** Draws the lanes: spans, the time that reduced spans cover, ticks of events, losses, arrows. */
+/** Draws the lanes: spans, the time that reduced spans cover, ticks of events, losses. */
 
 import { AXIS, drawAxis, gutter } from "./axis";
 import { fit, hatch, theme } from "./canvas";
 import { kindColor, spanColor, textOn } from "./color";
 import type { Loss, Report } from "./document";
 import { cut } from "./format";
-import { type Block, blockAt, type Layout, MOST_DEPTHS, ROW, TICKS } from "./lanelayout";
+import { type Block, type Layout, MOST_DEPTHS, ROW, TICKS } from "./lanelayout";
 import type { Model } from "./model";
+import { Densities } from "./rates";
 import { firstAtLeast, spanFilter, type Spans } from "./spans";
-import type { Filter, Selected } from "./view";
+import type { Filter } from "./view";
 
 /** What was drawn: the line below the picture says how much of all this is. */
 export interface Drawn {
@@ -30,6 +31,7 @@ export function threadLabel(report: Report, thread: number): string {
 export class Painter {
   private has: Uint8Array = new Uint8Array(0);
   private hasFor: Filter | null = null;
+  private readonly densities: Densities;
   private readonly colors: string[];
   private readonly textColors: string[];
   private readonly names: string[];
@@ -50,6 +52,7 @@ export class Painter {
     private readonly spans: Spans,
   ) {
     const { report } = model;
+    this.densities = new Densities(report);
     this.colors = report.spans.map((_, i) => spanColor(report, i));
     this.textColors = this.colors.map(textOn);
     this.names = report.spans.map((type) => cut(type.name, 60));
@@ -136,6 +139,8 @@ export class Painter {
         const row = index.rows[depth];
         const rowY = y + depth * ROW;
         let filled = -1;
+        // Type, key, place and width of each text.
+        const texts: number[] = [];
         for (let i = index.first(depth, from); i < row.ids.length; i++) {
           const begin = row.begin[i];
           if (begin > until) break;
@@ -159,9 +164,13 @@ export class Painter {
           context.fillRect(start, rowY, wide, ROW - 1.5);
           if (hasUncertain && spans.is_uncertain[row.ids[i]]) this.uncertain(context, start, rowY, wide);
           filled = start + wide;
-          if (wide > 24) this.text(context, type, spans.key[row.ids[i]], start, rowY, wide);
+          if (wide > 24) texts.push(type, spans.key[row.ids[i]], start, wide);
         }
         this.flush(context, rowY);
+        // Above the spans, which may overlap where a lane has no room for more rows.
+        for (let i = 0; i < texts.length; i += 4) {
+          this.text(context, texts[i], texts[i + 1], texts[i + 2], rowY, texts[i + 3]);
+        }
       }
       if (complete_from > 0) {
         const [first, last] = [Math.floor(from / cover.width), Math.floor(until / cover.width)];
@@ -313,8 +322,8 @@ export class Painter {
     const { report } = this.model;
     const first = firstAtLeast(ticks.at, from);
     const last = firstAtLeast(ticks.at, until + 1);
-    // From afar they would be one bar, which says nothing.
-    if (last - first > plot * 2) return;
+    // From afar they would be one bar: then the rates, which count all events, say more.
+    if (last - first > plot / 2) return this.density(context, block, y, left, plot, scale);
     let filled = -1;
     for (let i = first; i < last; i++) {
       const x = Math.floor(left + (ticks.at[i] - from) * scale);
@@ -326,6 +335,32 @@ export class Painter {
       context.fillRect(x, y, 1.5, TICKS - 1);
       filled = x;
     }
+  }
+
+  /** Draws the rate of the thread's events as a strip: the darker, the more. */
+  private density(
+    context: CanvasRenderingContext2D,
+    block: Block,
+    y: number,
+    left: number,
+    plot: number,
+    scale: number,
+  ): void {
+    const { report, filter, range } = this.model;
+    const of = this.densities.of(block.thread, filter);
+    if (!of) return;
+    const { width } = report.rate;
+    const last = Math.min(Math.floor(range.until / width), of.counts.length - 1);
+    for (let i = Math.floor(range.from / width); i <= last; i++) {
+      if (of.counts[i] === 0) continue;
+      const x1 = Math.max(Math.round(left + (i * width - range.from) * scale), left);
+      const x2 = Math.min(Math.round(left + ((i + 1) * width - range.from) * scale), left + plot);
+      if (x2 <= x1) continue;
+      context.fillStyle = kindColor(of.kinds[i]);
+      context.globalAlpha = 0.2 + 0.8 * (of.counts[i] / of.most);
+      context.fillRect(x1, y, x2 - x1, TICKS - 1);
+    }
+    context.globalAlpha = 1;
   }
 
   private losses(
@@ -347,117 +382,5 @@ export class Painter {
       hatch(context, x1, y, x2 - x1, block.height - 5);
       filled = x2 + 3;
     }
-  }
-
-  /** Outlines a span or event, and draws an arrow to the thread on which it ends. */
-  mark(
-    context: CanvasRenderingContext2D,
-    width: number,
-    of: Layout,
-    top: number,
-    what: Selected,
-    color: string,
-  ): void {
-    const { from, until } = this.model.range;
-    const left = gutter(width);
-    const scale = (width - left) / (until - from);
-    const { at, duration, thread } = this.spans.timeOf(what);
-    const place = of.blocks.find((block) => block.thread === thread);
-    if (!place) return;
-    const isSpan = "lane" in what;
-    const lane = isSpan ? this.spans.lane(what.lane).lane : null;
-    const depth = lane ? lane.spans.depth[(what as { index: number }).index] : 0;
-    const y = AXIS + place.y - top + (isSpan ? depth * ROW : place.height - 5 - TICKS);
-    const x1 = left + (Math.max(at, from) - from) * scale;
-    const x2 = left + (Math.min(at + duration, until) - from) * scale;
-    context.save();
-    context.beginPath();
-    context.rect(left, AXIS, width - left, 1e5);
-    context.clip();
-    context.strokeStyle = color;
-    context.fillStyle = color;
-    context.lineWidth = 2;
-    if (at <= until && at + duration >= from) {
-      context.strokeRect(x1 - 1, y - 0.5, Math.max(x2 - x1, 1) + 2, (isSpan ? ROW : TICKS) - 0.5);
-    }
-    const endThread = lane ? lane.spans.end_thread[(what as { index: number }).index] : -1;
-    const to = endThread >= 0 ? of.blocks.find((block) => block.thread === endThread) : undefined;
-    if (to) {
-      const xe = left + (at + duration - from) * scale;
-      const ye = AXIS + to.y - top + (to.y > place.y ? 0 : to.height - 6);
-      const ys = to.y > place.y ? y + ROW - 1 : y;
-      const sign = ye > ys ? 1 : -1;
-      context.lineWidth = 1.5;
-      context.beginPath();
-      context.moveTo(left + (at - from) * scale, ys);
-      context.bezierCurveTo(
-        left + (at - from) * scale,
-        ys + sign * 14,
-        xe,
-        ye - sign * 18,
-        xe,
-        ye - sign * 2,
-      );
-      context.stroke();
-      context.beginPath();
-      context.moveTo(xe, ye);
-      context.lineTo(xe - 4, ye - sign * 7);
-      context.lineTo(xe + 4, ye - sign * 7);
-      context.fill();
-    }
-    context.restore();
-  }
-
-  /** Returns the span or event at a point of the picture, or null. */
-  hit(width: number, of: Layout, top: number, x: number, y: number): Selected | null {
-    const left = gutter(width);
-    if (x < left || y < AXIS) return null;
-    const at = blockAt(of, y - AXIS + top);
-    if (at < 0) return null;
-    const block = of.blocks[at];
-    const { from, until } = this.model.range;
-    const perPixel = (until - from) / (width - left);
-    const time = from + (x - left) * perPixel;
-    const inBlock = y - AXIS + top - block.y;
-    if (inBlock >= block.height - 5 - TICKS && this.spans.ticksOf(block.thread)) {
-      const event = this.hitTick(block, time, perPixel);
-      if (event) return event;
-    }
-    const depth = Math.floor(inBlock / ROW);
-    if (block.lane < 0 || depth >= block.depths) return null;
-    const index = this.spans.lane(block.lane);
-    const row = index.rows[depth];
-    let best = -1;
-    let distance = 3 * perPixel;
-    const has = this.filter();
-    for (let i = index.first(depth, time - distance); row && i < row.ids.length; i++) {
-      const id = row.ids[i];
-      if (index.begin[id] > time + distance) break;
-      if (!has[index.lane.spans.span[id]]) continue;
-      const off = Math.max(index.begin[id] - time, time - index.end[id], 0);
-      if (off < distance || (off === 0 && best < 0)) {
-        distance = off;
-        best = id;
-      }
-    }
-    return best < 0 ? null : { lane: block.lane, index: best };
-  }
-
-  private hitTick(block: Block, time: number, perPixel: number): Selected | null {
-    const ticks = this.spans.ticksOf(block.thread);
-    if (!ticks) return null;
-    let best = -1;
-    let distance = 4 * perPixel;
-    for (
-      let i = firstAtLeast(ticks.at, time - distance);
-      i < ticks.at.length && ticks.at[i] <= time + distance;
-      i++
-    ) {
-      const off = Math.abs(ticks.at[i] - time);
-      if (off > distance || !this.model.has(this.model.report.sample[ticks.sample[i]].event)) continue;
-      distance = off;
-      best = i;
-    }
-    return best < 0 ? null : { sample: ticks.sample[best], row: ticks.row[best] };
   }
 }

@@ -6,6 +6,7 @@ import { kindColor, spanColor } from "./color";
 import { element, table } from "./dom";
 import { commas, count, cut, exactTime, time } from "./format";
 import { SHORTEST } from "./fragment";
+import { hit, mark } from "./lanehit";
 import { blockAt, type Layout, layout } from "./lanelayout";
 import { Painter } from "./lanepaint";
 import type { Model } from "./model";
@@ -42,9 +43,9 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     const top = scroller.scrollTop;
     painter.paint(context, width, height, places, top);
     const { selected, second } = model.state;
-    if (hovered) painter.mark(context, width, places, top, hovered, theme().faint);
-    if (second) painter.mark(context, width, places, top, second, theme().text);
-    if (selected) painter.mark(context, width, places, top, selected, theme().text);
+    if (hovered) mark(model, spans, context, width, places, top, hovered, theme().faint);
+    if (second) mark(model, spans, context, width, places, top, second, theme().text);
+    if (selected) mark(model, spans, context, width, places, top, selected, theme().text);
   });
   picture.node.classList.add("sticky");
   const spacer = element("div", { class: "spacer" });
@@ -188,14 +189,14 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     hovered = null;
   });
   picture.node.addEventListener("dblclick", (event) => {
-    const what = painter.hit(picture.width, places, scroller.scrollTop, event.offsetX, event.offsetY);
+    const what = hit(model, spans, picture.width, places, scroller.scrollTop, event.offsetX, event.offsetY);
     if (what && "lane" in what) model.showSpan(what.lane, what.index);
   });
   scroller.addEventListener("scroll", () => picture.draw());
 
   const click = (event: PointerEvent) => {
     const { offsetX: x, offsetY: y } = event;
-    const what = painter.hit(picture.width, places, scroller.scrollTop, x, y);
+    const what = hit(model, spans, picture.width, places, scroller.scrollTop, x, y);
     if (what && event.shiftKey) return model.selectSecond(what);
     if (what || x >= gutter(picture.width)) return model.select(what);
     // A label filters by its thread.
@@ -208,7 +209,7 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
 
   const hover = (event: PointerEvent) => {
     const { offsetX: x, offsetY: y } = event;
-    const what = painter.hit(picture.width, places, scroller.scrollTop, x, y);
+    const what = hit(model, spans, picture.width, places, scroller.scrollTop, x, y);
     if (JSON.stringify(what) !== JSON.stringify(hovered)) {
       hovered = what;
       picture.draw();

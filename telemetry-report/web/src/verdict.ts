@@ -130,14 +130,14 @@ function facts(report: Report): HTMLElement {
 export function showVerdict(header: HTMLElement, view: View): void {
   const { report } = view;
   const session = report.sessions[0];
-  const programs = [...new Set(report.sessions.map((one) => one.program))];
+  const programs = [...new Set(report.sessions.map((one) => one.program).filter(Boolean))];
   const name =
     programs.length > 0
       ? programs
           .slice(0, 3)
           .map((one) => cut(one, 60))
           .join(", ")
-      : cut(report.inputs[0] ?? "", 60);
+      : cut((report.inputs[0] ?? "").replace(/.*[/\\]/s, ""), 60);
   const about: Child[] = [];
   const add = (text: string, title = "") => about.push(element("span", { title: title || null }, text));
   if (report.sessions.length > 1) add(`${commas(report.sessions.length)} sessions`);
