@@ -272,3 +272,66 @@ test("an empty stream says what to do, and no script leaves the verdict", async 
   assert.match(await plain.page.innerText("body"), /gcbench/);
   await plain.close();
 });
+
+test("two fingers zoom, and one moves", async () => {
+  const { page, found, close } = await open("gcbench", { width: 400 });
+  await page.locator(at("lanes")).scrollIntoViewIfNeeded();
+  const { x, y } = await box(page, at("lanes"));
+  const session = await page.context().newCDPSession(page);
+  const touch = (type, ...places) =>
+    session.send("Input.dispatchTouchEvent", {
+      type,
+      touchPoints: places.map((at, id) => ({ x: x + at, y: y + 30 + id, id })),
+    });
+  await touch("touchStart", 200, 240);
+  for (let i = 1; i <= 5; i++) await touch("touchMove", 200 - 12 * i, 240 + 12 * i);
+  await touch("touchEnd");
+  await settled(page);
+  const closer = await page.evaluate(() => window.report.model.range);
+  const share = (closer.until - closer.from) / 2.41e9;
+  assert.ok(share > 0.2 && share < 0.35, `${share} of the run`);
+  await touch("touchStart", 250);
+  for (let i = 1; i <= 5; i++) await touch("touchMove", 250 - 10 * i);
+  await touch("touchEnd");
+  await settled(page);
+  const moved = await page.evaluate(() => window.report.model.range);
+  assert.ok(
+    moved.from > closer.from && Math.abs(moved.until - moved.from - (closer.until - closer.from)) <= 1,
+  );
+  assert.deepEqual(found, []);
+  await close();
+});
+
+test("paper is white, with verdict and tables first", async () => {
+  const { page, close } = await open("losses", { dark: true });
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const style = await page.evaluate(() => {
+    const { background, color } = getComputedStyle(document.documentElement);
+    return { background, color };
+  });
+  assert.match(style.background, /rgb\(255, 255, 255\)/);
+  assert.equal(style.color, "rgb(0, 0, 0)");
+  const places = await Promise.all(
+    ["#verdict", "#panel-durations", at("overview"), at("lanes")].map((one) => box(page, one)),
+  );
+  const tops = places.map(({ y }) => y);
+  assert.deepEqual(
+    tops,
+    [...tops].sort((a, b) => a - b),
+  );
+  assert.ok(await page.locator(at("search")).isHidden());
+  await close();
+});
+
+test("a document that has most of everything can be zoomed and moved", async () => {
+  for (const name of ["threads", "many"]) {
+    const { page, found, close } = await open(name);
+    const numbers = await page.evaluate(() => window.report.numbers());
+    assert.ok(numbers.shown > 0 && numbers.spans >= numbers.shown);
+    const measured = await page.evaluate(() => window.report.measure(1));
+    assert.ok(measured.frames > 0 && measured.draw > 0);
+    assert.equal(await settled(page), "", "the range is as it was");
+    assert.deepEqual(found, []);
+    await close();
+  }
+});
