@@ -318,8 +318,8 @@ export class Run {
       made.durations.push({
         span: i,
         thread: null,
-        duration: this.heat(of.map((span) => [span.begin, span.duration])),
-        self: this.heat(of.map((span) => [span.begin, span.self])),
+        duration: this.heat(of.map((span) => [span.begin + span.duration, span.duration])),
+        self: this.heat(of.map((span) => [span.begin + span.duration, span.self])),
       });
       const add = (of: number[]) => of.reduce((a, b) => a + b, 0);
       made.paired.spans.push({

@@ -5,7 +5,7 @@ import { barsOf, spreadOfNumbers } from "../src/heat";
 import { barAxis, logAxis, roundSizes, tidy } from "../src/tabs/axes";
 import { lossNote, selfTimes } from "../src/tabs/common";
 import { foundRows, rowsOf } from "../src/tabs/rows";
-import { spanRows } from "../src/tabs/spans";
+import { heatsOf, spanRows } from "../src/tabs/spans";
 import { addsUp } from "../src/tabs/values";
 import {
   type Filter,
@@ -113,6 +113,15 @@ test("a filter of threads takes the spans of those alone", () => {
     kinds.map((row) => row.name),
     ["Tree"],
   );
+});
+
+test("heat maps of single threads and of all others are added up", () => {
+  const report = SAMPLES.gcbench();
+  const entries = [0, 1, null].map((thread) => ({ thread }));
+  assert.deepEqual(heatsOf(viewOf(report), entries), { heats: entries, isPart: false });
+  const chosen = viewOf(report, null, { threads: new Set([1]) });
+  assert.deepEqual(heatsOf(chosen, entries), { heats: [{ thread: 1 }], isPart: true });
+  assert.deepEqual(heatsOf(chosen, entries.slice(0, 2)), { heats: [{ thread: 1 }], isPart: false });
 });
 
 test("only spans whose kind lost events are marked", () => {

@@ -80,14 +80,18 @@ export function longestOf(report: Report): Place[][] {
   return all;
 }
 
-/** Tells whether the span begins in the range and belongs to the filter. */
+/** Stands below figures of a filter of threads from which some are left out. */
+export const PART_NOTE =
+  "There are more threads than figures of single ones: what is of the others alone is left out.";
+
+/** Tells whether the span ends in the range and belongs to the filter. Heat maps count it there, too. */
 export function isShown(view: View, { lane, index }: Place): boolean {
   const of = view.report.lanes[lane];
-  const begin = spansOf(of).begin[index];
+  const end = spansOf(of).begin[index] + of.spans.duration[index];
   return (
     view.hasThread(of.thread) &&
-    begin >= view.range.from &&
-    begin <= view.range.until &&
+    end >= view.range.from &&
+    end <= view.range.until &&
     hasSpan(view, of.spans.span[index])
   );
 }

@@ -4,7 +4,16 @@ import { type Column, element, replace, table } from "../dom";
 import { spanColor } from "../color";
 import { count, cut, exactTime, short, time } from "../format";
 import type { Tab, View } from "../view";
-import { longestOf, lossNote, lossesOfSpan, note, roundedNote, spansOf, threadName } from "./common";
+import {
+  longestOf,
+  lossesOfSpan,
+  lossNote,
+  note,
+  PART_NOTE,
+  roundedNote,
+  spansOf,
+  threadName,
+} from "./common";
 import { named } from "./figure";
 import { histogram, spark } from "./histogram";
 import { type Figures, type SpanRow, spanRows } from "./spans";
@@ -59,7 +68,10 @@ function columns(view: View, choose: (span: number) => void, chosen: () => numbe
     timeColumn("self", "Time in which no later span of the thread was open", (row) => row.self.total, true),
     timeColumn("p50", "Half of the spans are at most this long", (row) => row.duration.p50),
     timeColumn("p99", "99 % of the spans are at most this long", (row) => row.duration.p99),
-    timeColumn("max", "The longest", (row) => row.duration.max),
+    {
+      ...timeColumn("max", "The longest", (row) => row.duration.max),
+      text: (row) => (row.isMaxExact ? time(row.duration.max) : marked(row, time(row.duration.max))),
+    },
     {
       title: "distribution",
       doc: "Number of spans by duration, on a log axis",
@@ -169,7 +181,7 @@ function longestTable(view: View, row: SpanRow): HTMLElement {
       name: "longest",
       most: 10,
       caption: "Longest spans",
-      empty: "No span of this type begins in this range.",
+      empty: "No span of this type ends in this range.",
     },
   );
 }
@@ -180,11 +192,9 @@ function noteOf(view: View, rows: SpanRow[], chosen: SpanRow | undefined): HTMLE
   const heat = rows.some((row) => !row.isExact) && (report.durations[0]?.duration.width ?? 0);
   const lossy = report.spans.flatMap((type) => lossesOfSpan(view, type, losses));
   return note(
-    !view.isWhole && rows.some((row) => row.isExact) && "Spans that begin in the range.",
+    !view.isWhole && rows.some((row) => row.isExact) && "Spans that end in the range.",
     !!heat && roundedNote(heat),
-    chosen &&
-      rows.some((row) => row.isAllThreads) &&
-      "Figures are of all threads: there are none of single threads.",
+    chosen && rows.some((row) => row.isPart) && PART_NOTE,
     lossNote([...new Set(lossy)]),
     report.paired.unmatched_count > 0 &&
       `${count(report.paired.unmatched_count)} begins or ends of the whole run have no partner.`,
@@ -277,7 +287,7 @@ export const durations: Tab = {
             `p50 ${time(of.p50)}, p99 ${time(of.p99)}`,
           `${marked(one, short(of.count), true)} spans · ` +
             `total ${marked(one, time(of.total), true)} · ` +
-            `max ${marked(one, time(of.max))}`,
+            `max ${part === "duration" && one.isMaxExact ? time(of.max) : marked(one, time(of.max))}`,
         );
       }
       replace(list, longestTable(view, one));

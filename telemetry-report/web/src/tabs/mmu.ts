@@ -72,7 +72,9 @@ function mostStopped(stops: Stops, window: Ns): Ns {
 /** Returns the minimum mutator utilization of windows of this size. */
 export function mmu(stops: Stops, window: Ns): number {
   const size = Math.min(window, stops.length);
-  return size <= 0 ? 1 : 1 - mostStopped(stops, size) / size;
+  if (size <= 0) return 1;
+  const share = 1 - mostStopped(stops, size) / size;
+  return share < 1e-12 ? 0 : share; // Sums of large numbers leave rests.
 }
 
 /** Returns the minimum mutator utilization of windows of at least this size. `exact` is that of this size. */

@@ -27,13 +27,15 @@ export interface SpanRow {
   paired: Paired | undefined;
   duration: Figures;
   self: Figures;
+  /** The longest is in the document, whatever the other figures are from. */
+  isMaxExact: boolean;
   uncertain: number | null;
   /** By length, those in range and filter that the document has. */
   longest: Place[];
   /** True if losses may hide some. */
   isLossy: boolean;
-  /** The heat map has no single threads, so the filter of threads did not apply. */
-  isAllThreads: boolean;
+  /** Spans of some threads are left out, because there are no figures of these threads alone. */
+  isPart: boolean;
 }
 
 /** Tells whether each span of the chosen threads is in the document. */
@@ -44,18 +46,20 @@ function isAllThere(view: View): boolean {
   );
 }
 
-/** Chooses the heat maps that together have each number of the chosen threads once. */
+/**
+ * Chooses the heat maps that together have each number of the chosen threads once. `isPart`: some
+ * threads have none of their own, so their numbers are left out.
+ */
 export function heatsOf<H extends { thread: number | null }>(
   view: View,
   all: H[],
-): { heats: H[]; isAllThreads: boolean } {
-  const together = all.filter((heat) => heat.thread === null);
-  const single = all.filter((heat) => heat.thread !== null);
+): { heats: H[]; isPart: boolean } {
   const { threads, sessions } = view.filter;
-  if (!threads && !sessions) return { heats: together.length > 0 ? together : single, isAllThreads: false };
-  if (single.length > 0)
-    return { heats: single.filter((heat) => view.hasThread(heat.thread!)), isAllThreads: false };
-  return { heats: together, isAllThreads: together.length > 0 };
+  if (!threads && !sessions) return { heats: all, isPart: false };
+  return {
+    heats: all.filter(({ thread }) => thread !== null && view.hasThread(thread)),
+    isPart: all.some(({ thread }) => thread === null),
+  };
 }
 
 function fromNumbers(numbers: number[]): Figures {
@@ -125,14 +129,15 @@ export function spanRows(view: View): SpanRow[] {
         {
           ...common,
           isExact: true,
-          isAllThreads: false,
+          isMaxExact: true,
+          isPart: false,
           duration: fromNumbers(lists.map(({ of, index }) => of.spans.duration[index])),
           self: fromNumbers(lists.map(({ of, index }) => spansOf(of).self![index])),
           uncertain: lists.filter(({ of, index }) => of.spans.is_uncertain[index]).length,
         },
       ];
     }
-    const { heats, isAllThreads } = heatsOf(
+    const { heats, isPart } = heatsOf(
       view,
       report.durations.filter((heat: SpanHeat) => heat.span === span),
     );
@@ -145,6 +150,7 @@ export function spanRows(view: View): SpanRow[] {
       heats.map((heat) => heat.self),
     );
     const isWhole = view.isWhole && !!paired;
+    let isMaxExact = isWhole;
     if (isWhole) {
       duration = withSummary(duration, paired.duration_ns, paired.total_ns);
       self = withSummary(self, paired.self_ns, paired.total_self_ns);
@@ -155,13 +161,15 @@ export function spanRows(view: View): SpanRow[] {
       const least = Math.max(
         ...report.lanes.filter((lane) => view.hasThread(lane.thread)).map((lane) => lane.complete_from),
       );
-      if (length >= least) duration.max = length;
+      isMaxExact = length >= least;
+      if (isMaxExact) duration.max = length;
     }
     return [
       {
         ...common,
         isExact: isWhole,
-        isAllThreads,
+        isMaxExact,
+        isPart,
         duration,
         self,
         uncertain: isWhole ? paired.uncertain : null,

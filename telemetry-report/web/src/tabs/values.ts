@@ -7,7 +7,7 @@ import { count, cut, escape, percent, value as valueText } from "../format";
 import { percentile, spreadOf } from "../heat";
 import type { Tab, View } from "../view";
 import { isBinary, reader, tidy } from "./axes";
-import { lossNote, note, roundedNote } from "./common";
+import { lossNote, note, PART_NOTE, roundedNote } from "./common";
 import { heatMap } from "./heatmap";
 import { histogram } from "./histogram";
 import { picker } from "./picker";
@@ -239,15 +239,19 @@ export const values: Tab = {
         perSecond.update(
           `${reader(unit)((now.sum / (view.range.until - view.range.from)) * 1e9)}/s on average`,
         );
-      replace(frequent, figures && figures.top.length > 0 ? frequentTable(figures, unit) : null);
+      const isFrequent = figures?.top.some((row) => row.share > 0.001 || row.count > figures.top_error);
+      replace(
+        frequent,
+        figures && figures.top.length > 0
+          ? isFrequent
+            ? frequentTable(figures, unit)
+            : note("No value is frequent: there are too many different ones.")
+          : null,
+      );
       const width = heats()[0]?.width;
       replace(
         feet,
-        note(
-          !view.isWhole && !!width && roundedNote(width),
-          all().isAllThreads && "Figures are of all threads: there are none of single threads.",
-          lossNote(missing),
-        ),
+        note(!view.isWhole && !!width && roundedNote(width), all().isPart && PART_NOTE, lossNote(missing)),
       );
     };
     root.append(
