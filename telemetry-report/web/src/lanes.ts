@@ -15,8 +15,8 @@ import { type Line, tip } from "./tip";
 import { twin } from "./twin";
 import { type Filter, type Range, type Selected, wholeRange } from "./view";
 
-/** The picture is at most this high; further threads are reached by scrolling. */
-const MOST_HEIGHT = 290;
+/** The picture is at most this part of the window, so that the tabs begin on the first screen. */
+const MOST_SHARE = 0.36;
 
 export interface Lanes {
   /** Zooms around a share of the width; below 1 is closer. */
@@ -68,7 +68,7 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
       placesFor = model.filter;
       places = layout(model, spans);
     }
-    const height = Math.min(places.height + AXIS, MOST_HEIGHT);
+    const height = Math.min(places.height + AXIS, Math.max(Math.round(innerHeight * MOST_SHARE), 180));
     picture.setHeight(height);
     scroller.style.height = `${height}px`;
     spacer.style.height = `${Math.max(places.height + AXIS - height, 0)}px`;
@@ -359,6 +359,10 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     say();
     other.update();
   });
-  requestAnimationFrame(() => requestAnimationFrame(say));
+  addEventListener("resize", () => picture.draw());
+  requestAnimationFrame(() => {
+    if (model.state.selected) showThread(spans.timeOf(model.state.selected).thread);
+    requestAnimationFrame(say);
+  });
   return { zoom, pan, showThread, painter };
 }

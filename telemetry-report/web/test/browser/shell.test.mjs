@@ -335,3 +335,11 @@ test("a document that has most of everything can be zoomed and moved", async () 
     await close();
   }
 });
+
+test("a link to a span of a far thread opens with its lane in view", async () => {
+  const { page, close } = await open("threads", { fragment: "selected=span.9000.3" });
+  await settled(page);
+  assert.ok((await page.evaluate(() => document.querySelector(".lanes").scrollTop)) > 100_000);
+  assert.match(await page.textContent(at("details")), /worker 9000/);
+  await close();
+});
