@@ -64,6 +64,47 @@ test("time of a hidden node belongs to what is around it", () => {
   assert.equal(fold([flame(0)], texts, null, (name) => name === "main").total, 32);
 });
 
+test("each name stands once on a path, and no time is lost", () => {
+  const one = flame(0);
+  one.nodes.name = [0, 1, 0, 2];
+  const root = fold([one], texts, null, () => false, true);
+  const main = root.inner[0];
+  assert.deepEqual([root.total, main.self, main.total, main.count], [42, 15, 42, 4]);
+  assert.deepEqual(
+    main.inner.map((inner) => [inner.name, inner.total]),
+    [
+      ["eval", 20],
+      ["gc", 7],
+    ],
+  );
+});
+
+test("a path of any length is laid out", () => {
+  const length = 50_000;
+  const list = (of: (i: number) => number) => Array.from({ length }, (_, i) => of(i));
+  const nodes = {
+    parent: list((i) => i - 1),
+    name: list((i) => i % 2),
+    self: list(() => 1),
+    count: list(() => 1),
+    slices: [],
+  };
+  const root = fold([{ name: "spans", unit: "ns", thread: 0, width: 1, nodes }], texts, null);
+  assert.equal(layout(root, 0).length, length + 1);
+  assert.equal(
+    Math.max(
+      ...fold(
+        [{ name: "spans", unit: "ns", thread: 0, width: 1, nodes }],
+        texts,
+        null,
+        () => false,
+        true,
+      ).inner.map((one) => one.inner.length),
+    ),
+    1,
+  );
+});
+
 test("rectangles lie within those around them, and narrow ones are left out", () => {
   const root = fold([flame(0)], texts, null);
   const all = layout(root, 0);

@@ -37,7 +37,7 @@ export const events: Tab = {
     let timer = 0;
     const search = element("input", {
       type: "search",
-      placeholder: "search names, threads, values",
+      placeholder: "name, thread or value",
       "aria-label": "Search events",
       "data-test": "event-search",
       oninput: () => {

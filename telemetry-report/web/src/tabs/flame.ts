@@ -12,6 +12,12 @@ import { find, fold, layout, type Node, pathOf, type Place } from "./fold";
 
 const ROW = 20;
 
+/** Rows drawn at once, which is what a canvas has space for. */
+const MOST_ROWS = 200;
+
+/** Paths longer than this are folded at first. */
+const LONG = 30;
+
 /** Colors of functions: warm ones that are not the red of losses, by name. */
 const STACK = ["#e0a458", "#d9b26f", "#c9a86a", "#e3b778", "#d4a24e", "#e8c48c"];
 
@@ -28,20 +34,33 @@ function stackColor(name: string): string {
 /** Returns each name with the node that has most of it, and its figures all together. */
 function namesOf(root: Node): { name: string; self: number; total: number; count: number }[] {
   const names = new Map<string, { name: string; self: number; total: number; count: number }>();
-  const add = (node: Node, around: Set<string>) => {
+  // Numbers of the nodes around, by name. Without calls of itself: paths may be long.
+  const around = new Map<string, number>();
+  const open: { node: Node; isLeft: boolean }[] = root.inner.map((node) => ({ node, isLeft: false }));
+  for (let step = open.pop(); step; step = open.pop()) {
+    const { node } = step;
+    const outer = around.get(node.name) ?? 0;
+    around.set(node.name, outer + (step.isLeft ? -1 : 1));
+    if (step.isLeft) continue;
     const of = names.get(node.name) ?? { name: node.name, self: 0, total: 0, count: 0 };
     names.set(node.name, of);
     of.self += node.self;
     of.count += node.count;
     // A name inside of itself has its time already.
-    const isInner = around.has(node.name);
-    if (!isInner) of.total += node.total;
-    if (!isInner) around.add(node.name);
-    for (const inner of node.inner) add(inner, around);
-    if (!isInner) around.delete(node.name);
-  };
-  for (const node of root.inner) add(node, new Set());
+    if (outer === 0) of.total += node.total;
+    open.push({ node, isLeft: true }, ...node.inner.map((inner) => ({ node: inner, isLeft: false })));
+  }
   return [...names.values()];
+}
+
+/** Tells whether a path is long. */
+function isLong(flames: Flame[]): boolean {
+  return flames.some(({ nodes }) => {
+    const depths: number[] = [];
+    return nodes.parent.some(
+      (parent) => depths.push(parent < 0 ? 0 : depths[parent] + 1) > 0 && depths[depths.length - 1] > LONG,
+    );
+  });
 }
 
 export const flame: Tab = {
@@ -176,6 +195,21 @@ export const flame: Tab = {
       },
     });
     const found = element("span", { class: "note", "data-test": "flame-found" });
+    const once: HTMLInputElement = element("input", {
+      type: "checkbox",
+      "data-test": "flame-once",
+      checked: isLong(report.flames),
+      onchange: () => {
+        path = [];
+        update();
+      },
+    });
+    const onceLabel = element(
+      "label",
+      { title: "Adds what is inside of the same name to the outer one" },
+      once,
+      "each name once on a path",
+    );
     const back = button("whole graph", "flame-reset", () => zoom(folded), "Undoes the zoom");
     const controls = element("div", { class: "controls" });
     const trail = element("p", { class: "note", "data-test": "flame-path" });
@@ -227,12 +261,12 @@ export const flame: Tab = {
         );
       }
       const chosen = flames();
-      folded = fold(chosen, report.texts, hasRange() ? view.range : null, isHidden);
+      folded = fold(chosen, report.texts, hasRange() ? view.range : null, isHidden, once.checked);
       const top = find(folded, path);
       path = pathOf(top);
       places = folded.total > 0 ? layout(top, 0.4 / Math.max(made.canvas.width, 300)) : [];
       const rows = places.reduce((most, place) => Math.max(most, place.row + 1), 1);
-      made.canvas.setHeight(Math.min(rows, 200) * ROW + 2);
+      made.canvas.setHeight(Math.min(rows, MOST_ROWS) * ROW + 2);
       matched =
         words === "" ? 0 : namesOf(folded).filter((one) => one.name.toLowerCase().includes(words)).length;
       found.textContent = words === "" ? "" : `${count(matched)} ${matched === 1 ? "name" : "names"} found`;
@@ -267,12 +301,13 @@ export const flame: Tab = {
             chosen.length > 0 &&
             `≈: from intervals of ${time(chosen[0].width)} that the range touches; ` +
               "counts are of the whole run.",
+          rows > MOST_ROWS && "There are more rows: a click on one shows those below it.",
           !isEmpty && "A click zooms in; a click on the bar above zooms out.",
           losses.length > 0 && lossNote(losses),
         ),
       );
     };
-    replace(controls, names.length > 1 && kinds.node, picker, search, found, back);
+    replace(controls, names.length > 1 && kinds.node, picker, onceLabel, search, found, back);
     root.append(controls, trail, made.node, feet);
     update();
     return { update };

@@ -20,13 +20,15 @@ export interface Node {
 /**
  * Adds up flames by the names on the way to each node. Null as the range: the whole run. Nodes whose
  * name `isHidden` are left out: their time belongs to what is around them, and what is in them moves
- * outward.
+ * outward. `isOnce`: a name stands once on a path; the time of the same name further inside is added
+ * to it.
  */
 export function fold(
   flames: Flame[],
   texts: string[],
   range: Range | null,
   isHidden: (name: string) => boolean = () => false,
+  isOnce = false,
 ): Node {
   const node = (name: string, outer: Node | null): Node => ({
     name,
@@ -57,6 +59,16 @@ export function fold(
         made.push(outer);
         if (outer !== root) outer.self += self;
         return;
+      }
+      if (isOnce) {
+        let around: Node | null = outer;
+        while (around && (around.name !== name || !around.outer)) around = around.outer;
+        if (around) {
+          around.self += self;
+          around.count += nodes.count[i];
+          made.push(around);
+          return;
+        }
       }
       let inner = known.get(outer);
       if (!inner) known.set(outer, (inner = new Map()));
@@ -90,34 +102,42 @@ export interface Place {
   row: number;
 }
 
+/** Nodes around the zoomed one that are drawn. */
+const MOST_AROUND = 6;
+
 /**
- * Places the nodes as rectangles: all inside of `top`, and around it those that lead there, over the
- * whole width. Those narrower than `least` are left out.
+ * Places the nodes as rectangles: all inside of `top`, and some of those around it, over the whole
+ * width. Those narrower than `least` are left out. Without calls of itself: paths may be long.
  */
 export function layout(top: Node, least: number): Place[] {
   const places: Place[] = [];
-  for (let outer = top.outer; outer; outer = outer.outer) {
-    places.unshift({ node: outer, left: 0, width: 1, row: outer.depth });
+  const first = Math.max(0, top.depth - MOST_AROUND);
+  for (let outer = top.outer; outer && outer.depth >= first; outer = outer.outer) {
+    places.unshift({ node: outer, left: 0, width: 1, row: outer.depth - first });
   }
-  const place = (node: Node, left: number, width: number) => {
-    if (width < least) return;
-    places.push({ node, left, width, row: node.depth });
-    let at = left;
-    for (const inner of node.inner) {
-      const wide = (inner.total / node.total) * width;
-      place(inner, at, wide);
-      at += wide;
-    }
-  };
-  place(top, 0, 1);
+  const open: Place[] = [{ node: top, left: 0, width: 1, row: top.depth - first }];
+  while (open.length > 0) {
+    const place = open.pop()!;
+    if (place.width < least) continue;
+    places.push(place);
+    const { node, row } = place;
+    let { left } = place;
+    const inside = node.inner.map((inner) => {
+      const width = (inner.total / node.total) * place.width;
+      const at = left;
+      left += width;
+      return { node: inner, left: at, width, row: row + 1 };
+    });
+    open.push(...inside.reverse());
+  }
   return places;
 }
 
 /** Returns the names from the outermost node to this one. */
 export function pathOf(node: Node): string[] {
   const path: string[] = [];
-  for (let at: Node | null = node; at?.outer; at = at.outer) path.unshift(at.name);
-  return path;
+  for (let at: Node | null = node; at?.outer; at = at.outer) path.push(at.name);
+  return path.reverse();
 }
 
 /** Returns the node with these names, or the nearest around it. */

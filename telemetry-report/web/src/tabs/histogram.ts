@@ -2,7 +2,7 @@
 
 import { theme } from "../canvas";
 import { element, table } from "../dom";
-import { count, percent } from "../format";
+import { count, percent, short } from "../format";
 import { type Bar, barsOf, type Spread } from "../heat";
 import { type Axis, barAxis, drawAxis, isBinary, reader, tidy, upAxis } from "./axes";
 import { boxOf, type Figure, figure } from "./figure";
@@ -97,7 +97,7 @@ export function histogram(name: string, title: string, data: () => HistogramData
       };
       rows(
         (bar) => bar.count,
-        (value) => (Number.isInteger(value) ? count(value) : ""),
+        (value) => (Number.isInteger(value) ? short(value) : ""),
         now.numbers ? top + 16 : top,
         middle,
       );

@@ -3,7 +3,7 @@
 import { color } from "../color";
 import type { Memory, MemoryGroup } from "../document";
 import { element, replace, table } from "../dom";
-import { bytes, commas, count, cut, percent } from "../format";
+import { bytes, commas, count, cut, percent, short } from "../format";
 import { intervals } from "../heat";
 import type { Tab, View } from "../view";
 import { choice, lossNote, note } from "./common";
@@ -113,7 +113,7 @@ export const memory: Tab = {
       () => ({
         ...common(),
         isBinary: false,
-        read: count,
+        read: short,
         exact: (value) => `${commas(value)} blocks`,
         series: [{ name: "blocks", color: color(2), values: of.live_blocks, isArea: true }],
       }),
