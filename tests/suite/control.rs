@@ -287,8 +287,8 @@ fn words_are_shown_to_others() {
     );
 }
 
-/// Words that match nothing are reported once, with the kinds in use, as soon as the registries
-/// are known.
+/// Words that match nothing are reported once, with the nearest name or the kinds in use, as soon
+/// as the registries are known.
 #[test]
 fn words_that_name_nothing() {
     let check = |control: &str, record: &str, complaints: &[&str]| {
@@ -306,19 +306,12 @@ fn words_that_name_nothing() {
         assert_eq!(said, complaints, "`{control}` `{record}`");
     };
     check("all work:Tick -Inherit 0x7 work:all", "telemetry:all", &[]);
-    check(
-        "Tik Other",
-        "",
-        &[
-            "`Tik`, to be output, matches no kind or event; help: the kinds in use are Precise, Inherit, Other",
-        ],
-    );
+    check("Tik Other", "", &["`Tik`, to be output, matches no kind or event; help: did you mean `Tick`?"]);
+    check("Inh", "", &["`Inh`, to be output, matches no kind or event; help: did you mean `Inherit`?"]);
     check(
         "all",
         "-worc:Presise",
-        &[
-            "`worc:Presise`, to be recorded, matches no kind or event; help: the kinds in use are Precise, Inherit, Other",
-        ],
+        &["`worc:Presise`, to be recorded, matches no kind or event; help: did you mean `Precise`?"],
     );
     check(
         "Quasar",

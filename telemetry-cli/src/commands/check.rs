@@ -160,7 +160,7 @@ impl Args {
 /// Prints errors in the style of rustc.
 fn say(path: &Path, found: &Found) {
     let text = match found {
-        Found::Mistakes(error) | Found::Unreadable(error) => error.to_string(),
+        Found::Mistakes(error) | Found::Unreadable(error) => RegistryArgs::explain(error),
         Found::Unreleased(_) => return,
         Found::Incomparable(_, failure) => format!("error: {failure}"),
         Found::Compared(compared) => compared.problems(path),

@@ -86,7 +86,7 @@ impl Args {
     /// Releases a registry, and returns the message.
     fn release(&self, path: &Path) -> Result<String, Refusal> {
         let current = self.registry.load(path).map_err(|error| match error.cause {
-            LoadCause::Io(_) => Refusal::Failed(Failure::new(without_word(&error))),
+            LoadCause::Io(_) => Refusal::Failed(Failure::new(without_word(&RegistryArgs::explain(&error)))),
             _ => Refusal::Problems(error.to_string()),
         })?;
         let place = lock_path(path);

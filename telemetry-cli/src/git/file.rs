@@ -154,8 +154,8 @@ impl GitFile {
 fn blob(name: String, object: Object) -> Result<Blob, Failure> {
     match object.text() {
         Ok(Some(text)) => Ok(Blob { name, text }),
-        Ok(None) => Err(Failure::new(format!("`{name}` is not a file, expected an events.toml"))),
-        Err(why) => Err(Failure::new(format!("`{name}` is {why}, expected an events.toml"))),
+        Ok(None) => Err(Failure::new(format!("`{name}` is not a file, expected a registry file"))),
+        Err(why) => Err(Failure::new(format!("`{name}` is {why}, expected a registry file"))),
     }
 }
 

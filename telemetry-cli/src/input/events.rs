@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use telemetry_decode::{Event, Events, KnownRegistry, Order, Session};
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
-use crate::input::selection::FilterArgs;
+use crate::input::selection::{FilterArgs, expect_no_names};
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Output, OutputArgs};
@@ -48,6 +48,7 @@ impl EventArgs {
     }
 
     fn start(&self, inputs: Inputs, order: Order) -> Result<Opened, Failure> {
+        expect_no_names(&self.input.files)?;
         let events = inputs.events(order, self.filter.filter()?)?;
         Ok(Opened { inputs, events, output: self.output.clone(), strict: self.input.strict })
     }

@@ -1,8 +1,10 @@
 //! The filter options.
 
+use std::path::PathBuf;
+
 use telemetry_decode::Filter;
 
-use crate::term::ended::Failure;
+use crate::term::ended::{Ended, Failure};
 use crate::text::quantity::time_ns;
 use crate::text::signed_grouped;
 
@@ -92,4 +94,17 @@ impl FilterArgs {
             .from_ns(self.from)
             .until_ns(self.until))
     }
+}
+
+/// Explains an input that is not there and has the form of an event's name: an option was meant.
+pub(crate) fn expect_no_names(files: &[PathBuf]) -> Ended {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    let mut names = files.iter().filter(|path| !path.exists()).filter_map(|path| path.to_str());
+    names.find(|name| is_name(name)).map_or(Ok(()), |name| {
+        Err(Failure::new(format!(
+            "no file `{name}`; help: events are chosen by options: `--event {name}` or `--kind {name}`"
+        )))
+    })
 }

@@ -8,7 +8,7 @@ use telemetry_format::Loss;
 
 use super::pid::Pid;
 use crate::text::escaped_text;
-use crate::text::hint::{did_you_mean, help, nearest_name};
+use crate::text::hint::{did_you_mean, nearest_name, some_of};
 
 /// The enabled events, in words of `telemetry control`.
 #[derive(Deserialize, Serialize, Default)]
@@ -32,7 +32,11 @@ impl Unknown {
     /// Returns a message for each word.
     pub(crate) fn messages(&self) -> impl Iterator<Item = String> {
         self.unknown.iter().map(|word| {
-            let help = help(nearest_name(word, &self.names));
+            let help = match nearest_name(word, &self.names) {
+                Some(name) => format!("; help: {}", did_you_mean(name)),
+                None if self.names.is_empty() => String::new(),
+                None => format!("; help: the process has {}", some_of(&self.names)),
+            };
             format!("`{}` matches no kind or event{help}", escaped_text(word))
         })
     }

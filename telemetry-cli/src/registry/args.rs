@@ -1,5 +1,6 @@
 //! Registry files as arguments.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use telemetry_schema::{LoadCause, LoadError, Registry, RegistryFile, load, parse_embedded};
@@ -27,6 +28,17 @@ impl RegistryArgs {
             LoadCause::Invalid { text, .. } => self.of_own(text).ok_or(error),
             _ => Err(error),
         }
+    }
+
+    /// Returns the message of an error, with its help.
+    pub(crate) fn explain(error: &LoadError) -> String {
+        let help = match &error.cause {
+            LoadCause::Io(cause) if cause.kind() == ErrorKind::NotFound => {
+                "; help: `telemetry init` writes a first events.toml"
+            }
+            _ => "",
+        };
+        format!("{error}{help}")
     }
 
     /// Reads and checks the text of a registry. Returns nothing if it has errors.

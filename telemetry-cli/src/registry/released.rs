@@ -129,7 +129,7 @@ fn file(path: &str) -> Result<Blob, Failure> {
         std::fs::read(path).map_err(|error| Failure::new(format!("cannot read `{name}`: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::new(format!("`{name}` is not UTF-8 at byte {at}, expected an events.toml or events.lock"))
+        Failure::new(format!("`{name}` is not UTF-8 at byte {at}, expected a registry file or a lock file"))
     })?;
     Ok(Blob { name, text })
 }

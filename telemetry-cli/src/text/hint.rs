@@ -1,6 +1,6 @@
 //! Hints for names with a typing error.
 
-use super::escaped_text;
+use super::{escaped_text, grouped};
 
 /// Formats a hint.
 pub(crate) fn did_you_mean(name: &str) -> String {
@@ -18,3 +18,15 @@ pub(crate) fn nearest_name<'n>(word: &str, names: &'n [String]) -> Option<&'n st
     let bare = word.split_once(':').map_or(word, |(_, rest)| rest);
     telemetry_schema::nearest(bare, names.iter().map(String::as_str))
 }
+
+/// Lists the first names, and how many there are besides.
+pub(crate) fn some_of(names: &[String]) -> String {
+    let (first, rest) = names.split_at(names.len().min(MOST_NAMES));
+    let first: Vec<String> = first.iter().map(|name| format!("`{}`", escaped_text(name))).collect();
+    let more =
+        if rest.is_empty() { String::new() } else { format!(" and {} more", grouped(rest.len() as u64)) };
+    first.join(", ") + &more
+}
+
+/// More would hide the message.
+const MOST_NAMES: usize = 8;

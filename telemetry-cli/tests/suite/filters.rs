@@ -47,6 +47,9 @@ fn names_that_nothing_has_are_told() {
         &[
             "print gc.tel --kind Pol --event PoolInt --thread 77 --session x --registry-name y",
             "stats gc.tel --kind Pol",
+            "print gc.tel PoolInit",
+            "stats Pool",
+            "print gc.tel pool",
             "print gc.tel --from soon",
             "print gc.tel --order sideways",
             "dance",

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use telemetry_format::Notice;
 
+use crate::control::meant::meant;
 use crate::control::words::{Words, is_known, sign};
 use crate::memory::image;
 use crate::memory::registry::{self, Registry};
@@ -151,13 +152,17 @@ pub(crate) fn warn(own: &'static Registry) {
         .filter(|(word, _)| !is_known_anywhere(own, word))
         .collect();
     drop((control, inside));
-    let kinds = kinds_in_use().join(", ");
+    let kinds = kinds_in_use();
+    let names: Vec<&str> = kinds.iter().copied().chain(events_in_use()).collect();
     for (word, what) in unknown {
+        let bare = word.split_once(':').map_or(&word[..], |(_, rest)| rest);
+        let help = match meant(bare, &names) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("the kinds in use are {}", kinds.join(", ")),
+        };
         sys::report(
             Notice::UnknownName,
-            format_args!(
-                "`{word}`, to be {what}, matches no kind or event; help: the kinds in use are {kinds}"
-            ),
+            format_args!("`{word}`, to be {what}, matches no kind or event; help: {help}"),
         );
     }
 }
@@ -175,6 +180,11 @@ fn is_known_anywhere(own: &'static Registry, word: &str) -> bool {
 fn kinds_in_use() -> Vec<&'static str> {
     let registries = registry::all().filter(|registry| !registry.is_own());
     registries.flat_map(|registry| registry.def().kinds.iter().map(|kind| kind.name)).collect()
+}
+
+fn events_in_use() -> impl Iterator<Item = &'static str> {
+    let registries = registry::all().filter(|registry| !registry.is_own());
+    registries.flat_map(|registry| registry.def().events.iter().map(|event| event.name))
 }
 
 /// Adds words to a mask, or takes them away. Returns false if it did nothing, because it interrupts

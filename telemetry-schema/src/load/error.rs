@@ -53,8 +53,8 @@ pub(super) enum Wanted {
 impl Wanted {
     fn name(self) -> &'static str {
         match self {
-            Wanted::RegistryFile => "an events.toml",
-            Wanted::Lock => "an events.lock",
+            Wanted::RegistryFile => "a registry file",
+            Wanted::Lock => "a lock file",
         }
     }
 

@@ -108,13 +108,31 @@ pub(crate) const RESERVED_REGISTRIES: &[&str] = &[telemetry_format::own::NAME, A
 
 /// Returns the candidate that is nearest to a misspelled word, if at most a third of the letters
 /// differ. A letter may be inserted, removed, replaced, or swapped with its neighbor. Case does not
-/// matter.
+/// matter. If none is near, returns the shortest candidate that the word abbreviates.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest_within(word, (word.chars().take(MAX_COMPARED).count() / 3).max(1), candidates)
+    let candidates: Vec<&str> = candidates.into_iter().take(MAX_CANDIDATES).collect();
+    nearest_within(word, third(word), candidates.iter().copied()).or_else(|| abbreviated(word, &candidates))
 }
 
-/// Does the same for words of which at most `letters` differ.
+/// Returns true if at most a third of the letters of the first word differ.
+pub(crate) fn is_near(word: &str, other: &str) -> bool {
+    nearest_within(word, third(word), [other]).is_some()
+}
+
+fn third(word: &str) -> usize {
+    (word.chars().take(MAX_COMPARED).count() / 3).max(1)
+}
+
+/// Returns the shortest candidate that begins with a word.
+fn abbreviated<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let begins =
+        |candidate: &&&str| candidate.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let is_long = word.len() >= MIN_ABBREVIATION;
+    candidates.iter().filter(|_| is_long).filter(begins).min_by_key(|candidate| candidate.len()).copied()
+}
+
+/// Returns the candidate that is nearest to a word, if at most `letters` differ.
 #[must_use]
 pub fn nearest_within<'a>(
     word: &str,
@@ -136,6 +154,8 @@ pub fn nearest_within<'a>(
 /// Bounds the work on hostile input.
 const MAX_COMPARED: usize = 64;
 const MAX_CANDIDATES: usize = 2000;
+/// A shorter word may be anything.
+const MIN_ABBREVIATION: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -173,6 +193,9 @@ mod tests {
             ("u128", None),
             ("float", None),
             ("", None),
+            ("str", Some("string")),
+            ("Poi", Some("pointer")),
+            ("st", None),
         ] {
             assert_eq!(nearest(word, known), meant, "{word}");
         }

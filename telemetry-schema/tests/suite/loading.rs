@@ -33,16 +33,16 @@ fn a_registry_file_is_loaded_with_its_text() {
 #[test]
 fn files_that_are_no_registry_file_are_explained() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    assert_eq!(refused(&folder.join("missing.toml")), "error: no file `PATH`, expected an events.toml");
-    assert_eq!(refused(folder), "error: `PATH` is a directory, expected an events.toml");
+    assert_eq!(refused(&folder.join("missing.toml")), "error: no file `PATH`, expected a registry file");
+    assert_eq!(refused(folder), "error: `PATH` is a directory, expected a registry file");
     assert_eq!(
         refused(&file("binary.toml", b"# caf\xc3\xa9\n  \xff\xfe")),
-        "error: PATH:2:3: not UTF-8 at byte 10, expected an events.toml"
+        "error: PATH:2:3: not UTF-8 at byte 10, expected a registry file"
     );
     let large = vec![b'#'; MAX_FILE_LEN as usize + 1];
     assert_eq!(
         refused(&file("large.toml", &large)),
-        "error: `PATH` is larger than 4 MiB, expected an events.toml"
+        "error: `PATH` is larger than 4 MiB, expected a registry file"
     );
     insta::assert_snapshot!(refused(&file("wrong.toml", SMALL.replace("bit = 2", "bit = 1").as_bytes())), @r#"
     error: bit 1 of kind `Trace` is taken

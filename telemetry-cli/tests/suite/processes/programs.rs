@@ -130,7 +130,8 @@ fn unknown_words_are_told() {
     assert_eq!(
         run.stderr,
         "error: `Pol` matches no kind or event; help: did you mean `Pool`?\n\
-         error: `nonsense` matches no kind or event\n"
+         error: `nonsense` matches no kind or event; help: the process has `Pool`, `Trace`, `Ref`, `User`, \
+         `PoolInit`, `TraceStart`, `TraceEnd`, `RefFix` and 4 more\n"
     );
     assert!(String::from_utf8(run.stdout).unwrap().starts_with("output  gc:Pool"));
 }
@@ -145,7 +146,9 @@ fn tail_refuses_a_word_without_a_match() {
     let pid = program.pid;
     let why = "error: `Pol` matches no kind or event; help: did you mean `Pool`?";
     sockets.check(&format!("tail {pid} Pol"), 2, why);
-    sockets.check(&format!("tail {pid} Ref nonsense"), 2, "error: `nonsense` matches no kind or event");
+    let why = "error: `nonsense` matches no kind or event; help: the process has `Pool`, `Trace`, `Ref`, `User`, \
+        `PoolInit`, `TraceStart`, `TraceEnd`, `RefFix` and 4 more";
+    sockets.check(&format!("tail {pid} Ref nonsense"), 2, why);
 }
 
 /// Events that are recorded but not output are in the snapshot, and still there afterwards.

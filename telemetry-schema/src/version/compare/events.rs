@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::text::words::nearest;
+use crate::text::words::is_near;
 use crate::version::change::Thing;
 use crate::version::compare::changes::{Changes, Names, Renamed};
 use crate::version::compare::params;
@@ -151,7 +151,7 @@ fn are_alike(a: &LockEvent, b: &LockEvent) -> bool {
 }
 
 fn has_name_like(a: &LockEvent, b: &LockEvent) -> bool {
-    nearest(&a.name, [b.name.as_str()]).is_some()
+    is_near(&a.name, &b.name)
 }
 
 fn has_form_of(a: &LockEvent, b: &LockEvent) -> bool {
