@@ -30,7 +30,7 @@ impl LossCause {
         match self {
             LossCause::PoolFull => "pool full",
             LossCause::Reentrant => "reentrant",
-            LossCause::Sink => "sink",
+            LossCause::Sink => "not written",
         }
     }
 

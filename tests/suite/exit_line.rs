@@ -28,10 +28,10 @@ fn a_process_says_what_it_has_lost() {
     let line = line.strip_prefix("telemetry: [events-lost] ").expect("a notice");
     // Those that were still in memory at the end, too.
     assert!(line.starts_with("60,000 of 60,000 events lost: "), "{line}");
-    assert!(line.contains(" (pool full), ") && line.contains(" (sink); "), "{line}");
+    assert!(line.contains(" (pool full), ") && line.contains(" (not written); "), "{line}");
     assert!(line.contains("; raise TELEMETRY_BUFFER or set TELEMETRY_POLICY=wait, make room on"), "{line}");
     let [line] = &lost("overwrite", "on")[..] else { panic!("one line") };
-    let end = " events lost: sink; raise TELEMETRY_BUFFER or set TELEMETRY_POLICY=wait";
+    let end = " events lost: not written; raise TELEMETRY_BUFFER or set TELEMETRY_POLICY=wait";
     assert!(line.ends_with(end), "{line}");
     assert_eq!(lost("drop", "off"), [""; 0]);
 }

@@ -235,7 +235,7 @@ class Completeness:
         causes = (
             (self.lost_pool, "pool full"),
             (self.lost_reentrant, "reentrant"),
-            (self.lost_sink, "sink"),
+            (self.lost_sink, "not written"),
         )
         if self.lost:
             text = ", ".join(f"{number:,} {why}" for number, why in causes if number)
