@@ -65,7 +65,7 @@ function isLong(flames: Flame[]): boolean {
 
 export const flame: Tab = {
   id: "flame",
-  title: "Flame graph",
+  title: "Flame",
   empty: (report) =>
     report.flames.length > 0
       ? null

@@ -1,0 +1,257 @@
+// The tabs in Chromium: their numbers, their tables, range and filter, mouse and keys.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { box, end, open, parts, settled } from "./page.mjs";
+
+after(end);
+
+const at = (name) => `[data-test="${name}"]`;
+const TABS = ["durations", "pauses", "values", "memory", "flame", "events"];
+
+/** Returns the text of an element's lines. */
+const text = (page, selector) => page.locator(selector).first().innerText();
+
+/** Returns a row of the table of durations: by head, the exact values where they are on hover. */
+async function durations(page, span) {
+  return page.evaluate((span) => {
+    const table = document.querySelector('#panel-durations [data-test="durations"] table');
+    const heads = [...table.querySelectorAll("th")].map((head) => head.textContent);
+    const row = [...table.querySelectorAll("tbody tr")].find((row) => row.cells[0].textContent === span);
+    return (
+      row && Object.fromEntries([...row.cells].map((cell, i) => [heads[i], cell.title || cell.textContent]))
+    );
+  }, span);
+}
+
+test("each tab fits in its window, and makes no error", async () => {
+  for (const name of ["gcbench", "losses", "hostile", "slow", "threads"]) {
+    for (const [width, dark] of [
+      [1280, false],
+      [400, true],
+    ]) {
+      for (const tab of TABS) {
+        const { page, found, close } = await open(name, { fragment: `tab=${tab}`, width, dark });
+        await settled(page);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${name}, ${tab}: ${wide} pixels in ${width}`);
+        assert.ok((await text(page, `#panel-${tab}`)).length > 20, `${name}, ${tab}: empty`);
+        assert.deepEqual(found, [], `${name}, ${tab}`);
+        await close();
+      }
+    }
+  }
+});
+
+test("each picture says what it shows, and has a table", async () => {
+  const { page, close } = await open("gcbench");
+  let pictures = 0;
+  for (const tab of TABS.slice(0, 5)) {
+    await page.click(at(`tab-${tab}`));
+    await settled(page);
+    for (const figure of await page.locator(`#panel-${tab} .figure`).all()) {
+      const canvas = figure.locator("canvas").first();
+      assert.equal(await canvas.getAttribute("role"), "img");
+      assert.match(await canvas.getAttribute("aria-label"), /\w: .*\d/);
+      await figure.locator(at("twin")).click();
+      assert.ok((await figure.locator("tbody tr").count()) > 2);
+      assert.ok(!(await canvas.isVisible()));
+      await figure.locator(at("twin")).click();
+      assert.ok(await canvas.isVisible());
+      pictures++;
+    }
+  }
+  assert.equal(pictures, 12);
+  await close();
+});
+
+test("durations of the whole run are those of spans", async () => {
+  const { page, close } = await open("gcbench");
+  const paired = await page.evaluate(() => window.report.model.report.paired.spans);
+  assert.ok(paired.length >= 5);
+  const ns = (value) => `${value.toLocaleString("en-US")} ns`;
+  for (const one of paired) {
+    const row = await durations(page, one.span);
+    assert.equal(row.count, one.duration_ns.count.toLocaleString("en-US"));
+    assert.equal(row["total ▾"] ?? row.total, ns(one.total_ns));
+    assert.equal(row.self, ns(one.total_self_ns));
+    for (const figure of ["p50", "p99", "max"]) assert.equal(row[figure], ns(one.duration_ns[figure]));
+    assert.equal(row.uncertain, String(one.uncertain));
+  }
+  await close();
+});
+
+test("a range gives exact durations if all spans are there, and approximate ones if not", async () => {
+  const { page, close } = await open("gcbench");
+  const range = () => page.evaluate(() => window.report.model.setRange({ from: 5e8, until: 15e8 }));
+  await range();
+  await settled(page);
+  const exact = await durations(page, "Collect");
+  const ends = await page.evaluate(() => {
+    const { lanes, spans } = window.report.model.report;
+    let [begin, found] = [0, 0];
+    lanes[0].spans.begin.forEach((step, i) => {
+      begin += step;
+      const end = begin + lanes[0].spans.duration[i];
+      if (spans[lanes[0].spans.span[i]].name === "Collect" && end >= 5e8 && end <= 15e8) found++;
+    });
+    return found;
+  });
+  assert.equal(exact.count, String(ends));
+  assert.match(await text(page, "#panel-durations"), /Spans that end in the range/);
+  await page.evaluate(() => {
+    for (const lane of window.report.model.report.lanes) lane.complete_from = 1;
+    window.report.model.refresh();
+  });
+  await settled(page);
+  const near = await durations(page, "Collect");
+  assert.match(near.count, /^≈ \d+$/);
+  assert.ok(Math.abs(Number(near.count.slice(2)) - ends) <= 2);
+  assert.equal(near.max, exact.max);
+  assert.match(await text(page, "#panel-durations"), /within 6 %/);
+  await close();
+});
+
+test("sums that losses touch say so", async () => {
+  const { page, close } = await open("losses");
+  await settled(page);
+  const cells = await page.locator("#panel-durations tbody tr").first().innerText();
+  assert.match(cells, /≥ [\d,]+\s+≥ [\d.]+ m?s/);
+  assert.match(await text(page, "#panel-durations"), /events of this range are missing .*sink failed/);
+  await page.click(at("tab-pauses"));
+  assert.match(await text(page, at("pause-summary")), /^≥ 121 pauses stop the program for ≥ /);
+  await page.evaluate(() => window.report.model.setRange({ from: 0, until: 1e9 }));
+  await settled(page);
+  assert.match(await text(page, at("pause-summary")), /^\d+ pauses/);
+  await close();
+});
+
+test("a click on a span shows its distribution, and another goes to its longest", async () => {
+  const { page, close } = await open("gcbench");
+  await page.click(at("span-Collect"));
+  assert.match(await text(page, at("chosen-span")), /^Collect/);
+  assert.match(await text(page, at("duration-histogram")), /121 spans · total 210 ms · max 12.3 ms/);
+  await page.click(at("jump-Collect"));
+  const fragment = parts(await settled(page));
+  assert.match(fragment.selected, /^span\./);
+  assert.ok(fragment.from && fragment.until);
+  await close();
+});
+
+test("the ruler says the smallest window, and moves by keys and buttons", async () => {
+  const { page, close } = await open("gcbench", { fragment: "tab=pauses" });
+  const ruler = () => text(page, at("mmu-ruler"));
+  const window = async () => Number(/in every ([\d.]+) ms/.exec(await ruler())[1]);
+  assert.match(await ruler(), /^at least 50 % in every [\d.]+ ms$/);
+  const half = await window();
+  await page.focus(at("mmu-slider"));
+  await page.keyboard.press("ArrowRight");
+  assert.match(await ruler(), /^at least 51 %/);
+  assert.ok((await window()) >= half);
+  await page.click(at("ruler-10"));
+  assert.ok((await window()) < half);
+  const pauses = await page.evaluate(() => window.report.model.report.pauses.duration);
+  assert.equal(await page.locator(`${at("longest-pauses")} tbody tr`).count(), 10);
+  assert.equal(
+    await page
+      .locator(`${at("longest-pauses")} tbody td`)
+      .first()
+      .getAttribute("title"),
+    `${Math.max(...pauses).toLocaleString("en-US")} ns`,
+  );
+  await close();
+});
+
+test("values have figures of stats; categories have frequent values alone", async () => {
+  const { page, close } = await open("gcbench", { fragment: "tab=values" });
+  assert.match(await text(page, at("chosen-value")), /^Alloc · size in bytes/);
+  assert.match(await text(page, at("value-summary")), /^1,452 values from 16 bytes to 2.00 KiB.*; sum /);
+  await page.fill(at("value-search"), "collect");
+  await page.locator(".picker .link", { hasText: "why" }).click();
+  assert.ok(!(await page.locator(at("value-heat")).isVisible()));
+  const rows = await page.locator(`${at("frequent")} tbody tr`).allInnerTexts();
+  assert.deepEqual(
+    rows.map((row) => row.split("\t")[0]),
+    ["NurseryFull", "HeapFull"],
+  );
+  await close();
+});
+
+test("memory is by size or by event, and says what was never freed", async () => {
+  const { page, close } = await open("gcbench", { fragment: "tab=memory" });
+  const { allocations, frees } = await page.evaluate(() => window.report.model.report.memory);
+  const number = (value) => value.toLocaleString("en-US");
+  assert.ok(
+    (await text(page, at("memory-summary"))).startsWith(
+      `${number(allocations)} allocations and ${number(frees)} frees; `,
+    ),
+  );
+  assert.match(await text(page, at("never-freed")), /64 KiB/);
+  await page.click(at("memory-groups"));
+  assert.match(await text(page, at("never-freed")), /Alloc Node/);
+  assert.match(await text(page, "#panel-memory"), /3 frees are of memory that no recorded event allocated/);
+  await close();
+});
+
+test("the flame graph zooms and searches", async () => {
+  const { page, close } = await open("gcbench", { fragment: "tab=flame" });
+  const { x, y, width } = await box(page, `${at("flame")} canvas`);
+  assert.match(await text(page, at("flame")), /1.80 s/);
+  await page.mouse.click(x + width * 0.88, y + 30);
+  assert.equal(await text(page, at("flame-path")), "Collect");
+  await page.fill(at("flame-search"), "sweep");
+  assert.equal(await text(page, at("flame-found")), "1 name found");
+  await page.click(at("flame-reset"));
+  assert.equal(await text(page, at("flame-path")), "");
+  await page.click(at("flame-Stack"));
+  assert.match(await text(page, at("flame")), /samples/);
+  await page.click(at("flame-spans"));
+  await page.evaluate(() => window.report.model.setFilter({ kinds: new Set([2]) }));
+  await settled(page);
+  assert.match(await text(page, at("flame")), /1.50 s, most in Tree/);
+  await close();
+});
+
+test("the table of events searches, scrolls, turns and selects", async () => {
+  const { page, close } = await open("gcbench", { fragment: "tab=events" });
+  const rows = () => page.locator(at("event-row")).allInnerTexts();
+  assert.ok((await rows()).length < 40);
+  assert.match(await text(page, at("event-samples")), /1 of 4 TreeBegin events shown .*counts are exact/);
+  const first = (await rows())[0];
+  await page.evaluate((events) => {
+    const scroller = document.querySelector(events);
+    scroller.scrollTop = scroller.scrollHeight;
+  }, at("events"));
+  await page.waitForFunction((first) => !document.body.innerText.includes(first), first.split("\n")[0]);
+  const last = (await rows()).at(-1);
+  await page.click(at("event-sort"));
+  assert.equal((await rows())[0], last);
+  await page.fill(at("event-search"), "HeapFull");
+  await page.waitForFunction(
+    (count) => /^17 rows found/.test(document.querySelector(count).textContent),
+    at("event-count"),
+  );
+  assert.ok((await rows()).every((row) => row.includes("HeapFull")));
+  await page.focus(at("events"));
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.match(parts(await settled(page)).selected, /^event\./);
+  await close();
+});
+
+test("a tab without content says why, and what to do", async () => {
+  const { page, close } = await open("slow", { fragment: "tab=memory" });
+  assert.match(await text(page, "#panel-memory"), /Mark the events and their parameters with `replay`/);
+  await page.evaluate(() => {
+    const { report } = window.report.model;
+    report.pauses = null;
+    for (const span of report.spans) span.is_pause = false;
+  });
+  await page.click(at("tab-pauses"));
+  assert.equal(
+    await text(page, "#panel-pauses"),
+    "No span of this registry is a pause. Mark one with `pause = true`.",
+  );
+  await close();
+});
