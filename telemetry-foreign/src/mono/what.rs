@@ -32,8 +32,8 @@ events! {
 }
 
 impl What {
-    /// Returns the event for a step of a collection. Those that stop and start the program are events
-    /// of their own, so that a span can have them.
+    /// Returns the event for a step of a collection. Those that stop and start the program are
+    /// events of their own, so that a span can have them.
     pub(super) fn of_step(step: u64) -> What {
         match step {
             6 => What::WorldStop,
