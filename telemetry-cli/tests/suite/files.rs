@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+#[cfg(unix)]
+use crate::run::by_default;
 use crate::run::{Folder, commands, run};
 use crate::streams::gc;
 
@@ -191,7 +193,7 @@ fn entries(folder: &Folder) -> usize {
 fn an_interrupt_leaves_nothing_behind() {
     for (signal, number) in [("-INT", libc::SIGINT), ("-TERM", libc::SIGTERM), ("-HUP", libc::SIGHUP)] {
         let folder = Folder::new().with("gc.tel", gc()).with("out.txt", "old");
-        let ended = signaled(&folder, &mut folder.command("cnv - -o out.txt"), signal);
+        let ended = signaled(&folder, by_default(&mut folder.command("cnv - -o out.txt")), signal);
         assert_eq!(ended.signal(), Some(number), "{ended}");
         assert_eq!(entries(&folder), 2);
         assert_eq!(std::fs::read_to_string(folder.path("out.txt")).unwrap(), "old");

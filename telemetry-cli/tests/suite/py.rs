@@ -132,7 +132,7 @@ fn an_interrupted_module() {
     let mut command = Command::new(&python);
     command.args(["-B", "-c", script]).current_dir(folder.path(""));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = crate::run::by_default(&mut command).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(&gc()[..100]).unwrap();
     let mut begun = [0];

@@ -83,6 +83,23 @@ pub(crate) fn commands(folder: &Folder) -> Vec<String> {
     listed.filter_map(|line| line.split_whitespace().next()).map(str::to_string).collect()
 }
 
+/// Lets signals end a command, also if they are ignored here: below `nohup`, for instance.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+pub(crate) fn by_default(command: &mut Command) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+
+    let reset = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            // SAFETY: `signal` may be called between fork and exec, and no handler is set.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: the function only makes calls that are safe in signal handlers.
+    unsafe { command.pre_exec(reset) }
+}
+
 #[track_caller]
 pub(crate) fn snapshot(name: &str, transcript: &str) {
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {

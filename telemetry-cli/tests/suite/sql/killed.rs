@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use telemetry_decode::{RawStr, Value};
 
 use super::{loaded, rows};
-use crate::run::Folder;
+use crate::run::{Folder, by_default};
 use crate::streams::{begun, gc, gc_registry};
 
 /// More than SQLite keeps in memory, so that a part is in the file before it is committed.
@@ -37,7 +37,8 @@ fn make_big() -> Vec<u8> {
 /// Starts the command, gives it all but the last bytes of a big stream, and waits until it has
 /// written a part of that to a file.
 pub(super) fn in_the_middle(folder: &Folder, args: &str, database: &str) -> Child {
-    let mut child = folder.command(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut command = folder.command(args);
+    let mut child = by_default(&mut command).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let stream = big();
     let mut stdin = child.stdin.take().unwrap();
     // A new database is made in a directory of its own.
@@ -90,7 +91,7 @@ fn an_interrupted_new_database_is_removed() {
 fn an_interrupt_at_work() {
     let folder = loaded(&[("gc.tel", gc())]).with("big.tel", big());
     let before = fs::read(folder.path("telemetry.db")).unwrap();
-    let mut child = folder.command("sql big.tel").stderr(Stdio::null()).spawn().unwrap();
+    let mut child = by_default(&mut folder.command("sql big.tel")).stderr(Stdio::null()).spawn().unwrap();
     let journal = folder.path("telemetry.db-journal");
     while !journal.exists() {
         assert_eq!(child.try_wait().unwrap(), None, "it was done too soon");
