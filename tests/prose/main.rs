@@ -150,6 +150,15 @@ fn links_lead_somewhere() {
 }
 
 /// Every page of docs/ is in the table of contents of the book, once.
+/// The pages that a newcomer reads first.
+#[test]
+fn the_first_pages_are_short() {
+    for (name, most) in [("README.md", 150), ("ARCHITECTURE.md", 250)] {
+        let lines = read(&root().join(name)).lines().count();
+        assert!(lines <= most, "{name} has {lines} lines; help: at most {most}");
+    }
+}
+
 #[test]
 fn the_book_has_every_page() {
     let summary = read(&root().join("docs/SUMMARY.md"));
