@@ -23,6 +23,8 @@ export interface Hook {
   model?: Model;
   /** Numbers of the pictures, as they are drawn now. */
   numbers?(): { events: number; shown: number; spans: number; rates: number[] };
+  /** How long the lanes took to draw last, in milliseconds. */
+  drawMs?(): number;
   /** Zooms and pans for some seconds. */
   measure?(seconds?: number): Promise<Frames>;
 }
@@ -45,6 +47,7 @@ export function hook(model: Model, lanes: Lanes, picture: { rates(): Rates }): v
     const { shown, all } = lanes.painter.drawn;
     return { events: sum(total), shown, spans: all, rates: kinds.map(sum) };
   };
+  window.report.drawMs = () => lanes.painter.ms;
   window.report.measure = (seconds = 3) =>
     new Promise((resolve) => {
       const [between, draws]: [number[], number[]] = [[], []];
