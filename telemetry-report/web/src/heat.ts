@@ -54,9 +54,7 @@ export function spreadOf(heats: Heat[], from: Ns, until: Ns): Spread {
     for (const column of heat.columns) {
       if (column.at < first || column.at > last) continue;
       sum += column.sum;
-      column.buckets.forEach((bucket, i) =>
-        counts.set(bucket, (counts.get(bucket) ?? 0) + column.counts[i]),
-      );
+      column.buckets.forEach((bucket, i) => counts.set(bucket, (counts.get(bucket) ?? 0) + column.counts[i]));
     }
   }
   return spreadFrom(counts, sum);

@@ -53,14 +53,21 @@ function namesOf(root: Node): { name: string; self: number; total: number; count
   return [...names.values()];
 }
 
-/** Tells whether a path is long. */
-function isLong(flames: Flame[]): boolean {
-  return flames.some(({ nodes }) => {
+/** Looks for long paths, and for names inside of themselves. */
+function shapeOf(flames: Flame[]): { isLong: boolean; isNested: boolean } {
+  const shape = { isLong: false, isNested: false };
+  for (const { nodes } of flames) {
+    const { parent, name } = nodes;
     const depths: number[] = [];
-    return nodes.parent.some(
-      (parent) => depths.push(parent < 0 ? 0 : depths[parent] + 1) > 0 && depths[depths.length - 1] > LONG,
-    );
-  });
+    parent.forEach((outer, i) => {
+      depths.push(outer < 0 ? 0 : depths[outer] + 1);
+      shape.isLong ||= depths[i] > LONG;
+      for (let at = outer, left = LONG; at >= 0 && left > 0 && !shape.isNested; at = parent[at], left--) {
+        shape.isNested = name[at] === name[i];
+      }
+    });
+  }
+  return shape;
 }
 
 export const flame: Tab = {
@@ -195,10 +202,11 @@ export const flame: Tab = {
       },
     });
     const found = element("span", { class: "note", "data-test": "flame-found" });
+    const shape = shapeOf(report.flames);
     const once: HTMLInputElement = element("input", {
       type: "checkbox",
       "data-test": "flame-once",
-      checked: isLong(report.flames),
+      checked: shape.isLong && shape.isNested,
       onchange: () => {
         path = [];
         update();
@@ -307,7 +315,15 @@ export const flame: Tab = {
         ),
       );
     };
-    replace(controls, names.length > 1 && kinds.node, picker, onceLabel, search, found, back);
+    replace(
+      controls,
+      names.length > 1 && kinds.node,
+      picker,
+      shape.isNested && onceLabel,
+      search,
+      found,
+      back,
+    );
     root.append(controls, trail, made.node, feet);
     update();
     return { update };

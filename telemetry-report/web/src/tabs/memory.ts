@@ -1,15 +1,23 @@
 /** The tab of memory: what was live, allocated and freed over time, and what was never freed. */
 
+import { theme } from "../canvas";
 import { color } from "../color";
 import type { Memory, MemoryGroup } from "../document";
 import { element, replace, table } from "../dom";
 import { bytes, commas, count, cut, percent, short } from "../format";
 import { intervals } from "../heat";
 import type { Tab, View } from "../view";
+import { tidy } from "./axes";
 import { choice, lossNote, note } from "./common";
 import { timeline, type TimelineData } from "./timeline";
 
 const exactBytes = (value: number) => `${commas(value)} bytes`;
+
+/** Returns the name of a group as people read it: `4 KiB to 8 KiB`, not `4096..8191 bytes`. */
+function nameOf({ name }: MemoryGroup): string {
+  const [, low, high] = /^(\d+)\.\.(\d+) bytes$/.exec(name) ?? [];
+  return low && high ? `${tidy(bytes(low))} to ${tidy(bytes(Number(high) + 1))}` : cut(name, 60);
+}
 
 /** Returns the groups that have most at their peak, and all others as one. */
 function largest(groups: MemoryGroup[], most: number): MemoryGroup[] {
@@ -38,7 +46,7 @@ function leftTable(groups: MemoryGroup[], name: string): HTMLElement {
   const all = groups.reduce((sum, group) => sum + group.left_bytes, 0);
   return table<MemoryGroup>(
     [
-      { title: name, text: (row) => cut(row.name, 80) },
+      { title: name, text: nameOf },
       {
         title: "never freed",
         text: (row) => bytes(row.left_bytes),
@@ -102,7 +110,7 @@ export const memory: Tab = {
         ...common(),
         series: [
           { name: "peak within the interval", color: color(1), values: of.peak_bytes, isArea: true },
-          { name: "at its end", color: color(4), values: of.live_bytes },
+          { name: "at its end", color: theme().accent, values: of.live_bytes },
         ],
       }),
       190,
@@ -127,7 +135,7 @@ export const memory: Tab = {
         read: (value) => `${bytes(value)}/s`,
         series: [
           { name: "allocated", color: color(0), values: perSecond(of.allocated_bytes), isArea: true },
-          { name: "freed", color: color(4), values: perSecond(of.freed_bytes) },
+          { name: "freed", color: theme().accent, values: perSecond(of.freed_bytes) },
         ],
       }),
       150,
@@ -139,7 +147,7 @@ export const memory: Tab = {
         ...common(),
         isStacked: true,
         series: colored().map((group) => ({
-          name: cut(group.name, 40),
+          name: nameOf(group),
           color: group.color,
           values: group.live_bytes,
         })),
@@ -183,7 +191,7 @@ export const memory: Tab = {
       stacked.node.hidden = of[by].length === 0;
       if (of[by].length > 0) {
         const top = colored()[0];
-        stacked.update(`most: ${cut(top.name, 60)}, ${bytes(Math.max(...top.live_bytes))} at its peak`);
+        stacked.update(`most: ${nameOf(top)}, ${bytes(Math.max(...top.live_bytes))} at its peak`);
       }
       parts.update();
       replace(
