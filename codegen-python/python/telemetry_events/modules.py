@@ -13,15 +13,10 @@ from .sessions import Session
 # --- Events, and the generated parts of a module.
 
 
-@_dataclasses.dataclass(init=False)
-class _Event:
-    """What every event has beside its parameters. The fields are those of `repr` and `asdict`."""
+class _Stored:
+    """What is stored of every event beside its parameters."""
 
     __slots__ = ("ticks", "lane")
-    #: Nanoseconds since the session began.
-    time_ns: int
-    #: The session's number for the thread that emitted it.
-    thread: int
 
     def __init__(self, ticks: int, lane: Lane) -> None:
         #: The clock reading.
@@ -29,12 +24,30 @@ class _Event:
         #: Its source.
         self.lane = lane
 
+
+@_dataclasses.dataclass(init=False)
+class _Event(_Stored):
+    """What every event has beside its parameters. The fields are those of `repr` and `asdict`."""
+
+    __slots__ = ()
+    if not _t.TYPE_CHECKING:
+        # `dataclasses.replace` passes them on, because they have a default value.
+        ticks: _dataclasses.InitVar[int] = 0
+        lane: _dataclasses.InitVar[Lane] = None
+    #: Nanoseconds since the session began.
+    time_ns: int = _dataclasses.field(init=False)
+    #: The session's number for the thread that emitted it.
+    thread: int = _dataclasses.field(init=False)
+
     @property
     def session(self) -> Session:
         """Returns its session."""
         return self.lane.session
 
 
+# The default values would hide what is stored.
+delattr(_Event, "ticks")
+delattr(_Event, "lane")
 # Both follow from what is stored. They are set here, because a dataclass takes a property in its
 # body for a default value.
 setattr(_Event, "time_ns", property(lambda event: event.lane.session._clock.ns(event.ticks)))

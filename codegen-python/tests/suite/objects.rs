@@ -47,6 +47,11 @@ for event in events.read("some.tel"):
     assert (event.time_ns, event.thread) == (event.ticks, event.lane.thread)
 first, other = next(events.read("some.tel", incomplete="ignore")), next(iter(events.read("some.tel")))
 assert first == other and first is not other
+changed = dataclasses.replace(first, size=65)
+assert changed.size == 65 and changed != first
+assert (changed.ticks, changed.lane, changed.why) == (first.ticks, first.lane, first.why)
+assert dataclasses.replace(changed, size=64) == first
+assert dataclasses.replace(first, ticks=9).time_ns == 9
 made = events.Evicted(7, first.lane, 1, events.Why.Full, "", [], first.site)
 print(made)
 print(events.__doc__)
