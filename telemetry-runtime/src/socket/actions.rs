@@ -25,6 +25,8 @@ use crate::store::counters::{self, Counters, KindCounters};
 
 /// Keys and values of an answer.
 pub(crate) type Numbers = Vec<(&'static str, u64)>;
+/// Registry, kind, and counts of its events.
+pub(crate) type OfKind = (&'static str, &'static str, Numbers);
 /// The first error of a sink: for programs, and as text.
 pub(crate) type Failure = (NoticeTag, String);
 
@@ -42,9 +44,9 @@ pub(crate) trait Actions {
     fn counters(&self) -> Numbers;
     /// Returns what the pool's memory is used for, in bytes.
     fn pool(&self) -> Numbers;
-    /// Returns counts of events by registry and kind, and how many bytes of each the flight
-    /// recorder retains.
-    fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)>;
+    /// Returns the same, and counts of events by registry and kind from the same reading. Those
+    /// have how many bytes of each kind the flight recorder retains.
+    fn counters_and_kinds(&self) -> (Numbers, Vec<OfKind>);
     /// Returns the sinks: name, first error, and counts of events.
     fn sinks(&self) -> Vec<(String, Option<Failure>, Numbers)>;
     /// Returns lines of TOML about the process.
@@ -87,8 +89,8 @@ impl Actions for Process {
         numbers(&counters::counters())
     }
 
-    fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)> {
-        let kinds = counters::kind_counters().into_iter();
+    fn counters_and_kinds(&self) -> (Numbers, Vec<OfKind>) {
+        let (all, kinds) = counters::counters_and_kinds();
         let retained = registry::all().flat_map(|registry| {
             let kinds = registry.def().kinds.iter();
             kinds.map(|kind| registry.kind(kind.bit).kept.pages() * PAGE)
@@ -98,7 +100,7 @@ impl Actions for Process {
             numbers.push(("retained_bytes", retained as u64));
             (kind.registry, kind.kind, numbers)
         };
-        kinds.zip(retained).map(numbers_of).collect()
+        (numbers(&all), kinds.into_iter().zip(retained).map(numbers_of).collect())
     }
 
     fn pool(&self) -> Numbers {

@@ -120,9 +120,10 @@ impl<A: Actions> Server<A> {
     }
 
     fn counters(&self) -> String {
-        let mut text = lines(&self.actions.counters());
+        let (all, kinds) = self.actions.counters_and_kinds();
+        let mut text = lines(&all);
         let _ = write!(text, "\n[pool]\n{}", lines(&self.actions.pool()));
-        for (registry, kind, numbers) in self.actions.kinds() {
+        for (registry, kind, numbers) in kinds {
             let (registry, kind) = (Quoted(registry.as_bytes()), Quoted(kind.as_bytes()));
             let _ = write!(text, "\n[[kind]]\nregistry = {registry}\nname = {kind}\n{}", lines(&numbers));
         }

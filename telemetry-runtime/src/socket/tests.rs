@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::actions::{Actions, Failure, Numbers};
+use super::actions::{Actions, Failure, Numbers, OfKind};
 use super::place::Place;
 use super::request::LIMIT;
 use super::seat::Seat;
@@ -65,8 +65,9 @@ impl Actions for Fake {
         vec![("size", 4096), ("free", 0)]
     }
 
-    fn kinds(&self) -> Vec<(&'static str, &'static str, Numbers)> {
-        vec![("gc", "Pool", vec![("emitted", 1)]), ("gc", "Ref", vec![("emitted", 2)])]
+    fn counters_and_kinds(&self) -> (Numbers, Vec<OfKind>) {
+        let kinds = vec![("gc", "Pool", vec![("emitted", 1)]), ("gc", "Ref", vec![("emitted", 2)])];
+        (self.counters(), kinds)
     }
 
     fn sinks(&self) -> Vec<(String, Option<Failure>, Numbers)> {

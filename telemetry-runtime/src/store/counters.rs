@@ -1,6 +1,6 @@
 //! Counts of events: recorded, written, retained, evicted and lost.
 
-use telemetry_format::{Loss, NoticeTag};
+use telemetry_format::{Loss, NoticeTag, own};
 
 use crate::memory::lanes::LANES;
 use crate::memory::pool::POOL;
@@ -82,6 +82,12 @@ impl Counters {
         self.lost_sink += other.lost_sink;
         self.truncated += other.truncated;
     }
+
+    fn add_strays(&mut self) {
+        let strays = strays();
+        self.lost_pool += strays.pool;
+        self.lost_reentrant += strays.reentrant;
+    }
 }
 
 /// Returns the current counters of the program's own events. [`kind_counters`] also has the
@@ -94,10 +100,19 @@ pub fn counters() -> Counters {
         }
         sum
     });
-    let strays = strays();
-    sum.lost_pool += strays.pool;
-    sum.lost_reentrant += strays.reentrant;
+    sum.add_strays();
     sum
+}
+
+/// Returns the same from one reading of all kinds, and that reading. Two readings of a program that
+/// emits in between would contradict each other.
+pub(crate) fn counters_and_kinds() -> (Counters, Vec<KindCounters>) {
+    let kinds = kind_counters();
+    let mut sum = Counters::default();
+    let program = kinds.iter().filter(|kind| kind.registry != own::NAME);
+    program.for_each(|kind| sum.add(&kind.counters));
+    sum.add_strays();
+    (sum, kinds)
 }
 
 /// Returns the number of the program's events in memory whose kind a sink gets.

@@ -48,6 +48,23 @@ fn a_program_is_switched() {
     assert_eq!(std::fs::read_dir(sockets.dir()).unwrap().count(), 0);
 }
 
+/// They are of one reading, though the program emits all the time.
+#[test]
+fn the_sum_of_the_kinds_is_the_total() {
+    let sockets = Sockets::new();
+    let test = "processes::programs::the_sum_of_the_kinds_is_the_total";
+    let program = Program::ready(&sockets, test, &[], || (0..20_000).for_each(|_| emit()));
+    wait("an event", || emitted(&sockets, program.pid) > 0);
+    for _ in 0..20 {
+        let json = sockets.prints(&format!("control {} --counters --json", program.pid));
+        let shown: Value = serde_json::from_str(&json).unwrap();
+        let of = |counters: &Value| counters["emitted"].as_u64().unwrap();
+        let kinds = shown["kinds"].as_array().unwrap().iter();
+        let program = kinds.filter(|kind| kind["registry"] != "telemetry");
+        assert_eq!(program.map(of).sum::<u64>(), of(&shown["counters"]), "{shown:#}");
+    }
+}
+
 #[test]
 fn a_flush_writes_what_was_recorded() {
     let sockets = Sockets::new();
