@@ -6,7 +6,7 @@ import { commas, cut, digits, exactTime, time, utc, value } from "./format";
 import type { Model } from "./model";
 import type { Spans } from "./spans";
 import { swatch } from "./tip";
-import type { Selected } from "./view";
+import { kindName, type Selected } from "./view";
 
 interface Fact {
   name: string;
@@ -177,7 +177,7 @@ export class Details {
     const facts: Fact[] = [
       { name: "time", content: time(at), title: `${exactTime(at)}; ${utc(report.origin, at)} UTC` },
       { name: "thread", content: cut(report.threads[thread]?.name ?? "?", 60) },
-      { name: "kind", content: cut(report.kinds[type.kind]?.name ?? "?", 60) },
+      { name: "kind", content: cut(kindName(report, type.kind), 60) },
       ...this.params(of.event, thread, at),
     ];
     if (of.every > 1) {

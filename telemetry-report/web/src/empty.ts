@@ -23,6 +23,11 @@ const STEPS: [string, string][] = [
   ],
 ];
 
+const DAMAGED: [string, string] = [
+  "Give the whole stream.",
+  "This input misses events or is damaged. Blocks need the registry at the start of their file.",
+];
+
 /** Returns text whose parts in backticks are code. */
 function prose(text: string): Child[] {
   return text.split("`").map((part, at) => (at % 2 === 1 ? element("code", {}, part) : part));
@@ -34,6 +39,8 @@ export function nothing(report: Report): HTMLElement {
     .slice(0, 10)
     .map((input) => cut(input, 100))
     .join(", ");
+  const isComplete = report.stats.completeness.complete;
+  const steps = isComplete ? STEPS : [DAMAGED, STEPS[3], ...STEPS.slice(0, 3)];
   return element(
     "section",
     { class: "nothing", "data-test": "empty" },
@@ -42,7 +49,7 @@ export function nothing(report: Report): HTMLElement {
     element(
       "ol",
       {},
-      ...STEPS.map(([step, why]) =>
+      ...steps.map(([step, why]) =>
         element(
           "li",
           {},

@@ -68,8 +68,10 @@ export function count(value: Whole | null | undefined): string {
 export function short(value: number): string {
   const size = Math.abs(value);
   const scale = [1e12, 1e9, 1e6, 1e4].find((least) => size >= (least === 1e4 ? least : least * 0.9995));
-  if (scale)
-    return `${digits(value / (scale === 1e4 ? 1e3 : scale))} ${{ 1e12: "T", 1e9: "G", 1e6: "M", 1e4: "k" }[scale]}`;
+  if (scale) {
+    const unit = { 1e12: "T", 1e9: "G", 1e6: "M", 1e4: "k" }[scale];
+    return `${digits(value / (scale === 1e4 ? 1e3 : scale))} ${unit}`;
+  }
   return Number.isInteger(value) ? commas(value) : digits(value);
 }
 

@@ -141,7 +141,7 @@ export class Bars {
     }
   }
 
-  /** Fills a pixel of short spans, as high as the part of its time that they cover, and goes on to another. */
+  /** Fills a pixel of short spans, as high as the part of its time that they cover. */
   private flush(y: number, next: number): void {
     if (this.pixel >= 0) {
       const high = Math.max(6, Math.min(this.covered, 1) * HIGH);

@@ -15,7 +15,7 @@ import { firstAtLeast, type Spans } from "./spans";
 export function threadLabel(report: Report, thread: number): string {
   const { name, session } = report.threads[thread];
   const of = report.sessions.length > 1 ? report.sessions[session] : undefined;
-  return cut(name, 60) + (of ? ` · ${of.pid ?? of.id.slice(0, 6)}` : "");
+  return cut(name, 60) + (of ? ` · ${of.pid ?? of.id.slice(-6)}` : "");
 }
 
 export class Painter {
@@ -124,11 +124,11 @@ export class Painter {
     let filled = -1;
     for (const loss of losses) {
       if (loss.thread !== null && loss.thread !== block.thread) continue;
-      const x1 = left + (Math.max(loss.from, from) - from) * scale;
+      const x1 = Math.max(left + (Math.max(loss.from, from) - from) * scale, filled);
       const x2 = left + (Math.min(loss.until, until) - from) * scale;
       if (x2 < filled || x1 > width) continue;
       hatch(context, x1, y, x2 - x1, block.height - 5);
-      filled = x2 + 3;
+      filled = Math.max(x2, x1 + 3);
     }
   }
 }

@@ -251,7 +251,9 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
       .filter((loss) => loss.thread === null || loss.thread === places.blocks[at].thread)
       .slice(0, 4)
       .map((loss) => ({
-        text: `${loss.events === null ? "events" : `${commas(loss.events)} events`} lost: ${cut(loss.cause, 80)}`,
+        text:
+          (loss.events === null ? "events" : `${commas(loss.events)} events`) +
+          ` lost: ${cut(loss.cause, 80)}`,
         isLoss: true,
       }));
   };

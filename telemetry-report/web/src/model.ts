@@ -31,6 +31,8 @@ export class Model implements View {
   private wasMove = false;
 
   constructor(readonly report: Report) {
+    // Pictures join neighbors.
+    report.losses.sort((a, b) => a.from - b.from);
     this.state = fromFragment(report, location.hash);
     addEventListener("popstate", () => {
       this.state = fromFragment(report, location.hash);

@@ -4,12 +4,12 @@ import { AXIS, drawAxis, gutter } from "./axis";
 import { canvas, fit, hatch, theme } from "./canvas";
 import { kindColor } from "./color";
 import { button, element, replace, table } from "./dom";
-import { between, brief, commas, count, cut, digits, exactTime, rate, short, time } from "./format";
+import { between, brief, commas, count, cut, percent, exactTime, rate, short, time } from "./format";
 import type { Model } from "./model";
 import { perBar, type Rates, rates, sum } from "./rates";
 import { type Line, swatch, tip } from "./tip";
 import { twin } from "./twin";
-import { type Filter, lossesOf, type Range, wholeRange } from "./view";
+import { type Filter, kindName, lossesOf, type Range, wholeRange } from "./view";
 
 const HEIGHT = 92;
 
@@ -68,9 +68,13 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
         y -= high;
       }
     }
+    let filled = -1;
     for (const loss of lossesOf(report, model.filter, whole)) {
-      const x = left + (loss.from / whole.until) * plot;
-      hatch(context, x, 0, ((loss.until - loss.from) / whole.until) * plot, bottom);
+      const x1 = Math.max(left + (loss.from / whole.until) * plot, filled);
+      const x2 = left + (Math.min(loss.until, whole.until) / whole.until) * plot;
+      if (x2 < filled) continue;
+      hatch(context, x1, 0, x2 - x1, bottom);
+      filled = Math.max(x2, x1 + 3);
     }
     context.textAlign = "right";
     context.fillStyle = theme().faint;
@@ -212,7 +216,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     }
     kinds.forEach((list, kind) => {
       if (lines.length < 14 && sum(list, bucket, bucket + bars.per) > 0) {
-        lines.push({ text: `${cut(report.kinds[kind].name, 40)}: ${text(list)}`, color: kindColor(kind) });
+        lines.push({ text: `${cut(kindName(report, kind), 40)}: ${text(list)}`, color: kindColor(kind) });
       }
     });
     tip(lines, event.clientX, event.clientY);
@@ -237,7 +241,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
             onclick: () => model.setFilter({ kinds: isOnly(kind) ? null : new Set([kind]) }),
           },
           swatch(kindColor(kind)),
-          brief(report.kinds[kind].name),
+          brief(kindName(report, kind)),
         );
         made.classList.toggle("off", !!model.filter.kinds && !model.filter.kinds.has(kind));
         return made;
@@ -279,7 +283,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
           value: (row) => sum(total, row.i, row.i + per),
         },
         ...kinds.slice(0, 12).map((list, kind) => ({
-          title: brief(report.kinds[kind].name),
+          title: brief(kindName(report, kind)),
           doc: cut(report.kinds[kind].doc, 300),
           text: (row: Row) => count(sum(list, row.i, row.i + per)),
           value: (row: Row) => sum(list, row.i, row.i + per),
@@ -321,9 +325,8 @@ export function rangeLine(model: Model): HTMLElement {
   const update = () => {
     const { from, until } = model.range;
     const { range } = model.state;
-    text.textContent = range
-      ? `${between(from, until)} (${time(until - from)}, ${digits(((until - from) / wholeRange(model.report).until) * 100)} %)`
-      : "Whole run";
+    const share = percent((until - from) / wholeRange(model.report).until);
+    text.textContent = range ? `${between(from, until)} (${time(until - from)}, ${share})` : "Whole run";
     text.title = `${exactTime(from)} – ${exactTime(until)}`;
     clear.hidden = !range;
   };

@@ -3,7 +3,7 @@
 import type { Loss, Report } from "./document";
 import { button, type Child, element, replace, table } from "./dom";
 import { between, bytes, commas, count, cut, exactTime, short, time, utc } from "./format";
-import type { Range, View } from "./view";
+import { kindName, type Range, type View } from "./view";
 
 const plural = (number: number, one: string, more = `${one}s`) =>
   `${number < 1e6 ? commas(number) : short(number)} ${number === 1 ? one : more}`;
@@ -81,7 +81,7 @@ function lossTable(view: View): HTMLElement {
       { title: "thread", text: (loss) => cut(thread(loss), 80) },
       {
         title: "kind",
-        text: (loss) => (loss.kind === null ? "any" : cut(report.kinds[loss.kind]?.name ?? "?", 80)),
+        text: (loss) => (loss.kind === null ? "any" : cut(kindName(report, loss.kind), 80)),
       },
     ],
     report.losses,
@@ -169,7 +169,7 @@ export function showVerdict(header: HTMLElement, view: View): void {
     facts(report),
   );
   line.append(element("span", {}, text));
-  if (hasLosses) {
+  if (hasLosses && report.stats.count > 0) {
     const show = () => {
       const from = report.losses.reduce((least, loss) => Math.min(least, loss.from), Infinity);
       const until = report.losses.reduce((most, loss) => Math.max(most, loss.until), -Infinity);
