@@ -45,16 +45,9 @@ pub fn registries() -> impl Strategy<Value = Registry> {
             events.iter_mut().zip(codes).for_each(|(event, code)| event.code = code);
             let version = Version { major, median, minor };
             events.iter_mut().for_each(|event| append(event, version));
-            let mut registry = Registry {
-                name,
-                version,
-                doc,
-                kinds: kinds.collect(),
-                types,
-                events,
-                spans: Vec::new(),
-                messages: Vec::new(),
-            };
+            let mut registry = Registry::default();
+            (registry.name, registry.version, registry.doc) = (name, version, doc);
+            (registry.kinds, registry.types, registry.events) = (kinds.collect(), types, events);
             for index in 0..registry.events.len() {
                 while registry.events[index].max_len(&registry) > MAX_EVENT_LEN {
                     registry.events[index].params.pop();
@@ -111,16 +104,10 @@ fn event(name: &str, kinds: usize, types: usize) -> impl Strategy<Value = Event>
     let params =
         params.prop_flat_map(move |names| names.iter().map(|name| param(name, types)).collect::<Vec<_>>());
     (any::<bool>(), any::<bool>(), 0..kinds, docs(), params).prop_map(
-        move |(always, used, kind, doc, params)| Event {
-            name: name.clone(),
-            code: 0,
-            always,
-            used,
-            kind,
-            doc,
-            replay: None,
-            time: None,
-            params,
+        move |(always, used, kind, doc, params)| {
+            let mut event = Event::new(&name, 0, kind);
+            (event.always, event.used, event.doc, event.params) = (always, used, doc, params);
+            event
         },
     )
 }
@@ -188,17 +175,21 @@ fn param(name: &str, types: usize) -> impl Strategy<Value = Param> + use<> {
     let align = prop_oneof![2 => Just(0), 1 => 1..=30u32].prop_map(|bits| 1 << bits);
     let unit = prop_oneof![Just(String::new()), "[!-~µ]([ -~µ]{0,8}[!-~])?"];
     (select(sorts), count, max_len, align, unit, docs_or_none()).prop_map(
-        move |(sort, count, max_len, align, unit, doc)| Param {
-            name: name.clone(),
-            sort,
-            count: if sort.is_run() { Count::One } else { count },
-            doc,
-            align: if sort.is_delta() && count == Count::One { align } else { 1 },
-            unit: if sort.is_number() { unit } else { String::new() },
-            max_len: if sort.is_run() { max_len } else { 0 },
-            names: None,
-            numbers: String::new(),
-            since: None,
+        move |(sort, count, max_len, align, unit, doc)| {
+            let mut param = Param::new(&name, sort);
+            param.doc = doc;
+            if sort.is_run() {
+                param.max_len = max_len;
+            } else {
+                param.count = count;
+            }
+            if sort.is_delta() && count == Count::One {
+                param.align = align;
+            }
+            if sort.is_number() {
+                param.unit = unit;
+            }
+            param
         },
     )
 }
@@ -215,14 +206,10 @@ fn spans(events: &[Event]) -> Vec<Span> {
                     (&other.name, other.sort, other.count) == (&param.name, param.sort, param.count)
                 })
         });
-        let span = Span {
-            name: events[pair[0]].name.clone(),
-            begin: pair[0],
-            end: pair[1],
-            key: key.map(|key| key.name.clone()),
-            is_pause: pair[1] % 2 == 0,
-            doc: "from one to the next".to_string(),
-        };
+        let mut span = Span::new(&events[pair[0]].name, pair[0], pair[1]);
+        span.key = key.map(|key| key.name.clone());
+        span.is_pause = pair[1] % 2 == 0;
+        span.doc = "from one to the next".to_string();
         spans.insert(span.name.clone(), span);
     }
     spans.into_values().collect()
@@ -243,10 +230,12 @@ fn messages(spans: &[Span], events: &[Event]) -> Vec<Message> {
         let key = span.key.clone().filter(is_number);
         let limit = key.as_ref().map_or(1, |key| key.len() as u32 * 4);
         let (name, doc) = (span.name.clone(), span.doc.clone());
-        messages.push(Message { name, begin: span.begin, end: Some(span.end), key, limit, doc });
+        let mut message = Message::new(name, span.begin);
+        (message.end, message.key, message.limit, message.doc) = (Some(span.end), key, limit, doc);
+        messages.push(message);
     }
     if let Some(last) = messages.last_mut() {
-        *last = Message { end: None, key: None, limit: 1, ..last.clone() };
+        (last.end, last.key, last.limit) = (None, None, 1);
     }
     messages
 }

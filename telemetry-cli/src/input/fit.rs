@@ -21,7 +21,8 @@ pub(crate) fn version_with(registry: &Registry, fingerprint: u64) -> Option<Vers
 
 /// Returns the registry as it was in a version, but with all its events.
 fn at(registry: &Registry, version: Version) -> Registry {
-    let mut older = Registry { version, ..registry.clone() };
+    let mut older = registry.clone();
+    older.version = version;
     for event in &mut older.events {
         event.params.retain(|param| param.since.is_none_or(|since| since <= version));
     }

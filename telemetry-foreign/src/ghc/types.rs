@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use telemetry_decode::names::Namings;
-use telemetry_schema::{Count, Event, Param, Registry, Sort};
+use telemetry_schema::{Event, Param, Registry, Sort};
 
 use super::layout::{EVENT_TYPE, Field, HEAD, LEN, Layout, TYPES, VARIABLE, usual};
 use super::payload::Wire;
@@ -242,18 +242,11 @@ fn unknown_event(tag: u16, description: &[u8], kind: usize, names: &mut HashSet<
     }
     let doc = text.trim();
     let doc: String = if doc.is_empty() { format!("Type {tag}") } else { doc.chars().take(200).collect() };
-    let data = Param {
-        name: "data".to_string(),
-        sort: Sort::Bytes,
-        count: Count::One,
-        doc: "the payload as it is".to_string(),
-        unit: String::new(),
-        max_len: MAX_DATA,
-        align: 1,
-        names: None,
-        numbers: String::new(),
-        since: None,
-    };
-    let params = vec![data];
-    Event { name, code: tag, always: true, used: true, kind, doc, replay: None, time: None, params }
+    let mut data = Param::new("data", Sort::Bytes);
+    data.doc = "the payload as it is".to_string();
+    data.max_len = MAX_DATA;
+    let mut event = Event::new(name, tag, kind);
+    event.doc = doc;
+    event.params = vec![data];
+    event
 }

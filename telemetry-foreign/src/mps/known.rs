@@ -29,8 +29,11 @@ pub(super) fn known() -> &'static Known {
     static KNOWN: OnceLock<Known> = OnceLock::new();
     KNOWN.get_or_init(|| {
         // A test parses it.
-        let registry = parse_embedded(TEXT)
-            .unwrap_or_else(|_| Registry { name: NAME.to_string(), ..Registry::default() });
+        let registry = parse_embedded(TEXT).unwrap_or_else(|_| {
+            let mut registry = Registry::default();
+            registry.name = NAME.to_string();
+            registry
+        });
         let layout = Layout::new(&registry);
         Known { registry, layout }
     })

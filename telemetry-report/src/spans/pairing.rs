@@ -466,8 +466,9 @@ fn is_span(registry: &Registry, message: &Message) -> bool {
 
 /// Returns the span of a message's events; none for a message without a pair.
 fn span_of(message: &Message) -> Option<Span> {
-    let Message { name, begin, end, key, doc, .. } = message.clone();
-    Some(Span { name, begin, end: end?, key, is_pause: false, doc })
+    let mut span = Span::new(&message.name, message.begin, message.end?);
+    (span.key, span.doc) = (message.key.clone(), message.doc.clone());
+    Some(span)
 }
 
 /// Returns the number of a span among the known ones, and adds a new one.

@@ -3,9 +3,11 @@
 
 use crate::model::replay::Replay;
 use crate::model::sort::Sort;
+use crate::text::limits::DEFAULT_RUN_LEN;
 
 /// One `events.toml`: a named, versioned set of kinds, types and events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Registry {
     /// `snake_case`; unique among the registries of a process.
     pub name: String,
@@ -96,6 +98,7 @@ pub struct TypeValue {
 
 /// One event type of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// `CamelCase`.
     pub name: String,
@@ -120,6 +123,7 @@ pub struct Event {
 
 /// One parameter of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Param {
     /// `snake_case`.
     pub name: String,
@@ -162,6 +166,7 @@ pub enum Count {
 
 /// A pair of events that begin and end something.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Span {
     /// `CamelCase`.
     pub name: String,
@@ -180,6 +185,7 @@ pub struct Span {
 
 /// A pair of events, or one event, as a message to the program itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// `CamelCase`.
     pub name: String,
@@ -268,6 +274,22 @@ impl Clock {
 }
 
 impl Event {
+    /// Returns an event of a kind, without parameters and marks.
+    pub fn new(name: impl Into<String>, code: u16, kind: usize) -> Event {
+        let (name, doc) = (name.into(), String::new());
+        Event {
+            name,
+            code,
+            always: true,
+            used: true,
+            kind,
+            doc,
+            replay: None,
+            time: None,
+            params: Vec::new(),
+        }
+    }
+
     /// Returns the mark `replay` in short: `alloc pointer=block size=size`. Empty without one.
     pub fn replay_text(&self) -> String {
         let Some(replay) = &self.replay else { return String::new() };
@@ -276,5 +298,37 @@ impl Event {
             format!(" {}={param}", role.name())
         });
         replay.action.name().to_string() + &roles.collect::<String>()
+    }
+}
+
+impl Param {
+    /// Returns a parameter of one value, without marks. A text has the default `max`.
+    pub fn new(name: impl Into<String>, sort: Sort) -> Param {
+        Param {
+            name: name.into(),
+            sort,
+            count: Count::One,
+            doc: String::new(),
+            unit: String::new(),
+            align: 1,
+            max_len: if sort.is_run() { DEFAULT_RUN_LEN } else { 0 },
+            names: None,
+            numbers: String::new(),
+            since: None,
+        }
+    }
+}
+
+impl Span {
+    /// Returns a span without a key, from one event to another, by their indices.
+    pub fn new(name: impl Into<String>, begin: usize, end: usize) -> Span {
+        Span { name: name.into(), begin, end, key: None, is_pause: false, doc: String::new() }
+    }
+}
+
+impl Message {
+    /// Returns a message of a single event, by its index.
+    pub fn new(name: impl Into<String>, begin: usize) -> Message {
+        Message { name: name.into(), begin, end: None, key: None, limit: 1, doc: String::new() }
     }
 }

@@ -148,9 +148,10 @@ proptest! {
     }
 
     #[test]
-    fn two_registrys_compare_without_end_or_panic(before in registries(), after in registries()) {
+    fn two_registries_compare_without_end_or_panic(before in registries(), after in registries()) {
         let lock = Lock::of(&before, None);
-        let named = telemetry_schema::Registry { name: before.name.clone(), ..after };
+        let mut named = after;
+        named.name = before.name;
         let changes = compare(&lock, &named);
         prop_assert_eq!(&changes, &compare(&lock, &named));
         for change in changes {
