@@ -145,6 +145,12 @@ impl Source<'_> {
                 "The record of memory ends {ended} ns after the first event: too much memory was live."
             ));
         }
+        if self.gathered.stacks.dropped > 0 {
+            notes.push(format!(
+                "{} stacks are not in the flame graphs: there are too many different frames.",
+                self.gathered.stacks.dropped
+            ));
+        }
         if self.gathered.flames.dropped > 0 {
             notes.push(format!(
                 "{} spans are not in the flame graphs: there are too many different paths.",

@@ -207,6 +207,40 @@ pub(super) fn flames(source: &Source<'_>, texts: &mut Texts) -> Vec<FlameForm> {
         width,
         nodes: nodes_of(source, &nodes, &mut room, texts),
     });
+    let mut forms: Vec<_> = forms.collect();
+    forms.extend(stacks(source, width, texts));
+    forms
+}
+
+/// Returns a graph for each type of event with stacks, on each thread.
+fn stacks(source: &Source<'_>, width: u64, texts: &mut Texts) -> Vec<FlameForm> {
+    let gathered = source.gathered;
+    let graphs: BTreeMap<_, _> = gathered.stacks.graphs.iter().collect();
+    let mut room = source.room.nodes;
+    let forms = graphs.into_iter().map(|((event, thread), graph)| {
+        let mut nodes = NodesForm::default();
+        // Outer frames come first, so a part of them is a graph too.
+        let shown = graph.nodes.len().min(room);
+        room -= shown;
+        for frame in &graph.nodes[..shown] {
+            nodes.parent.push(if frame.outer == u32::MAX { -1 } else { frame.outer.into() });
+            nodes
+                .name
+                .push(texts.number(gathered.stacks.names.get(frame.name as usize).map_or("", |name| name)));
+            nodes.own.push(frame.weight);
+            nodes.count.push(frame.count);
+            nodes.slices.push(slices(&frame.slices));
+        }
+        let (fingerprint, index) = gathered.events[*event as usize];
+        let name = source.registry(fingerprint).map(|registry| registry.events[index].name.clone());
+        FlameForm {
+            name: name.unwrap_or_default(),
+            unit: if graph.is_in_bytes { "bytes" } else { "samples" }.to_string(),
+            thread: source.shown_thread(*thread),
+            width,
+            nodes,
+        }
+    });
     forms.collect()
 }
 

@@ -11,6 +11,7 @@ use super::memory::Memory;
 use super::pauses::{Pause, Pauses};
 use super::samples::Samples;
 use super::slots::Slots;
+use super::stacks::Stacks;
 use super::threads::Threads;
 use crate::figures::keyed::PerEvent;
 use crate::spans::{self, Found, Gaps, Pairing, Which};
@@ -44,6 +45,7 @@ pub struct Gatherer {
     pub(crate) slots: Slots,
     pub(crate) samples: Samples,
     pub(crate) memory: Memory,
+    pub(crate) stacks: Stacks,
     pub(crate) lanes: Lanes,
     pub(crate) durations: Durations,
     pub(crate) flames: Flames,
@@ -72,6 +74,7 @@ impl Default for Gatherer {
             slots: Slots::default(),
             samples: Samples::default(),
             memory: Memory::default(),
+            stacks: Stacks::default(),
             lanes: Lanes::default(),
             durations: Durations::default(),
             flames: Flames::default(),
@@ -104,6 +107,7 @@ impl Gatherer {
         self.slots.add(thread, number, at, event);
         self.samples.add(number, moment, thread, event);
         self.memory.take(number, moment, at, event);
+        self.stacks.take(number, thread, at, event);
         self.pairing.take(event, &mut self.found);
         if self.pairing.begins_pause(event) {
             self.note_cause(event);
@@ -213,6 +217,7 @@ impl Gatherer {
         for number in (0..folds).rev() {
             self.slots.fold();
             self.memory.fold();
+            self.stacks.fold();
             self.durations.fold();
             self.flames.fold();
             self.lanes.fold(shift - number);

@@ -13,4 +13,5 @@ pub(crate) mod memory;
 pub(crate) mod pauses;
 pub(crate) mod samples;
 pub(crate) mod slots;
+pub(crate) mod stacks;
 pub(crate) mod threads;
