@@ -217,7 +217,8 @@ fn stacks(source: &Source<'_>, width: u64, texts: &mut Texts) -> Vec<FlameForm> 
     let gathered = source.gathered;
     let graphs: BTreeMap<_, _> = gathered.stacks.graphs.iter().collect();
     let mut room = source.room.nodes;
-    let forms = graphs.into_iter().map(|((event, thread), graph)| {
+    let graphs = graphs.into_iter().filter(|(_, graph)| !graph.nodes.is_empty());
+    let forms = graphs.map(|((event, thread), graph)| {
         let mut nodes = NodesForm::default();
         // Outer frames come first, so a part of them is a graph too.
         let shown = graph.nodes.len().min(room);

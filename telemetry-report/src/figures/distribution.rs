@@ -16,7 +16,6 @@ const BITS_BELOW: u32 = 45;
 const BUCKETS_PER_POWER: usize = 128;
 
 /// The numbers that were added.
-#[derive(Default)]
 pub struct Distribution {
     count: u64,
     /// Number of NaNs.
@@ -26,9 +25,19 @@ pub struct Distribution {
     ends: Option<(Exact, Exact)>,
     /// Some numbers were floats.
     floats: bool,
-    /// By sign and exponent, in the order of the numbers.
-    powers: BTreeMap<u16, Box<[Bucket; BUCKETS_PER_POWER]>>,
+    /// By sign and exponent, in the order of the numbers. Those from 1 to 2^63 are in `usual`.
+    powers: BTreeMap<u16, Box<Power>>,
+    /// Nearly all numbers are whole, so these are found without a search.
+    usual: [Option<Box<Power>>; USUAL],
 }
+
+/// The buckets of a power of two.
+type Power = [Bucket; BUCKETS_PER_POWER];
+
+/// The number of powers of two from 1 on that whole numbers have.
+const USUAL: usize = 64;
+/// Sign and exponent of 1, as a key.
+const FIRST_USUAL: u16 = 0x800 + 1023;
 
 /// Numbers that are nearly equal.
 #[derive(Clone, Copy, Default)]
@@ -64,12 +73,31 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+impl Default for Distribution {
+    fn default() -> Self {
+        Distribution {
+            count: 0,
+            nans: 0,
+            sum: 0.0,
+            ends: None,
+            floats: false,
+            powers: BTreeMap::new(),
+            usual: [const { None }; USUAL],
+        }
+    }
+}
+
 impl Distribution {
     /// Adds a whole number.
     #[inline]
-    pub fn add(&mut self, number: impl Into<i128>) {
-        let number = number.into();
-        self.add_exact(Exact::Whole(number), number as f64);
+    pub fn add_unsigned(&mut self, number: u64) {
+        self.add_exact(Exact::Whole(number.into()), number as f64);
+    }
+
+    /// Adds a whole number, which may be negative.
+    #[inline]
+    pub fn add_signed(&mut self, number: i64) {
+        self.add_exact(Exact::Whole(number.into()), number as f64);
     }
 
     /// Adds a float.
@@ -94,13 +122,22 @@ impl Distribution {
             *max = exact;
         }
         let key = ordered(number) >> BITS_BELOW;
-        let power = self
-            .powers
-            .entry((key / BUCKETS_PER_POWER as u64) as u16)
-            .or_insert_with(|| Box::new([Bucket::default(); BUCKETS_PER_POWER]));
+        let power = (key / BUCKETS_PER_POWER as u64) as u16;
+        let make = || Box::new([Bucket::default(); BUCKETS_PER_POWER]);
+        let power = match self.usual.get_mut(usize::from(power.wrapping_sub(FIRST_USUAL))) {
+            Some(power) => power.get_or_insert_with(make),
+            None => self.powers.entry(power).or_insert_with(make),
+        };
         let bucket = &mut power[key as usize % BUCKETS_PER_POWER];
         bucket.count += 1;
         bucket.sum += number;
+    }
+
+    /// Returns the buckets in the order of their numbers.
+    fn buckets(&self) -> impl Iterator<Item = &Bucket> {
+        let below = self.powers.range(..FIRST_USUAL).map(|(_, power)| power);
+        let above = self.powers.range(FIRST_USUAL..).map(|(_, power)| power);
+        below.chain(self.usual.iter().flatten()).chain(above).flat_map(|power| power.iter())
     }
 
     /// Returns the least number such that this share of all numbers is not above it.
@@ -114,8 +151,7 @@ impl Distribution {
             return Some(max);
         }
         let mut before = 0;
-        let mut buckets = self.powers.values().flat_map(|buckets| buckets.iter());
-        let bucket = buckets.find(|bucket| {
+        let bucket = self.buckets().find(|bucket| {
             before += bucket.count;
             before > rank
         })?;
@@ -215,7 +251,7 @@ mod tests {
             numbers in prop::collection::vec(prop_oneof![-200_i64..200, any::<i64>()], 1..200),
         ) {
             let numbers: Vec<f64> = numbers.into_iter().map(|number| number as f64).collect();
-            check(&numbers, |distribution, number| distribution.add(number as i128));
+            check(&numbers, |distribution, number| distribution.add_signed(number as i64));
         }
 
         #[test]
@@ -231,9 +267,9 @@ mod tests {
     #[test]
     fn ends_are_exact_and_what_is_no_number_is_counted() {
         let mut distribution = Distribution::default();
-        distribution.add(u64::MAX);
-        distribution.add(i64::MIN);
-        distribution.add(0);
+        distribution.add_unsigned(u64::MAX);
+        distribution.add_signed(i64::MIN);
+        distribution.add_unsigned(0);
         distribution.add_float(f64::NAN);
         let summary = distribution.summary();
         assert_eq!(summary.max, Json::from(u64::MAX));

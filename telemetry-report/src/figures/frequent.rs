@@ -13,15 +13,18 @@ const MAX_VALUES: usize = 1000;
 
 /// Counts of values.
 pub struct Frequent<K> {
+    /// Each count plus the error at that time, so that a larger error lowers them all.
     counts: HashMap<K, u64>,
     total: u64,
     /// Each count may be too low by this.
     error: u64,
+    /// No entry of `counts` is lower.
+    least: u64,
 }
 
 impl<K> Default for Frequent<K> {
     fn default() -> Self {
-        Frequent { counts: HashMap::new(), total: 0, error: 0 }
+        Frequent { counts: HashMap::new(), total: 0, error: 0, least: u64::MAX }
     }
 }
 
@@ -37,7 +40,8 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
         if let Some(count) = self.counts.get_mut(value) {
             *count += 1;
         } else if self.counts.len() < MAX_VALUES {
-            self.counts.insert(K::from(value), 1);
+            self.least = self.least.min(self.error + 1);
+            self.counts.insert(K::from(value), self.error + 1);
         } else {
             self.make_room();
         }
@@ -47,10 +51,12 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
     #[cold]
     fn make_room(&mut self) {
         self.error += 1;
-        self.counts.retain(|_, count| {
-            *count -= 1;
-            *count > 0
-        });
+        if self.error < self.least {
+            return;
+        }
+        let error = self.error;
+        self.counts.retain(|_, count| *count > error);
+        self.least = self.counts.values().copied().min().unwrap_or(u64::MAX);
     }
 
     /// Returns the number of values that were counted.
@@ -65,7 +71,7 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
 
     /// Returns the most frequent values and their counts.
     pub fn top(&self, number: usize) -> Vec<(&K, u64)> {
-        let mut all: Vec<_> = self.counts.iter().map(|(value, count)| (value, *count)).collect();
+        let mut all: Vec<_> = self.counts.iter().map(|(value, count)| (value, *count - self.error)).collect();
         all.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
         all.truncate(number);
         all

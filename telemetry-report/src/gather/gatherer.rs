@@ -91,8 +91,9 @@ impl Default for Gatherer {
 impl Gatherer {
     /// Takes the next event.
     pub fn take(&mut self, event: &Event<'_>) {
-        self.tally.add(event);
-        let moment = self.axis.moment(event.wall_ns());
+        let wall_ns = event.wall_ns();
+        self.tally.add(event, wall_ns);
+        let moment = self.axis.moment(wall_ns);
         let folds = self.axis.folds_for(moment);
         if folds > 0 {
             self.fold(folds);
@@ -108,8 +109,7 @@ impl Gatherer {
         self.samples.add(number, moment, thread, event);
         self.memory.take(number, moment, at, event);
         self.stacks.take(number, thread, at, event);
-        self.pairing.take(event, &mut self.found);
-        if self.pairing.begins_pause(event) {
+        if self.pairing.take(event, &mut self.found) {
             self.note_cause(event);
         }
     }

@@ -1,11 +1,11 @@
 //! Events of a type on a thread: numbers of events and of their values over time.
 
 use telemetry_decode::{Event, Value};
-use telemetry_schema::Sort;
 
 use super::axis::Series;
 use super::heat::Heat;
 use super::threads::OTHERS;
+use crate::stats::is_number;
 
 /// The maximum of pairs of a thread and an event type. Further ones count as other threads'.
 const MAX_SLOTS: usize = 8000;
@@ -138,16 +138,6 @@ impl Slots {
     /// Returns the number of the axis' intervals in one of the heat maps, as a power of two.
     pub(crate) fn heat_shift(&self) -> u32 {
         HEAT_SHIFT + self.heat_shift
-    }
-}
-
-/// Returns true if values of this sort have a distribution.
-pub(crate) fn is_number(sort: Sort) -> bool {
-    match sort {
-        Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => true,
-        Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::F32 | Sort::F64 => true,
-        Sort::Pointer | Sort::Addr | Sort::Bool | Sort::Named(_) => false,
-        Sort::String | Sort::Bytes | Sort::Label => false,
     }
 }
 

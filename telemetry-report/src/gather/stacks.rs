@@ -6,7 +6,7 @@ use telemetry_schema::{Count, Param};
 
 use super::axis::Series;
 use super::flames::FLAME_SHIFT;
-use super::slots::is_number;
+use crate::stats::is_number;
 
 /// The maximum of nodes in all graphs. Stacks that need more are counted as dropped.
 const MAX_NODES: usize = 20_000;

@@ -167,8 +167,9 @@ impl Pairing {
         }
     }
 
-    /// Takes an event, and appends what it completes or contradicts.
-    pub fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) {
+    /// Takes an event, and appends what it completes or contradicts. Returns true if it begins a
+    /// span that stops the program.
+    pub fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) -> bool {
         let (names, defs) = (&self.names, &mut self.defs);
         let roles = self.roles.get(event, |event| roles(event, names, defs).into()).clone();
         let at = End {
@@ -186,13 +187,6 @@ impl Pairing {
             }
         }
         self.emissions.take(event);
-    }
-
-    /// Returns true if an event that was taken begins a span that stops the program.
-    #[inline]
-    pub fn begins_pause(&mut self, event: &Event<'_>) -> bool {
-        let (names, defs) = (&self.names, &mut self.defs);
-        let roles = self.roles.get(event, |event| roles(event, names, defs).into());
         roles.iter().any(|role| role.begins_pause)
     }
 

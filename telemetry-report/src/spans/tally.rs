@@ -64,8 +64,8 @@ impl Tally {
                 let is_certain = gaps.are_not_in(&defs[which.def], &which, &begin, &end);
                 let span = &mut self.spans[which.def];
                 let duration_ns = end.since(&begin);
-                span.durations.add(duration_ns);
-                span.selfs.add(self_ns);
+                span.durations.add_signed(duration_ns);
+                span.selfs.add_signed(self_ns);
                 span.total_ns = span.total_ns.saturating_add(duration_ns);
                 span.total_self_ns = span.total_self_ns.saturating_add(self_ns);
                 span.uncertain += u64::from(!is_certain);

@@ -5,4 +5,4 @@
 
 mod tally;
 
-pub use tally::{Bits, Count, Counts, EventTally, ParamTally, Tally, Values};
+pub use tally::{Bits, Count, Counts, EventTally, ParamTally, Tally, Values, is_number};

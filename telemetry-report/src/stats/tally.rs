@@ -75,9 +75,9 @@ impl From<&Bits> for Bits {
 }
 
 impl Tally {
-    /// Counts an event.
+    /// Counts an event at its time in nanoseconds since 1970.
     #[inline]
-    pub fn add(&mut self, event: &Event<'_>) {
+    pub fn add(&mut self, event: &Event<'_>, wall_ns: i64) {
         let key = (event.session().id, event.thread(), event.known_registry().fingerprint);
         // Events come in blocks of one lane.
         if self.lanes.get(self.current).is_none_or(|(last, _)| *last != key) {
@@ -91,15 +91,14 @@ impl Tally {
         let of_event = self.events.get(event, EventTally::new);
         // Blocks out of order have no intervals.
         if let Some(interval) = interval.filter(|interval| count.count > 0 && *interval >= 0) {
-            of_event.intervals.add(interval);
+            of_event.intervals.add_signed(interval);
         }
         count.add(event);
         for (param, value) in of_event.params.iter_mut().zip(event.values()) {
             param.add(event, &value);
         }
-        let ns = event.wall_ns();
-        of_event.rate.add(ns);
-        self.rate.add(ns);
+        of_event.rate.add(wall_ns);
+        self.rate.add(wall_ns);
     }
 }
 
@@ -157,15 +156,15 @@ impl EventTally {
 impl ParamTally {
     fn new(param: &Param) -> ParamTally {
         let is_one = param.count == telemetry_schema::Count::One;
-        let (is_number, values) = match param.sort {
-            Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => (true, Values::numbers()),
-            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => (true, Values::numbers()),
-            Sort::F32 | Sort::F64 => (true, Values::None),
-            Sort::Pointer | Sort::Addr | Sort::Bool | Sort::Named(_) => (false, Values::numbers()),
-            Sort::String | Sort::Bytes | Sort::Label => (false, Values::Strings(Frequent::default())),
+        let values = match param.sort {
+            Sort::F32 | Sort::F64 => Values::None,
+            Sort::String | Sort::Bytes | Sort::Label => Values::Strings(Frequent::default()),
+            Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Values::Numbers(Frequent::default()),
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Values::Numbers(Frequent::default()),
+            Sort::Pointer | Sort::Addr | Sort::Bool | Sort::Named(_) => Values::Numbers(Frequent::default()),
         };
         ParamTally {
-            distribution: is_number.then(Distribution::default),
+            distribution: is_number(param.sort).then(Distribution::default),
             values: if is_one { values } else { Values::None },
         }
     }
@@ -176,8 +175,8 @@ impl ParamTally {
         }
         if let Some(distribution) = &mut self.distribution {
             match *value {
-                Value::Word(n) | Value::Unsigned(n) => distribution.add(n),
-                Value::Signed(n) => distribution.add(n),
+                Value::Word(n) | Value::Unsigned(n) => distribution.add_unsigned(n),
+                Value::Signed(n) => distribution.add_signed(n),
                 Value::F32(x) => distribution.add_float(x.into()),
                 Value::F64(x) => distribution.add_float(x),
                 _ => {}
@@ -203,8 +202,12 @@ impl ParamTally {
     }
 }
 
-impl Values {
-    fn numbers() -> Values {
-        Values::Numbers(Frequent::default())
+/// Returns true if values of this sort have a distribution.
+pub fn is_number(sort: Sort) -> bool {
+    match sort {
+        Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => true,
+        Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 | Sort::F32 | Sort::F64 => true,
+        Sort::Pointer | Sort::Addr | Sort::Bool | Sort::Named(_) => false,
+        Sort::String | Sort::Bytes | Sort::Label => false,
     }
 }
