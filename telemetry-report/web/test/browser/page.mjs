@@ -34,10 +34,12 @@ async function write(name, change) {
  * Opens a sample. `found` has errors of the page, violations of its policy, and requests; it must stay
  * empty.
  */
-export async function open(
-  name,
-  { fragment = "", width = 1280, dark = false, change, script = true } = {},
-) {
+export async function open(name, options = {}) {
+  return openFile(await write(name, options.change), options);
+}
+
+/** Opens a page in a file. */
+export async function openFile(path, { fragment = "", width = 1280, dark = false, script = true } = {}) {
   const context = await (
     await launch()
   ).newContext({
@@ -62,7 +64,7 @@ export async function open(
       addEventListener("securitypolicyviolation", (event) => console.error(event.violatedDirective)),
     );
   }
-  await page.goto(`file://${await write(name, change)}${fragment && `#${fragment}`}`);
+  await page.goto(`file://${path}${fragment && `#${fragment}`}`);
   if (script) await page.waitForFunction(() => window.report?.ready !== undefined);
   return { page, found, close: () => context.close() };
 }
