@@ -321,6 +321,7 @@ export interface Verdict {
   filtered: number;
   missing: number;
   excluded: number;
+  /** Numbers of events by cause; `truncated` counts values that were cut, whose events are not lost. */
   lost: { pool: number; reentrant: number; sink: number; truncated: number };
   losses: {
     session: string;

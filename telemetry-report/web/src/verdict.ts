@@ -18,14 +18,13 @@ export function verdict(report: Report): string[] {
   const said: string[] = [];
   const { lost, missing, damaged_ranges, may_be_truncated, why_may_be_truncated, unended_sessions } =
     report.stats.completeness;
-  const all = lost.pool + lost.reentrant + lost.sink + lost.truncated;
+  const all = lost.pool + lost.reentrant + lost.sink;
   const total = short(all + report.stats.count);
   if (all > 0) {
     const causes = [
       [lost.pool, "pool full"],
       [lost.reentrant, "reentrant"],
-      [lost.sink, "sink failed"],
-      [lost.truncated, "stream truncated"],
+      [lost.sink, "not written"],
     ] as [number, string][];
     const named = causes.filter(([number]) => number > 0);
     const list =
@@ -48,6 +47,15 @@ export function verdict(report: Report): string[] {
     );
   }
   if (said.length === 0 && !report.stats.completeness.complete) said.push("the record is not complete");
+  return said;
+}
+
+/** Returns what a complete record may lack, too. */
+function remarks(report: Report): string[] {
+  const { excluded, lost } = report.stats.completeness;
+  const said: string[] = [];
+  if (excluded > 0) said.push(`${commas(excluded)} events excluded: their kind was not output`);
+  if (lost.truncated > 0) said.push(`${plural(lost.truncated, "value")} cut to the maximum length`);
   return said;
 }
 
@@ -160,7 +168,8 @@ export function showVerdict(header: HTMLElement, view: View): void {
     class: `verdict ${said.length === 0 ? "good" : "loss"}`,
     "data-test": "verdict",
   });
-  const text = said.length === 0 ? "✔ complete: nothing lost" : `✖ ${said.join("; ")}`;
+  const found = said.length === 0 ? "✔ complete: nothing lost" : `✖ ${said.join("; ")}`;
+  const text = [found, ...remarks(report)].join("; ");
   const more = element(
     "details",
     { class: "more", "data-test": "facts" },
