@@ -129,6 +129,7 @@ export class Details {
     );
     if (endThread !== thread)
       facts.push({ name: "ends on", content: cut(report.threads[endThread]?.name ?? "?", 60) });
+    if (type.message) facts.push({ name: "message", content: cut(type.message, 60) });
     const key = spans.key[index];
     const params = type.begin >= 0 ? this.params(type.begin, thread, at) : [];
     if (params.length > 0) facts.push(...params);
