@@ -17,7 +17,10 @@ fn pages_show_the_numbers_of_stats_and_spans() {
     let missing = [
         (!runs("node"), "no node"),
         (!runs(&chromium), "no chromium"),
-        (!web.join("node_modules/playwright-core").exists(), "no packages: run `npm ci` in telemetry-report/web"),
+        (
+            !web.join("node_modules/playwright-core").exists(),
+            "no packages: run `npm ci` in telemetry-report/web",
+        ),
     ];
     if let Some((_, why)) = missing.iter().find(|(is_missing, _)| *is_missing) {
         eprintln!("SKIPPED: {why}");
