@@ -26,6 +26,8 @@ fn memory_stays_small() {
         "txt few.tel",
         "stats few.tel",
         "spans few.tel",
+        "report few.tel -o -",
+        "report many.tel -o -",
         "print many.tel",
     ];
     for args in commands {
