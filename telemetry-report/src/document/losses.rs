@@ -2,6 +2,7 @@
 
 use telemetry_decode::Completeness;
 use telemetry_decode::completeness::{LaneGap, LaneReport};
+use telemetry_format::Grouped;
 
 use super::forms::LossForm;
 use super::source::Source;
@@ -38,10 +39,17 @@ fn loss_of_lane<'l>(source: &'l Source<'_>, lane: &'l LaneReport) -> impl Iterat
     })
 }
 
-/// Names the causes of a gap, with numbers.
+/// Names the causes of a gap; with numbers, if there are several.
 fn cause(gap: &LaneGap) -> String {
-    let lost = gap.lost.causes().map(|(cause, events)| format!("{events} {}", cause.text()));
+    let lost = gap.lost.causes().map(|(cause, events)| (events, cause.text()));
     let missing = gap.absent.saturating_sub(gap.lost.sink);
-    let missing = (missing > 0).then(|| format!("{missing} not in the input"));
-    lost.chain(missing).collect::<Vec<_>>().join(", ")
+    let missing = (missing > 0).then_some((missing, "not in the input"));
+    let causes: Vec<_> = lost.chain(missing).collect();
+    match causes.as_slice() {
+        [(_, cause)] => (*cause).to_string(),
+        causes => {
+            let named = causes.iter().map(|(events, cause)| format!("{} {cause}", Grouped::from(*events)));
+            named.collect::<Vec<_>>().join(", ")
+        }
+    }
 }

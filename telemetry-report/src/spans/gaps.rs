@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use telemetry_decode::completeness::Gap;
 
-use super::pairing::{Def, End, Which};
+use super::pairing::{End, Which};
+use super::roles::Def;
 
 /// Intervals in which events may be missing, by clock readings, in order and disjoint.
 #[derive(Default)]

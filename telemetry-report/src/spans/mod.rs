@@ -7,9 +7,11 @@ mod emissions;
 mod gaps;
 mod pairing;
 mod paths;
+mod roles;
 mod tally;
 
 pub use gaps::Gaps;
-pub use pairing::{Def, End, Found, Key, Pairing, Which};
+pub use pairing::{End, Found, Key, Pairing, Which};
 pub use paths::Paths;
+pub use roles::Def;
 pub use tally::{Long, SpanTally, Tally, Unmatched};

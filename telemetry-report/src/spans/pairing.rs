@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use telemetry_decode::{Event, Value};
-use telemetry_schema::{Message, Registry, Span};
 
 use super::emissions::Emissions;
 use super::paths::Paths;
+use super::roles::{Def, Role, roles};
 use crate::figures::keyed::PerEvent;
 
 /// Pairs begins and ends of all sessions, whose events come by time.
@@ -32,27 +32,6 @@ pub struct Pairing {
     newest: u32,
     pub emissions: Emissions,
     pub paths: Paths,
-}
-
-/// A span of a registry, or a message that is a pair.
-pub struct Def {
-    pub registry: String,
-    pub fingerprint: u64,
-    /// For a message, the span that its events would be.
-    pub span: Span,
-    /// The message with these pairs, which the program itself may receive.
-    pub message: Option<String>,
-    /// Bits of the kinds of both events.
-    pub kinds: [u8; 2],
-}
-
-/// The role of an event in a span.
-struct Role {
-    def: u32,
-    is_end: bool,
-    begins_pause: bool,
-    /// Index of the parameter that is the key.
-    key: Option<usize>,
 }
 
 /// The identity of an open span among those of its name.
@@ -418,63 +397,4 @@ impl Key {
             (None, None) => Key::None,
         }
     }
-}
-
-/// Returns the roles of an event in the spans of its registry: ends first, for an event that ends a
-/// span and begins the next.
-fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) -> Vec<Role> {
-    let registry: &Registry = event.registry();
-    let mut roles = Vec::new();
-    let Some(index) = registry.event_index(event.schema().code) else { return roles };
-    let messages = registry.messages.iter().filter(|message| !is_span(registry, message));
-    let messages = messages.filter_map(|message| Some((span_of(message)?, Some(message))));
-    let spans = registry
-        .spans
-        .iter()
-        .map(|span| (span.clone(), registry.messages.iter().find(|message| is_of(message, span))));
-    let is_wanted =
-        |name: &String| names.is_empty() || names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name));
-    for (span, message) in spans.chain(messages).filter(|(span, _)| is_wanted(&span.name)) {
-        for (is_end, of) in [(true, span.end), (false, span.begin)] {
-            if of != index {
-                continue;
-            }
-            let key = span.key.as_ref();
-            let key = key.and_then(|key| event.schema().params.iter().position(|param| param.name == *key));
-            let begins_pause = span.is_pause && !is_end;
-            roles.push(Role { def: def(event, &span, message, defs), is_end, begins_pause, key });
-        }
-    }
-    roles.sort_by_key(|role| !role.is_end);
-    roles
-}
-
-/// Returns true if the pairs of a message are those of a span.
-fn is_of(message: &Message, span: &Span) -> bool {
-    (message.begin, message.end, &message.key) == (span.begin, Some(span.end), &span.key)
-}
-
-fn is_span(registry: &Registry, message: &Message) -> bool {
-    registry.spans.iter().any(|span| is_of(message, span))
-}
-
-/// Returns the span of a message's events; none for a message without a pair.
-fn span_of(message: &Message) -> Option<Span> {
-    let mut span = Span::new(&message.name, message.begin, message.end?);
-    (span.key, span.doc) = (message.key.clone(), message.doc.clone());
-    Some(span)
-}
-
-/// Returns the number of a span among the known ones, and adds a new one.
-fn def(event: &Event<'_>, span: &Span, message: Option<&Message>, defs: &mut Vec<Def>) -> u32 {
-    let (registry, fingerprint) = (event.registry(), event.known_registry().fingerprint);
-    let known = defs.iter().position(|def| def.fingerprint == fingerprint && def.span == *span);
-    let index = known.unwrap_or_else(|| {
-        let kinds = [span.begin, span.end].map(|index| registry.kind_of(&registry.events[index]).bit);
-        let (registry, span) = (registry.name.clone(), span.clone());
-        let message = message.map(|message| message.name.clone());
-        defs.push(Def { registry, fingerprint, span, message, kinds });
-        defs.len() - 1
-    });
-    index as u32
 }

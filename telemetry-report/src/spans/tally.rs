@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::gaps::Gaps;
-use super::pairing::{Def, End, Found, Which};
+use super::pairing::{End, Found, Which};
+use super::roles::Def;
 use crate::figures::distribution::Distribution;
 
 /// The maximum of unmatched begins and ends that are listed. The rest is counted.

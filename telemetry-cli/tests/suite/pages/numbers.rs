@@ -132,7 +132,7 @@ fn losses_have_time_thread_kind_and_cause() {
     assert_eq!(losses.len(), 1, "{losses:?}");
     let loss = &losses[0];
     assert_eq!(loss["events"], 1230);
-    assert_eq!(loss["cause"], "1200 pool full, 30 reentrant");
+    assert_eq!(loss["cause"], "1,200 pool full, 30 reentrant");
     assert_eq!(document["threads"][loss["thread"].as_u64().unwrap() as usize]["thread"], 9);
     assert!(loss["from"].as_i64() <= loss["until"].as_i64(), "{loss}");
     let frame = page.frame();
