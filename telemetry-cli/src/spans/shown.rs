@@ -209,7 +209,8 @@ impl<'a> Spans<'a> {
             ends_without_begin: span.no_begin,
             begins_dropped: span.begins_dropped,
         };
-        let mut spans: Vec<SpanStats> = names.defs.iter().zip(&tally.spans).map(of_span).collect();
+        let mut spans: Vec<SpanStats> =
+            names.defs.iter().zip(&tally.spans).filter(|(def, _)| def.is_wanted).map(of_span).collect();
         spans.sort_by_key(|span| std::cmp::Reverse(span.total_ns));
         let long = |long: &&Long| LongSpan {
             place: names.place(&long.which, long.begin.thread),

@@ -177,7 +177,8 @@ fn structure(registry: &Registry, event: &Event) -> TokenStream {
 
         impl<'a> #name<'a> {
             #[inline(always)]
-            #[allow(unused_variables)]
+            // The second lint is about an event that is named `Read`.
+            #[allow(unused_variables, clippy::self_named_constructors)]
             fn read(
                 source: &mut impl __decode::rt::Source<'a>,
             ) -> ::core::result::Result<Self, __decode::rt::Malformed> {

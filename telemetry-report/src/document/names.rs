@@ -53,8 +53,11 @@ impl Source<'_> {
             .zip(&counts)
             .map(|((id, thread), events)| {
                 let session = self.sessions.iter().position(|session| session.id == *id).unwrap_or(0);
-                let name = self.sessions.get(session).and_then(|session| session.thread_name(*thread));
+                let of = self.sessions.get(session);
+                let name = of.and_then(|session| session.thread_name(*thread));
+                let is_shared = |name: &str| of.is_some_and(|session| session.is_thread_name_shared(name));
                 let name = match (name, thread) {
+                    (Some(name), thread) if is_shared(name) => format!("{}#{thread}", cut(name)),
                     (Some(name), _) => cut(name),
                     (None, 0) => "no thread".to_string(),
                     (None, thread) => format!("#{thread}"),

@@ -89,6 +89,16 @@ pub enum Found {
     Dropped(Which),
 }
 
+impl Found {
+    /// Returns the index into [`Pairing::defs`].
+    fn def(&self) -> usize {
+        match self {
+            Found::Whole { which, .. } => which.def,
+            Found::NoEnd(which, _) | Found::NoBegin(which, _) | Found::Dropped(which) => which.def,
+        }
+    }
+}
+
 struct Open {
     identity: Identity,
     begin: End,
@@ -166,6 +176,9 @@ impl Pairing {
             }
         }
         self.emissions.take(event);
+        if !self.names.is_empty() {
+            found.retain(|found| self.defs[found.def()].is_wanted);
+        }
         roles.iter().any(|role| role.begins_pause)
     }
 
@@ -173,7 +186,9 @@ impl Pairing {
     pub fn finish(&mut self, mut visit: impl FnMut(Found)) {
         while self.oldest != NONE {
             let (which, begin, _) = self.remove(self.oldest);
-            visit(Found::NoEnd(which, begin));
+            if self.defs[which.def].is_wanted {
+                visit(Found::NoEnd(which, begin));
+            }
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Def {
     pub message: Option<String>,
     /// Bits of the kinds of both events.
     pub kinds: [u8; 2],
+    /// False if only other spans were asked for.
+    pub is_wanted: bool,
 }
 
 /// The role of an event in a span.
@@ -36,9 +38,8 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) ->
         .spans
         .iter()
         .map(|span| (span.clone(), registry.messages.iter().find(|message| is_of(message, span))));
-    let is_wanted =
-        |name: &String| names.is_empty() || names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name));
-    for (span, message) in spans.chain(messages).filter(|(span, _)| is_wanted(&span.name)) {
+    // Spans that are not wanted are inside of others, too, and take from their self time.
+    for (span, message) in spans.chain(messages) {
         for (is_end, of) in [(true, span.end), (false, span.begin)] {
             if of != index {
                 continue;
@@ -46,7 +47,7 @@ pub(super) fn roles(event: &Event<'_>, names: &[String], defs: &mut Vec<Def>) ->
             let key = span.key.as_ref();
             let key = key.and_then(|key| event.schema().params.iter().position(|param| param.name == *key));
             let begins_pause = span.is_pause && !is_end;
-            roles.push(Role { def: def(event, &span, message, defs), is_end, begins_pause, key });
+            roles.push(Role { def: def(event, &span, message, names, defs), is_end, begins_pause, key });
         }
     }
     roles.sort_by_key(|role| !role.is_end);
@@ -70,14 +71,22 @@ fn span_of(message: &Message) -> Option<Span> {
 }
 
 /// Returns the number of a span among the known ones, and adds a new one.
-fn def(event: &Event<'_>, span: &Span, message: Option<&Message>, defs: &mut Vec<Def>) -> u32 {
+fn def(
+    event: &Event<'_>,
+    span: &Span,
+    message: Option<&Message>,
+    names: &[String],
+    defs: &mut Vec<Def>,
+) -> u32 {
     let (registry, fingerprint) = (event.registry(), event.known_registry().fingerprint);
     let known = defs.iter().position(|def| def.fingerprint == fingerprint && def.span == *span);
     let index = known.unwrap_or_else(|| {
         let kinds = [span.begin, span.end].map(|index| registry.kind_of(&registry.events[index]).bit);
         let (registry, span) = (registry.name.clone(), span.clone());
         let message = message.map(|message| message.name.clone());
-        defs.push(Def { registry, fingerprint, span, message, kinds });
+        let is_wanted =
+            names.is_empty() || names.iter().any(|wanted| wanted.eq_ignore_ascii_case(&span.name));
+        defs.push(Def { registry, fingerprint, span, message, kinds, is_wanted });
         defs.len() - 1
     });
     index as u32
