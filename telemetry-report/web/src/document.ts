@@ -335,7 +335,6 @@ export interface Verdict {
   }[];
   damaged_ranges: number;
   may_be_truncated: boolean;
-  why_may_be_truncated: string;
   unended_sessions: string[];
 }
 

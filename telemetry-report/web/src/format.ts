@@ -198,14 +198,27 @@ export function marks(most: number, number: number): number[] {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
 
-/** Returns a moment of the page's axis in UTC, with its nanoseconds: `2026-11-22 12:04:31.000000001`. */
+/** Before this, nanoseconds since 1970, a clock counted from the program's start, and knew no date. */
+const FIRST_DATE = 31_536_000_000_000_000n;
+
+/** Returns a moment of the page's axis exactly, and in UTC if its date is known. */
+export function exactMoment(origin: string, at: number): string {
+  const date = utc(origin, at);
+  return exactTime(at) + (date && `; ${date} UTC`);
+}
+
+/**
+ * Returns a moment of the page's axis in UTC, with its nanoseconds: `2026-11-22 12:04:31.000000001`. Empty if
+ * the date is not known.
+ */
 export function utc(origin: string, at: number): string {
   try {
     const ns = BigInt(origin) + BigInt(Math.round(at));
+    if (ns < FIRST_DATE) return "";
     const rest = ((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
     const text = new Date(Number((ns - rest) / 1_000_000n)).toISOString();
     return `${text.slice(0, 10)} ${text.slice(11, 19)}.${String(rest).padStart(9, "0")}`;
   } catch {
-    return "–";
+    return "";
   }
 }

@@ -83,8 +83,8 @@ export class Bars {
     if (block.lane >= 0) {
       const index = this.spans.lane(block.lane);
       this.drawn.hasDeeper ||= index.lane.depths > MOST_DEPTHS;
-      for (let depth = 0; depth < block.depths && depth < index.rows.length; depth++) {
-        const rowY = y + depth * ROW;
+      for (const [place, depth] of block.depths.entries()) {
+        const rowY = y + place * ROW;
         if (rowY + ROW < AXIS || rowY > this.place.height) continue;
         const before = this.drawn.shown;
         const all = index.lane.complete_from > 0 ? this.cover(index, depth, rowY) : 0;
@@ -188,15 +188,17 @@ export class Bars {
   }
 
   private ticks(block: Block, y: number): void {
+    if (y + TICKS < AXIS || y > this.place.height) return;
     const ticks = this.spans.ticksOf(block.thread);
-    if (!ticks || y + TICKS < AXIS || y > this.place.height) return;
+    // Its events may all be outside of the samples.
+    if (!ticks) return this.density(block, y);
     const { from, until } = this.model.range;
     const { report } = this.model;
     const { left, plot, scale } = this.place;
     const first = firstAtLeast(ticks.at, from);
     const last = firstAtLeast(ticks.at, until + 1);
     // From afar they would be one bar: then the rates, which count all events, say more.
-    if (last - first > plot / 2) return this.density(block, y);
+    if (last === first || last - first > plot / 2) return this.density(block, y);
     for (let i = first; i < last; i++) {
       const sample = report.sample[ticks.sample[i]];
       if (!this.model.has(sample.event)) continue;

@@ -26,7 +26,9 @@ export function mark(
   const isSpan = "lane" in what;
   const lane = isSpan ? spans.lane(what.lane).lane : null;
   const depth = lane ? lane.spans.depth[(what as { index: number }).index] : 0;
-  const y = AXIS + place.y - top + (isSpan ? depth * ROW : place.height - 5 - TICKS);
+  const row = place.depths.indexOf(depth);
+  if (isSpan && row < 0) return;
+  const y = AXIS + place.y - top + (isSpan ? row * ROW : place.height - 5 - TICKS);
   const x1 = left + (Math.max(at, from) - from) * scale;
   const x2 = left + (Math.min(at + duration, until) - from) * scale;
   context.save();
@@ -90,8 +92,8 @@ export function hit(
     const event = hitTick(model, spans, block, time, perPixel);
     if (event) return event;
   }
-  const depth = Math.floor(inBlock / ROW);
-  if (block.lane < 0 || depth >= block.depths) return null;
+  const depth = block.depths[Math.floor(inBlock / ROW)];
+  if (block.lane < 0 || depth === undefined) return null;
   const index = spans.lane(block.lane);
   const row = index.rows[depth];
   let best = -1;

@@ -35,6 +35,7 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
   const painter = new Painter(model, spans);
   let places: Layout = layout(model, spans);
   let placesFor: Filter = model.filter;
+  let placesAt: Range = model.range;
   let hovered: Selected | null = null;
 
   const status = element("p", { class: "note status", "data-test": "lanes-status", "aria-live": "polite" });
@@ -64,9 +65,12 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
   );
 
   const update = () => {
-    if (placesFor !== model.filter) {
+    const { from, until } = model.range;
+    const isSame = placesFor === model.filter;
+    if (!isSame || placesAt.from !== from || placesAt.until !== until) {
+      places = layout(model, spans, isSame ? places : null);
       placesFor = model.filter;
-      places = layout(model, spans);
+      placesAt = { from, until };
     }
     const height = Math.min(places.height + AXIS, Math.max(Math.round(innerHeight * MOST_SHARE), 180));
     picture.setHeight(height);
@@ -358,6 +362,10 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     picture.draw();
   });
   model.onSettled(() => {
+    // Rows that the range has no more fold when it stands still.
+    places = layout(model, spans);
+    update();
+    picture.draw();
     say();
     other.update();
   });

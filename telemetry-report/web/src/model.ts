@@ -48,6 +48,10 @@ export class Model implements View {
     return this.state.filter;
   }
 
+  get selected(): Selected | null {
+    return this.state.selected;
+  }
+
   get hasFilter(): boolean {
     const { kinds, events, threads, sessions } = this.state.filter;
     return !!(kinds || events || threads || sessions);

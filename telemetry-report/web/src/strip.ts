@@ -57,6 +57,16 @@ export function strip(root: HTMLElement, model: Model, tabs: readonly Tab[]): vo
     made.set(tab.id, { panel, update });
   };
 
+  /** Scrolls the strip, not the page, until a button is in view with a part of its neighbor. */
+  const reveal = ({ offsetLeft, offsetWidth }: HTMLElement) => {
+    const left = offsetLeft - list.offsetLeft;
+    const margin = 36;
+    list.scrollLeft = Math.max(
+      Math.min(list.scrollLeft, left - margin),
+      left + offsetWidth + margin - list.clientWidth,
+    );
+  };
+
   const update = () => {
     const id = tabs.some((tab) => tab.id === model.state.tab) ? model.state.tab : tabs[0].id;
     const isNew = !made.has(id);
@@ -67,6 +77,7 @@ export function strip(root: HTMLElement, model: Model, tabs: readonly Tab[]): vo
       buttons[at].tabIndex = isShown ? 0 : -1;
       const panel = made.get(tab.id)?.panel;
       if (panel) panel.hidden = !isShown;
+      if (isShown) reveal(buttons[at]);
     });
     // `make` draws for the present view; only later changes need an update.
     if (!isNew) made.get(id)!.update();

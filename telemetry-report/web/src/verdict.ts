@@ -16,7 +16,7 @@ export function threadCount(report: Report): number {
 /** Returns why the record is not complete, as sentences; none if it is complete. */
 export function verdict(report: Report): string[] {
   const said: string[] = [];
-  const { lost, missing, damaged_ranges, may_be_truncated, why_may_be_truncated, unended_sessions } =
+  const { lost, missing, damaged_ranges, unended_sessions } =
     report.stats.completeness;
   const all = lost.pool + lost.reentrant + lost.sink;
   const total = short(all + report.stats.count);
@@ -37,8 +37,6 @@ export function verdict(report: Report): string[] {
   }
   if (missing > 0) said.push(`${commas(missing)} events missing from this input`);
   if (damaged_ranges > 0) said.push(`${plural(damaged_ranges, "damaged range")} in the input`);
-  if (may_be_truncated)
-    said.push(`the end may be missing: ${cut(why_may_be_truncated || "it is truncated")}`);
   if (unended_sessions.length > 0) {
     said.push(
       unended_sessions.length === 1 && report.sessions.length <= 1
@@ -46,14 +44,16 @@ export function verdict(report: Report): string[] {
         : `${plural(unended_sessions.length, "session")} without an end`,
     );
   }
-  if (said.length === 0 && !report.stats.completeness.complete) said.push("the record is not complete");
+  const { complete, may_be_truncated } = report.stats.completeness;
+  if (said.length === 0 && !complete && !may_be_truncated) said.push("the record is not complete");
   return said;
 }
 
 /** Returns what a complete record may lack, too. */
 function remarks(report: Report): string[] {
-  const { excluded, lost } = report.stats.completeness;
+  const { excluded, lost, may_be_truncated } = report.stats.completeness;
   const said: string[] = [];
+  if (may_be_truncated) said.push("the end may be missing, as the log's format has no end mark");
   if (excluded > 0) said.push(`${commas(excluded)} events excluded: their kind was not output`);
   if (lost.truncated > 0) said.push(`${plural(lost.truncated, "value")} cut to the maximum length`);
   return said;
@@ -111,7 +111,8 @@ function facts(report: Report): HTMLElement {
   for (const session of report.sessions.slice(0, 50)) {
     if (report.sessions.length > 1) add("session", `${session.id} ${cut(session.program, 80)}`);
     else add("session", session.id);
-    add("start", `${utc(report.origin, session.start)} UTC`);
+    const start = utc(report.origin, session.start);
+    if (start) add("start", `${start} UTC`);
     if (session.args.length > 0) {
       add(
         "arguments",
@@ -153,22 +154,21 @@ export function showVerdict(header: HTMLElement, view: View): void {
     if (session.pid !== null) add(`pid ${session.pid}`);
     if (session.host) add(`host ${cut(session.host, 40)}`);
   }
-  if (session)
-    add(
-      `${utc(report.origin, session.start).slice(0, 19)} UTC`,
-      `${utc(report.origin, session.start)} UTC`,
-    );
+  const start = session && utc(report.origin, session.start);
+  if (start) add(`${start.slice(0, 19)} UTC`, `${start} UTC`);
   add(time(report.duration), exactTime(report.duration));
   add(plural(report.stats.count, "event"), `${commas(report.stats.count)} events`);
   add(plural(threadCount(report), "thread"));
 
   const said = verdict(report);
   const hasLosses = report.losses.length > 0;
+  const isOpen = report.stats.completeness.may_be_truncated;
   const line = element("div", {
-    class: `verdict ${said.length === 0 ? "good" : "loss"}`,
+    class: `verdict ${said.length > 0 ? "loss" : isOpen ? "" : "good"}`,
     "data-test": "verdict",
   });
-  const found = said.length === 0 ? "✔ complete: nothing lost" : `✖ ${said.join("; ")}`;
+  const good = isOpen ? "read without losses" : "✔ complete: nothing lost";
+  const found = said.length === 0 ? good : `✖ ${said.join("; ")}`;
   const text = [found, ...remarks(report)].join("; ");
   const more = element(
     "details",

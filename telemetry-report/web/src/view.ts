@@ -25,6 +25,8 @@ export interface View {
   /** No range and no filter: figures are exact. Otherwise they come from heat maps ("≈"). */
   isWhole: boolean;
   filter: Filter;
+  /** What the details show. */
+  selected: Selected | null;
   setRange(range: Range | null): void;
   setFilter(filter: Partial<Filter>): void;
   /** Shows a span or an event in the details. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { color, spanColor, textOn } from "../src/color";
 import { between, brief, bytes, commas, count, cut, digits, escape, exactTime } from "../src/format";
-import { marks, percent, quantity, rate, short, ticks, time, utc, value } from "../src/format";
+import { exactMoment, marks, percent, quantity, rate, short, ticks, time, utc, value } from "../src/format";
 import { SAMPLES } from "./sample";
 
 test("times have three significant digits and the unit that fits", () => {
@@ -117,8 +117,11 @@ test("marks of an axis are round, in order, and told apart", () => {
 
 test("moments have their nanoseconds", () => {
   assert.equal(utc("1795694671000000001", 5), "2026-11-26 12:04:31.000000006");
-  assert.equal(utc("-1", 0), "1969-12-31 23:59:59.999999999");
-  assert.equal(utc("no time", 0), "–");
+  assert.equal(utc("no time", 0), "");
+  // A clock that counts from the program's start has no date.
+  assert.equal(utc("-1", 0), "");
+  assert.equal(exactMoment("0", 5), "5 ns");
+  assert.equal(exactMoment("1795694671000000001", 5), "5 ns; 2026-11-26 12:04:31.000000006 UTC");
 });
 
 test("kinds have the colors of Okabe and Ito, and none of the red of losses", () => {

@@ -291,7 +291,6 @@ export class Run {
           })),
           damaged_ranges: 0,
           may_be_truncated: false,
-          why_may_be_truncated: "",
           unended_sessions: this.sessions.filter((session) => !session.ended).map((session) => session.id),
         },
       },

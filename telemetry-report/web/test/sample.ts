@@ -286,8 +286,31 @@ export function years(): Run {
   return run;
 }
 
+/** A log of another system: no date, no end mark, and several stacks; one thread is not in the sample. */
+export function log(): Run {
+  const run = gcbench(0.2);
+  run.sessions[0] = { ...run.sessions[0], program: "", pid: null, host: null, start: 0 };
+  run.inputs = ["logs/vm.log"];
+  run.threads.push({ session: 0, thread: 9, name: "unsampled", events: 0, others: 0 });
+  run.bulk(6, 2, 0, run.duration, 4_000);
+  return run;
+}
+
+function logReport(): Report {
+  const report = grown(log().report());
+  report.origin = "0";
+  Object.assign(report.stats.completeness, { complete: false, may_be_truncated: true });
+  const stacks = report.flames.at(-1)!;
+  for (const name of ["AllocTraced", "ThrowTraced", "MonitorContentionTraced"]) {
+    report.flames.push({ ...stacks, name });
+  }
+  for (const sample of report.sample) sample.rows = sample.rows.filter((row) => row[1] !== 2);
+  return report;
+}
+
 export const SAMPLES: Record<string, () => Report> = Object.fromEntries(
   Object.entries({ gcbench, losses, threads, slow, empty, hostile, many, one, years }).map(
     ([name, make]) => [name, () => grown(make().report())],
   ),
 );
+SAMPLES.log = logReport;

@@ -26,6 +26,7 @@ function viewOf(report: Report, range: Range | null = null, filter: Partial<Filt
   return {
     report,
     range: chosen,
+    selected: null,
     filter: all,
     isWhole: !range && Object.keys(filter).length === 0,
     setRange() {},

@@ -98,13 +98,29 @@ export const events: Tab = {
     };
     const isSelected = (what: Selected | null | undefined, sample: number, row: number) =>
       !!what && "sample" in what && what.sample === sample && what.row === row;
-    let chosen: Selected | null = null;
+    let shownFor: Selected | null = null;
     const choose = (place: number) => {
       const i = indexOf(place);
       active = place;
-      chosen = { sample: all.sample[i], row: all.row[i] };
-      view.select(chosen);
+      shownFor = { sample: all.sample[i], row: all.row[i] };
+      view.select(shownFor);
       draw();
+    };
+    /** Scrolls to the row that something else selected. */
+    const follow = () => {
+      if (view.selected === shownFor) return;
+      shownFor = view.selected;
+      const at = found.findIndex((i) => isSelected(shownFor, all.sample[i], all.row[i]));
+      if (at >= 0) bring((active = isDown ? found.length - 1 - at : at));
+    };
+    /** Scrolls until a row is in sight. */
+    const bring = (place: number) => {
+      const page = inSight() - 1;
+      const first = firstPlace();
+      if (place >= first && place < first + page) return;
+      const top = place < first ? place : place - page + 1;
+      const scale = found.length * ROW <= MOST_PIXELS ? ROW : pixels() / found.length;
+      scroller.scrollTop = Math.max(0, top) * scale;
     };
     const rowOf = (place: number) => {
       const i = indexOf(place);
@@ -135,7 +151,7 @@ export const events: Tab = {
           "data-test": "event-row",
           class: [
             "event",
-            isSelected(chosen, all.sample[i], all.row[i]) && "selected",
+            isSelected(view.selected, all.sample[i], all.row[i]) && "selected",
             place === active && "active",
           ]
             .filter(Boolean)
@@ -179,12 +195,7 @@ export const events: Tab = {
       event.stopPropagation();
       if (step === undefined) return void (active >= 0 && choose(active));
       active = clamp(active < 0 && Math.abs(step) === 1 ? firstPlace() : active + step, 0, found.length - 1);
-      const first = firstPlace();
-      if (active < first || active >= first + page) {
-        const top = active < first ? active : active - page + 1;
-        const scale = found.length * ROW <= MOST_PIXELS ? ROW : pixels() / found.length;
-        scroller.scrollTop = Math.max(0, top) * scale;
-      }
+      bring(active);
       draw();
     });
     const sampleNote = () => {
@@ -242,6 +253,7 @@ export const events: Tab = {
           lossNote(view.losses(), false),
         ),
       );
+      follow();
       draw();
     };
     root.append(element("div", { class: "controls" }, search, shown), samples, scroller, feet);

@@ -106,6 +106,37 @@ test("the wheel zooms to single events, and a drag moves", async () => {
   await close();
 });
 
+test("rows without a span in the range fold, and a thread without sampled events has its rate", async () => {
+  const { page, close } = await open("log");
+  const height = async () => (await box(page, at("lanes"))).height;
+  const whole = await height();
+  // The run begins some time before the first span.
+  await page.evaluate(() => window.report.model.setRange({ from: 0, until: 4e6 }));
+  await settled(page);
+  assert.ok((await height()) < whole, `${await height()} of ${whole}`);
+  await page.evaluate(() => window.report.model.setFilter({ threads: new Set([2]) }));
+  await settled(page);
+  const colors = await page.evaluate((lanes) => {
+    const canvas = document.querySelector(`${lanes} canvas`);
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return Array.from({ length: data.length / 4 }, (_, i) => data.slice(4 * i, 4 * i + 3)).filter(
+      (color) => Math.max(...color) - Math.min(...color) > 60,
+    ).length;
+  }, at("lanes"));
+  assert.ok(colors > 1000, `${colors} colored pixels`);
+  await close();
+});
+
+test("a log without an end mark and a date says so, and is not called damaged", async () => {
+  const { page, close } = await open("log");
+  const head = await page.innerText("#verdict");
+  assert.match(head, /^vm.log/);
+  assert.match(head, /the end may be missing, as the log's format has no end mark/);
+  assert.doesNotMatch(head, /1970|✖|complete/);
+  assert.equal(await page.locator("#verdict .loss").count(), 0);
+  await close();
+});
+
 test("keys step between the longest spans, zoom, fit and clear", async () => {
   const { page, close } = await open("gcbench");
   await page.keyboard.press("ArrowRight");

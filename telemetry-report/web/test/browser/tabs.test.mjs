@@ -25,7 +25,7 @@ async function durations(page, span) {
 }
 
 test("each tab fits in its window, and makes no error", async () => {
-  for (const name of ["gcbench", "losses", "hostile", "slow", "threads"]) {
+  for (const name of ["gcbench", "losses", "hostile", "slow", "threads", "log"]) {
     for (const [width, dark] of [
       [1280, false],
       [400, true],
@@ -237,6 +237,37 @@ test("the table of events searches, scrolls, turns and selects", async () => {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   assert.match(parts(await settled(page)).selected, /^event\./);
+  await close();
+});
+
+test("the table of events follows what others select", async () => {
+  const { page, close } = await open("gcbench", { fragment: "tab=events" });
+  await page.keyboard.press("ArrowRight");
+  await settled(page);
+  await page.click(at("end"));
+  await settled(page);
+  const row = page.locator(".event.selected");
+  assert.equal(await row.count(), 1);
+  assert.match(await row.innerText(), /End/);
+  await page.click(at("close-details"));
+  await settled(page);
+  assert.equal(await row.count(), 0);
+  await close();
+});
+
+test("a narrow strip scrolls its active tab into view", async () => {
+  const { page, close } = await open("gcbench", { fragment: "tab=events", width: 400 });
+  const isInside = async () => {
+    const [strip, tab] = [await box(page, ".tabs"), await box(page, ".tabs [aria-selected=true]")];
+    return tab.x >= strip.x - 1 && tab.x + tab.width <= strip.x + strip.width + 1;
+  };
+  assert.ok(await isInside());
+  await page.focus(at("tab-events"));
+  for (const key of ["Home", "End", "ArrowLeft", "ArrowLeft"]) {
+    await page.keyboard.press(key);
+    await settled(page);
+    assert.ok(await isInside(), key);
+  }
   await close();
 });
 
