@@ -12,7 +12,7 @@ use crate::gather::axis::Series;
 use crate::gather::durations::DURATION_SHIFT;
 use crate::gather::flames::{FLAME_SHIFT, Node};
 use crate::gather::heat::{Column, Heat};
-use crate::gather::lanes::{Kept, Lane, key_text};
+use crate::gather::lanes::{Kept, Lane, key_text, share};
 use crate::gather::threads::OTHERS;
 
 /// Returns the types of spans.
@@ -40,8 +40,7 @@ pub(super) fn types(source: &Source<'_>) -> Vec<SpanForm> {
 /// Returns the spans of each thread that has some.
 pub(super) fn lanes(source: &Source<'_>, texts: &mut Texts) -> Vec<LaneForm> {
     let lanes = source.gathered.lanes.list.iter().enumerate().filter(|(_, lane)| lane.total > 0);
-    let used = lanes.clone().count().max(1);
-    let most = (source.room.spans / used).max(4);
+    let most = share(lanes.clone().map(|(_, lane)| lane.kept.len()), source.room.spans).max(4);
     let shift = source.gathered.axis.width().trailing_zeros();
     let rows: usize = lanes.clone().map(|(_, lane)| lane.depths.len()).sum();
     lanes

@@ -19,8 +19,8 @@ const MAX_DEPTH: usize = 15;
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
     pub(crate) list: Vec<Lane>,
-    /// Lanes with spans.
-    used: usize,
+    /// Spans that are kept, of all lanes together.
+    kept: usize,
 }
 
 /// The spans of a thread.
@@ -69,7 +69,6 @@ impl Lanes {
             self.list.resize_with(thread as usize + 1, Lane::default);
         }
         let lane = &mut self.list[thread as usize];
-        self.used += usize::from(lane.total == 0);
         lane.total += 1;
         let depth = usize::from(span.row).min(MAX_DEPTH);
         if depth >= lane.depths.len() {
@@ -77,20 +76,17 @@ impl Lanes {
         }
         lane.depths[depth].add(span.begin, span.duration, shift);
         lane.kept.push(span);
-        let most = (MAX_KEPT / self.used).max(MIN_KEPT);
-        if lane.kept.len() >= 2 * most {
-            lane.keep(most);
-        }
-        // Lanes that came early keep more than their share, until others need it.
-        if self.used.is_power_of_two() && self.list[thread as usize].total == 1 {
+        self.kept += 1;
+        if self.kept >= 2 * MAX_KEPT {
             self.limit();
         }
     }
 
     /// Keeps no more spans than fit on the page.
     pub(crate) fn limit(&mut self) {
-        let most = (MAX_KEPT / self.used.max(1)).max(MIN_KEPT);
+        let most = share(self.list.iter().map(|lane| lane.kept.len()), MAX_KEPT).max(MIN_KEPT);
         self.list.iter_mut().for_each(|lane| lane.keep(most));
+        self.kept = self.list.iter().map(|lane| lane.kept.len()).sum();
     }
 
     /// Merges each two intervals, which get the length 2 to the power of `shift`.
@@ -147,6 +143,22 @@ impl Cover {
         }
         time
     }
+}
+
+/// Returns the most that each may have, if all together may have `room`. A lane that needs less than
+/// its share leaves the rest to the others.
+pub(crate) fn share(needs: impl Iterator<Item = usize>, room: usize) -> usize {
+    let mut needs: Vec<usize> = needs.filter(|need| *need > 0).collect();
+    needs.sort_unstable();
+    let (mut rest, mut lanes) = (room, needs.len());
+    for need in needs {
+        if need > rest / lanes {
+            return rest / lanes;
+        }
+        rest -= need;
+        lanes -= 1;
+    }
+    room
 }
 
 /// Returns the text of a key, or nothing for a span without one.
@@ -218,8 +230,12 @@ mod tests {
         let least = lane.kept.iter().map(|span| span.duration).min().unwrap();
         assert_eq!((lane.kept.len(), lane.total), (MAX_KEPT, 10 * MAX_KEPT as u64));
         assert!(least + 1 >= lane.longest_dropped.unwrap(), "{least}");
-        // A second thread takes half.
+        // A second thread takes what it needs, and at most half.
         lanes.add(1, span(0, 1), 20);
-        assert_eq!((lanes.list[0].kept.len(), lanes.list[1].kept.len()), (MAX_KEPT / 2, 1));
+        lanes.limit();
+        assert_eq!((lanes.list[0].kept.len(), lanes.list[1].kept.len()), (MAX_KEPT - 1, 1));
+        (0..MAX_KEPT as u64).for_each(|number| lanes.add(1, span(number, 1), 20));
+        lanes.limit();
+        assert_eq!((lanes.list[0].kept.len(), lanes.list[1].kept.len()), (MAX_KEPT / 2, MAX_KEPT / 2));
     }
 }
