@@ -48,6 +48,19 @@ test("the utilization is that of all windows tried one by one", () => {
   }
 });
 
+test("windows up to the longest stop have no utilization at all", () => {
+  const next = random(9);
+  for (let round = 0; round < 50; round++) {
+    const begin = Math.floor(next() * 2e12);
+    const longest = 1e6 + Math.floor(next() * 1e9);
+    const stops = unite([[3, 8_005], [begin + 1e5, begin + 1e5 + longest]], 0, 5e12);
+    for (const size of windows(stops, 8_002, 60).filter((size) => size <= longest)) {
+      assert.equal(mmu(stops, size), 0, `${size} of ${longest} at ${begin}`);
+      assert.equal(bmu(stops, size), 0, `bounded, ${size} of ${longest} at ${begin}`);
+    }
+  }
+});
+
 test("the bounded utilization never falls, and the window for it is the smallest", () => {
   const next = random(8);
   const intervals = Array.from({ length: 300 }, (): [number, number] => {

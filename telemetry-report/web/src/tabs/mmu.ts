@@ -73,8 +73,9 @@ function mostStopped(stops: Stops, window: Ns): Ns {
 export function mmu(stops: Stops, window: Ns): number {
   const size = Math.min(window, stops.length);
   if (size <= 0) return 1;
-  const share = 1 - mostStopped(stops, size) / size;
-  return share < 1e-12 ? 0 : share; // Sums of large numbers leave rests.
+  const ran = size - mostStopped(stops, size);
+  // No clock counts thousandths of nanoseconds: these are rests of sums of large numbers.
+  return ran < 1e-3 ? 0 : ran / size;
 }
 
 /** Returns the minimum mutator utilization of windows of at least this size. `exact` is that of this size. */
@@ -82,7 +83,7 @@ export function bmu(stops: Stops, window: Ns, exact = mmu(stops, window)): numbe
   const { begin, end, before, length } = stops;
   const size = Math.min(window, length);
   if (size <= 0) return begin.length > 0 ? 0 : 1;
-  let densest = 1 - exact;
+  let densest = 0;
   // A longer window that is worse begins with a stop and ends with one. Among the begins that are
   // far enough, those on the lower hull matter, and of these none before the best one so far.
   const hull: number[] = [];
@@ -101,7 +102,7 @@ export function bmu(stops: Stops, window: Ns, exact = mmu(stops, window)): numbe
     while (hull.length - head >= 2 && density(hull[head]) <= density(hull[head + 1])) head++;
     if (head < hull.length) densest = Math.max(densest, density(hull[head]));
   }
-  return 1 - densest;
+  return Math.min(exact, 1 - densest);
 }
 
 /** Returns window sizes on a log axis, from the shortest pause to the whole run. */
