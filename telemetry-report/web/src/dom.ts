@@ -149,7 +149,8 @@ export function table<Row>(
       root,
       element(
         "table",
-        {},
+        // Without a caption, its name for tests names it for readers of the screen, too.
+        { "aria-label": options.caption ? null : (options.name?.replace(/-/g, " ") ?? null) },
         options.caption ? element("caption", {}, options.caption) : null,
         element("thead", {}, element("tr", {}, ...heads)),
         body,

@@ -84,7 +84,8 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     const said: string[] = [];
     if (places.blocks.length === 0) said.push("The filter has no thread.");
     else if (all > shown) {
-      said.push(`${commas(shown)} of ${commas(all)} spans shown, the longest; gray: time that all cover.`);
+      const those = `${commas(shown)} of ${commas(all)} spans in view shown`;
+      said.push(`${those}, the longest; gray: time that all cover.`);
     }
     if (every > 1) said.push(`Ticks: 1 of ${commas(every)} events shown.`);
     if (hasDeeper) said.push("Deeper spans are not drawn.");

@@ -137,6 +137,29 @@ test("a log without an end mark and a date says so, and is not called damaged", 
   await close();
 });
 
+test("the page prints on white in the width of a sheet, without buttons that do nothing there", async () => {
+  const { page, close } = await open("gcbench", { width: 740, dark: true });
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await settled(page);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 740);
+  assert.equal(await page.locator(`${at("more-rows")}:visible, [data-test^=jump-]:visible`).count(), 0);
+  const color = await page.evaluate(() => getComputedStyle(document.querySelector("#verdict .good")).color);
+  assert.equal(color, "rgb(26, 127, 55)");
+  await close();
+});
+
+test("every table has a name for readers of the screen", async () => {
+  const { page, close } = await open("losses");
+  for (const button of await page.locator(at("twin")).all()) await button.click();
+  await settled(page);
+  const unnamed = await page.evaluate(
+    () => [...document.querySelectorAll("table")].filter((one) => !one.caption && !one.ariaLabel).length,
+  );
+  assert.ok((await page.locator("table").count()) >= 3);
+  assert.equal(unnamed, 0);
+  await close();
+});
+
 test("keys step between the longest spans, zoom, fit and clear", async () => {
   const { page, close } = await open("gcbench");
   await page.keyboard.press("ArrowRight");
