@@ -145,8 +145,8 @@ impl Cover {
     }
 }
 
-/// Returns the most that each may have, if all together may have `room`. A lane that needs less than
-/// its share leaves the rest to the others.
+/// Returns the most that each may have, if all together may have `room`. A lane that needs less
+/// than its share leaves the rest to the others.
 pub(crate) fn share(needs: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut needs: Vec<usize> = needs.filter(|need| *need > 0).collect();
     needs.sort_unstable();
