@@ -10,7 +10,7 @@ import { hit, mark } from "./lanehit";
 import { blockAt, type Layout, layout } from "./lanelayout";
 import { Painter } from "./lanepaint";
 import type { Model } from "./model";
-import type { Spans } from "./spans";
+import { spanFilter, type Spans } from "./spans";
 import { type Line, tip } from "./tip";
 import { twin } from "./twin";
 import { type Filter, type Range, type Selected, wholeRange } from "./view";
@@ -84,8 +84,11 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     const said: string[] = [];
     if (places.blocks.length === 0) said.push("The filter has no thread.");
     else if (all > shown) {
-      const those = `${commas(shown)} of ${commas(all)} spans in view shown`;
-      said.push(`${those}, the longest; gray: time that all cover.`);
+      // What spans cover is known for all types together.
+      const isPart = spanFilter(report, model.filter).includes(0);
+      const those = isPart ? commas(shown) : `${commas(shown)} of ${commas(all)}`;
+      const cover = isPart ? "spans of all types" : "all";
+      said.push(`${those} spans in view shown, the longest; gray: time that ${cover} cover.`);
     }
     if (every > 1) said.push(`Ticks: 1 of ${commas(every)} events shown.`);
     if (hasDeeper) said.push("Deeper spans are not drawn.");
@@ -366,7 +369,8 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     // Rows that the range has no more fold when it stands still.
     places = layout(model, spans);
     update();
-    picture.draw();
+    // The line says what is drawn, which is not yet so if the change was just made.
+    picture.drawNow();
     say();
     other.update();
   });

@@ -137,6 +137,27 @@ test("a log without an end mark and a date says so, and is not called damaged", 
   await close();
 });
 
+test("a link to a range and a filter shows what the page showed, with the line above the lanes", async () => {
+  for (const name of ["gcbench", "many", "losses"]) {
+    const first = await open(name);
+    await first.page.evaluate(() => {
+      const { model } = window.report;
+      const { duration } = model.report;
+      model.setRange({ from: duration * 0.21, until: duration * 0.34 });
+      model.setFilter({ kinds: new Set([0]), threads: new Set([1]) });
+    });
+    const fragment = await settled(first.page);
+    const second = await open(name, { fragment });
+    await settled(second.page);
+    const text = (page) => page.innerText("main");
+    assert.equal(await text(first.page), await text(second.page), name);
+    const status = await second.page.textContent(at("lanes-status"));
+    if (name === "many") assert.match(status, /^[\d,]+ spans in view shown.* spans of all types cover/);
+    await first.close();
+    await second.close();
+  }
+});
+
 test("the page prints on white in the width of a sheet, without buttons that do nothing there", async () => {
   const { page, close } = await open("gcbench", { width: 740, dark: true });
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
