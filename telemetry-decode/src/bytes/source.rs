@@ -224,6 +224,10 @@ impl<'s> Window<'s> {
                         (*start, *end) = (0, *end - *start);
                     }
                     let room = (*end + *step).max(buffer.len());
+                    if buffer.is_empty() {
+                        // New memory from the system is zero already.
+                        *buffer = vec![0; room];
+                    }
                     buffer.resize(room, 0);
                 }
                 let have = *end - *start;
