@@ -137,10 +137,13 @@ fn threads_wait_no_longer_than_they_may() {
         "loss::threads_wait_no_longer_than_they_may",
         |process| process.env("TELEMETRY_BUFFER", "64k"),
         || {
+            /// Takes nothing until a thread has waited in vain.
             struct Slow;
             impl telemetry::sinks::Sink for Slow {
                 fn write(&mut self, _: &telemetry::sinks::Batch<'_>) -> std::io::Result<()> {
-                    std::thread::sleep(std::time::Duration::from_secs(2));
+                    while telemetry::counters::total().lost_pool == 0 {
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
                     Ok(())
                 }
             }
