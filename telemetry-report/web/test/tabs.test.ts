@@ -4,6 +4,7 @@ import type { Report } from "../src/document";
 import { barsOf, spreadOfNumbers } from "../src/heat";
 import { barAxis, logAxis, roundSizes, tidy } from "../src/tabs/axes";
 import { lossNote, selfTimes } from "../src/tabs/common";
+import { hasFrequent } from "../src/tabs/values";
 import { foundRows, rowsOf } from "../src/tabs/rows";
 import { heatsOf, spanRows } from "../src/tabs/spans";
 import { addsUp } from "../src/tabs/values";
@@ -140,6 +141,29 @@ test("only spans whose kind lost events are marked", () => {
     lossNote(report.losses),
     /^1,230 events of this range are missing \(1,230 pool full\)\. Figures with ≥/,
   );
+});
+
+test("values that occur once are frequent only among few", () => {
+  const figures = (counts: number[], of: number) => ({
+    param: "bytes",
+    unit: "bytes",
+    distribution: null,
+    top: counts.map((count, value) => ({ value, count, share: count / of })),
+    top_error: 0,
+  });
+  assert.ok(!hasFrequent(figures([1, 1, 1], 239)));
+  assert.ok(hasFrequent(figures([2, 1, 1], 239)));
+  assert.ok(hasFrequent(figures([1, 1], 2)));
+});
+
+test("causes of several losses are added up", () => {
+  const loss = SAMPLES.losses().losses[0];
+  const several = { ...loss, cause: "7 pool full, 1,200 reentrant", events: 1_207 };
+  assert.match(
+    lossNote([several, several, { ...loss, cause: "pool full", events: 5 }]),
+    /^2,419 events of this range are missing \(19 pool full; 2,400 reentrant\)\./,
+  );
+  assert.match(lossNote([{ ...loss, cause: "damaged", events: null }]), /^Events .* missing \(damaged\)\./);
 });
 
 test("rows of samples are by time, and a search finds each of its words", () => {

@@ -108,11 +108,24 @@ export function lossesOfSpan(view: View, type: SpanType, losses: readonly Loss[]
   return losses.filter((loss) => loss.kind === null || kinds.includes(loss.kind));
 }
 
+/** Returns the causes of losses, with their numbers of events as far as they are known. */
+function causesOf(losses: readonly Loss[]): string[] {
+  const found = new Map<string, number>();
+  const add = (cause: string, events: number) => found.set(cause, (found.get(cause) ?? 0) + events);
+  for (const { cause, events } of losses) {
+    // One loss with several causes has a number before each: `7 pool full, 1,200 reentrant`.
+    const parts = cause.split(", ").map((part) => /^([\d,]+) (.+)$/s.exec(part));
+    if (parts.includes(null)) add(cause, events ?? 0);
+    else for (const part of parts) add(part![2], Number(part![1].replace(/,/g, "")));
+  }
+  return [...found].map(([cause, events]) => (events > 0 ? `${count(events)} ` : "") + cut(cause, 60));
+}
+
 /** Returns the sentences about losses that stand below what they touch: figures with `≥`, or others. */
 export function lossNote(losses: readonly Loss[], hasMarks = true): string {
   if (losses.length === 0) return "";
   const known = losses.reduce((sum, loss) => sum + (loss.events ?? 0), 0);
-  const causes = [...new Set(losses.map((loss) => cut(loss.cause, 60)))];
+  const causes = causesOf(losses);
   const part = known > 0 ? `${count(known)} events` : "Events";
   const why = causes.slice(0, 3).join("; ") + (causes.length > 3 ? "; …" : "");
   const marks = hasMarks ? " Figures with ≥ are at least what stands here." : "";

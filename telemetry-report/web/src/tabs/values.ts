@@ -85,6 +85,11 @@ function frequentTable(figures: Figures, unit: string): HTMLElement {
   );
 }
 
+/** Tells whether any of the most frequent values is frequent, and does not merely occur. */
+export function hasFrequent({ top, top_error }: Figures): boolean {
+  return top.some(({ count, share }) => (share > 0.001 || count > top_error) && (count > 1 || share > 0.1));
+}
+
 /** Chooses what is shown first: a parameter with numbers that add up, of a frequent event. */
 function firstOf(view: View): [number, number] {
   let best: [number, number] = [-1, -1];
@@ -239,11 +244,10 @@ export const values: Tab = {
         perSecond.update(
           `${reader(unit)((now.sum / (view.range.until - view.range.from)) * 1e9)}/s on average`,
         );
-      const isFrequent = figures?.top.some((row) => row.share > 0.001 || row.count > figures.top_error);
       replace(
         frequent,
         figures && figures.top.length > 0
-          ? isFrequent
+          ? hasFrequent(figures)
             ? frequentTable(figures, unit)
             : note("No value is frequent: there are too many different ones.")
           : null,
