@@ -84,3 +84,12 @@ fn a_page_appears_whole_or_not_at_all() {
     let run = folder.run("report gc.tel -o -");
     assert_eq!(run.stdout.len(), whole.len(), "the page is the same on standard output");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::new().with("gc.tel", crate::streams::gc());
+    let run = folder.run("report gc.tel -o /dev/full");
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("cannot write `/dev/full`: No space left on device"), "{}", run.stderr);
+}
