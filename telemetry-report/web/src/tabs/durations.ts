@@ -20,6 +20,7 @@ import { type Figures, type SpanRow, spanRows } from "./spans";
 
 /** Marks a figure: `≈` if it is from heat maps, `≥` if events are missing. */
 function marked(row: SpanRow, text: string, isSum = false): string {
+  if (row.isLeast) return (isSum && text !== "–" ? "≥ " : "") + text;
   return (isSum && row.isLossy ? "≥ " : "") + (row.isExact || text === "–" ? "" : "≈ ") + text;
 }
 
@@ -189,11 +190,15 @@ function longestTable(view: View, row: SpanRow): HTMLElement {
 function noteOf(view: View, rows: SpanRow[], chosen: SpanRow | undefined): HTMLElement | null {
   const { report } = view;
   const losses = view.losses();
-  const heat = rows.some((row) => !row.isExact) && (report.durations[0]?.duration.width ?? 0);
+  const least = rows.some((row) => row.isLeast);
+  const heat = rows.some((row) => !row.isExact && !row.isLeast) && (report.durations[0]?.duration.width ?? 0);
   const lossy = report.spans.flatMap((type) => lossesOfSpan(view, type, losses));
   return note(
     !view.isWhole && rows.some((row) => row.isExact) && "Spans that end in the range.",
     !!heat && roundedNote(heat),
+    least &&
+      `≥: the range is shorter than the intervals of ${time(report.durations[0].duration.width)}, ` +
+        "so only its longest spans are known.",
     chosen && rows.some((row) => row.isPart) && PART_NOTE,
     lossNote([...new Set(lossy)]),
     report.paired.unmatched_count > 0 &&
@@ -255,7 +260,8 @@ export const durations: Tab = {
     );
     const update = () => {
       rows = spanRows(view).filter((one) => one.duration.count > 0 || (view.isWhole && unmatched(one)));
-      if (!row()) chosen = [...rows].sort((a, b) => b.duration.total - a.duration.total)[0]?.span ?? -1;
+      const total = (of: SpanRow) => of.duration.total ?? 0;
+      if (!row()) chosen = [...rows].sort((a, b) => total(b) - total(a))[0]?.span ?? -1;
       replace(
         place,
         table(

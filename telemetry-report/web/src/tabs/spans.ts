@@ -11,7 +11,8 @@ export type Paired = PairedSpans["spans"][number];
 export interface Figures {
   spread: Spread;
   count: number;
-  total: number;
+  /** Null if it is not known. */
+  total: number | null;
   p50: number | null;
   p90: number | null;
   p99: number | null;
@@ -30,6 +31,8 @@ export interface SpanRow {
   /** The longest is in the document, whatever the other figures are from. */
   isMaxExact: boolean;
   uncertain: number | null;
+  /** Only the longest are known, so sums are at least this: the range is shorter than an interval. */
+  isLeast: boolean;
   /** By length, those in range and filter that the document has. */
   longest: Place[];
   /** True if losses may hide some. */
@@ -131,6 +134,7 @@ export function spanRows(view: View): SpanRow[] {
           isExact: true,
           isMaxExact: true,
           isPart: false,
+          isLeast: false,
           duration: fromNumbers(lists.map(({ of, index }) => of.spans.duration[index])),
           self: fromNumbers(lists.map(({ of, index }) => spansOf(of).self![index])),
           uncertain: lists.filter(({ of, index }) => of.spans.is_uncertain[index]).length,
@@ -141,6 +145,8 @@ export function spanRows(view: View): SpanRow[] {
       view,
       report.durations.filter((heat: SpanHeat) => heat.span === span),
     );
+    const length = view.range.until - view.range.from;
+    const isLeast = !view.isWhole && heats.some((heat) => heat.duration.width > length);
     let duration = fromHeats(
       view,
       heats.map((heat) => heat.duration),
@@ -164,12 +170,20 @@ export function spanRows(view: View): SpanRow[] {
       isMaxExact = length >= least;
       if (isMaxExact) duration.max = length;
     }
+    if (isLeast) {
+      // Figures of a whole interval would be many times those of the range.
+      const known = longest.map(({ lane, index }) => report.lanes[lane].spans.duration[index]);
+      const unknown = { p50: null, p90: null, p99: null };
+      duration = { ...fromNumbers(known), ...unknown, max: isMaxExact ? duration.max : null };
+      self = { ...fromNumbers([]), ...unknown, count: known.length, total: null, max: null };
+    }
     return [
       {
         ...common,
         isExact: isWhole,
         isMaxExact,
         isPart,
+        isLeast,
         duration,
         self,
         uncertain: isWhole ? paired.uncertain : null,

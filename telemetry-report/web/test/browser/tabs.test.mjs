@@ -109,6 +109,19 @@ test("a range gives exact durations if all spans are there, and approximate ones
   assert.ok(Math.abs(Number(near.count.slice(2)) - ends) <= 2);
   assert.equal(near.max, exact.max);
   assert.match(await text(page, "#panel-durations"), /within 6 %/);
+  // Figures of an interval say nothing of a range that is much shorter: then only the longest spans do.
+  await page.evaluate(() => {
+    const { model } = window.report;
+    const { report } = model;
+    const width = report.durations[0].duration.width;
+    const { spans } = report.lanes[0];
+    const end = spans.begin[0] + spans.duration[0];
+    model.setRange({ from: Math.max(end - width / 4, 0), until: end + width / 4 });
+  });
+  await settled(page);
+  const row = await page.evaluate(() => document.querySelector("#panel-durations tbody tr").innerText);
+  assert.match(row, /≥ 1\b/);
+  assert.match(await text(page, "#panel-durations"), /so only its longest spans are known/);
   await close();
 });
 
