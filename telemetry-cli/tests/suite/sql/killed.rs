@@ -75,15 +75,20 @@ fn files(folder: &Folder) -> Vec<String> {
     names
 }
 
+/// The loads run at once: they mostly wait for the disk.
 #[test]
 fn an_interrupted_new_database_is_removed() {
-    for (name, number) in [("-INT", libc::SIGINT), ("-TERM", libc::SIGTERM), ("-HUP", libc::SIGHUP)] {
-        let folder = Folder::new();
-        let mut child = in_the_middle(&folder, "sql -o new.db -", "new.db");
-        signal(&child, name);
-        assert_eq!(child.wait().unwrap().signal(), Some(number), "{name}");
-        assert_eq!(files(&folder), [""; 0], "{name}");
-    }
+    std::thread::scope(|scope| {
+        for (name, number) in [("-INT", libc::SIGINT), ("-TERM", libc::SIGTERM), ("-HUP", libc::SIGHUP)] {
+            scope.spawn(move || {
+                let folder = Folder::new();
+                let mut child = in_the_middle(&folder, "sql -o new.db -", "new.db");
+                signal(&child, name);
+                assert_eq!(child.wait().unwrap().signal(), Some(number), "{name}");
+                assert_eq!(files(&folder), [""; 0], "{name}");
+            });
+        }
+    });
 }
 
 /// The command does not wait for input here, but works.
@@ -103,31 +108,34 @@ fn an_interrupt_at_work() {
     assert!(fs::read(folder.path("telemetry.db")).unwrap() == before);
 }
 
-/// The former content is still there, and more can be added.
+/// The loads run at once, as above.
 #[test]
 fn an_old_database_stays() {
-    for name in ["-INT", "-KILL"] {
-        for args in ["sql -", "sql --delete -"] {
-            let folder = loaded(&[("gc.tel", gc())]);
-            let mut child = in_the_middle(&folder, args, "telemetry.db");
-            signal(&child, name);
-            let number = if name == "-INT" { libc::SIGINT } else { libc::SIGKILL };
-            assert_eq!(child.wait().unwrap().signal(), Some(number), "{args} {name}");
-            let database = folder.path("telemetry.db");
-            assert_eq!(rows(&database, "PRAGMA integrity_check"), ["ok"], "{args} {name}");
-            assert_eq!(rows(&database, "SELECT count(*) FROM event"), ["23"], "{args} {name}");
-            assert_eq!(rows(&database, "SELECT name FROM event_log"), ["gc.tel"], "{args} {name}");
-            assert_eq!(files(&folder), ["gc.tel", "telemetry.db"], "{args} {name}");
-            let folder = folder.with("big.tel", big());
-            let run = folder.run("sql big.tel");
-            assert_eq!(run.code, Some(0), "{}", run.stderr);
-            assert_eq!(
-                rows(&database, "SELECT count(*) FROM event"),
-                [(KIB + 23).to_string()],
-                "{args} {name}"
-            );
+    std::thread::scope(|scope| {
+        for name in ["-INT", "-KILL"] {
+            for args in ["sql -", "sql --delete -"] {
+                scope.spawn(move || check_old_database(args, name));
+            }
         }
-    }
+    });
+}
+
+/// The former content is still there, and more can be added.
+fn check_old_database(args: &str, name: &str) {
+    let folder = loaded(&[("gc.tel", gc())]);
+    let mut child = in_the_middle(&folder, args, "telemetry.db");
+    signal(&child, name);
+    let number = if name == "-INT" { libc::SIGINT } else { libc::SIGKILL };
+    assert_eq!(child.wait().unwrap().signal(), Some(number), "{args} {name}");
+    let database = folder.path("telemetry.db");
+    assert_eq!(rows(&database, "PRAGMA integrity_check"), ["ok"], "{args} {name}");
+    assert_eq!(rows(&database, "SELECT count(*) FROM event"), ["23"], "{args} {name}");
+    assert_eq!(rows(&database, "SELECT name FROM event_log"), ["gc.tel"], "{args} {name}");
+    assert_eq!(files(&folder), ["gc.tel", "telemetry.db"], "{args} {name}");
+    let folder = folder.with("big.tel", big());
+    let run = folder.run("sql big.tel");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(rows(&database, "SELECT count(*) FROM event"), [(KIB + 23).to_string()], "{args} {name}");
 }
 
 /// A new database whose load was killed is started again.
