@@ -2,7 +2,7 @@
 
 import { eventColor, spanColor } from "./color";
 import { button, type Child, element, replace } from "./dom";
-import { commas, cut, digits, exactMoment, exactTime, time, value } from "./format";
+import { commas, cut, digits, exactMoment, exactTime, moment, time, value } from "./format";
 import type { Model } from "./model";
 import type { Spans } from "./spans";
 import { swatch } from "./tip";
@@ -123,8 +123,8 @@ export class Details {
     if (self !== null)
       facts.push({ name: "self", content: time(self), title: exactTime(self), doc: "Without inner spans" });
     facts.push(
-      { name: "begin", content: time(at), title: exactMoment(report.origin, at) },
-      { name: "end", content: time(end), title: exactMoment(report.origin, end) },
+      { name: "begin", content: moment(at), title: exactMoment(report.origin, at) },
+      { name: "end", content: moment(end), title: exactMoment(report.origin, end) },
       { name: "thread", content: cut(report.threads[thread]?.name ?? "?", 60) },
     );
     if (endThread !== thread)
@@ -176,7 +176,7 @@ export class Details {
     const at = this.spans.timesOf(sample)[row];
     const thread = of.rows[row][1];
     const facts: Fact[] = [
-      { name: "time", content: time(at), title: exactMoment(report.origin, at) },
+      { name: "time", content: moment(at), title: exactMoment(report.origin, at) },
       { name: "thread", content: cut(report.threads[thread]?.name ?? "?", 60) },
       { name: "kind", content: cut(kindName(report, type.kind), 60) },
       ...this.params(of.event, thread, at),

@@ -59,6 +59,34 @@ export function exactTime(ns: Whole | null | undefined): string {
   return ns === null || ns === undefined ? "–" : `${commas(ns)} ns`;
 }
 
+/** The moment of the page's axis that is shown as zero. */
+let zero = 0;
+
+/** Sets the moment that is shown as zero: the session's start, as in `telemetry print`. */
+export function setZero(at: number): void {
+  zero = at;
+}
+
+/** Returns a moment as it is shown, in nanoseconds. */
+export function shown(at: number): number {
+  return at - zero;
+}
+
+/** Returns the moment that is shown like this. */
+export function unshown(ns: number): number {
+  return ns + zero;
+}
+
+/** Returns a moment of the page's axis with three significant digits. */
+export function moment(at: number): string {
+  return time(shown(at));
+}
+
+/** Returns a moment of the page's axis with all its nanoseconds. */
+export function exactAt(at: number): string {
+  return exactTime(shown(at));
+}
+
 /** Returns a count with commas. */
 export function count(value: Whole | null | undefined): string {
   return value === null || value === undefined ? "–" : commas(value);
@@ -89,7 +117,8 @@ export function rate(perSecond: number, what = "events"): string {
 
 /** Returns a range of time with as many digits as its length needs: `1.200–1.222 s`. */
 export function between(from: number, until: number): string {
-  if (!(until > from)) return `at ${time(from)}`;
+  if (!(until > from)) return `at ${moment(from)}`;
+  [from, until] = [shown(from), shown(until)];
   const [divisor, unit] = timeUnit(Math.max(Math.abs(from), Math.abs(until)));
   const fraction = Math.max(0, Math.min(12, 1 - Math.floor(Math.log10((until - from) / divisor))));
   const text = (at: number) => {
@@ -168,6 +197,7 @@ export function value(of: unknown, unit = ""): string {
 export function ticks(from: number, until: number, most: number): { at: number; label: string }[] {
   const length = until - from;
   if (!(length > 0) || most < 1) return [];
+  [from, until] = [shown(from), shown(until)];
   // A nanosecond is the least that differs.
   const least = Math.max(length / most, 1);
   const [divisor, unit] = timeUnit(Math.max(Math.abs(from), Math.abs(until), 1));
@@ -184,7 +214,7 @@ export function ticks(from: number, until: number, most: number): { at: number; 
   const all = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= until && all.length <= most + 1; i++) {
     const [whole, rest] = ((i * step) / divisor).toFixed(fraction + more).split(".");
-    all.push({ at: i * step, label: `${commas(whole)}${rest ? `.${rest}` : ""} ${unit}` });
+    all.push({ at: unshown(i * step), label: `${commas(whole)}${rest ? `.${rest}` : ""} ${unit}` });
   }
   return all;
 }
@@ -204,7 +234,7 @@ const FIRST_DATE = 31_536_000_000_000_000n;
 /** Returns a moment of the page's axis exactly, and in UTC if its date is known. */
 export function exactMoment(origin: string, at: number): string {
   const date = utc(origin, at);
-  return exactTime(at) + (date && `; ${date} UTC`);
+  return exactAt(at) + (date && `; ${date} UTC`);
 }
 
 /**

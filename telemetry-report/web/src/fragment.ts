@@ -1,5 +1,6 @@
 /** The state of the page as text in the URL's fragment, so that a link leads to a finding. */
 
+import { shown, unshown } from "./format";
 import type { Report } from "./document";
 import { type Filter, NO_FILTER, type Range, type Selected, wholeRange } from "./view";
 
@@ -73,12 +74,12 @@ function seconds(ns: number): string {
   return `${(Math.round(ns) / 1e9).toFixed(9).replace(/\.?0+$/, "")}s`;
 }
 
-function parseSeconds(text: string | undefined): number | null {
+function parseMoment(text: string | undefined): number | null {
   const found = /^(-?[\d.]+)(ns|us|µs|ms|s)?$/.exec(text ?? "");
   if (!found) return null;
   const scale = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[found[2] ?? "s"]!;
   const ns = Math.round(Number(found[1]) * scale);
-  return Number.isFinite(ns) ? ns : null;
+  return Number.isFinite(ns) ? unshown(ns) : null;
 }
 
 function selectedText(what: Selected): string {
@@ -98,7 +99,7 @@ function parseSelected(report: Report, text: string | undefined): Selected | nul
 /** Returns the fragment without its `#`; empty for the state in which the page opens. */
 export function toFragment(report: Report, state: State): string {
   const parts: string[] = [];
-  if (state.range) parts.push(`from=${seconds(state.range.from)}`, `until=${seconds(state.range.until)}`);
+  if (state.range) parts.push(`from=${seconds(shown(state.range.from))}`, `until=${seconds(shown(state.range.until))}`);
   for (const list of LISTS) {
     const set = state.filter[list];
     if (set) parts.push(`${list.slice(0, -1)}=${setText(labels(report, list), set)}`);
@@ -117,8 +118,8 @@ export function fromFragment(report: Report, text: string): State {
     if (at > 0) members.set(part.slice(0, at), part.slice(at + 1));
   }
   const whole = wholeRange(report);
-  const from = parseSeconds(members.get("from")) ?? whole.from;
-  const until = parseSeconds(members.get("until")) ?? whole.until;
+  const from = parseMoment(members.get("from")) ?? whole.from;
+  const until = parseMoment(members.get("until")) ?? whole.until;
   const filter: Filter = { ...NO_FILTER };
   for (const list of LISTS) {
     const of = members.get(list.slice(0, -1));

@@ -4,7 +4,7 @@ import { AXIS, gutter } from "./axis";
 import { canvas, theme } from "./canvas";
 import { kindColor, spanColor } from "./color";
 import { element, table } from "./dom";
-import { commas, count, cut, exactTime, time } from "./format";
+import { commas, count, cut, exactAt, exactTime, moment, time } from "./format";
 import { SHORTEST } from "./fragment";
 import { hit, mark } from "./lanehit";
 import { blockAt, type Layout, layout } from "./lanelayout";
@@ -271,7 +271,7 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
       const event = report.events[report.sample[what.sample].event];
       return [
         { text: cut(event.name, 80), isStrong: true, color: kindColor(event.kind) },
-        { text: `at ${time(at)}` },
+        { text: `at ${moment(at)}` },
         { text: cut(event.doc, 160) },
       ];
     }
@@ -286,7 +286,7 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
         color: spanColor(report, list.span[what.index]),
       },
       ...(key >= 0 ? [{ text: `${cut(type.key ?? "key", 40)} ${cut(report.texts[key] ?? "", 100)}` }] : []),
-      { text: `from ${time(at)}` },
+      { text: `from ${moment(at)}` },
       ...(to >= 0 ? [{ text: `ends on ${cut(report.threads[to]?.name ?? "?", 60)}` }] : []),
       ...(list.is_uncertain[what.index] ? [{ text: "its begin or end may be missing", isLoss: true }] : []),
       { text: cut(type.doc, 160) },
@@ -310,9 +310,9 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
         { title: "thread", text: (row) => cut(report.threads[report.lanes[row.lane].thread].name, 60) },
         {
           title: "begin",
-          text: (row) => time(spans.timeOf(row).at),
+          text: (row) => moment(spans.timeOf(row).at),
           value: (row) => spans.timeOf(row).at,
-          full: (row) => exactTime(spans.timeOf(row).at),
+          full: (row) => exactAt(spans.timeOf(row).at),
         },
         {
           title: "duration",

@@ -7,6 +7,7 @@ import { Details } from "./details";
 import type { Report } from "./document";
 import { element, replace } from "./dom";
 import { nothing } from "./empty";
+import { setZero } from "./format";
 import { hook } from "./hook";
 import { keys } from "./keys";
 import { lanes } from "./lanes";
@@ -20,6 +21,8 @@ import { TABS } from "./tabs";
 import { showVerdict } from "./verdict";
 
 async function show(report: Report, header: HTMLElement, app: HTMLElement): Promise<void> {
+  // Times of one session are those of `telemetry print`.
+  setZero(report.sessions.length === 1 ? report.sessions[0].start : 0);
   const model = new Model(report);
   showVerdict(header, model);
   if (report.stats.count === 0) {

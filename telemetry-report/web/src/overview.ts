@@ -4,7 +4,7 @@ import { AXIS, drawAxis, gutter } from "./axis";
 import { canvas, fit, hatch, theme } from "./canvas";
 import { kindColor } from "./color";
 import { button, element, replace, table } from "./dom";
-import { between, brief, commas, count, cut, percent, exactTime, rate, short, time } from "./format";
+import { between, brief, commas, count, cut, exactAt, moment, percent, rate, short, time } from "./format";
 import type { Model } from "./model";
 import { perBar, type Rates, rates, sum } from "./rates";
 import { type Line, swatch, tip } from "./tip";
@@ -202,7 +202,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
       const events = sum(list, bucket, bucket + bars.per);
       return report.duration > 0 ? rate(events / (bars.per * seconds)) : `${commas(events)} events`;
     };
-    const lines: Line[] = [{ text: `${time(at)}: ${text(total)}`, isStrong: true }];
+    const lines: Line[] = [{ text: `${moment(at)}: ${text(total)}`, isStrong: true }];
     const slack = (4 / picture.width) * whole.until;
     for (const loss of lossesOf(report, model.filter, { from: at - slack, until: at + slack }).slice(
       0,
@@ -269,7 +269,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
           title: "time",
           text: (row) => between(row.from, row.until),
           value: (row) => row.from,
-          full: (row) => `${exactTime(row.from)} – ${exactTime(row.until)}`,
+          full: (row) => `${exactAt(row.from)} – ${exactAt(row.until)}`,
           onclick: (row) => model.setRange(row),
         },
         {
@@ -327,7 +327,7 @@ export function rangeLine(model: Model): HTMLElement {
     const { range } = model.state;
     const share = percent((until - from) / wholeRange(model.report).until);
     text.textContent = range ? `${between(from, until)} (${time(until - from)}, ${share})` : "Whole run";
-    text.title = `${exactTime(from)} – ${exactTime(until)}`;
+    text.title = `${exactAt(from)} – ${exactAt(until)}`;
     clear.hidden = !range;
   };
   update();

@@ -2,7 +2,7 @@
 
 import type { Loss, Report } from "./document";
 import { button, type Child, element, replace, table } from "./dom";
-import { between, bytes, commas, count, cut, exactTime, short, time, utc } from "./format";
+import { between, bytes, commas, count, cut, exactAt, exactTime, short, time, utc } from "./format";
 import { kindName, type Range, type View } from "./view";
 
 const plural = (number: number, one: string, more = `${one}s`) =>
@@ -78,7 +78,7 @@ function lossTable(view: View): HTMLElement {
         text: (loss) => between(loss.from, loss.until),
         value: (loss) => loss.from,
         onclick: show,
-        full: (loss) => `${exactTime(loss.from)} – ${exactTime(loss.until)}`,
+        full: (loss) => `${exactAt(loss.from)} – ${exactAt(loss.until)}`,
       },
       {
         title: "events",

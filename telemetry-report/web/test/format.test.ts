@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { color, spanColor, textOn } from "../src/color";
 import { between, brief, bytes, commas, count, cut, digits, escape, exactTime } from "../src/format";
-import { exactMoment, marks, percent, quantity, rate, short, ticks, time, utc, value } from "../src/format";
+import { exactAt, exactMoment, moment, setZero, shown, unshown } from "../src/format";
+import { marks, percent, quantity, rate, short, ticks, time, utc, value } from "../src/format";
 import { SAMPLES } from "./sample";
 
 test("times have three significant digits and the unit that fits", () => {
@@ -133,4 +134,21 @@ test("kinds have the colors of Okabe and Ito, and none of the red of losses", ()
   const report = SAMPLES.gcbench();
   const colors = report.spans.map((_, span) => spanColor(report, span));
   assert.equal(new Set(colors).size, colors.length, "types of one kind differ");
+});
+
+test("moments count from the session's start", () => {
+  setZero(-15_000_000);
+  try {
+    assert.equal(moment(1_000_000), "16.0 ms");
+    assert.equal(exactAt(1), "15,000,001 ns");
+    assert.equal(between(0, 1_000_000), "15.0–16.0 ms");
+    const marks = ticks(0, 10_000_000, 5);
+    assert.deepEqual(
+      marks.map(({ at, label }) => `${at} ${label}`),
+      ["1000000 16 ms", "3000000 18 ms", "5000000 20 ms", "7000000 22 ms", "9000000 24 ms"],
+    );
+    assert.equal(unshown(shown(5)), 5);
+  } finally {
+    setZero(0);
+  }
 });

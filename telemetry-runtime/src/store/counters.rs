@@ -1,6 +1,6 @@
 //! Counts of events: recorded, written, retained, evicted and lost.
 
-use telemetry_format::{Loss, NoticeTag, own};
+use telemetry_format::{Loss, NoticeTag};
 
 use crate::memory::lanes::LANES;
 use crate::memory::pool::POOL;
@@ -105,11 +105,12 @@ pub fn counters() -> Counters {
 }
 
 /// Returns the same from one reading of all kinds, and that reading. Two readings of a program that
-/// emits in between would contradict each other.
+/// emits in between would contradict each other. Only the control socket asks for it.
+#[cfg(all(unix, not(miri)))]
 pub(crate) fn counters_and_kinds() -> (Counters, Vec<KindCounters>) {
     let kinds = kind_counters();
     let mut sum = Counters::default();
-    let program = kinds.iter().filter(|kind| kind.registry != own::NAME);
+    let program = kinds.iter().filter(|kind| kind.registry != telemetry_format::own::NAME);
     program.for_each(|kind| sum.add(&kind.counters));
     sum.add_strays();
     (sum, kinds)

@@ -2,7 +2,7 @@
 
 import { type Column, element, replace, table } from "../dom";
 import { spanColor } from "../color";
-import { count, cut, exactTime, short, time } from "../format";
+import { count, cut, exactAt, exactTime, moment, short, time } from "../format";
 import type { Tab, View } from "../view";
 import {
   longestOf,
@@ -161,8 +161,8 @@ function longestTable(view: View, row: SpanRow): HTMLElement {
         : []),
       {
         title: "begins at",
-        text: (place) => time(spansOf(lane(place)).begin[place.index]),
-        full: (place) => exactTime(spansOf(lane(place)).begin[place.index]),
+        text: (place) => moment(spansOf(lane(place)).begin[place.index]),
+        full: (place) => exactAt(spansOf(lane(place)).begin[place.index]),
         value: (place) => spansOf(lane(place)).begin[place.index],
       },
       { title: "thread", text: (place) => threadName(report, lane(place).thread) },

@@ -2,7 +2,7 @@
 
 import { eventColor } from "../color";
 import { element, replace } from "../dom";
-import { count, cut, exactTime } from "../format";
+import { count, cut, exactAt, shown } from "../format";
 import type { Selected, Tab } from "../view";
 import { lossNote, note, threadName } from "./common";
 import { clamp, named } from "./figure";
@@ -15,8 +15,8 @@ const ROW = 24;
 const MOST_PIXELS = 8e6;
 
 /** Returns a time with as many digits as tell neighbors apart. */
-function moment(ns: number): string {
-  return `${(ns / 1e6).toLocaleString("en-US", { minimumFractionDigits: 6, maximumFractionDigits: 6 })} ms`;
+function precise(at: number): string {
+  return `${(shown(at) / 1e6).toLocaleString("en-US", { minimumFractionDigits: 6, maximumFractionDigits: 6 })} ms`;
 }
 
 export const events: Tab = {
@@ -158,7 +158,7 @@ export const events: Tab = {
             .join(" "),
           onclick: () => choose(place),
         },
-        element("span", { role: "cell", class: "time", title: exactTime(all.time[i]) }, moment(all.time[i])),
+        element("span", { role: "cell", class: "time", title: exactAt(all.time[i]) }, precise(all.time[i])),
         element(
           "span",
           { role: "cell", class: "thread", title: cut(report.threads[thread]?.name ?? "") },

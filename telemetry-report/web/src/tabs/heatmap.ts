@@ -3,7 +3,7 @@
 import { hatch, theme } from "../canvas";
 import type { Heat, Loss, Ns } from "../document";
 import { type Column, table } from "../dom";
-import { count, time } from "../format";
+import { count, moment, time } from "../format";
 import { type Bar, barsOf, intervals, middleOf, percentile, type Spread, spreadOf } from "../heat";
 import type { Range } from "../view";
 import { barAxis, drawAxis, isBinary, reader, tidy, timeAxis } from "./axes";
@@ -134,7 +134,7 @@ export function heatMap(name: string, title: string, data: () => HeatMapData, he
       if (px < box.left || !cell) return null;
       const number = bar && cell.counts[bars.indexOf(bar)];
       return [
-        `${time(at * width)} to ${time((at + 1) * width)}`,
+        `${moment(at * width)} to ${moment((at + 1) * width)}`,
         ...(bar ? [`${range(bar)}: ${count(number)}`] : []),
         `${count(cell.spread.count)} in this interval, p50 ≈ ${text(percentile(cell.spread, 0.5)!)}`,
       ];
@@ -147,7 +147,7 @@ export function heatMap(name: string, title: string, data: () => HeatMapData, he
       });
       return table<Interval>(
         [
-          { title: "from", text: (cell) => time(cell.at * width), value: (cell) => cell.at },
+          { title: "from", text: (cell) => moment(cell.at * width), value: (cell) => cell.at },
           { title: "count", text: (cell) => count(cell.spread.count), value: (cell) => cell.spread.count },
           figureOf("p50 ≈", (cell) => percentile(cell.spread, 0.5)!),
           figureOf("p99 ≈", (cell) => percentile(cell.spread, 0.99)!),

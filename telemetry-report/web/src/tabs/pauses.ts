@@ -3,7 +3,7 @@
 import type { Pauses } from "../document";
 import { element, replace, table } from "../dom";
 import { spanColor } from "../color";
-import { count, cut, exactTime, percent, time } from "../format";
+import { count, cut, exactAt, exactTime, moment, percent, time } from "../format";
 import { spreadOfNumbers } from "../heat";
 import type { Tab, View } from "../view";
 import { lossNote, lossesOfSpan, note, selection, spansOf, sums, threadName } from "./common";
@@ -78,8 +78,8 @@ function longestTable(view: View, { begin, all, which }: Chosen): HTMLElement {
       },
       {
         title: "begins at",
-        text: (i) => time(begin[i]),
-        full: (i) => exactTime(begin[i]),
+        text: (i) => moment(begin[i]),
+        full: (i) => exactAt(begin[i]),
         value: (i) => begin[i],
       },
       { title: "thread", text: (i) => threadName(report, all.thread[i]) },

@@ -3,7 +3,7 @@
 import { hatch } from "../canvas";
 import type { Loss, Ns } from "../document";
 import { type Column, table } from "../dom";
-import { exactTime, time } from "../format";
+import { exactAt, moment, time } from "../format";
 import { intervals } from "../heat";
 import type { Range } from "../view";
 import { drawAxis, timeAxis, upAxis } from "./axes";
@@ -116,7 +116,7 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
         (loss) => loss.from <= (at + 1) * now.width && loss.until >= at * now.width,
       );
       return [
-        `${time(at * now.width)} to ${time((at + 1) * now.width)}`,
+        `${moment(at * now.width)} to ${moment((at + 1) * now.width)}`,
         ...lines.slice(0, 14),
         ...(isLost ? ["events are missing here"] : []),
       ];
@@ -129,8 +129,8 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
         [
           {
             title: "from",
-            text: (at) => time(at * now.width),
-            full: (at) => exactTime(at * now.width),
+            text: (at) => moment(at * now.width),
+            full: (at) => exactAt(at * now.width),
             value: (at) => at,
           },
           ...shown.map((one): Column<number> => ({
