@@ -152,13 +152,18 @@ pub(crate) fn lossy() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// Returns the registry of the runtime's own events.
+pub(crate) fn runtime_registry() -> Registry {
+    telemetry_schema::parse_embedded(RUNTIME).unwrap()
+}
+
 const RUNTIME: &str = include_str!("../../../telemetry-runtime/telemetry.toml");
 
 /// Makes a run with labels: strings and names of addresses, one of which changes, and numbers
 /// without a string. The runtime's own events share no codes with the program's.
 pub(crate) fn labeled() -> Vec<u8> {
     let (mut writer, Lane { registry: gc, .. }) = begun(5, START, "labels", &gc_registry());
-    let runtime = writer.registry(5, &telemetry_schema::parse_embedded(RUNTIME).unwrap()).unwrap();
+    let runtime = writer.registry(5, &runtime_registry()).unwrap();
     writer.thread(5, 1, &facts_of_thread("main")).unwrap();
     let lane = |thread, registry| Lane { session: 5, thread, registry };
     let mut runtimes = |ticks, code, values: &[Value]| {

@@ -118,3 +118,27 @@ fn memory_that_is_never_freed_is_left() {
     assert_eq!(left.sum::<u64>(), 50_000);
     assert!(memory["groups"].as_array().unwrap().len() <= 101);
 }
+
+/// Each label is a text that occurs once.
+#[test]
+fn many_labels_leave_the_page_small() {
+    const LABELS: u64 = 200_000;
+    let registry = "\
+        [registry]\nname = \"labels\"\nversion = \"1.0.0\"\ndoc = \"Labels\"\n\
+        [kinds]\nName = { bit = 0, doc = \"names\" }\n\
+        [[event]]\nname = \"Named\"\ncode = 1\nkind = \"Name\"\ndoc = \"Something with a name\"\n\
+        params = [{ name = \"label\", sort = \"label\", doc = \"its name\" }]\n";
+    let (mut writer, lane) = begun(1, START, "labels", &telemetry_schema::parse(registry).unwrap());
+    let runtime = writer.registry(1, &crate::streams::runtime_registry()).unwrap();
+    for number in 1..=LABELS {
+        let text = format!("a label with the number {number}");
+        let values = [Value::Label(number), Value::String(RawStr(text.as_bytes()))];
+        writer.event(Lane { thread: 0, registry: runtime, ..lane }, 2, number, &values).unwrap();
+        writer.event(lane, 1, number, &[Value::Label(number)]).unwrap();
+    }
+    let page = Page::of(&writer.finish().unwrap());
+    assert_eq!(page.document["stats"]["count"], 2 * LABELS);
+    let labels = page.document["sample"].as_array().unwrap().last().unwrap();
+    let first = labels["rows"][0][2].as_str().unwrap();
+    assert!(first.contains("a label with the number 1"), "{first}");
+}
