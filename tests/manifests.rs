@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of all published packages.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     ".",
     "codegen-python",
     "telemetry-cli",
+    "telemetry-columns",
     "telemetry-decode",
     "telemetry-derive",
     "telemetry-foreign",

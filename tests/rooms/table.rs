@@ -10,6 +10,7 @@ pub(crate) const CRATES: &[(&str, &[Room])] = &[
     ("telemetry-runtime", RUNTIME),
     ("telemetry-decode", DECODE),
     ("telemetry-foreign", FOREIGN),
+    ("telemetry-columns", COLUMNS),
     ("telemetry-report", REPORT),
     ("telemetry-cli", CLI),
 ];
@@ -57,6 +58,8 @@ const RUNTIME: &[Room] = &[
 
 const FOREIGN: &[Room] =
     &[("common", &[]), ("ghc", &["common"]), ("mono", &["common"]), ("mps", &["common"]), ("formats", ALL)];
+
+const COLUMNS: &[Room] = &[("model", &[]), ("batch", ALL)];
 
 const REPORT: &[Room] = &[
     ("figures", &[]),

@@ -7,13 +7,14 @@ use std::process::{Command, Stdio};
 use public_api::Builder;
 
 /// Libraries that are published, each with the name of its crate.
-const LIBRARIES: [(&str, &str); 8] = [
+const LIBRARIES: [(&str, &str); 9] = [
     ("telemetry-events", "telemetry"),
     ("telemetry-format", "telemetry_format"),
     ("telemetry-runtime", "telemetry_runtime"),
     ("telemetry-schema", "telemetry_schema"),
     ("telemetry-decode", "telemetry_decode"),
     ("telemetry-foreign", "telemetry_foreign"),
+    ("telemetry-columns", "telemetry_columns"),
     ("telemetry-report", "telemetry_report"),
     ("telemetry-codegen-python", "telemetry_codegen_python"),
 ];

@@ -32,6 +32,8 @@ pub(crate) struct Head {
     pub(crate) len: u32,
     /// Offset of the event in the payload.
     pub(crate) at: u32,
+    /// Number of the event in its part.
+    pub(crate) number: u32,
     /// Index of its first parameter.
     first: u32,
     end: u32,
@@ -101,10 +103,11 @@ impl Take<'_> for Batch {
             None => grow(&mut self.raw, first..end),
         };
         reading.params(event, raw)?;
-        if let Some(Stamp { time, at, left, .. }) = stamp {
+        if let Some(Stamp { time, at, number, left, .. }) = stamp {
             let len = (left - reading.cursor.rest().len()) as u32;
-            self.heads.push(Head { time, event: event.index, len, at, first: self.used, end: end as u32 });
-            self.used = end as u32;
+            let (first, end) = (self.used, end as u32);
+            self.heads.push(Head { time, event: event.index, len, at, number, first, end });
+            self.used = end;
         }
         Ok(())
     }

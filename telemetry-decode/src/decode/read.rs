@@ -108,6 +108,7 @@ impl Decoder {
         let mut until = number;
         let mut giving =
             Giving { gives: false, all: false, filtered: 0, registry, session, filter: &self.filter };
+        let first = part.header.before;
         let mut reached_beyond = false;
         while !taker.is_full() {
             if number == until {
@@ -121,7 +122,9 @@ impl Decoder {
             }
             let before = reading.cursor;
             let at = (payload_end - before.rest().len()) as u32;
-            if let Err(reason) = reading.next(taker, at, &mut giving) {
+            // A part has fewer than 2^32 events.
+            let in_part = number.wrapping_sub(first) as u32;
+            if let Err(reason) = reading.next(taker, at, in_part, &mut giving) {
                 reading.cursor = before;
                 reached_beyond = !is_last;
                 part.wrong = is_last.then_some(reason);
@@ -157,6 +160,7 @@ impl Decoder {
             index: head.event as usize,
             packed_len: head.len,
             offset: part.offset(head.at),
+            position: part.header.before.wrapping_add(head.number.into()),
             payload,
             raw,
         })

@@ -29,6 +29,8 @@ pub(crate) struct Stamp<'s> {
     pub(crate) time: u64,
     /// Its offset in the payload.
     pub(crate) at: u32,
+    /// Its number in the part.
+    pub(crate) number: u32,
     /// Number of bytes from the event to the end of the window.
     pub(crate) left: usize,
     pub(crate) session: &'s Session,
@@ -77,18 +79,20 @@ impl Giving<'_> {
 }
 
 impl<'p, 's> Reading<'p, 's> {
-    /// Reads the next event, which begins at offset `at` of the payload.
+    /// Reads the next event, which begins at offset `at` of the payload and has this number in the
+    /// part.
     #[inline(always)]
     pub(super) fn next(
         &mut self,
         taker: &mut impl Take<'p>,
         at: u32,
+        number: u32,
         giving: &mut Giving<'_>,
     ) -> Result<(), Reason> {
         let left = self.cursor.rest().len();
         let (code, time) = self.head()?;
         let is_wanted = giving.all || giving.wants(self.kind, code, time);
-        let stamp = Stamp { time, at, left, session: giving.session };
+        let stamp = Stamp { time, at, number, left, session: giving.session };
         taker.take(self, code, is_wanted.then_some(stamp))?;
         if !giving.all {
             giving.filtered += u64::from(giving.gives && !is_wanted);

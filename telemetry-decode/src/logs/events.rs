@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::bytes::source::Source;
 use crate::decode::decoder::Decoder;
 use crate::lanes::lane::{Lane, LaneKey};
-use crate::registry::event::Event;
+use crate::registry::event::{Event, NO_POSITION};
 use crate::registry::filter::Filter;
 use crate::registry::known_registry::matches_any;
 use crate::report::completeness::{Cause, Damage};
@@ -225,6 +225,7 @@ impl<'s> LogEvents<'s> {
             index: head.event as usize,
             packed_len: head.len,
             offset: queue.at + u64::from(head.at),
+            position: NO_POSITION,
             payload: &page.payload,
             raw: page.raws(head),
         })

@@ -27,6 +27,7 @@ struct Marked {
     index: usize,
     packed_len: u32,
     offset: u64,
+    position: u64,
     payload: Vec<u8>,
     raw: Vec<Raw>,
 }
@@ -95,6 +96,7 @@ impl Marked {
             index: event.index,
             packed_len: event.packed_len,
             offset: event.offset,
+            position: event.position,
             payload: Vec::new(),
             raw: Vec::with_capacity(event.raw.len()),
         };
@@ -122,6 +124,7 @@ impl Marked {
             schema: registry.registry.events.get(self.index)?,
             packed_len: self.packed_len,
             offset: self.offset,
+            position: self.position,
             index: self.index,
             payload: &self.payload,
             raw: &self.raw,

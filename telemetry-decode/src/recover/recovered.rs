@@ -6,7 +6,7 @@ use std::fmt;
 use telemetry_format::{LaneCounters, Loss};
 use telemetry_schema::Registry;
 
-use crate::registry::event::Event;
+use crate::registry::event::{Event, NO_POSITION};
 use crate::registry::known_registry::KnownRegistry;
 use crate::sessions::session::Session;
 use crate::values::raw::Raw;
@@ -202,6 +202,7 @@ impl Recovered {
             index: last.index as usize,
             packed_len: last.payload.len() as u32,
             offset: 0,
+            position: NO_POSITION,
             payload: &last.payload,
             raw: &last.raw,
         })

@@ -28,12 +28,17 @@ pub struct Event<'a> {
     pub(crate) schema: &'a schema::Event,
     pub(crate) packed_len: u32,
     pub(crate) offset: u64,
+    /// Its number in its lane; [`NO_POSITION`] if unknown.
+    pub(crate) position: u64,
     pub(crate) known: &'a KnownRegistry,
     /// Its index in the registry.
     pub(crate) index: usize,
     pub(crate) payload: &'a [u8],
     pub(crate) raw: &'a [Raw],
 }
+
+/// The position of an event whose number in its lane is unknown.
+pub(crate) const NO_POSITION: u64 = u64::MAX;
 
 /// One parameter of an event: its declaration in the registry, and its value.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +98,15 @@ impl<'a> Event<'a> {
     #[inline]
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Returns the number of events recorded before it in its lane, with those that are not in the
+    /// stream. Session, thread, registry, kind and position identify an event. Returns `None` for
+    /// logs of other systems, which do not number events, and for the last event of a recovered
+    /// thread.
+    #[inline]
+    pub fn position(&self) -> Option<u64> {
+        (self.position != NO_POSITION).then_some(self.position)
     }
 
     /// Returns the event's index in its registry.
@@ -187,6 +201,21 @@ impl<'a> Event<'a> {
     pub fn value(&self, index: usize) -> Option<Value<'a>> {
         let (param, raw) = (self.schema.params.get(index)?, self.raw.get(index)?);
         Some(value(self.registry(), self.payload, param, raw))
+    }
+
+    /// Returns the bits of parameters that are single numbers, in the registry's order. For other
+    /// parameters they mean nothing.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn bits(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
+        self.raw.iter().map(|raw| raw.bits)
+    }
+
+    /// Returns the bytes of a parameter by its index, if it is a string or a byte string.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn run(&self, index: usize) -> &'a [u8] {
+        self.raw.get(index).map_or(&[], |raw| raw.run(self.payload))
     }
 
     /// Returns all values in the registry's order.

@@ -226,8 +226,10 @@ impl<'a> EnumValue<'a> {
         EnumValue { bits: number as u64, signed: number < 0, ty: None }
     }
 
+    /// Returns the value of a type with these bits.
+    #[doc(hidden)]
     #[inline(never)]
-    fn of(bits: u64, ty: Option<&'a Type>) -> Self {
+    pub fn of(bits: u64, ty: Option<&'a Type>) -> Self {
         let signed = ty.is_some_and(|ty| ty.repr.int_range().is_some_and(|range| *range.start() < 0));
         EnumValue { bits, signed, ty }
     }

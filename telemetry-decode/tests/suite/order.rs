@@ -1,10 +1,12 @@
 //! The order of events: by time over all lanes and sessions, and stable for equal times.
 
+use std::collections::BTreeMap;
+
 use telemetry_decode::writer::{Lane, Writer};
-use telemetry_decode::{Facts, Order, Reader, Value};
+use telemetry_decode::{Facts, Filter, Order, Reader, Selector, Value};
 
 use crate::made::{Made, Plan, START, make, registry};
-use crate::read::{Read, Way, assert_same, read};
+use crate::read::{LaneKey, Read, Way, assert_same, read};
 
 /// Returns the wall-clock time of an event of a made stream.
 fn wall(event: &Read) -> u64 {
@@ -145,4 +147,37 @@ fn precise_kinds_before_those_that_inherit() {
     let (events, _) = read(Way::MemoryByTime, &stream);
     let order: Vec<_> = events.iter().map(|event| (event.thread, event.code)).collect();
     assert_eq!(order, [(1, 1), (1, 0xffff), (2, 1), (2, 0xffff)]);
+}
+
+/// Filters do not change the numbers of events in their lanes.
+#[test]
+fn positions_count_the_events_of_each_lane() {
+    let plan = Plan { events: 3000, sessions: 2, threads: 3, compress: true, ..Plan::default() };
+    let stream = make(&registry(), &plan).stream;
+    for order in [Order::Stream, Order::Time] {
+        let all = positions(&stream, order, Filter::default());
+        for (lane, positions) in &all {
+            assert!(positions.iter().copied().eq(0..positions.len() as u64), "{lane:?}: {positions:?}");
+        }
+        let mut filter = Filter::default();
+        filter.events.push(Selector::Text("Made".to_string()));
+        let some = positions(&stream, order, filter);
+        assert!(!some.is_empty());
+        for (lane, positions) in some {
+            assert!(positions.iter().all(|position| all[&lane].contains(position)), "{lane:?}");
+            assert!(positions.len() < all[&lane].len(), "{lane:?}");
+        }
+    }
+}
+
+/// Returns the positions of events by lane, in the order of arrival.
+fn positions(stream: &[u8], order: Order, filter: Filter) -> BTreeMap<LaneKey, Vec<u64>> {
+    let mut events = Reader::from_slice(stream).order(order).filter(filter).events().unwrap();
+    let mut lanes = BTreeMap::<LaneKey, Vec<u64>>::new();
+    while let Some(event) = events.next().unwrap() {
+        let registry = event.known_registry().fingerprint;
+        let lane = (event.session().id, event.thread(), registry, event.kind().bit);
+        lanes.entry(lane).or_default().push(event.position().unwrap());
+    }
+    lanes
 }

@@ -1,0 +1,164 @@
+//! Events into batches.
+
+use std::collections::HashMap;
+
+use telemetry_decode::{Event, KnownRegistry};
+
+use crate::batch::plan::Plan;
+use crate::batch::stage::{Limits, Stage};
+use crate::batch::table_batch::Batch;
+use crate::model::tables::Tables;
+
+/// The rows of a batch, and the bytes of its texts, bytes and lists, unless the caller chooses.
+const MAX_ROWS: usize = 64 << 10;
+const MAX_BYTES: usize = 8 << 20;
+
+/// When the rows of all tables take this much memory, the largest table gives a batch.
+const MAX_HELD: usize = 64 << 20;
+
+/// Collects events as rows of tables, and gives them as batches.
+///
+/// Memory is bounded, whatever the number of events and tables.
+#[derive(Debug)]
+pub struct Builder {
+    tables: Tables,
+    limits: Limits,
+    /// The plans of all events of the registries, one registry after the other.
+    plans: Vec<Plan>,
+    /// By fingerprint: the index of the registry's first plan.
+    firsts: HashMap<u64, usize>,
+    /// The registry of the last event, and the index of its first plan.
+    last: Option<(u64, usize)>,
+    /// By table.
+    stages: Vec<Stage>,
+    /// The memory of the rows of all tables.
+    held: usize,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::new(Tables::default())
+    }
+}
+
+impl Builder {
+    /// Makes a builder for these tables. An event of a further registry adds the tables of that.
+    pub fn new(tables: Tables) -> Builder {
+        let limits = Limits { rows: MAX_ROWS, bytes: MAX_BYTES };
+        Builder {
+            tables,
+            limits,
+            plans: Vec::new(),
+            firsts: HashMap::new(),
+            last: None,
+            stages: Vec::new(),
+            held: 0,
+        }
+    }
+
+    /// Sets the most rows of a batch; 65,536 without it.
+    #[must_use]
+    pub fn rows(mut self, rows: usize) -> Builder {
+        self.limits.rows = rows.max(1);
+        self
+    }
+
+    /// Sets the bytes of texts, bytes and lists after which a batch ends; 8 MiB without it.
+    #[must_use]
+    pub fn bytes(mut self, bytes: usize) -> Builder {
+        // Offsets of rows have 31 bits.
+        self.limits.bytes = bytes.clamp(1, 1 << 28);
+        self
+    }
+
+    /// Returns the tables, with those of all registries so far.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Adds an event. Returns a batch if one is complete; it may be that of another table.
+    #[inline(always)]
+    pub fn push(&mut self, event: &Event<'_>) -> Option<Batch> {
+        let known = event.known_registry();
+        let first = match self.last {
+            Some((last, first)) if last == known.fingerprint => first,
+            _ => self.enter(known),
+        };
+        let number = first + event.index();
+        let plan = self.plans.get(number)?;
+        let stage = self.stages.get_mut(plan.table)?;
+        if !stage.has_plan(number) {
+            stage.change_plan(number, &self.plans, self.limits);
+        }
+        match stage.push(event, plan, self.limits) {
+            false => None,
+            true => self.settle(number),
+        }
+    }
+
+    /// Returns the next of the last batches, after all events; `None` at the end.
+    pub fn finish(&mut self) -> Option<Batch> {
+        self.held = 0;
+        let (plans, limits) = (&self.plans, self.limits);
+        self.stages.iter_mut().find_map(|stage| stage.finish(plans, limits))
+    }
+
+    /// Takes back a batch that is no longer needed. The next batch of the table uses its memory.
+    pub fn reuse(&mut self, batch: Batch) {
+        if let Some(stage) = self.stages.iter_mut().find(|stage| stage.is_of(&batch)) {
+            stage.reuse(batch);
+        }
+    }
+
+    /// Moves the staged rows of a plan's table to its columns.
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self, plan: usize) -> Option<Batch> {
+        let table = self.plans.get(plan)?.table;
+        let stage = self.stages.get_mut(table)?;
+        let before = stage.held;
+        let is_full = stage.settle(&self.plans, self.limits);
+        self.held = (self.held + stage.held).saturating_sub(before);
+        let table = match is_full {
+            true => table,
+            false if self.held <= MAX_HELD => return None,
+            false => (0..self.stages.len()).max_by_key(|table| self.stages[*table].held)?,
+        };
+        let stage = self.stages.get_mut(table)?;
+        let held = stage.held;
+        let batch = stage.finish(&self.plans, self.limits);
+        self.held = self.held.saturating_sub(held);
+        batch
+    }
+
+    /// Changes to another registry. Returns the index of its first plan.
+    #[cold]
+    #[inline(never)]
+    fn enter(&mut self, known: &KnownRegistry) -> usize {
+        let first = match self.firsts.get(&known.fingerprint) {
+            Some(first) => *first,
+            None => self.add(known),
+        };
+        self.last = Some((known.fingerprint, first));
+        first
+    }
+
+    fn add(&mut self, known: &KnownRegistry) -> usize {
+        self.tables.add(known);
+        for (stage, table) in self.stages.iter_mut().zip(self.tables.iter()) {
+            stage.widen(table, &self.plans);
+        }
+        for index in self.stages.len()..self.tables.len() {
+            self.stages.push(Stage::new(self.tables.get(index), self.limits));
+        }
+        self.held = self.stages.iter().map(|stage| stage.held).sum();
+        let first = self.plans.len();
+        let places = self.tables.places(known.fingerprint).cloned();
+        for (event, place) in places.iter().flat_map(|places| places.iter()).enumerate() {
+            let table = self.tables.get(place.table);
+            self.plans.push(Plan::new(&known.registry, known.fingerprint, event, place, table));
+        }
+        self.firsts.insert(known.fingerprint, first);
+        first
+    }
+}

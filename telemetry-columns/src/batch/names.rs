@@ -1,0 +1,77 @@
+//! The texts of a column with a dictionary.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::batch::data::Runs;
+use crate::batch::plan::NONE;
+
+/// A batch with more texts than these ends its dictionary, and so with more bytes.
+const MAX_TEXTS: usize = 1 << 14;
+const MAX_BYTES: usize = 1 << 20;
+
+/// The number of recent names that are found without a search. A power of two.
+const RECENT: usize = 64;
+
+/// The dictionary of a column, which grows with its rows.
+#[derive(Debug)]
+pub(crate) struct Names {
+    texts: Arc<Runs>,
+    keys: HashMap<Box<str>, u32>,
+    /// By the low bits of a number: its space, itself, and its key.
+    recent: Box<[(u64, u64, u64); RECENT]>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        // No number is looked up where its complement has its place, so these entries match none.
+        let recent = Box::new(std::array::from_fn(|index| (0, !(index as u64), NONE)));
+        Names { texts: Arc::default(), keys: HashMap::new(), recent }
+    }
+}
+
+impl Names {
+    /// Returns the key of a number's name, or [`NONE`] if `name` returns none.
+    #[inline]
+    pub(crate) fn key<S: AsRef<str>>(
+        &mut self,
+        space: u64,
+        number: u64,
+        name: impl FnOnce() -> Option<S>,
+    ) -> u64 {
+        let place = number as usize % RECENT;
+        let (known_space, known, key) = self.recent[place];
+        if (known_space, known) == (space, number) {
+            return key;
+        }
+        let key = name().map_or(NONE, |name| self.key_of_text(name.as_ref()).into());
+        self.recent[place] = (space, number, key);
+        key
+    }
+
+    /// Ends the rows of a batch. Returns their texts.
+    pub(crate) fn end_batch(&mut self) -> Arc<Runs> {
+        let texts = self.texts.clone();
+        // A label may get its string later.
+        let keys = std::mem::take(&mut self.keys);
+        *self = match texts.len() > MAX_TEXTS || texts.bytes.len() > MAX_BYTES {
+            true => Names::default(),
+            false => Names { texts: texts.clone(), keys, ..Names::default() },
+        };
+        texts
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn key_of_text(&mut self, text: &str) -> u32 {
+        if let Some(key) = self.keys.get(text) {
+            return *key;
+        }
+        let texts = Arc::make_mut(&mut self.texts);
+        let key = texts.len() as u32;
+        texts.bytes.extend_from_slice(text.as_bytes());
+        texts.end_row();
+        self.keys.insert(text.into(), key);
+        key
+    }
+}

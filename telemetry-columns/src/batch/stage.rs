@@ -1,0 +1,252 @@
+//! The latest rows of a table.
+//!
+//! Rows are collected as cells of 64 bits, column by column. After some rows each column takes its
+//! cells at once, so an event needs no decision about types.
+
+use std::sync::Arc;
+
+use telemetry_decode::{Event, Value};
+
+use crate::batch::column::{ColumnData, Growing, name};
+use crate::batch::data::Data;
+use crate::batch::plan::{COMMON_CELLS, Fill, NONE, Plan, Step, Take};
+use crate::batch::table_batch::Batch;
+use crate::model::table::Table;
+
+/// The most rows of a stage. A power of two.
+const STAGE_ROWS: usize = 256;
+
+/// The cells of a column in a stage. The length is no power of two, so that cells of one row are in
+/// different sets of the processor's cache.
+type Cells = CellsOf<{ STAGE_ROWS + 8 }>;
+
+#[derive(Debug, Clone)]
+struct CellsOf<const N: usize>([u64; N]);
+
+impl<const N: usize> AsRef<[u64]> for CellsOf<N> {
+    fn as_ref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+/// The rows of a table that are not in a batch yet.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) table: Arc<Table>,
+    columns: Vec<Growing>,
+    /// Number of rows in the columns.
+    rows: usize,
+    cells: Vec<Cells>,
+    /// Number of rows in the cells.
+    staged: usize,
+    /// The number of rows in the cells at which the columns take them.
+    most: usize,
+    /// Index of the plan of the rows in the cells.
+    plan: usize,
+    /// Bytes of texts, bytes and items since the last batch.
+    run_bytes: usize,
+    /// Memory of the columns.
+    pub(crate) held: usize,
+    /// The columns of an earlier batch, whose memory is used again.
+    spare: Vec<ColumnData>,
+}
+
+/// The limits of a batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) rows: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Stage {
+    pub(crate) fn new(table: &Arc<Table>, limits: Limits) -> Stage {
+        let columns = table.columns.iter().map(|column| Growing::new(&column.ty, 0));
+        Stage {
+            table: table.clone(),
+            columns: columns.collect(),
+            rows: 0,
+            cells: Vec::new(),
+            staged: 0,
+            most: limits.rows.min(STAGE_ROWS),
+            plan: usize::MAX,
+            run_bytes: 0,
+            held: 0,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Adds the columns that the table has now.
+    pub(crate) fn widen(&mut self, table: &Arc<Table>, plans: &[Plan]) {
+        self.flush(plans);
+        for column in &table.columns[self.columns.len()..] {
+            self.columns.push(Growing::new(&column.ty, self.rows));
+        }
+        self.table = table.clone();
+        self.spare = Vec::new();
+        self.plan = usize::MAX;
+    }
+
+    /// Returns true if the cells have the form of a plan.
+    #[inline(always)]
+    pub(crate) fn has_plan(&self, plan: usize) -> bool {
+        self.plan == plan
+    }
+
+    /// Changes the form of the cells to that of another version.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn change_plan(&mut self, plan: usize, plans: &[Plan], limits: Limits) {
+        self.flush(plans);
+        self.plan = plan;
+        self.most = STAGE_ROWS.min(limits.rows.saturating_sub(self.rows));
+        let cells = plans.get(plan).map_or(0, |plan| plan.cells);
+        self.cells.resize(self.cells.len().max(cells), CellsOf([0; STAGE_ROWS + 8]));
+    }
+
+    /// Adds a row. Returns true if the columns should take the rows.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, event: &Event<'_>, plan: &Plan, limits: Limits) -> bool {
+        let row = self.staged % STAGE_ROWS;
+        let Some((common, params)) = self.cells.split_first_chunk_mut::<COMMON_CELLS>() else {
+            return false;
+        };
+        let (session, ns) = (event.session(), event.time_ns());
+        let time = ns.saturating_add_unsigned(session.clock.start_wall());
+        let values =
+            [session.id, event.thread().into(), event.position().unwrap_or(NONE), ns as u64, time as u64];
+        for (cells, value) in common.iter_mut().zip(values) {
+            cells.0[row] = value;
+        }
+        for (cells, bits) in params.iter_mut().zip(event.bits()) {
+            cells.0[row] = bits;
+        }
+        if !plan.steps.is_empty() {
+            self.take(event, plan, row);
+        }
+        self.staged += 1;
+        self.staged >= self.most || self.run_bytes >= limits.bytes
+    }
+
+    /// Moves the staged rows to the columns.
+    fn flush(&mut self, plans: &[Plan]) {
+        let Some(plan) = plans.get(self.plan).filter(|_| self.staged > 0) else { return };
+        // Later registries may have added columns.
+        let fills = plan.fills.iter().chain(std::iter::repeat(&Fill::Missing));
+        for (column, fill) in self.columns.iter_mut().zip(fills) {
+            column.fill(fill, self.rows, self.staged, &self.cells);
+        }
+        self.rows += self.staged;
+        self.staged = 0;
+        self.held = self.columns.iter().map(|column| column.data.bytes()).sum();
+    }
+
+    /// Moves the staged rows to the columns. Returns true if they are enough for a batch.
+    pub(crate) fn settle(&mut self, plans: &[Plan], limits: Limits) -> bool {
+        self.flush(plans);
+        self.most = STAGE_ROWS.min(limits.rows.saturating_sub(self.rows));
+        self.rows >= limits.rows || self.run_bytes >= limits.bytes
+    }
+
+    /// Returns the rows as a batch, if there are any.
+    pub(crate) fn finish(&mut self, plans: &[Plan], limits: Limits) -> Option<Batch> {
+        self.flush(plans);
+        if self.rows == 0 {
+            return None;
+        }
+        let of = self.columns.iter_mut().zip(&self.table.columns);
+        let mut spare = std::mem::take(&mut self.spare).into_iter();
+        let columns = of.map(|(growing, column)| growing.take(&column.ty, spare.next())).collect();
+        let batch = Batch { table: self.table.clone(), rows: self.rows, columns };
+        (self.rows, self.run_bytes, self.held) = (0, 0, 0);
+        self.most = STAGE_ROWS.min(limits.rows);
+        Some(batch)
+    }
+
+    /// Returns true if a batch has the columns of the table. The table may have got further columns
+    /// since.
+    pub(crate) fn is_of(&self, batch: &Batch) -> bool {
+        Arc::ptr_eq(&batch.table, &self.table)
+    }
+
+    /// Takes a batch of the table, to use its memory again.
+    pub(crate) fn reuse(&mut self, batch: Batch) {
+        self.spare = batch.columns;
+    }
+
+    /// Takes the values that are not a single number.
+    #[inline(never)]
+    fn take(&mut self, event: &Event<'_>, plan: &Plan, row: usize) {
+        for Step { param, take } in &plan.steps {
+            let own = COMMON_CELLS + param;
+            match *take {
+                Take::Name { numbers, column, cell } => {
+                    let number = self.cells[own].0[row];
+                    let text = || event.session().labels.string_of(numbers, number);
+                    let names = self.columns[column].names.as_mut();
+                    let key = names.map_or(NONE, |names| names.key(event.session().id, number, text));
+                    self.cells[cell].0[row] = key;
+                }
+                Take::Text { column, bytes, cell } => {
+                    let run = event.run(*param);
+                    let (length, bytes) = match std::str::from_utf8(run) {
+                        Ok(_) => (self.add_run(column, run), NONE),
+                        Err(_) => {
+                            let text = String::from_utf8_lossy(run);
+                            (self.add_run(column, text.as_bytes()), self.add_run(bytes, run))
+                        }
+                    };
+                    self.cells[own].0[row] = length;
+                    self.cells[cell].0[row] = bytes;
+                }
+                Take::Bytes { column } => {
+                    self.cells[own].0[row] = self.add_run(column, event.run(*param));
+                }
+                Take::List { column, names, numbers } => {
+                    let Some(Value::Array(array)) = event.value(*param) else { continue };
+                    self.cells[own].0[row] = array.len() as u64;
+                    self.run_bytes += array.len() * 8;
+                    for value in array {
+                        let bits = bits(&value);
+                        if let Some((items, _)) = self.columns[column].items() {
+                            items.data.push_bits(std::iter::once(bits));
+                        }
+                        let Some((items, Some(of))) = names.and_then(|names| self.columns[names].items())
+                        else {
+                            continue;
+                        };
+                        let key = match (&value, numbers) {
+                            (Value::Named(named), _) => {
+                                let space = event.known_registry().fingerprint;
+                                of.key(space, bits, || name(bits, named.ty()?))
+                            }
+                            (_, Some(numbers)) => {
+                                let text = || event.session().labels.string_of(numbers, bits);
+                                of.key(event.session().id, bits, text)
+                            }
+                            _ => NONE,
+                        };
+                        items.push_key(key);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the bytes of a row to a column. Returns their number.
+    fn add_run(&mut self, column: usize, run: &[u8]) -> u64 {
+        if let Data::Runs(runs) = &mut self.columns[column].data {
+            runs.bytes.extend_from_slice(run);
+        }
+        self.run_bytes += run.len();
+        run.len() as u64
+    }
+}
+
+/// Returns the bits of a number.
+fn bits(value: &Value<'_>) -> u64 {
+    match *value {
+        Value::F32(x) => x.to_bits().into(),
+        Value::F64(x) => x.to_bits(),
+        _ => value.as_i128().unwrap_or_default() as u64,
+    }
+}

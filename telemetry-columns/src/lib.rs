@@ -1,0 +1,36 @@
+//! Events of telemetry streams as tables, with the memory layout of Apache Arrow.
+//!
+//! [`Tables`] says which tables and columns the events of registries have. [`Batches`] reads events
+//! into columns.
+//!
+//! ```no_run
+//! use telemetry_columns::{Batches, Data};
+//! use telemetry_decode::Reader;
+//!
+//! let mut batches = Batches::new(Reader::open("telemetry.tel")?.events()?);
+//! while let Some(batch) = batches.next_batch()? {
+//!     if let Some(Data::U64(sizes)) = batch.column("size").map(|column| column.data()) {
+//!         println!("{}: {} bytes", batch.table().name, sizes.iter().sum::<u64>());
+//!     }
+//! }
+//! # Ok::<(), telemetry_columns::Error>(())
+//! ```
+
+mod batch;
+mod model;
+
+pub use batch::batches::Batches;
+pub use batch::builder::Builder;
+pub use batch::column::ColumnData;
+pub use batch::data::{Bits, Data, Items, Runs};
+pub use batch::error::{Error, Result};
+pub use batch::table_batch::Batch;
+pub use model::column::{Column, ColumnType, Common, Source};
+pub use model::table::Table;
+pub use model::tables::Tables;
+
+/// The rule for the names of columns, for the command. Not public API.
+#[doc(hidden)]
+pub mod layout {
+    pub use crate::model::layout::{Layout, Slot, beside};
+}

@@ -1,0 +1,7 @@
+//! The tables and columns of registries. This room sees no events.
+
+pub(crate) mod column;
+pub(crate) mod layout;
+pub(crate) mod place;
+pub(crate) mod table;
+pub(crate) mod tables;

@@ -1,0 +1,8 @@
+//! Streams from [`telemetry_decode::writer::Writer`] as tables, compared with their events.
+
+mod any;
+mod bounds;
+mod tables;
+mod text;
+mod values;
+mod written;

@@ -1,0 +1,150 @@
+//! Values at the limits of their types.
+
+use telemetry_columns::Builder;
+use telemetry_decode::{RawStr, Value};
+
+use crate::text::{NONE, check};
+use crate::written::{event, registry, stream};
+
+/// Checks the cells of a parameter of a type: its column, and those that follow it.
+fn check_cells(sort: &str, table: &[(Value<'_>, &[&str])]) {
+    let param = format!("{{ name = \"x\", doc = \"d\", {sort} }}");
+    let registry = registry("r", "1.0.0", &event("Sent", 1, &param));
+    let values: Vec<_> = table.iter().map(|(value, _)| [*value]).collect();
+    let events: Vec<_> = values.iter().map(|values| (0, 1, &values[..])).collect();
+    let rows = check(&stream(&[registry], &events), Builder::new);
+    for (row, (value, expected)) in rows["Sent"].iter().zip(table) {
+        assert_eq!(&row[5..], *expected, "{value:?} of {sort}");
+    }
+}
+
+#[test]
+fn numbers() {
+    let (max, half) = ("18446744073709551615", "9223372036854775808");
+    let word = |n| Value::Word(n);
+    check_cells("sort = \"word\"", &[(word(0), &["0"]), (word(1 << 63), &[half]), (word(u64::MAX), &[max])]);
+    let unsigned = |n| Value::Unsigned(n);
+    check_cells("sort = \"u64\"", &[(unsigned(1 << 63), &[half]), (unsigned(u64::MAX), &[max])]);
+    check_cells("sort = \"u8\"", &[(unsigned(0), &["0"]), (unsigned(255), &["255"])]);
+    let signed = |n| Value::Signed(n);
+    check_cells("sort = \"i64\"", &[(signed(i64::MIN), &["-9223372036854775808"]), (signed(-1), &["-1"])]);
+    check_cells("sort = \"i8\"", &[(signed(-128), &["-128"]), (signed(127), &["127"])]);
+    check_cells("sort = \"bool\"", &[(Value::Bool(true), &["true"]), (Value::Bool(false), &["false"])]);
+}
+
+#[test]
+fn floats_keep_their_bits() {
+    let nan = f64::from_bits(0x7ff8_0000_0000_1234);
+    check_cells(
+        "sort = \"f64\"",
+        &[
+            (Value::F64(nan), &["7ff8000000001234"]),
+            (Value::F64(-0.0), &["8000000000000000"]),
+            (Value::F64(f64::NEG_INFINITY), &["fff0000000000000"]),
+        ],
+    );
+    check_cells("sort = \"f32\"", &[(Value::F32(f32::from_bits(0x7fc0_0042)), &["7fc00042"])]);
+}
+
+#[test]
+fn texts_of_any_length_and_of_any_bytes() {
+    let long = "x".repeat(16_384);
+    let quoted = format!("'{long}'");
+    check_cells(
+        "sort = \"string\", max = 16384",
+        &[
+            (Value::String(RawStr(b"")), &["''", NONE]),
+            (Value::String(RawStr(b"plain")), &["'plain'", NONE]),
+            (Value::String(RawStr(b"a\xffb")), &["'a\\xef\\xbf\\xbdb'", "'a\\xffb'"]),
+            (Value::String(RawStr(b"\\xff")), &["'\\\\xff'", NONE]),
+            (Value::String(RawStr(long.as_bytes())), &[&quoted, NONE]),
+        ],
+    );
+    check_cells(
+        "sort = \"bytes\", max = 16384",
+        &[(Value::Bytes(b""), &["''"]), (Value::Bytes(b"\0\xff"), &["'\\x00\\xff'"])],
+    );
+}
+
+#[test]
+fn enums_flags_and_labels_have_names() {
+    let types = "[types.Why]\nrepr = \"i8\"\nvalues = { Back = -1, Full = 2 }\n\
+                 [types.Mode]\nrepr = \"u16\"\nflags = true\nvalues = { Read = 1, Write = 2 }\n";
+    let params = "{ name = \"why\", sort = \"Why\", doc = \"d\" }, { name = \"mode\", sort = \"Mode\", doc = \"d\" }, \
+                  { name = \"modes\", sort = \"[Mode]\", max = 9, doc = \"d\" }";
+    let registry = registry("r", "1.0.0", &(types.to_string() + &event("Sent", 1, params)));
+    let named = |n| Value::Named(telemetry_decode::EnumValue::new(n));
+    let modes = [named(1), named(0)];
+    let events = [
+        [named(-1), named(1), Value::Array(modes[..0].into())],
+        [named(3), named(3), Value::Array(modes[..].into())],
+        [named(2), named(0), Value::Array(modes[1..].into())],
+        [named(2), named(65), Value::Array(modes[..1].into())],
+    ];
+    let events: Vec<_> = events.iter().map(|values| (0, 1, &values[..])).collect();
+    let rows = check(&stream(&[registry], &events), Builder::new);
+    let found: Vec<_> = rows["Sent"].iter().map(|row| row[5..].join(" ")).collect();
+    assert_eq!(
+        found,
+        [
+            "-1 Back 1 Read [] []",
+            "3 - 3 Read|Write [\"1\", \"0\"] [\"Read\", \"-\"]",
+            "2 Full 0 - [\"0\"] [\"-\"]",
+            "2 Full 65 Read|0x40 [\"1\"] [\"Read\"]",
+        ]
+    );
+}
+
+#[test]
+fn numbers_with_strings_have_names() {
+    let of = |sort: &str| {
+        event(
+            "Defined",
+            1,
+            &format!(
+                "{{ name = \"id\", {sort}, doc = \"d\" }}, {{ name = \"text\", sort = \"string\", names = \"id\", doc = \"d\" }}"
+            ),
+        ) + &event("Used", 2, &format!("{{ name = \"x\", {sort}, doc = \"d\" }}"))
+            + &event(
+                "Stacked",
+                3,
+                &format!(
+                    "{{ name = \"x\", {}, max = 4, doc = \"d\" }}",
+                    sort.replacen("sort = \"u32\"", "sort = \"[u32]\"", 1).replacen(
+                        "sort = \"label\"",
+                        "sort = \"[label]\"",
+                        1
+                    )
+                ),
+            )
+    };
+    for (sort, value) in [
+        ("sort = \"label\"", (|n| Value::Label(n)) as fn(u64) -> Value<'static>),
+        ("sort = \"u32\", numbers = \"cost\"", |n| Value::Unsigned(n)),
+    ] {
+        let registry = registry("r", "1.0.0", &of(sort));
+        let (ten, stack) = ([value(10), Value::String(RawStr(b"ten"))], [value(10), value(11)]);
+        let (same, none) = ([value(12), Value::String(RawStr(b"ten"))], [value(11)]);
+        let stack = [Value::Array(stack[..].into())];
+        let events: [(usize, u16, &[Value<'_>]); 7] = [
+            (0, 1, &ten),
+            (0, 1, &same),
+            (0, 2, &ten[..1]),
+            (0, 2, &none),
+            (0, 2, &same[..1]),
+            (0, 2, &ten[..1]),
+            (0, 3, &stack),
+        ];
+        let rows = check(&stream(&[registry], &events), |tables| Builder::new(tables).rows(3));
+        let found: Vec<_> = rows["Used"].iter().map(|row| row[5..].join(" ")).collect();
+        assert_eq!(found, ["10 ten", "11 -", "12 ten", "10 ten"]);
+        assert_eq!(rows["Stacked"][0][5..].join(" "), "[\"10\", \"11\"] [\"ten\", \"-\"]");
+    }
+}
+
+#[test]
+fn an_event_without_parameters_has_the_common_columns() {
+    let registry = registry("r", "1.0.0", &event("Nothing", 1, ""));
+    let rows = check(&stream(&[registry], &[(0, 1, &[]), (0, 1, &[])]), Builder::new);
+    assert_eq!(rows["Nothing"], [["7", "1", "0", "0", "1000"], ["7", "1", "1", "1", "1001"]]);
+}
