@@ -49,8 +49,9 @@ impl Run for Args {
         drop(progress);
         gathered.finish(&opened.events);
         let verdict = opened.verdict();
-        // A page without a recording would only hide that the input is none.
-        if verdict.has_blocks() {
+        // An empty recording has a page that says what to do. For any other input, a page would only
+        // hide that it is no recording.
+        if verdict.is_recording() {
             self.write(&opened, &gathered, &verdict)?;
         }
         opened.end_with(&verdict, context)

@@ -234,9 +234,8 @@ pub(crate) fn two_registries() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Returns a stream that has begun: of a session whose ticks are nanoseconds since this date, of a
-/// program if one is named; and the lane of its first thread. A run whose clock is faster than it
-/// said by twenty parts in a million, which the last moment tells, long behind the last event.
+/// Makes a run whose clock is faster than it said by twenty parts in a million, which the last moment
+/// tells, long behind the last event.
 pub(crate) fn drifting(is_ended: bool) -> Vec<u8> {
     let mut facts = facts(&[("clock", "tsc")]);
     facts.set("ticks_per_second", 1_000_000_000);
@@ -256,6 +255,8 @@ pub(crate) fn drifting(is_ended: bool) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// Returns a stream that has begun: of a session whose ticks are nanoseconds since this date, of a
+/// program if one is named; and the lane of its first thread.
 pub(crate) fn begun(session: u64, wall: u64, program: &str, registry: &Registry) -> (Writer<Vec<u8>>, Lane) {
     let facts = match program {
         "" => facts(&[("clock", "os")]),

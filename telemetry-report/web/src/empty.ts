@@ -23,6 +23,16 @@ const STEPS: [string, string][] = [
   ],
 ];
 
+const EMPTY: [string, string] = [
+  "Start the program with `telemetry doctor --` before its command line.",
+  "The file has no byte: the program was killed within its first second, the disk is full, or another file has the events.",
+];
+
+const FILTERED: [string, string] = [
+  "Make the report with a wider filter.",
+  "The recording has events, but the filter of the command line left out all of them.",
+];
+
 const DAMAGED: [string, string] = [
   "Give the whole stream.",
   "This input misses events or is damaged. Blocks need the registry at the start of their file.",
@@ -33,14 +43,20 @@ function prose(text: string): Child[] {
   return text.split("`").map((part, at) => (at % 2 === 1 ? element("code", {}, part) : part));
 }
 
+/** Returns what to do, the likeliest first. */
+function stepsFor({ stats: { completeness } }: Report): [string, string][] {
+  if (completeness.bytes === 0) return [EMPTY, ...STEPS.slice(1, 3)];
+  if (completeness.filtered > 0) return [FILTERED, STEPS[3]];
+  return completeness.complete ? STEPS : [DAMAGED, STEPS[3], ...STEPS.slice(0, 3)];
+}
+
 /** Makes the page of an empty stream. */
 export function nothing(report: Report): HTMLElement {
   const inputs = report.inputs
     .slice(0, 10)
     .map((input) => cut(input, 100))
     .join(", ");
-  const isComplete = report.stats.completeness.complete;
-  const steps = isComplete ? STEPS : [DAMAGED, STEPS[3], ...STEPS.slice(0, 3)];
+  const steps = stepsFor(report);
   return element(
     "section",
     { class: "nothing", "data-test": "empty" },

@@ -39,7 +39,7 @@ async function show(report: Report, header: HTMLElement, app: HTMLElement): Prom
   const drawn = lanes(middle, model, spans);
   const box = search(model, spans, drawn);
   const help = keys(app, model, spans, drawn, box);
-  bar.append(rangeLine(model), element("span", { class: "fill" }), menus(model), box.node, help);
+  bar.append(rangeLine(model, spans), element("span", { class: "fill" }), menus(model), box.node, help);
   new Details(app, model, spans);
   onTheme(() => model.refresh());
   // The first pictures are on the screen before the first tab is made.

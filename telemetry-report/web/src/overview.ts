@@ -5,11 +5,13 @@ import { canvas, fit, hatch, theme } from "./canvas";
 import { kindColor } from "./color";
 import { button, element, replace, table } from "./dom";
 import { between, brief, commas, count, cut, exactAt, moment, percent, rate, short, time } from "./format";
+import { eventsIn } from "./counts";
 import type { Model } from "./model";
 import { perBar, type Rates, rates, sum } from "./rates";
+import type { Spans } from "./spans";
 import { type Line, swatch, tip } from "./tip";
 import { twin } from "./twin";
-import { type Filter, kindName, lossesOf, type Range, wholeRange } from "./view";
+import { atLeast, type Filter, kindName, lossesOf, type Range, wholeRange } from "./view";
 
 const HEIGHT = 92;
 
@@ -318,9 +320,10 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
   return { rates: current };
 }
 
-/** Makes the line that says which range is chosen, with a button that clears it. */
-export function rangeLine(model: Model): HTMLElement {
+/** Makes the line that says which range is chosen and how many events it has, with a button that clears it. */
+export function rangeLine(model: Model, spans: Spans): HTMLElement {
   const text = element("span", { "data-test": "range" });
+  const events = element("span", { class: "note", "data-test": "range-events" });
   const clear = button("whole run", "clear-range", () => model.setRange(null), "Shows the whole run (Esc)");
   const update = () => {
     const { from, until } = model.range;
@@ -329,8 +332,12 @@ export function rangeLine(model: Model): HTMLElement {
     text.textContent = range ? `${between(from, until)} (${time(until - from)}, ${share})` : "Whole run";
     text.title = `${exactAt(from)} – ${exactAt(until)}`;
     clear.hidden = !range;
+    const { count: number, least, most } = eventsIn(model, spans);
+    const near = least < most ? "≈ " : "";
+    events.textContent = `${atLeast(model.losses())}${near}${commas(number)} ${number === 1 ? "event" : "events"}`;
+    events.title = least < most ? `${commas(least)} to ${commas(most)}: the range has parts of intervals` : "";
   };
   update();
   model.onFrame(update);
-  return element("div", { class: "range" }, text, " ", clear);
+  return element("div", { class: "range" }, text, " ", events, " ", clear);
 }

@@ -57,6 +57,17 @@ export function wholeRange(report: Report): Range {
   return { from: 0, until: Math.max(report.duration, 1) };
 }
 
+/** Tells whether the range reaches to the end of the run. */
+export function endsRun({ report, range }: Pick<View, "report" | "range">): boolean {
+  return range.until >= wholeRange(report).until;
+}
+
+/** Tells whether a moment is in the range. The range's end is not, as with `--until`, but the run's end is. */
+export function isWithin(view: Pick<View, "report" | "range">, at: number): boolean {
+  const { from, until } = view.range;
+  return at >= from && (at < until || (at === until && endsRun(view)));
+}
+
 export function hasEvent(report: Report, filter: Filter, event: number): boolean {
   const type = report.events[event];
   if (!type) return !filter.events && !filter.kinds;

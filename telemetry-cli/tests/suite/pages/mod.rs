@@ -11,8 +11,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use flate2::read::DeflateDecoder;
 use serde_json::Value as Json;
+use telemetry_format::BlockType;
 
 use crate::run::{Folder, Run};
+use crate::streams::block_type;
 
 /// The maximum length of a page, in bytes.
 const MAX_PAGE: usize = 5_000_000;
@@ -61,8 +63,10 @@ impl Page {
 
 #[test]
 fn a_page_appears_whole_or_not_at_all() {
-    let folder =
-        Folder::new().with("gc.tel", crate::streams::gc()).with("text.txt", "no stream").with("empty", "");
+    let folder = Folder::new()
+        .with("gc.tel", crate::streams::gc())
+        .with("text.txt", "no stream")
+        .with("noise", [0x80, 0x81, 0x82, 0x00].repeat(100));
     folder.check(
         "report_files",
         &[
@@ -70,7 +74,7 @@ fn a_page_appears_whole_or_not_at_all() {
             "report gc.tel -o gc.tel",
             "report gc.tel -o missing/page.html",
             "report text.txt -o none.html",
-            "report empty -o none.html",
+            "report noise -o none.html",
             "report gc.tel --kind Nothing -o filtered.html",
             "report - -o piped.html < gc.tel",
         ],
@@ -83,6 +87,43 @@ fn a_page_appears_whole_or_not_at_all() {
     let whole = std::fs::read(folder.path("report.html")).unwrap();
     let run = folder.run("report gc.tel -o -");
     assert_eq!(run.stdout.len(), whole.len(), "the page is the same on standard output");
+}
+
+/// A user who has recorded nothing gets a page that says what to do, and the exit code of `stats`.
+#[test]
+fn an_empty_recording_has_a_page() {
+    let blocks = crate::streams::blocks(&crate::streams::gc());
+    let headers = blocks.iter().filter(|block| block_type(block) != BlockType::Events);
+    let headers: Vec<_> = headers.cloned().collect();
+    let folder = Folder::new()
+        .with("gc.tel", crate::streams::gc())
+        .with("empty", "")
+        .with("session", &blocks[0])
+        .with("headers", headers.concat())
+        .with("eventlog", crate::ghc::log(&[], &[]));
+    folder.check(
+        "report_empty",
+        &[
+            "report empty -o empty.html",
+            "stats empty",
+            "report - -o piped.html < empty",
+            "stats - < empty",
+            "report empty gc.tel -o both.html",
+            "report session -o session.html",
+            "stats session",
+            "report headers -o headers.html",
+            "report eventlog -o eventlog.html",
+            "stats eventlog",
+        ],
+    );
+    for (name, count) in
+        [("empty", 0), ("piped", 0), ("both", 23), ("session", 0), ("headers", 0), ("eventlog", 0)]
+    {
+        let run = Run { stdout: Vec::new(), stderr: String::new(), code: None };
+        let page = Page::read(&folder.path(&format!("{name}.html")), run);
+        assert_eq!(page.document["stats"]["count"], count, "{name}");
+        assert_eq!(page.document["stats"]["completeness"]["bytes"] == 0, ["empty", "piped"].contains(&name));
+    }
 }
 
 #[cfg(target_os = "linux")]

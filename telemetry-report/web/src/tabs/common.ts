@@ -3,7 +3,7 @@
 import type { Lane, Loss, Ns, Report, SpanType } from "../document";
 import { element } from "../dom";
 import { count, cut, time } from "../format";
-import type { View } from "../view";
+import { endsRun, isWithin, type View } from "../view";
 
 /** Spans of a lane with absolute times, and their self times if all spans are in the lane. */
 export interface Spans {
@@ -90,8 +90,7 @@ export function isShown(view: View, { lane, index }: Place): boolean {
   const end = spansOf(of).begin[index] + of.spans.duration[index];
   return (
     view.hasThread(of.thread) &&
-    end >= view.range.from &&
-    end <= view.range.until &&
+    isWithin(view, end) &&
     hasSpan(view, of.spans.span[index])
   );
 }
@@ -138,9 +137,18 @@ export function note(...sentences: (string | false | null | undefined)[]): HTMLE
   return text ? element("p", { class: "note" }, text) : null;
 }
 
-/** Says how a range is rounded to intervals of a heat map. */
-export function roundedNote(width: Ns): string {
-  return `≈: from intervals of ${time(width)} that the range touches; percentiles are within 6 %.`;
+/** Tells whether a range has parts of intervals: then their counts and sums are those of a longer range. */
+export function isRounded(view: View, width: Ns): boolean {
+  const { from, until } = view.range;
+  return from % width !== 0 || (until % width !== 0 && !endsRun(view));
+}
+
+/** Returns the sentences that say how exact figures from intervals are: percentiles, and counts and sums. */
+export function heatNote(view: View, width: Ns): string {
+  const sums = isRounded(view, width)
+    ? `Counts and sums with ≈ are those of all intervals of ${time(width)} that the range touches.`
+    : "Counts and sums are exact.";
+  return `Percentiles with ≈ are within 6 %. ${sums}`;
 }
 
 /** Returns the name of a thread, with its session where there are several. */

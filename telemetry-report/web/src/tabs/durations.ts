@@ -5,12 +5,12 @@ import { spanColor } from "../color";
 import { count, cut, exactAt, exactTime, moment, short, time } from "../format";
 import type { Tab, View } from "../view";
 import {
+  heatNote,
   longestOf,
   lossesOfSpan,
   lossNote,
   note,
   PART_NOTE,
-  roundedNote,
   spansOf,
   threadName,
 } from "./common";
@@ -18,10 +18,12 @@ import { named } from "./figure";
 import { histogram, spark } from "./histogram";
 import { type Figures, type SpanRow, spanRows } from "./spans";
 
-/** Marks a figure: `≈` if it is from heat maps, `≥` if events are missing. */
+/** Marks a figure: `≈` if it is from intervals and not exact, `≥` if events are missing. */
 function marked(row: SpanRow, text: string, isSum = false): string {
-  if (row.isLeast) return (isSum && text !== "–" ? "≥ " : "") + text;
-  return (isSum && row.isLossy ? "≥ " : "") + (row.isExact || text === "–" ? "" : "≈ ") + text;
+  if (text === "–") return text;
+  const isLeast = isSum && (row.isLeast || row.isLossy);
+  const isNear = isSum ? row.isRounded : !row.isExact && !row.isLeast;
+  return (isLeast ? "≥ " : "") + (isNear ? "≈ " : "") + text;
 }
 
 function timeColumn(
@@ -195,7 +197,7 @@ function noteOf(view: View, rows: SpanRow[], chosen: SpanRow | undefined): HTMLE
   const lossy = report.spans.flatMap((type) => lossesOfSpan(view, type, losses));
   return note(
     !view.isWhole && rows.some((row) => row.isExact) && "Spans that end in the range.",
-    !!heat && roundedNote(heat),
+    !!heat && heatNote(view, heat),
     least &&
       `≥: the range is shorter than the intervals of ${time(report.durations[0].duration.width)}, ` +
         "so only its longest spans are known.",

@@ -2,7 +2,7 @@
 
 import type { Param, Report } from "../document";
 import { value } from "../format";
-import type { View } from "../view";
+import { isWithin, type View } from "../view";
 import { sums } from "./common";
 
 /** All rows of all samples by time: lists of equal length. */
@@ -72,7 +72,7 @@ export function foundRows(view: View, words: string): Uint32Array {
     else high = middle;
   }
   const has = report.sample.map((one) => view.has(one.event));
-  for (let i = low; i < time.length && time[i] <= range.until; i++) {
+  for (let i = low; i < time.length && isWithin(view, time[i]); i++) {
     if (!has[sample[i]] || !view.hasThread(report.sample[sample[i]].rows[row[i]][1])) continue;
     if (wanted.length > 0) {
       const text = textOf(report, sample[i], row[i]);

@@ -3,7 +3,7 @@
 import type { Heat, PairedSpans, SpanHeat } from "../document";
 import { exactPercentile, percentile, type Spread, spreadOf, spreadOfNumbers } from "../heat";
 import type { View } from "../view";
-import { hasSpan, isShown, longestOf, lossesOfSpan, type Place, spansOf } from "./common";
+import { hasSpan, isRounded, isShown, longestOf, lossesOfSpan, type Place, spansOf } from "./common";
 
 export type Paired = PairedSpans["spans"][number];
 
@@ -28,6 +28,8 @@ export interface SpanRow {
   paired: Paired | undefined;
   duration: Figures;
   self: Figures;
+  /** Counts and sums are of whole intervals, of which the range has only a part. */
+  isRounded: boolean;
   /** The longest is in the document, whatever the other figures are from. */
   isMaxExact: boolean;
   uncertain: number | null;
@@ -132,6 +134,7 @@ export function spanRows(view: View): SpanRow[] {
         {
           ...common,
           isExact: true,
+          isRounded: false,
           isMaxExact: true,
           isPart: false,
           isLeast: false,
@@ -181,6 +184,7 @@ export function spanRows(view: View): SpanRow[] {
       {
         ...common,
         isExact: isWhole,
+        isRounded: !isWhole && !isLeast && heats.some((heat) => isRounded(view, heat.duration.width)),
         isMaxExact,
         isPart,
         isLeast,

@@ -7,7 +7,7 @@ import { count, cut, escape, percent, value as valueText } from "../format";
 import { percentile, spreadOf } from "../heat";
 import type { Tab, View } from "../view";
 import { isBinary, reader, tidy } from "./axes";
-import { lossNote, note, PART_NOTE, roundedNote } from "./common";
+import { heatNote, isRounded, lossNote, note, PART_NOTE } from "./common";
 import { heatMap } from "./heatmap";
 import { histogram } from "./histogram";
 import { picker } from "./picker";
@@ -216,16 +216,18 @@ export const values: Tab = {
       const text = (value: unknown) => valueText(value, unit);
       const missing = losses();
       const least = missing.length > 0 ? "≥ " : "";
+      const width = heats()[0]?.width ?? 1;
+      const near = !view.isWhole && isRounded(view, width) ? "≈ " : "";
       const isNumber = now.count > 0 || !!figures?.distribution;
       const label = whole
         ? `${least}${count(whole.count)} values from ${text(whole.min)} to ${text(whole.max)}, ` +
           `mean ${text(whole.mean)}, p50 ${text(whole.p50)}, p99 ${text(whole.p99)}` +
           (whole.nans ? `, ${count(whole.nans)} are no numbers` : "")
-        : `${least}≈ ${count(now.count)} values, p50 ≈ ${reader(unit)(percentile(now, 0.5) ?? NaN)}, ` +
+        : `${least}${near}${count(now.count)} values, p50 ≈ ${reader(unit)(percentile(now, 0.5) ?? NaN)}, ` +
           `p99 ≈ ${reader(unit)(percentile(now, 0.99) ?? NaN)}`;
       const sum =
         isSummed() && now.count > 0
-          ? `; sum ${least}${view.isWhole ? "" : "≈ "}${reader(unit)(now.sum)}`
+          ? `; sum ${least}${near}${reader(unit)(now.sum)}`
           : "";
       summary.textContent =
         now.count > 0 || whole?.count
@@ -252,10 +254,9 @@ export const values: Tab = {
             : note("No value is frequent: there are too many different ones.")
           : null,
       );
-      const width = heats()[0]?.width;
       replace(
         feet,
-        note(!view.isWhole && !!width && roundedNote(width), all().isPart && PART_NOTE, lossNote(missing)),
+        note(!view.isWhole && now.count > 0 && heatNote(view, width), all().isPart && PART_NOTE, lossNote(missing)),
       );
     };
     root.append(
