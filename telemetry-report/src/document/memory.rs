@@ -66,8 +66,9 @@ fn sums(series: &Series<u64>, intervals: usize, step: usize) -> Vec<u64> {
 }
 
 fn peaks(memory: &Memory, intervals: usize, step: usize) -> Vec<u64> {
-    let last = memory.peaks.last().copied().unwrap_or(0);
+    // Nothing changes after the last peak.
+    let left = memory.all.bytes.values.iter().sum::<i64>().unsigned_abs();
     let all: Vec<u64> =
-        (0..intervals).map(|index| memory.peaks.get(index).copied().unwrap_or(last)).collect();
+        (0..intervals).map(|index| memory.peaks.get(index).copied().unwrap_or(left)).collect();
     all.chunks(step).map(|values| values.iter().copied().max().unwrap_or(0)).collect()
 }

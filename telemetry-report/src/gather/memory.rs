@@ -61,6 +61,8 @@ impl Memory {
     fn step(&mut self, number: u32, moment: u64, at: usize, event: &Event<'_>) {
         let Some(step) = Step::of(event) else { return };
         self.number += 1;
+        // What is live now was live since the last change, up to this interval.
+        self.peak(at);
         let op = self.live.step(step, &Origin::of(self.number, event));
         match op {
             Some(Op::Alloc { slot, size, .. }) => {
@@ -115,6 +117,7 @@ impl Memory {
         group
     }
 
+    /// Raises the peak of an interval, and of those without a change before it, to what is live.
     fn peak(&mut self, at: usize) {
         let Totals { live_bytes, .. } = self.live.totals();
         if at >= self.peaks.len() {
