@@ -240,9 +240,9 @@ impl Verdict {
         self.blocks > 0
     }
 
-    /// Returns true if the input is a stream or a log, even one without a byte or an event.
+    /// Returns true if the input is a stream or a log, even one without an event or a byte.
     pub(crate) fn is_recording(&self) -> bool {
-        self.blocks > 0 || self.bytes == 0 || self.is_of_logs && self.damaged_ranges == 0
+        self.has_blocks() || self.bytes == 0
     }
 
     /// Returns true for problems of the input or the call, and false for problems only of the
