@@ -47,6 +47,8 @@ pub(crate) struct Spans<'a> {
 struct SpanStats {
     span: String,
     registry: String,
+    /// Of the registry, as a stream may have several versions of it.
+    fingerprint: String,
     /// The message with these pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
@@ -197,6 +199,7 @@ impl<'a> Spans<'a> {
         let of_span = |(def, span): (&Def, &SpanTally)| SpanStats {
             span: def.span.name.clone(),
             registry: def.registry.clone(),
+            fingerprint: format!("{:016x}", def.fingerprint),
             message: def.message.clone(),
             key: def.span.key.clone(),
             pause: def.span.is_pause,

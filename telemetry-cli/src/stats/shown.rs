@@ -47,6 +47,8 @@ struct EventStats {
     code: u16,
     kind: String,
     registry: String,
+    /// Of the registry, as a stream may have several versions of it.
+    fingerprint: String,
     #[serde(flatten)]
     measured: Measured,
     threads: Vec<OnThread>,
@@ -92,6 +94,7 @@ struct RateStats {
 struct KindStats {
     kind: String,
     registry: String,
+    fingerprint: String,
     #[serde(flatten)]
     measured: Measured,
     bytes_with_headers: Option<u64>,
@@ -192,6 +195,7 @@ impl<'a> Stats<'a> {
                     code: event.code,
                     kind: registry.registry.kind_of(event).name.clone(),
                     registry: registry.registry.name.clone(),
+                    fingerprint: format!("{fingerprint:016x}"),
                     measured: measured(&count),
                     threads,
                     intervals_ns: of_event.intervals.summary(),
@@ -208,6 +212,7 @@ impl<'a> Stats<'a> {
             Some(KindStats {
                 kind: registry.registry.kinds.iter().find(|kind| kind.bit == key.1)?.name.clone(),
                 registry: registry.registry.name.clone(),
+                fingerprint: format!("{:016x}", key.0),
                 measured: measured(count),
                 bytes_with_headers: bytes.map(|bytes| bytes.get(key).copied().unwrap_or_default()),
                 sparkline: rate.sparkline(),

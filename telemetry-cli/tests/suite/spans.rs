@@ -104,6 +104,18 @@ pub(crate) fn stream() -> Vec<u8> {
     run.finish()
 }
 
+/// Makes a session with two versions of one registry, whose spans differ in number.
+pub(crate) fn two_versions() -> Vec<u8> {
+    let mut first = Run::new();
+    let newer = REGISTRY.replacen("minor = 0", "minor = 10", 1);
+    assert_ne!(newer, REGISTRY);
+    let newer = first.writer.registry(7, &telemetry_schema::parse(&newer).unwrap()).unwrap();
+    first.phase(1, 100, true).phase(1, 200, false);
+    first.lane.registry = newer;
+    first.phase(1, 300, true).phase(1, 700, false).phase(1, 800, true).phase(1, 900, false);
+    first.finish()
+}
+
 #[test]
 fn spans() {
     let folder = Folder::new().with("spans.tel", stream()).with("gc.tel", gc());

@@ -58,15 +58,17 @@ pub(super) struct ThreadForm {
 #[derive(Serialize)]
 pub(super) struct KindForm {
     pub(super) registry: String,
+    pub(super) fingerprint: String,
     pub(super) name: String,
     pub(super) doc: String,
     pub(super) is_runtime: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Default)]
 pub(super) struct EventForm {
     pub(super) name: String,
     pub(super) registry: String,
+    pub(super) fingerprint: String,
     pub(super) code: u16,
     pub(super) kind: usize,
     pub(super) doc: String,
@@ -86,6 +88,7 @@ pub(super) struct ParamForm {
 pub(super) struct SpanForm {
     pub(super) name: String,
     pub(super) registry: String,
+    pub(super) fingerprint: String,
     pub(super) doc: String,
     pub(super) message: Option<String>,
     pub(super) key: Option<String>,

@@ -77,15 +77,15 @@ impl Source<'_> {
         let known = self.registries.iter().find(|known| known.fingerprint == fingerprint);
         // Each event that was taken has a registry.
         let Some(registry) = known.map(|known| &known.registry) else {
-            let (name, registry, doc) = (String::new(), String::new(), String::new());
-            return EventForm { name, registry, code: 0, kind: 0, doc, params: Vec::new() };
+            return EventForm::default();
         };
         let event = &registry.events[index];
         let bit = registry.kind_of(event).bit;
         let kind = self.kind_of(fingerprint, bit);
         EventForm {
             name: event.name.clone(),
-            registry: registry.name.clone(),
+            registry: self.registry_name(fingerprint),
+            fingerprint: format!("{fingerprint:016x}"),
             code: event.code,
             kind,
             doc: event.doc.clone(),
@@ -107,10 +107,10 @@ impl Source<'_> {
     pub(super) fn kind(&self, fingerprint: u64, bit: u8) -> KindForm {
         let registry = self.registry(fingerprint);
         let kind = registry.and_then(|registry| registry.kinds.iter().find(|kind| kind.bit == bit));
-        let name = registry.map_or_else(String::new, |registry| registry.name.clone());
         KindForm {
-            is_runtime: name == RUNTIME_REGISTRY,
-            registry: name,
+            is_runtime: registry.is_some_and(|registry| registry.name == RUNTIME_REGISTRY),
+            registry: self.registry_name(fingerprint),
+            fingerprint: format!("{fingerprint:016x}"),
             // A stream may lose events of a registry that it does not have.
             name: kind.map_or_else(|| format!("kind {bit}"), |kind| kind.name.clone()),
             doc: kind.map_or_else(String::new, |kind| kind.doc.clone()),

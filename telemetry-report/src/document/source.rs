@@ -23,6 +23,22 @@ impl Source<'_> {
         known.map(|known| &known.registry)
     }
 
+    /// Returns the name of a registry, with its version if others have that name, and with its
+    /// fingerprint if these have that version, too.
+    pub(super) fn registry_name(&self, fingerprint: u64) -> String {
+        let Some(of) = self.registry(fingerprint) else { return String::new() };
+        let others = self.registries.iter().filter(|known| known.fingerprint != fingerprint);
+        let others = others.map(|known| &known.registry).filter(|other| other.name == of.name);
+        let versions: Vec<_> = others.map(|other| other.version).collect();
+        match versions.as_slice() {
+            [] => of.name.clone(),
+            versions if versions.contains(&of.version) => {
+                format!("{} {} {fingerprint:016x}", of.name, of.version)
+            }
+            _ => format!("{} {}", of.name, of.version),
+        }
+    }
+
     /// Returns the number of a kind on the page, if an event of it occurred.
     pub(super) fn kind_number(&self, fingerprint: u64, bit: u8) -> Option<usize> {
         self.kinds.iter().position(|kind| *kind == (fingerprint, bit))

@@ -25,7 +25,8 @@ pub(super) fn types(source: &Source<'_>) -> Vec<SpanForm> {
         };
         SpanForm {
             name: def.span.name.clone(),
-            registry: def.registry.clone(),
+            registry: source.registry_name(def.fingerprint),
+            fingerprint: format!("{:016x}", def.fingerprint),
             doc: def.span.doc.clone(),
             message: def.message.clone(),
             key: def.span.key.clone(),

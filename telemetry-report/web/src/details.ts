@@ -4,9 +4,10 @@ import { eventColor, spanColor } from "./color";
 import { button, type Child, element, replace } from "./dom";
 import { commas, cut, digits, exactMoment, exactTime, moment, time, value } from "./format";
 import type { Model } from "./model";
+import { pairedOf } from "./names";
 import type { Spans } from "./spans";
 import { swatch } from "./tip";
-import { kindName, type Selected } from "./view";
+import type { Selected } from "./view";
 
 interface Fact {
   name: string;
@@ -154,7 +155,7 @@ export class Details {
         content: button(name, "outer", () => this.model.select({ lane, index: outer })),
       });
     }
-    const all = report.paired.spans.find((one) => one.span === type.name && one.registry === type.registry);
+    const all = pairedOf(report, type);
     if (all?.duration_ns.p50) {
       const times = (end - at) / Number(all.duration_ns.p50);
       facts.push({
@@ -178,7 +179,7 @@ export class Details {
     const facts: Fact[] = [
       { name: "time", content: moment(at), title: exactMoment(report.origin, at) },
       { name: "thread", content: cut(report.threads[thread]?.name ?? "?", 60) },
-      { name: "kind", content: cut(kindName(report, type.kind), 60) },
+      { name: "kind", content: cut(report.kinds[type.kind]?.name ?? "?", 60) },
       ...this.params(of.event, thread, at),
     ];
     if (of.every > 1) {

@@ -76,7 +76,10 @@ export interface Thread {
 }
 
 export interface Kind {
+  /** With its version if the recording has several, as in each type. */
   registry: string;
+  /** 16 hexadecimal digits that only this version of the registry has. */
+  fingerprint: string;
   name: string;
   doc: string;
   /** A kind of the runtime's own registry. */
@@ -86,6 +89,7 @@ export interface Kind {
 export interface EventType {
   name: string;
   registry: string;
+  fingerprint: string;
   code: number;
   kind: number;
   doc: string;
@@ -102,7 +106,10 @@ export interface Param {
 
 export interface SpanType {
   name: string;
+  /** Its name in the registry. The page sets it. */
+  plain?: string;
   registry: string;
+  fingerprint: string;
   doc: string;
   /** Name of the message with these pairs. */
   message: string | null;
@@ -298,6 +305,7 @@ export interface Stats extends Measured {
     code: number;
     kind: string;
     registry: string;
+    fingerprint: string;
     intervals_ns: Summary;
     params: {
       param: string;
@@ -307,7 +315,7 @@ export interface Stats extends Measured {
       top_error: number;
     }[];
   })[];
-  kinds: (Measured & { kind: string; registry: string })[];
+  kinds: (Measured & { kind: string; registry: string; fingerprint: string })[];
   threads: (Measured & { session: string; thread: number; name: string })[];
   completeness: Verdict;
 }
@@ -343,6 +351,7 @@ export interface PairedSpans {
   spans: {
     span: string;
     registry: string;
+    fingerprint: string;
     message?: string;
     key: string | null;
     duration_ns: Summary;

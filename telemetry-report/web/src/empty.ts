@@ -44,7 +44,7 @@ function prose(text: string): Child[] {
 }
 
 /** Returns what to do, the likeliest first. */
-function stepsFor({ stats: { completeness } }: Report): [string, string][] {
+export function stepsFor({ stats: { completeness } }: Report): [string, string][] {
   if (completeness.bytes === 0) return [EMPTY, ...STEPS.slice(1, 3)];
   if (completeness.filtered > 0) return [FILTERED, STEPS[3]];
   return completeness.complete ? STEPS : [DAMAGED, STEPS[3], ...STEPS.slice(0, 3)];

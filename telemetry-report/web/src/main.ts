@@ -13,6 +13,7 @@ import { keys } from "./keys";
 import { lanes } from "./lanes";
 import { menus } from "./menus";
 import { Model } from "./model";
+import { nameApart } from "./names";
 import { overview, rangeLine } from "./overview";
 import { search } from "./search";
 import { Spans } from "./spans";
@@ -23,6 +24,7 @@ import { showVerdict } from "./verdict";
 async function show(report: Report, header: HTMLElement, app: HTMLElement): Promise<void> {
   // Times of one session are those of `telemetry print`.
   setZero(report.sessions.length === 1 ? report.sessions[0].start : 0);
+  nameApart(report);
   const model = new Model(report);
   showVerdict(header, model);
   if (report.stats.count === 0) {

@@ -4,6 +4,7 @@ import { kindColor } from "./color";
 import { button, element, replace } from "./dom";
 import { brief, commas, cut } from "./format";
 import type { Model } from "./model";
+import { statsOf } from "./names";
 import { swatch } from "./tip";
 import type { Filter } from "./view";
 
@@ -28,10 +29,10 @@ function members(model: Model, list: keyof Filter): Member[] {
     }));
   }
   if (list === "events") {
-    return report.events.map((event, i) => {
-      const number =
-        report.stats.events[i]?.event === event.name ? commas(report.stats.events[i].count) : "";
-      return { name: event.name, note: number, doc: event.doc, color: kindColor(event.kind) };
+    return report.events.map((event) => {
+      const number = statsOf(report, event)?.count;
+      const note = number === undefined ? "" : commas(number);
+      return { name: event.name, note, doc: event.doc, color: kindColor(event.kind) };
     });
   }
   if (list === "threads") {

@@ -11,7 +11,7 @@ import { perBar, type Rates, rates, sum } from "./rates";
 import type { Spans } from "./spans";
 import { type Line, swatch, tip } from "./tip";
 import { twin } from "./twin";
-import { atLeast, type Filter, kindName, lossesOf, type Range, wholeRange } from "./view";
+import { atLeast, type Filter, lossesOf, type Range, wholeRange } from "./view";
 
 const HEIGHT = 92;
 
@@ -218,7 +218,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
     }
     kinds.forEach((list, kind) => {
       if (lines.length < 14 && sum(list, bucket, bucket + bars.per) > 0) {
-        lines.push({ text: `${cut(kindName(report, kind), 40)}: ${text(list)}`, color: kindColor(kind) });
+        lines.push({ text: `${cut(report.kinds[kind].name, 40)}: ${text(list)}`, color: kindColor(kind) });
       }
     });
     tip(lines, event.clientX, event.clientY);
@@ -243,7 +243,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
             onclick: () => model.setFilter({ kinds: isOnly(kind) ? null : new Set([kind]) }),
           },
           swatch(kindColor(kind)),
-          brief(kindName(report, kind)),
+          brief(report.kinds[kind].name),
         );
         made.classList.toggle("off", !!model.filter.kinds && !model.filter.kinds.has(kind));
         return made;
@@ -285,7 +285,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
           value: (row) => sum(total, row.i, row.i + per),
         },
         ...kinds.slice(0, 12).map((list, kind) => ({
-          title: brief(kindName(report, kind)),
+          title: brief(report.kinds[kind].name),
           doc: cut(report.kinds[kind].doc, 300),
           text: (row: Row) => count(sum(list, row.i, row.i + per)),
           value: (row: Row) => sum(list, row.i, row.i + per),

@@ -3,7 +3,7 @@
 import type { Loss, Report } from "./document";
 import { button, type Child, element, replace, table } from "./dom";
 import { between, bytes, commas, count, cut, exactAt, exactTime, short, time, utc } from "./format";
-import { kindName, type Range, type View } from "./view";
+import { type Range, type View } from "./view";
 
 const plural = (number: number, one: string, more = `${one}s`) =>
   `${number < 1e6 ? commas(number) : short(number)} ${number === 1 ? one : more}`;
@@ -89,7 +89,7 @@ function lossTable(view: View): HTMLElement {
       { title: "thread", text: (loss) => cut(thread(loss), 80) },
       {
         title: "kind",
-        text: (loss) => (loss.kind === null ? "any" : cut(kindName(report, loss.kind), 80)),
+        text: (loss) => (loss.kind === null ? "any" : cut(report.kinds[loss.kind]?.name ?? "?", 80)),
       },
     ],
     report.losses,

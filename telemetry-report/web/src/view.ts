@@ -74,14 +74,6 @@ export function hasEvent(report: Report, filter: Filter, event: number): boolean
   return (!filter.events || filter.events.has(event)) && (!filter.kinds || filter.kinds.has(type.kind));
 }
 
-/** Returns the name of a kind, with its registry if another kind has the same name. */
-export function kindName(report: Report, kind: number): string {
-  const of = report.kinds[kind];
-  if (!of) return "?";
-  const isUnique = report.kinds.every((other) => other === of || other.name !== of.name);
-  return isUnique ? of.name : `${of.registry}:${of.name}`;
-}
-
 export function hasThread(report: Report, filter: Filter, thread: number): boolean {
   const session = report.threads[thread]?.session ?? -1;
   return (

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Report } from "../src/document";
 import { clampRange, FIRST, fromFragment, SHORTEST, type State, toFragment } from "../src/fragment";
 import { firstAtLeast, LaneIndex, Spans } from "../src/spans";
-import { kindName, lossesOf, NO_FILTER } from "../src/view";
+import { lossesOf, NO_FILTER } from "../src/view";
 import { random } from "./figures";
 import { hostile, losses, SAMPLES } from "./sample";
 
@@ -140,13 +140,4 @@ test("events and their spans lead to each other", () => {
   assert.ok(span && "lane" in span);
   const found = spans.timeOf(span);
   assert.equal(found.at + found.duration, at);
-});
-
-test("kinds of one name are told apart by their registry", () => {
-  const { kinds } = report;
-  assert.equal(kindName(report, 0), "phase");
-  const twice = { ...report, kinds: [...kinds, { ...kinds[0], registry: "other" }] };
-  assert.equal(kindName(twice, 0), "gc:phase");
-  assert.equal(kindName(twice, kinds.length), "other:phase");
-  assert.equal(kindName(report, 99), "?");
 });

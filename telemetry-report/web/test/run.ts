@@ -245,6 +245,7 @@ export class Run {
           event: event.name,
           code: event.code,
           registry: event.registry,
+          fingerprint: event.fingerprint,
           kind: this.kinds[event.kind].name,
           intervals_ns: summary((starts.get(i) ?? []).slice(1).map(([at], j) => at - starts.get(i)![j][0])),
           params: event.params.map((param, p) => {
@@ -263,6 +264,7 @@ export class Run {
           ...measured(sum((one) => this.events[one.event].kind === i)),
           kind: kind.name,
           registry: kind.registry,
+          fingerprint: kind.fingerprint,
         })),
         threads: this.threads.map((thread, i) => ({
           ...measured(perThread[i]),
@@ -274,7 +276,7 @@ export class Run {
           complete: this.losses.length === 0,
           events: all,
           blocks: Math.ceil(all / 1000),
-          bytes: all * 9,
+          bytes: 192 + all * 9,
           filtered: 0,
           missing: 0,
           excluded: 0,
@@ -324,6 +326,7 @@ export class Run {
       made.paired.spans.push({
         span: type.name,
         registry: type.registry,
+        fingerprint: type.fingerprint,
         ...(type.message ? { message: type.message } : {}),
         key: type.key,
         duration_ns: summary(of.map((span) => span.duration)),

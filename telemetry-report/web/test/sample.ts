@@ -9,58 +9,39 @@ const MS = 1e6;
 const S = 1e9;
 
 function gcTypes(run: Run): void {
+  const gc = { registry: "gc", fingerprint: "6".repeat(16) };
+  const own = { registry: "telemetry", fingerprint: "7".repeat(16) };
   run.kinds = [
-    { registry: "gc", name: "phase", doc: "Phases of the collector.", is_runtime: false },
-    { registry: "gc", name: "alloc", doc: "Each allocation.", is_runtime: false },
-    { registry: "gc", name: "bench", doc: "The benchmark itself.", is_runtime: false },
-    { registry: "telemetry", name: "runtime", doc: "The framework's own events.", is_runtime: true },
+    { ...gc, name: "phase", doc: "Phases of the collector.", is_runtime: false },
+    { ...gc, name: "alloc", doc: "Each allocation.", is_runtime: false },
+    { ...gc, name: "bench", doc: "The benchmark itself.", is_runtime: false },
+    { ...own, name: "runtime", doc: "The framework's own events.", is_runtime: true },
   ];
-  const why = { name: "why", type: "Why", unit: "", doc: "What made the collector begin." };
+  const param = (name: string, type: string, unit: string, doc: string) => ({ name, type, unit, doc });
   const add = (name: string, kind: number, doc: string, ...params: Report["events"][number]["params"]) =>
     run.events.push({
       name,
-      registry: run.kinds[kind].registry,
+      ...(kind === 3 ? own : gc),
       code: run.events.length + 1,
       kind,
       doc,
       params,
     });
-  add("CollectBegin", 0, "A collection begins; the program stands still.", why);
+  add("CollectBegin", 0, "A collection begins; the program stands still.", param("why", "Why", "", "What made the collector begin."));
   add("CollectEnd", 0, "The collection ends.");
   add("TraceBegin", 0, "The collector begins to follow references.");
   add("TraceEnd", 0, "All reachable objects are marked.");
   add("SweepBegin", 0, "The collector begins to free what is not marked.");
   add("SweepEnd", 0, "Everything unmarked is free.");
-  add(
-    "Alloc",
-    1,
-    "An object is allocated.",
-    { name: "size", type: "u32", unit: "bytes", doc: "Size of the object." },
-    { name: "at", type: "pointer", unit: "", doc: "Its address." },
-  );
-  add("TreeBegin", 2, "A tree is built.", {
-    name: "depth",
-    type: "u8",
-    unit: "",
-    doc: "Depth of the tree.",
-  });
+  const size = param("size", "u32", "bytes", "Size of the object.");
+  add("Alloc", 1, "An object is allocated.", size, param("at", "pointer", "", "Its address."));
+  add("TreeBegin", 2, "A tree is built.", param("depth", "u8", "", "Depth of the tree."));
   add("TreeEnd", 2, "The tree is complete.");
-  add("Drained", 3, "The drain wrote what was recorded.", {
-    name: "bytes",
-    type: "u64",
-    unit: "bytes",
-    doc: "Written.",
-  });
+  add("Drained", 3, "The drain wrote what was recorded.", param("bytes", "u64", "bytes", "Written."));
   add("HelpBegin", 0, "A helper is asked for help.");
   add("HelpEnd", 0, "A helper has done its part.");
-  const span = (
-    name: string,
-    begin: number,
-    doc: string,
-    key: string | null,
-    is_pause = false,
-    registry = "gc",
-  ) => run.spanTypes.push({ name, registry, doc, message: null, key, is_pause, begin, end: begin + 1 });
+  const span = (name: string, begin: number, doc: string, key: string | null, is_pause = false) =>
+    run.spanTypes.push({ ...gc, name, doc, message: null, key, is_pause, begin, end: begin + 1 });
   span("Collect", 0, "The program stands still while the collector works.", "why", true);
   span("Trace", 2, "The collector follows references.", null);
   span("Sweep", 4, "The collector frees what is not marked.", null);

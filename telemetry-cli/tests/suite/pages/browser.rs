@@ -33,6 +33,7 @@ fn pages_show_the_numbers_of_stats_and_spans() {
         ("lossy", lossy()),
         ("labeled", labeled()),
         ("two", two_registries()),
+        ("versions", crate::spans::two_versions()),
         ("replay", crate::replay::sound()),
         ("eventlog", crate::ghc::profile()),
     ] {

@@ -52,8 +52,9 @@ fn check(name: &str, stream: &[u8]) -> Page {
     // The same values.
     for (number, event) in list_of(&document["events"]).iter().enumerate() {
         let of_event = list_of(&stats["events"]);
-        let of_event =
-            of_event.iter().find(|of| of["event"] == event["name"] && of["code"] == event["code"]).unwrap();
+        let is_of_event = |of: &&Json| ["fingerprint", "code"].iter().all(|key| of[key] == event[key]);
+        let of_event = of_event.iter().find(is_of_event).unwrap();
+        assert_eq!(of_event["event"], event["name"], "{name}");
         for (index, param) in list_of(&of_event["params"]).iter().enumerate() {
             let heats = list_of(&document["values"]).iter();
             let heats = heats.filter(|heat| heat["event"] == number && heat["param"] == index);
@@ -98,11 +99,28 @@ fn numbers_are_those_of_stats_and_spans() {
         ("lossy", lossy()),
         ("labeled", labeled()),
         ("two registries", two_registries()),
+        ("two versions", crate::spans::two_versions()),
         ("replay", crate::replay::sound()),
         ("eventlog", crate::ghc::profile()),
     ] {
         check(name, &stream);
     }
+}
+
+/// What has one name in two versions of a registry is told apart.
+#[test]
+fn versions_of_a_registry_have_names() {
+    let page = check("two versions", &crate::spans::two_versions());
+    for list in ["kinds", "events", "spans"] {
+        let names =
+            list_of(&page.document[list]).iter().map(|of| [of["registry"].clone(), of["name"].clone()]);
+        let mut names: Vec<_> = names.map(|name| Json::from(name.to_vec()).to_string()).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all, "{list}: {names:?}");
+    }
+    assert_eq!(page.document["spans"][1]["registry"], "spans 1.0.10");
 }
 
 #[test]

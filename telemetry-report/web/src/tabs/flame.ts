@@ -94,7 +94,7 @@ export const flame: Tab = {
       );
     const unit = () => report.flames.find((one) => one.name === name)!.unit;
     const isSpans = () => name === "spans";
-    const spanNames = new Map(report.spans.map((type, i) => [type.name, i]));
+    const spanNames = new Map(report.spans.map((type, i) => [type.plain ?? type.name, i]));
     const isHidden = (of: string) => {
       const span = spanNames.get(of);
       return isSpans() && span !== undefined && !hasSpan(view, span);

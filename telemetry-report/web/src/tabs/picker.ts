@@ -47,7 +47,7 @@ export function picker(
       if (params.length === 0) return [];
       const head = element(
         "div",
-        { title: [`${type.registry}:${type.name}`, type.doc].filter(Boolean).join("\n") },
+        { title: [`registry ${type.registry}`, type.doc].filter(Boolean).join("\n") },
         named(eventColor(view.report, at), cut(type.name, 60)),
       );
       return [element("div", { class: "item" }, head, ...params)];

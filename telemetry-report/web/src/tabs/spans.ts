@@ -2,6 +2,7 @@
 
 import type { Heat, PairedSpans, SpanHeat } from "../document";
 import { exactPercentile, percentile, type Spread, spreadOf, spreadOfNumbers } from "../heat";
+import { pairedOf } from "../names";
 import type { View } from "../view";
 import { hasSpan, isRounded, isShown, longestOf, lossesOfSpan, type Place, spansOf } from "./common";
 
@@ -117,9 +118,7 @@ export function spanRows(view: View): SpanRow[] {
   const losses = view.losses();
   return report.spans.flatMap((type, span): SpanRow[] => {
     if (!hasSpan(view, span)) return [];
-    const paired = report.paired.spans.find(
-      (row) => row.span === type.name && row.registry === type.registry,
-    );
+    const paired = pairedOf(report, type);
     const longest = longestOf(report)[span].filter((place) => isShown(view, place));
     const common = {
       span,

@@ -1,10 +1,11 @@
 /** The tab of values: the distribution of a parameter, over time too, and its frequent values. */
 
 import { eventColor } from "../color";
-import type { EventType, Heat, Report, Stats } from "../document";
+import type { Heat, Report, Stats } from "../document";
 import { element, replace, table } from "../dom";
 import { count, cut, escape, percent, value as valueText } from "../format";
 import { percentile, spreadOf } from "../heat";
+import { statsOf } from "../names";
 import type { Tab, View } from "../view";
 import { isBinary, reader, tidy } from "./axes";
 import { heatNote, isRounded, lossNote, note, PART_NOTE } from "./common";
@@ -23,11 +24,6 @@ const NO_SUM =
 /** Tells whether sums of the parameter have a meaning. */
 export function addsUp(unit: string, type: string): boolean {
   return unit !== "" && !NO_SUM.test(unit) && !/^(pointer|addr)/.test(type);
-}
-
-/** Returns the figures of `stats` of an event type, for the whole run. */
-function statsOf(report: Report, event: EventType): Stats["events"][number] | undefined {
-  return report.stats.events.find((one) => one.event === event.name && one.registry === event.registry);
 }
 
 function figuresOf(report: Report, event: number, param: number): Figures | undefined {
