@@ -234,8 +234,8 @@ pub(crate) fn two_registries() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Makes a run whose clock is faster than it said by twenty parts in a million, which the last moment
-/// tells, long behind the last event.
+/// Makes a run whose clock is faster than it said by twenty parts in a million. The last moment,
+/// long behind the last event, tells.
 pub(crate) fn drifting(is_ended: bool) -> Vec<u8> {
     let mut facts = facts(&[("clock", "tsc")]);
     facts.set("ticks_per_second", 1_000_000_000);

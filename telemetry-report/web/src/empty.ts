@@ -25,7 +25,8 @@ const STEPS: [string, string][] = [
 
 const EMPTY: [string, string] = [
   "Start the program with `telemetry doctor --` before its command line.",
-  "The file has no byte: the program was killed within its first second, the disk is full, or another file has the events.",
+  "The file has no byte: the program was killed within its first second, the disk is full, " +
+    "or another file has the events.",
 ];
 
 const FILTERED: [string, string] = [

@@ -3,8 +3,8 @@
 import type { EventType, Report, SpanType, Stats, PairedSpans } from "./document";
 
 /**
- * Puts the registry before names that occur twice, as in `gc:Pool`: several registries may share a name, and so do
- * the versions of one.
+ * Puts the registry before names that occur twice, as in `gc:Pool`. Several registries may share a
+ * name, and so do the versions of one.
  */
 export function nameApart(report: Report): void {
   const { kinds, events, spans, stats, paired } = report;

@@ -320,7 +320,7 @@ export function overview(root: HTMLElement, model: Model): { rates(): Rates } {
   return { rates: current };
 }
 
-/** Makes the line that says which range is chosen and how many events it has, with a button that clears it. */
+/** Makes the line with the chosen range and its number of events, and a button that clears it. */
 export function rangeLine(model: Model, spans: Spans): HTMLElement {
   const text = element("span", { "data-test": "range" });
   const events = element("span", { class: "note", "data-test": "range-events" });
@@ -333,9 +333,10 @@ export function rangeLine(model: Model, spans: Spans): HTMLElement {
     text.title = `${exactAt(from)} – ${exactAt(until)}`;
     clear.hidden = !range;
     const { count: number, least, most } = eventsIn(model, spans);
-    const near = least < most ? "≈ " : "";
-    events.textContent = `${atLeast(model.losses())}${near}${commas(number)} ${number === 1 ? "event" : "events"}`;
-    events.title = least < most ? `${commas(least)} to ${commas(most)}: the range has parts of intervals` : "";
+    const isExact = least === most;
+    const signs = atLeast(model.losses()) + (isExact ? "" : "≈ ");
+    events.textContent = `${signs}${commas(number)} ${number === 1 ? "event" : "events"}`;
+    events.title = isExact ? "" : `${commas(least)} to ${commas(most)}: the range cuts intervals`;
   };
   update();
   model.onFrame(update);

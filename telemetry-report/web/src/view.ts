@@ -62,7 +62,7 @@ export function endsRun({ report, range }: Pick<View, "report" | "range">): bool
   return range.until >= wholeRange(report).until;
 }
 
-/** Tells whether a moment is in the range. The range's end is not, as with `--until`, but the run's end is. */
+/** Tells whether a moment is in the range. Its end is not, as with `--until`; the run's end is. */
 export function isWithin(view: Pick<View, "report" | "range">, at: number): boolean {
   const { from, until } = view.range;
   return at >= from && (at < until || (at === until && endsRun(view)));

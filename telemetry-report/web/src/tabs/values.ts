@@ -252,7 +252,11 @@ export const values: Tab = {
       );
       replace(
         feet,
-        note(!view.isWhole && now.count > 0 && heatNote(view, width), all().isPart && PART_NOTE, lossNote(missing)),
+        note(
+          !view.isWhole && now.count > 0 && heatNote(view, width),
+          all().isPart && PART_NOTE,
+          lossNote(missing),
+        ),
       );
     };
     root.append(
