@@ -49,8 +49,8 @@ impl Run for Args {
         drop(progress);
         gathered.finish(&opened.events);
         let verdict = opened.verdict();
-        // An empty recording has a page that says what to do. For other input, a page would only hide
-        // that it is no recording.
+        // An empty recording has a page that says what to do. For other input, a page would only
+        // hide that it is no recording.
         if verdict.is_recording() {
             self.write(&opened, &gathered, &verdict)?;
         }
