@@ -32,5 +32,5 @@ pub use model::tables::Tables;
 /// The rule for the names of columns, for the command. Not public API.
 #[doc(hidden)]
 pub mod layout {
-    pub use crate::model::layout::{Layout, Slot, beside};
+    pub use crate::model::layout::{Layout, Slot, beside, table_name};
 }

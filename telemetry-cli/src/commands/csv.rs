@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use telemetry_decode::names::RUNTIME_REGISTRY;
+use telemetry_columns::layout::{Layout, Slot, table_name};
 use telemetry_decode::{Event, Order};
 use telemetry_schema as schema;
 
@@ -89,11 +89,8 @@ fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Resu
     let mut by_name = BTreeMap::<String, Vec<&Choice>>::new();
     for choice in choices {
         let Choice { registry, event, .. } = choice;
-        let name = match several || registry == RUNTIME_REGISTRY {
-            true => format!("{registry}.{}.csv", event.name),
-            false => format!("{}.csv", event.name),
-        };
-        by_name.entry(name).or_default().push(choice);
+        let name = table_name(registry, &event.name, several);
+        by_name.entry(format!("{name}.csv")).or_default().push(choice);
     }
     let mut by_event = HashMap::new();
     let mut tables: Vec<(PathBuf, Table, Option<Output>)> = Vec::new();
@@ -130,7 +127,7 @@ const COMMON: [&str; 8] =
 /// The columns of a table, and the parameter of each event in each column.
 struct Table {
     /// The columns of parameters, after those that all events have.
-    columns: Vec<String>,
+    layout: Layout<()>,
     styles: PerEvent<Style>,
     /// Session, thread and its name as fields.
     threads: PerThread<Vec<u8>>,
@@ -149,15 +146,13 @@ struct Style {
 impl Table {
     /// Makes a table with the parameters of all of these events.
     fn new<'c>(choices: impl IntoIterator<Item = &'c Choice>) -> Table {
-        let mut columns: Vec<String> = Vec::new();
+        let mut layout = Layout::default();
         for param in choices.into_iter().flat_map(|choice| &choice.event.params) {
-            let column = column(param);
-            if !columns.contains(&column) {
-                columns.push(column);
-            }
+            // Text has no types, so parameters of one name share a column.
+            layout.column(&param.name, &column(param), (), "");
         }
         Table {
-            columns,
+            layout,
             styles: PerEvent::default(),
             threads: PerThread::default(),
             moments: Moments::default(),
@@ -166,7 +161,7 @@ impl Table {
     }
 
     fn append_head(&self, out: &mut Vec<u8>) {
-        let columns = self.columns.iter().map(String::as_str);
+        let columns = self.layout.slots().iter().map(|slot| slot.name.as_str());
         let columns: Vec<_> = COMMON.into_iter().chain(columns).collect();
         out.extend_from_slice(columns.join(",").as_bytes());
         out.push(b'\n');
@@ -177,8 +172,8 @@ impl Table {
         out.push(b',');
         self.moments.append(out, event.wall_ns());
         out.extend_from_slice(self.threads.get(event, thread));
-        let columns = &self.columns;
-        let style = self.styles.get(event, |event| Style::new(event, columns));
+        let slots = self.layout.slots();
+        let style = self.styles.get(event, |event| Style::new(event, slots));
         out.extend_from_slice(&style.head);
         for param in &style.params {
             out.push(b',');
@@ -203,10 +198,10 @@ fn thread(event: &Event<'_>) -> Vec<u8> {
 }
 
 impl Style {
-    fn new(event: &Event<'_>, columns: &[String]) -> Style {
+    fn new(event: &Event<'_>, slots: &[Slot<()>]) -> Style {
         let head = format!(",{},{},{}", event.registry().name, event.kind().name, event.name());
         let params = &event.schema().params;
-        let place = |name: &String| params.iter().position(|param| column(param) == *name);
-        Style { head: head.into_bytes(), params: columns.iter().map(place).collect() }
+        let place = |slot: &Slot<()>| params.iter().position(|param| param.name == slot.param);
+        Style { head: head.into_bytes(), params: slots.iter().map(place).collect() }
     }
 }

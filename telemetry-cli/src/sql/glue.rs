@@ -49,7 +49,7 @@ pub(super) fn fill(connection: &Connection, schema: &Schema) -> rusqlite::Result
                 continue;
             }
             for (index, (param, column)) in (0_i64..).zip(event.params.iter().zip(&place.columns)) {
-                let (sort, column) = (sort(registry, param), &table.columns[*column].name);
+                let (sort, column) = (sort(registry, param), &table.columns()[*column].name);
                 let name = param::name(registry, &param.name);
                 event_params.execute(params![code, index, sort, name, param.doc, param.unit, column])?;
             }

@@ -251,7 +251,7 @@ impl<'t, 'd> Load<'t, 'd> {
         }
         let place = &self.schema.registries[registry].places[event];
         let table = &self.schema.tables.list[place.table];
-        let params = place.columns.iter().map(|column| (table.columns[*column].name.as_str(), None));
+        let params = place.columns.iter().map(|column| (table.columns()[*column].name.as_str(), None));
         let common = COMMON.map(|name| (name, (name == "log_serial").then_some(self.serial)));
         let columns: Vec<_> = params.chain(common).collect();
         let made = Insert::new(self.connection, &table.name, &columns)?;

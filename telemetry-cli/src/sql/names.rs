@@ -144,6 +144,6 @@ pub(super) fn own_string(schema: &Schema, known: &Known, space: &str, value: &st
 fn columns(schema: &Schema, known: &Known, event: usize, naming: &Naming) -> (String, String, String) {
     let place = &known.places[event];
     let table = &schema.tables.list[place.table];
-    let column = |param: usize| quoted(&table.columns[place.columns[param]].name);
+    let column = |param: usize| quoted(&table.columns()[place.columns[param]].name);
     (quoted(&table.name), column(naming.of), column(naming.by))
 }

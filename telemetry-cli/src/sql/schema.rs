@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use telemetry_decode::names::{RUNTIME_REGISTRY, take_names};
 use telemetry_schema::{Registry, Version, parse_embedded};
 
-use super::tables::{Place, Tables, quoted};
+use super::tables::{Place, Tables, declared, quoted};
 
 /// The registries of a database, in the order in which they were added.
 pub(crate) struct Schema {
@@ -84,8 +84,8 @@ impl Schema {
         let (tables, columns) = (self.tables.list.len(), self.columns());
         self.note(fingerprint, registry.clone());
         for (table, had) in self.tables.list[..tables].iter().zip(columns) {
-            for column in &table.columns[had..] {
-                let (table, column) = (quoted(&table.name), column.declared());
+            for column in &table.columns()[had..] {
+                let (table, column) = (quoted(&table.name), declared(column));
                 connection.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {column}"))?;
             }
         }
@@ -149,6 +149,6 @@ impl Schema {
     }
 
     fn columns(&self) -> Vec<usize> {
-        self.tables.list.iter().map(|table| table.columns.len()).collect()
+        self.tables.list.iter().map(|table| table.columns().len()).collect()
     }
 }

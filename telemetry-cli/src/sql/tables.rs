@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use telemetry_schema::{Count, Event, Param, Registry, Sort};
+use telemetry_columns::ColumnType;
+use telemetry_columns::layout::{Layout, Slot, beside};
+use telemetry_schema::{Event, Param, Registry};
 
 use super::labels::{self, Role};
 use crate::text::param;
@@ -54,16 +56,12 @@ pub(super) struct Tables {
 /// The table of an event, for all forms that it has had.
 pub(super) struct Table {
     pub(super) name: String,
-    /// The columns of parameters.
-    pub(super) columns: Vec<Column>,
+    /// The columns of parameters. A parameter with several classes has a column for each.
+    layout: Layout<Class>,
 }
 
 /// The column of a parameter.
-pub(super) struct Column {
-    pub(super) name: String,
-    param: String,
-    pub(super) class: Class,
-}
+pub(super) type Column = Slot<Class>;
 
 /// The way in which SQLite stores a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,20 +82,24 @@ pub(super) struct Place {
 }
 
 impl Class {
-    /// Returns the class of a parameter's values.
-    pub(super) fn of(param: &Param) -> Class {
-        if param.count != Count::One {
-            return Class::Text;
+    /// Returns the class of the values of a type.
+    pub(super) fn of(ty: &ColumnType) -> Class {
+        match ty {
+            ColumnType::F32 | ColumnType::F64 => Class::Real,
+            // A list is text for `json_each`.
+            ColumnType::Utf8 | ColumnType::List(_) => Class::Text,
+            ColumnType::Binary => Class::Blob,
+            _ => Class::Integer,
         }
-        match param.sort {
-            Sort::Pointer | Sort::Addr | Sort::Word | Sort::Label | Sort::Bool | Sort::Named(_) => {
-                Class::Integer
-            }
-            Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Class::Integer,
-            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Class::Integer,
-            Sort::F32 | Sort::F64 => Class::Real,
-            Sort::String => Class::Text,
-            Sort::Bytes => Class::Blob,
+    }
+
+    /// Returns the class in the name of a column.
+    fn word(self) -> &'static str {
+        match self {
+            Class::Integer => "integer",
+            Class::Real => "real",
+            Class::Text => "text",
+            Class::Blob => "blob",
         }
     }
 
@@ -114,11 +116,14 @@ impl Class {
 impl Tables {
     /// Returns the tables of a database without registries: those of labels.
     pub(super) fn new() -> Tables {
-        let column = |name: &str, class| Column { name: name.to_string(), param: name.to_string(), class };
-        let table = |role: Role, columns| Table { name: role.table().to_string(), columns };
+        let table = |role: Role, columns: [(&str, Class); 2]| {
+            let mut layout = Layout::default();
+            columns.into_iter().for_each(|(name, class)| layout.add(name, class));
+            Table { name: role.table().to_string(), layout }
+        };
         let list = vec![
-            table(Role::Intern, vec![column("stringId", Class::Integer), column("string", Class::Text)]),
-            table(Role::Label, vec![column("address", Class::Integer), column("stringId", Class::Integer)]),
+            table(Role::Intern, [("stringId", Class::Integer), ("string", Class::Text)]),
+            table(Role::Label, [("address", Class::Integer), ("stringId", Class::Integer)]),
         ];
         let fixed = ["event_kind", "event_type", "event_param", "event_log"];
         let names = list.iter().map(|table: &Table| table.name.as_str()).chain(fixed);
@@ -141,7 +146,7 @@ impl Tables {
             // The two parameters of a label have fixed columns, whatever their names.
             Some((_, naming)) if index == naming.of => 0,
             Some((_, naming)) if index == naming.by => 1,
-            _ => self.list[table].column(param, &param::name(registry, &param.name)),
+            _ => self.list[table].column(registry, param),
         });
         Place { table, columns: columns.collect() }
     }
@@ -158,44 +163,36 @@ impl Tables {
         }
         self.taken.insert(name.to_ascii_lowercase());
         self.of_events.insert(owner, self.list.len());
-        self.list.push(Table { name, columns: Vec::new() });
+        self.list.push(Table { name, layout: Layout::default() });
         self.list.len() - 1
     }
 }
 
 impl Table {
-    /// Returns the column of a parameter. A parameter with several classes has a column for each.
-    fn column(&mut self, param: &Param, called: &str) -> usize {
-        let class = Class::of(param);
-        let found =
-            self.columns.iter().position(|column| column.param == param.name && column.class == class);
-        if let Some(column) = found {
-            return column;
-        }
-        // Parameters do not end in an underscore or have two of them, so both names are free.
-        let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(called));
-        let mut name = if is_common { format!("{called}_") } else { called.to_string() };
-        if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
-            name = format!("{name}__{}", class.name().to_ascii_lowercase());
-        }
-        self.columns.push(Column { name, param: param.name.clone(), class });
-        self.columns.len() - 1
+    /// Returns the columns of parameters.
+    pub(super) fn columns(&self) -> &[Column] {
+        self.layout.slots()
+    }
+
+    /// Returns the index of a parameter's column.
+    fn column(&mut self, registry: &Registry, param: &Param) -> usize {
+        let name = beside(&COMMON, &param::name(registry, &param.name));
+        let class = Class::of(&ColumnType::of(registry, param));
+        self.layout.column(&param.name, &name, class, class.word())
     }
 
     /// Returns the statement that makes the table.
     pub(super) fn create(&self) -> String {
-        let params = self.columns.iter().map(Column::declared);
+        let params = self.columns().iter().map(declared);
         let common = COMMON.iter().map(|name| format!("{name} INTEGER"));
         let columns: Vec<_> = params.chain(common).collect();
         format!("CREATE TABLE {} ({})", quoted(&self.name), columns.join(", "))
     }
 }
 
-impl Column {
-    /// Returns the column for `CREATE TABLE` and `ALTER TABLE`.
-    pub(super) fn declared(&self) -> String {
-        format!("{} {}", quoted(&self.name), self.class.name())
-    }
+/// Returns a column for `CREATE TABLE` and `ALTER TABLE`.
+pub(super) fn declared(column: &Column) -> String {
+    format!("{} {}", quoted(&column.name), column.class.name())
 }
 
 /// Puts a name in double quotes.

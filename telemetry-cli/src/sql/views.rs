@@ -100,7 +100,7 @@ fn named_view(table: &str) -> String {
 fn named(schema: &Schema, index: usize, table: &Table, view: &str) -> String {
     let mut columns = vec!["E.time_ns".to_string()];
     columns.push("coalesce(T.name, '#' || E.thread) AS thread_name".to_string());
-    for (number, column) in table.columns.iter().enumerate() {
+    for (number, column) in table.columns().iter().enumerate() {
         columns.extend(named_column(schema, index, number, column));
     }
     columns.extend(COMMON.iter().filter(|name| **name != "time_ns").map(|name| format!("E.{name}")));

@@ -1,5 +1,7 @@
-//! The names of columns: the one rule for parameters of one name with different types, and for
-//! those with the name of a common column.
+//! The names of tables and columns. There is one rule for parameters of one name with different
+//! types, and one for those with the name of a common column.
+
+use telemetry_decode::names::RUNTIME_REGISTRY;
 
 /// The columns of a table, each with the class that decides whether versions share it.
 #[derive(Debug, Clone)]
@@ -47,6 +49,14 @@ impl<C: PartialEq> Layout<C> {
     /// Returns the columns in the order in which they were added.
     pub fn slots(&self) -> &[Slot<C>] {
         &self.slots
+    }
+}
+
+/// Returns the name of an event type's table.
+pub fn table_name(registry: &str, event: &str, is_one_of_several: bool) -> String {
+    match is_one_of_several || registry == RUNTIME_REGISTRY {
+        true => format!("{registry}.{event}"),
+        false => event.to_string(),
     }
 }
 

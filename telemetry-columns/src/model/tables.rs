@@ -7,6 +7,7 @@ use telemetry_decode::KnownRegistry;
 use telemetry_decode::names::RUNTIME_REGISTRY;
 use telemetry_schema::{Event, Registry};
 
+use crate::model::layout::table_name;
 use crate::model::place::Place;
 use crate::model::table::Table;
 
@@ -91,11 +92,7 @@ impl Tables {
         let table = match self.of_events.get(&owner) {
             Some(table) => *table,
             None => {
-                let is_plain = registry.name != RUNTIME_REGISTRY && self.programs.len() < 2;
-                let name = match is_plain {
-                    true => event.name.clone(),
-                    false => format!("{}.{}", registry.name, event.name),
-                };
+                let name = table_name(&registry.name, &event.name, self.programs.len() > 1);
                 self.of_events.insert(owner, self.list.len());
                 self.list.push(Arc::new(Table::new(name, registry, event)));
                 self.list.len() - 1
