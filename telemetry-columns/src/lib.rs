@@ -15,9 +15,16 @@
 //! }
 //! # Ok::<(), telemetry_columns::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! - `spans`: `Spans` pairs begins and ends as a table.
 
 mod batch;
 mod model;
+mod side;
 
 pub use batch::batches::Batches;
 pub use batch::builder::Builder;
@@ -28,6 +35,10 @@ pub use batch::table_batch::Batch;
 pub use model::column::{Column, ColumnType, Common, Source};
 pub use model::table::Table;
 pub use model::tables::Tables;
+pub use side::accounts::{block_table, side_tables};
+pub use side::messages::Messages;
+#[cfg(feature = "spans")]
+pub use side::spans::Spans;
 
 /// The rule for the names of columns, for the command. Not public API.
 #[doc(hidden)]

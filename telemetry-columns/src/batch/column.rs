@@ -154,7 +154,7 @@ impl Growing {
         }
     }
 
-    fn add_valid(&mut self, rows: usize) {
+    pub(crate) fn add_valid(&mut self, rows: usize) {
         if let Some(validity) = &mut self.validity {
             (0..rows).for_each(|_| validity.push(true));
         }

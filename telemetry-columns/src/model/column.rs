@@ -80,6 +80,8 @@ pub enum Source {
     Names(String),
     /// The bytes of this parameter, for a string that is not UTF-8.
     Bytes(String),
+    /// A side table: what the stream says beside its events.
+    Side,
 }
 
 /// A column that every table of events has.

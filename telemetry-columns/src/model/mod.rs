@@ -3,5 +3,6 @@
 pub(crate) mod column;
 pub(crate) mod layout;
 pub(crate) mod place;
+pub(crate) mod sides;
 pub(crate) mod table;
 pub(crate) mod tables;

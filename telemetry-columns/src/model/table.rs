@@ -12,7 +12,7 @@ use crate::model::place::ParamPlace;
 pub struct Table {
     /// The name, which no other table has: that of the event type, or `registry.Event`.
     pub name: String,
-    /// The name of the registry.
+    /// The name of the registry. Empty for a side table, as are event type and kind.
     pub registry: String,
     /// The name of the event type.
     pub event: String,
@@ -68,6 +68,23 @@ impl Table {
             version: registry.version,
             forms: 0,
             uses: vec![0; Common::ALL.len()],
+        }
+    }
+
+    /// Makes a side table.
+    pub(crate) fn side(name: &str, doc: &str, columns: Vec<Column>) -> Table {
+        Table {
+            name: name.to_string(),
+            registry: String::new(),
+            event: String::new(),
+            kind: String::new(),
+            doc: doc.to_string(),
+            codes: Vec::new(),
+            uses: vec![1; columns.len()],
+            columns,
+            layout: Layout::default(),
+            version: Version::default(),
+            forms: 1,
         }
     }
 

@@ -9,6 +9,7 @@ use telemetry_schema::{Event, Registry};
 
 use crate::model::layout::table_name;
 use crate::model::place::Place;
+use crate::model::sides::SIDES;
 use crate::model::table::Table;
 
 /// The tables of registries: one for each event type. More registries only add tables and columns.
@@ -30,7 +31,8 @@ impl Tables {
     /// Returns the tables of these registries, in their order.
     ///
     /// A table has the name of its event type. With several registries of programs, and for the
-    /// runtime's own, the name of the registry comes first: `app.RequestBegin`.
+    /// runtime's own, the name of the registry comes first: `app.RequestBegin`. So it does for an
+    /// event type with the name of a side table, such as `Message`.
     pub fn of(registries: &[KnownRegistry]) -> Tables {
         let mut tables = Tables::default();
         registries.iter().for_each(|known| tables.note(&known.registry));
@@ -92,7 +94,10 @@ impl Tables {
         let table = match self.of_events.get(&owner) {
             Some(table) => *table,
             None => {
-                let name = table_name(&registry.name, &event.name, self.programs.len() > 1);
+                // Databases and some file systems ignore the case of letters.
+                let is_taken = SIDES.iter().any(|side| side.name.eq_ignore_ascii_case(&event.name));
+                let is_one_of_several = is_taken || self.programs.len() > 1;
+                let name = table_name(&registry.name, &event.name, is_one_of_several);
                 self.of_events.insert(owner, self.list.len());
                 self.list.push(Arc::new(Table::new(name, registry, event)));
                 self.list.len() - 1

@@ -2,6 +2,7 @@
 
 mod any;
 mod bounds;
+mod side;
 mod tables;
 mod text;
 mod values;

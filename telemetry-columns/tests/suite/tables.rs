@@ -124,3 +124,9 @@ fn registries_may_come_later() {
     assert_eq!(row(&batch, 1)[5..], [NONE, NONE, "5", "'4'", NONE, "3ff0000000000000"]);
     assert_eq!(Batches::new(Reader::from_slice(&bytes).events().unwrap()).count(), 1);
 }
+
+#[test]
+fn an_event_with_the_name_of_a_side_table_has_its_registry() {
+    let registry = registry("r", "1.0.0", &(event("Message", 1, "") + &event("Sent", 2, "")));
+    assert_eq!(described(&[registry]), ["r.Message", "Sent"]);
+}

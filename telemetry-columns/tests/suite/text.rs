@@ -11,6 +11,20 @@ pub(crate) type Rows = BTreeMap<String, Vec<Vec<String>>>;
 /// A cell without a value.
 pub(crate) const NONE: &str = "-";
 
+/// Returns the rows of side tables: the names of columns with their values.
+pub(crate) fn described(batches: &[Batch]) -> BTreeMap<String, Vec<BTreeMap<String, String>>> {
+    let mut rows = BTreeMap::<String, Vec<_>>::new();
+    for batch in batches {
+        let names = batch.table().columns.iter().map(|column| column.name.clone());
+        let names: Vec<_> = names.collect();
+        for index in 0..batch.rows() {
+            let cells = names.iter().cloned().zip(row(batch, index)).collect();
+            rows.entry(batch.table().name.clone()).or_default().push(cells);
+        }
+    }
+    rows
+}
+
 /// Returns a row of a batch.
 pub(crate) fn row(batch: &Batch, row: usize) -> Vec<String> {
     let cell = |column: &telemetry_columns::ColumnData| match column.has_value(row) {

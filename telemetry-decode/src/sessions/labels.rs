@@ -121,6 +121,29 @@ impl Labels {
         }
     }
 
+    /// Returns all labels with their strings, in any order.
+    pub fn labels(&self) -> impl Iterator<Item = (u64, &str)> {
+        let labels = self.strings.iter().filter(|((numbers, _), _)| *numbers == Numbers::LABELS);
+        labels.map(|((_, number), text)| (*number, &**text))
+    }
+
+    /// Returns all names of pointers and addresses, by value and clock reading in each role: the
+    /// role, the value, the reading, and the name if it is known.
+    #[doc(hidden)]
+    pub fn address_names(&self) -> impl Iterator<Item = (&'static str, u64, u64, Option<&str>)> {
+        let roles = [("either", Of::Either), ("pointer", Of::Pointer), ("addr", Of::Addr)];
+        roles.into_iter().flat_map(move |(role, of)| {
+            self.names[of as usize].iter().map(move |((value, ticks), given)| {
+                let name = match given {
+                    Given::Text(text) => Some(&**text),
+                    Given::Number(numbers, number) => self.string_of(*numbers, *number),
+                    Given::Like(..) => self.look_up(of, *value, *ticks).and_then(AddressName::text),
+                };
+                (role, *value, *ticks, name)
+            })
+        })
+    }
+
     /// Returns the number of strings for numbers.
     pub fn strings(&self) -> usize {
         self.strings.len()

@@ -1,0 +1,9 @@
+//! The side tables: sessions, threads, labels, accounts and losses. With them, an answer from the
+//! tables of events can be checked.
+
+pub(crate) mod accounts;
+pub(crate) mod facts;
+pub(crate) mod messages;
+pub(crate) mod rows;
+#[cfg(feature = "spans")]
+pub(crate) mod spans;

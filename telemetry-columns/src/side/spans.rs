@@ -1,0 +1,109 @@
+//! Pairs of begins and ends.
+
+use std::collections::VecDeque;
+
+use telemetry_decode::Event;
+use telemetry_decode::completeness::Gap;
+use telemetry_report::spans::{Found, Gaps, Key, Pairing};
+
+use crate::batch::table_batch::Batch;
+use crate::model::sides::SPANS;
+use crate::side::rows::Rows;
+
+/// The most open spans, which take 120 MB.
+const MAX_OPEN: usize = 500_000;
+
+/// Collects the rows of the table `span`. Its events must come by time.
+///
+/// A begin without an end has a row without the columns of the end, and vice versa. So has a begin
+/// that was dropped because too many spans were open.
+pub struct Spans {
+    pairing: Pairing,
+    found: Vec<Found>,
+    /// Pairs that have no row yet.
+    waiting: VecDeque<Found>,
+    gaps: Gaps,
+    rows: Rows,
+}
+
+impl std::fmt::Debug for Spans {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spans").finish_non_exhaustive()
+    }
+}
+
+impl Spans {
+    /// Makes the table for events with these gaps
+    /// ([`Events::gaps`](telemetry_decode::Events::gaps)).
+    pub fn new(gaps: &[Gap]) -> Spans {
+        Spans {
+            pairing: Pairing::new(MAX_OPEN, &[], false),
+            found: Vec::new(),
+            waiting: VecDeque::new(),
+            gaps: Gaps::new(gaps),
+            rows: Rows::new(&SPANS),
+        }
+    }
+
+    /// Replaces the gaps. Damage becomes known before the first event after it, when
+    /// [`Events::damages`](telemetry_decode::Events::damages) grows.
+    pub fn set_gaps(&mut self, gaps: &[Gap]) {
+        self.gaps = Gaps::new(gaps);
+    }
+
+    /// Takes an event. Returns a batch if one is complete.
+    pub fn push(&mut self, event: &Event<'_>) -> Option<Batch> {
+        self.pairing.take(event, &mut self.found);
+        self.waiting.extend(self.found.drain(..));
+        self.add()
+    }
+
+    /// Returns the next of the last batches, after all events; `None` at the end.
+    pub fn finish(&mut self) -> Option<Batch> {
+        self.pairing.finish(|found| self.waiting.push_back(found));
+        self.add().or_else(|| self.rows.finish())
+    }
+
+    /// Makes rows of pairs, until a batch is complete.
+    fn add(&mut self) -> Option<Batch> {
+        while let Some(found) = self.waiting.pop_front() {
+            let batch = add(&mut self.rows, &self.pairing, &self.gaps, &found);
+            if batch.is_some() {
+                return batch;
+            }
+        }
+        None
+    }
+}
+
+fn add(rows: &mut Rows, pairing: &Pairing, gaps: &Gaps, found: &Found) -> Option<Batch> {
+    let (which, begin, end, self_ns) = match found {
+        Found::Whole { which, begin, end, self_ns, .. } => (which, Some(begin), Some(end), Some(*self_ns)),
+        Found::NoEnd(which, begin) => (which, Some(begin), None, None),
+        Found::NoBegin(which, end) => (which, None, Some(end), None),
+        Found::Dropped(which) => (which, None, None, None),
+    };
+    let def = pairing.defs.get(which.def)?;
+    let (number, text) = match &which.key {
+        Key::None => (None, None),
+        Key::Number(number) => (Some(*number), None),
+        Key::Text(text) => (None, Some(String::from_utf8_lossy(text))),
+    };
+    let both = begin.zip(end);
+    let is_certain = both.is_some_and(|(begin, end)| gaps.are_not_in(def, which, begin, end));
+    rows.push([
+        def.span.name.as_str().into(),
+        def.registry.as_str().into(),
+        which.session.into(),
+        begin.map(|begin| begin.thread).into(),
+        number.into(),
+        text.as_deref().into(),
+        begin.map(|begin| begin.ns).into(),
+        end.map(|end| end.ns).into(),
+        both.map(|(begin, end)| end.since(begin)).into(),
+        self_ns.into(),
+        end.map(|end| end.thread).into(),
+        is_certain.into(),
+        def.message.as_deref().into(),
+    ])
+}
