@@ -17,6 +17,7 @@ export interface Drawn {
   all: number;
   /** The largest `every` of events that have ticks in view. */
   every: number;
+  /** Spans cover each other in a last row, which has all deeper ones, too. */
   hasDeeper: boolean;
 }
 
@@ -40,6 +41,13 @@ export interface Place {
 }
 
 const HIGH = ROW - 1.5;
+
+/** Ends the texts of a row where the next span covers theirs. */
+function shorten(texts: Text[], y: number, end: number): void {
+  for (let i = texts.length - 1; i >= 0 && texts[i].y === y; i--) {
+    texts[i].width = Math.min(texts[i].width, end - texts[i].x);
+  }
+}
 
 export class Bars {
   private has: Uint8Array = new Uint8Array(0);
@@ -82,7 +90,6 @@ export class Bars {
   lane(block: Block, y: number, texts: Text[]): void {
     if (block.lane >= 0) {
       const index = this.spans.lane(block.lane);
-      this.drawn.hasDeeper ||= index.lane.depths > MOST_DEPTHS;
       for (const [place, depth] of block.depths.entries()) {
         const rowY = y + place * ROW;
         if (rowY + ROW < AXIS || rowY > this.place.height) continue;
@@ -121,6 +128,10 @@ export class Bars {
       this.flush(y, -1);
       // Spans that overlap in one row, as pairs of messages may, do not hide each other's begin.
       const start = x1 < filled ? Math.min(filled, x2 - 1) : x1;
+      if (x1 < filled) {
+        this.drawn.hasDeeper ||= depth === MOST_DEPTHS - 1;
+        shorten(texts, y, start);
+      }
       const wide = x2 - start - (x2 - start > 4 ? 1 : 0);
       raster.rect(start, y, wide, HIGH, this.colors[type]);
       if (isUncertain) this.uncertain(start, y, wide);

@@ -8,8 +8,8 @@ export const ROW = 14;
 /** The row of ticks for single events. */
 export const TICKS = 6;
 const GAP = 5;
-/** Deeper spans are not drawn: their number is said. */
-export const MOST_DEPTHS = 40;
+/** Rows of a lane. The document has deeper spans in the last one. */
+export const MOST_DEPTHS = 16;
 
 export interface Block {
   thread: number;

@@ -8,7 +8,7 @@ import { commas, count, cut, exactAt, exactTime, moment, time } from "./format";
 import { SHORTEST } from "./fragment";
 import { hit, mark } from "./lanehit";
 import { blockAt, type Layout, layout } from "./lanelayout";
-import { Painter } from "./lanepaint";
+import { Painter, threadLabel } from "./lanepaint";
 import type { Model } from "./model";
 import { spanFilter, type Spans } from "./spans";
 import { type Line, tip } from "./tip";
@@ -17,6 +17,9 @@ import { type Filter, type Range, type Selected, wholeRange } from "./view";
 
 /** The picture is at most this part of the window, so that the tabs begin on the first screen. */
 const MOST_SHARE = 0.36;
+
+/** On paper, which does not scroll, it is at most this high. */
+const MOST_PRINTED = 2_400;
 
 export interface Lanes {
   /** Zooms around a share of the width; below 1 is closer. */
@@ -37,6 +40,7 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
   let placesFor: Filter = model.filter;
   let placesAt: Range = model.range;
   let hovered: Selected | null = null;
+  const onPaper = matchMedia("print");
 
   const status = element("p", { class: "note status", "data-test": "lanes-status", "aria-live": "polite" });
   const picture = canvas("Spans of each thread over the chosen range", 100, (context, width, height) => {
@@ -72,7 +76,8 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
       placesFor = model.filter;
       placesAt = { from, until };
     }
-    const height = Math.min(places.height + AXIS, Math.max(Math.round(innerHeight * MOST_SHARE), 180));
+    const most = onPaper.matches ? MOST_PRINTED : Math.max(Math.round(innerHeight * MOST_SHARE), 180);
+    const height = Math.min(places.height + AXIS, most);
     picture.setHeight(height);
     scroller.style.height = `${height}px`;
     spacer.style.height = `${Math.max(places.height + AXIS - height, 0)}px`;
@@ -91,7 +96,9 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
       said.push(`${those} spans in view shown, the longest; gray: time that ${cover} cover.`);
     }
     if (every > 1) said.push(`Ticks: 1 of ${commas(every)} events shown.`);
-    if (hasDeeper) said.push("Deeper spans are not drawn.");
+    if (hasDeeper) said.push("The last row has all deeper spans.");
+    const left = places.blocks.filter((block) => block.y + AXIS >= picture.height).length;
+    if (onPaper.matches && left > 0) said.push(`${commas(left)} more threads are not printed.`);
     if (all > shown || every > 1) said.push("Counts are exact.");
     const text = said.join(" ");
     if (status.textContent !== text) status.textContent = text;
@@ -212,6 +219,8 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     if (at < 0 || y < AXIS) return;
     const { thread } = places.blocks[at];
     const isOnly = model.filter.threads?.size === 1 && model.filter.threads.has(thread);
+    // A finger does not hover: it sees the name in full now.
+    if (event.pointerType === "touch") tip(about(thread), event.clientX, event.clientY);
     model.setFilter({ threads: isOnly ? null : new Set([thread]) });
   };
 
@@ -307,7 +316,11 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
           text: (row) => cut(type(row).name, 80),
           onclick: (row) => model.showSpan(row.lane, row.index),
         },
-        { title: "thread", text: (row) => cut(report.threads[report.lanes[row.lane].thread].name, 60) },
+        {
+          title: "thread",
+          text: (row) => threadLabel(report, report.lanes[row.lane].thread),
+          full: (row) => cut(report.threads[report.lanes[row.lane].thread].name),
+        },
         {
           title: "begin",
           text: (row) => moment(spans.timeOf(row).at),
@@ -375,6 +388,12 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     other.update();
   });
   addEventListener("resize", () => picture.draw());
+  onPaper.addEventListener("change", () => {
+    scroller.scrollTop = 0;
+    update();
+    picture.drawNow();
+    say();
+  });
   requestAnimationFrame(() => {
     if (model.state.selected) showThread(spans.timeOf(model.state.selected).thread);
     requestAnimationFrame(say);

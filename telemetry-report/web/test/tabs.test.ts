@@ -4,10 +4,10 @@ import type { Report } from "../src/document";
 import { barsOf, spreadOfNumbers } from "../src/heat";
 import { barAxis, logAxis, roundSizes, tidy } from "../src/tabs/axes";
 import { lossNote, selfTimes } from "../src/tabs/common";
-import { hasFrequent } from "../src/tabs/values";
 import { foundRows, rowsOf } from "../src/tabs/rows";
 import { heatsOf, spanRows } from "../src/tabs/spans";
-import { addsUp } from "../src/tabs/values";
+import { levels, totalsOf } from "../src/tabs/totals";
+import { addsUp, hasFrequent } from "../src/tabs/values";
 import {
   type Filter,
   hasEvent,
@@ -191,6 +191,29 @@ test("sums have a meaning where the unit adds up", () => {
   for (const unit of ["", "%", "MHz", "bytes/s", "events per second", "°C"])
     assert.ok(!addsUp(unit, "u64"), unit);
   assert.ok(!addsUp("bytes", "pointer"));
+});
+
+test("a running total is told by values that never fall on a thread", () => {
+  const report = SAMPLES.slow();
+  const of = (rows: [number, number, unknown][]) => {
+    const made = { ...report, sample: [{ event: 0, every: 1, total: rows.length, rows }] };
+    return totalsOf(made, 0, 0);
+  };
+  const rows = [10, 5, 20, 5, 30, 40, 41].map((value, i): [number, number, unknown] => [i, i % 2, value]);
+  const found = of(rows)!;
+  assert.deepEqual(
+    found.map(({ values }) => values),
+    [
+      [10, 20, 30, 41],
+      [5, 5, 40],
+    ],
+  );
+  assert.deepEqual([...levels(found[0], 5, 25)], [20, 20, 30, 30, 41, 41]);
+  // Equal sizes, sizes that fall, too few, and what is no number.
+  assert.equal(of(rows.map(([at, thread]) => [at, thread, 64])), null);
+  assert.equal(of([...rows, [1, 0, 40]]), null);
+  assert.equal(of(rows.slice(0, 5)), null);
+  assert.equal(of([...rows, [1, 0, "NaN"]]), null);
 });
 
 test("axes have round marks in order, at most as many as fit", () => {

@@ -92,6 +92,7 @@ export const memory: Tab = {
   make(root, view) {
     const of = view.report.memory!;
     let by: "classes" | "groups" = "classes";
+    let scale: "linear" | "log" = "linear";
     const colored = () => largest(of[by], 8).map((group, i) => ({ ...group, color: color(i < 8 ? i : -1) }));
     const common = (): Omit<TimelineData, "series"> => ({
       width: of.width,
@@ -132,6 +133,7 @@ export const memory: Tab = {
       "Allocated and freed",
       () => ({
         ...common(),
+        isLog: scale === "log",
         read: (value) => `${bytes(value)}/s`,
         series: [
           { name: "allocated", color: color(0), values: perSecond(of.allocated_bytes), isArea: true },
@@ -172,6 +174,19 @@ export const memory: Tab = {
         update();
       },
     );
+    const scales = choice(
+      "Scale of the rates",
+      "rate",
+      [
+        ["linear", "linear"],
+        ["log", "log"],
+      ],
+      () => scale,
+      (to) => {
+        scale = to;
+        update();
+      },
+    );
     const update = () => {
       const losses = view.losses();
       const least = losses.length > 0 ? "≈ " : "";
@@ -187,7 +202,10 @@ export const memory: Tab = {
       blocks.update(`${count(leftBlocks)} blocks at the end`);
       const seconds = (of.width * of.allocated_bytes.length) / 1e9;
       const all = of.allocated_bytes.reduce((a, b) => a + b, 0);
-      rate.update(`${bytes(all / seconds)}/s allocated on average`);
+      scales.update();
+      const hasFocus = scales.node.contains(document.activeElement);
+      rate.update(`${bytes(all / seconds)}/s allocated on average`, scales.node);
+      if (hasFocus) scales.node.querySelector<HTMLElement>(`[aria-pressed="true"]`)?.focus();
       stacked.node.hidden = of[by].length === 0;
       if (of[by].length > 0) {
         const top = colored()[0];

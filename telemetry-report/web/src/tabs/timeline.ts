@@ -6,7 +6,7 @@ import { type Column, table } from "../dom";
 import { exactAt, moment, time } from "../format";
 import { intervals } from "../heat";
 import type { Range } from "../view";
-import { drawAxis, timeAxis, upAxis } from "./axes";
+import { drawAxis, logAxis, timeAxis, upAxis } from "./axes";
 import { boxOf, type Figure, figure, named } from "./figure";
 
 export interface Series {
@@ -24,6 +24,8 @@ export interface TimelineData {
   series: Series[];
   /** On top of each other, the first at the bottom. */
   isStacked: boolean;
+  /** The axis of values is a log axis. Zero is at its low end. */
+  isLog?: boolean;
   read(value: number): string;
   isBinary: boolean;
   /** All digits of a value. */
@@ -38,17 +40,23 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
     const box = boxOf(width, height);
     const { from, until } = now.range;
     const [first, last] = intervals(now.width, from, until);
-    let most = 0;
+    let [least, most] = [Infinity, 0];
     for (let at = Math.max(0, first); at <= last; at++) {
       const values = now.series.map((one) => one.values[at] ?? 0);
       most = Math.max(most, now.isStacked ? values.reduce((a, b) => a + b, 0) : Math.max(0, ...values));
+      for (const value of values) if (value > 0) least = Math.min(least, value);
     }
+    // The least value has a height, too.
+    const y =
+      now.isLog && most > 0
+        ? logAxis(least / 2, most, box.bottom, box.top, now.read, now.isBinary)
+        : upAxis(most, box.bottom, box.top, now.read, now.isBinary);
     return {
       box,
       first: Math.max(0, first),
       last,
       x: timeAxis(from, until, box.left, box.right),
-      y: upAxis(most, box.bottom, box.top, now.read, now.isBinary),
+      y,
     };
   };
   const made = figure({

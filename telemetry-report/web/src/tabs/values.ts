@@ -1,6 +1,6 @@
 /** The tab of values: the distribution of a parameter, over time too, and its frequent values. */
 
-import { eventColor } from "../color";
+import { color, eventColor } from "../color";
 import type { Heat, Report, Stats } from "../document";
 import { element, replace, table } from "../dom";
 import { count, cut, escape, percent, value as valueText } from "../format";
@@ -8,12 +8,16 @@ import { percentile, spreadOf } from "../heat";
 import { statsOf } from "../names";
 import type { Tab, View } from "../view";
 import { isBinary, reader, tidy } from "./axes";
-import { heatNote, isRounded, lossNote, note, PART_NOTE } from "./common";
+import { heatNote, isRounded, lossNote, note, PART_NOTE, threadName } from "./common";
 import { heatMap } from "./heatmap";
 import { histogram } from "./histogram";
 import { picker } from "./picker";
 import { heatsOf } from "./spans";
 import { timeline } from "./timeline";
+import { levels, totalsOf } from "./totals";
+
+/** Threads with a line in the picture of a running total. */
+const MOST_LINES = 8;
 
 type Figures = Stats["events"][number]["params"][number];
 
@@ -127,7 +131,8 @@ export const values: Tab = {
       );
     const heats = () => all().heats.map((one) => one.heat);
     const losses = () => view.losses().filter((loss) => loss.kind === null || loss.kind === type().kind);
-    const isSummed = () => addsUp(of().unit, of().type);
+    const totals = () => (addsUp(of().unit, of().type) ? totalsOf(report, event, param) : null);
+    const isSummed = () => addsUp(of().unit, of().type) && !totals();
     const spread = () => spreadOf(heats(), view.range.from, view.range.until);
     const data = () => ({
       heats: heats(),
@@ -184,6 +189,28 @@ export const values: Tab = {
       }),
       140,
     );
+    const total = timeline(
+      "value-total",
+      "Running total",
+      () => ({
+        width: heats()[0]?.width ?? 1,
+        range: view.range,
+        isStacked: false,
+        losses: losses(),
+        isBinary: isBinary(of().unit),
+        read: reader(of().unit),
+        series: (totals() ?? [])
+          .filter(({ thread }) => view.hasThread(thread))
+          .sort((a, b) => b.values.at(-1)! - a.values.at(-1)!)
+          .slice(0, MOST_LINES)
+          .map((one, i) => ({
+            name: threadName(report, one.thread),
+            color: color(i),
+            values: levels(one, heats()[0]?.width ?? 1, report.duration),
+          })),
+      }),
+      140,
+    );
     const head = element("h3", { "data-test": "chosen-value" });
     const summary = element("p", { "data-test": "value-summary" });
     const frequent = element("div");
@@ -237,6 +264,8 @@ export const values: Tab = {
         one.node.hidden = now.count === 0;
         if (now.count > 0) one.update(label, one === map ? "color: log of the count; line: p50" : "");
       }
+      total.node.hidden = now.count === 0 || !totals();
+      if (!total.node.hidden) total.update("the last value of each thread", "each thread's never falls");
       perSecond.node.hidden = now.count === 0 || !isSummed();
       if (!perSecond.node.hidden)
         perSecond.update(
@@ -255,6 +284,7 @@ export const values: Tab = {
         note(
           !view.isWhole && now.count > 0 && heatNote(view, width),
           all().isPart && PART_NOTE,
+          !!totals() && "The values of a thread never fall: they are a running total, and their sum means nothing.",
           lossNote(missing),
         ),
       );
@@ -272,6 +302,7 @@ export const values: Tab = {
           map.node,
           element("div", { class: "pair" }, bars.node, frequent),
           perSecond.node,
+          total.node,
           feet,
         ),
       ),
