@@ -94,7 +94,7 @@ export function roundSizes(low: number, high: number, most: number, isBinary: bo
   return all;
 }
 
-/** Makes a log axis of sizes above 0. */
+/** Makes a log axis of sizes above 0. Marks have `space` pixels between them. */
 export function logAxis(
   low: number,
   high: number,
@@ -102,8 +102,9 @@ export function logAxis(
   b: number,
   label: (value: number) => string,
   isBinary = false,
+  space = 72,
 ): Axis {
-  const most = Math.max(2, Math.abs(b - a) / 72);
+  const most = Math.max(2, Math.abs(b - a) / space);
   const inner = straight(Math.log(low), Math.log(high), a, b, []);
   return {
     place: (value) => inner.place(Math.log(Math.max(value, low))),

@@ -182,9 +182,14 @@ function longestTable(view: View, row: SpanRow): HTMLElement {
     shown,
     {
       name: "longest",
+      sort: 0,
       most: 10,
       caption: "Longest spans",
       empty: "No span of this type ends in this range.",
+      footnote:
+        row.longest.length > shown.length
+          ? `The ${count(shown.length)} longest of ${count(row.longest.length)} that the page has.`
+          : "",
     },
   );
 }

@@ -49,7 +49,7 @@ export function timeline(name: string, title: string, data: () => TimelineData, 
     // The least value has a height, too.
     const y =
       now.isLog && most > 0
-        ? logAxis(least / 2, most, box.bottom, box.top, now.read, now.isBinary)
+        ? logAxis(least / 2, most, box.bottom, box.top, now.read, now.isBinary, 30)
         : upAxis(most, box.bottom, box.top, now.read, now.isBinary);
     return {
       box,

@@ -398,6 +398,19 @@ test("paper is white, with verdict and tables first", async () => {
   await close();
 });
 
+test("paper has the lanes that the screen scrolls, and says how many are left", async () => {
+  const { page, close } = await open("threads");
+  await settled(page);
+  const height = () => page.evaluate(() => document.querySelector(".lanes").clientHeight);
+  const before = await height();
+  await page.emulateMedia({ media: "print" });
+  await page.waitForFunction((before) => document.querySelector(".lanes").clientHeight > 4 * before, before);
+  assert.match(await page.textContent(at("lanes-status")), /more threads are not printed/);
+  await page.emulateMedia({ media: "screen" });
+  await page.waitForFunction((before) => document.querySelector(".lanes").clientHeight === before, before);
+  await close();
+});
+
 test("a document that has most of everything can be zoomed and moved", async () => {
   for (const name of ["threads", "many"]) {
     const { page, found, close } = await open(name);

@@ -125,6 +125,36 @@ test("a range gives exact durations if all spans are there, and approximate ones
   await close();
 });
 
+test("the longest spans are sorted by duration, time or thread", async () => {
+  const { page, close } = await open("gcbench");
+  await settled(page);
+  const column = (at) =>
+    page.evaluate(
+      (at) =>
+        [...document.querySelectorAll('[data-test="longest"] tbody tr')].map(({ cells }) => {
+          const { title, textContent } = cells[at];
+          return Number((title || textContent).replace(/[^\d.]/g, ""));
+        }),
+      at,
+    );
+  const heads = await page.locator('[data-test="longest"] th').allInnerTexts();
+  assert.match(heads[0], /^duration/);
+  for (const name of ["duration", "begins at"]) {
+    const head = page.locator('[data-test="longest"] th button', { hasText: name });
+    const number = heads.findIndex((head) => head.startsWith(name));
+    await head.click();
+    const first = await column(number);
+    await head.click();
+    const second = await column(number);
+    const sorted = [first, second].map((list) => [...list].sort((a, b) => a - b));
+    const order = name === "duration" ? [sorted[0], sorted[1].reverse()] : [sorted[0].reverse(), sorted[1]];
+    assert.deepEqual([first, second], order, name);
+  }
+  await page.locator('[data-test="longest"] th button', { hasText: "thread" }).click();
+  assert.equal(await page.locator('[data-test="longest"] th[aria-sort]').innerText(), "thread");
+  await close();
+});
+
 test("sums that losses touch say so", async () => {
   const { page, close } = await open("losses");
   await settled(page);
@@ -200,6 +230,9 @@ test("memory is by size or by event, and says what was never freed", async () =>
     ),
   );
   assert.match(await text(page, at("never-freed")), /64 KiB/);
+  await page.click(at("rate-log"));
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "log");
+  assert.equal(await page.getAttribute(at("rate-log"), "aria-pressed"), "true");
   await page.click(at("memory-groups"));
   assert.match(await text(page, at("never-freed")), /Alloc Node/);
   assert.match(await text(page, "#panel-memory"), /3 frees are of memory that no recorded event allocated/);
