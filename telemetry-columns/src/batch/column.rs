@@ -46,6 +46,8 @@ pub(crate) struct Growing {
     pub(crate) validity: Option<Bits>,
     /// The texts, for a column with a dictionary.
     pub(crate) names: Option<Names>,
+    /// Memory for the keys of the latest rows.
+    keys: Vec<u64>,
 }
 
 impl Growing {
@@ -55,8 +57,8 @@ impl Growing {
             ColumnType::List(items) => **items == ColumnType::Dictionary,
             ty => *ty == ColumnType::Dictionary,
         };
-        let mut growing =
-            Growing { data: Data::new(ty), validity: None, names: has_names.then(Names::default) };
+        let names = has_names.then(Names::default);
+        let mut growing = Growing { data: Data::new(ty), validity: None, names, keys: Vec::new() };
         growing.add_missing(0, missing);
         growing
     }
@@ -73,11 +75,12 @@ impl Growing {
             Fill::BitsOrNone(cell) => self.add_bits_or_none(before, cells(cell)),
             Fill::Names { cell, ty, space } => {
                 let Some(names) = &mut self.names else { return };
-                let keys: Vec<u64> = cells(cell)
-                    .iter()
-                    .map(|number| names.key(*space, *number, || name(*number, ty)))
-                    .collect();
+                let key = |number: &u64| names.key(*space, *number, || name(*number, ty));
+                let mut keys = std::mem::take(&mut self.keys);
+                keys.clear();
+                keys.extend(cells(cell).iter().map(key));
                 self.add_bits_or_none(before, &keys);
+                self.keys = keys;
             }
             Fill::Lengths(cell) => self.add_lengths(before, cells(cell)),
         }

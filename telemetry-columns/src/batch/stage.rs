@@ -16,18 +16,9 @@ use crate::model::table::Table;
 /// The most rows of a stage. A power of two.
 const STAGE_ROWS: usize = 256;
 
-/// The cells of a column in a stage. The length is no power of two, so that cells of one row are in
-/// different sets of the processor's cache.
-type Cells = CellsOf<{ STAGE_ROWS + 8 }>;
-
-#[derive(Debug, Clone)]
-struct CellsOf<const N: usize>([u64; N]);
-
-impl<const N: usize> AsRef<[u64]> for CellsOf<N> {
-    fn as_ref(&self) -> &[u64] {
-        &self.0
-    }
-}
+/// The cells of a column in a stage. The length is no power of two, so that the cells of a row are
+/// in different sets of the processor's cache.
+type Cells = [u64; STAGE_ROWS + 8];
 
 /// The rows of a table that are not in a batch yet.
 #[derive(Debug)]
@@ -100,7 +91,7 @@ impl Stage {
         self.plan = plan;
         self.most = STAGE_ROWS.min(limits.rows.saturating_sub(self.rows));
         let cells = plans.get(plan).map_or(0, |plan| plan.cells);
-        self.cells.resize(self.cells.len().max(cells), CellsOf([0; STAGE_ROWS + 8]));
+        self.cells.resize(self.cells.len().max(cells), [0; STAGE_ROWS + 8]);
     }
 
     /// Adds a row. Returns true if the columns should take the rows.
@@ -115,10 +106,10 @@ impl Stage {
         let values =
             [session.id, event.thread().into(), event.position().unwrap_or(NONE), ns as u64, time as u64];
         for (cells, value) in common.iter_mut().zip(values) {
-            cells.0[row] = value;
+            cells[row] = value;
         }
         for (cells, bits) in params.iter_mut().zip(event.bits()) {
-            cells.0[row] = bits;
+            cells[row] = bits;
         }
         if !plan.steps.is_empty() {
             self.take(event, plan, row);
@@ -180,11 +171,11 @@ impl Stage {
             let own = COMMON_CELLS + param;
             match *take {
                 Take::Name { numbers, column, cell } => {
-                    let number = self.cells[own].0[row];
+                    let number = self.cells[own][row];
                     let text = || event.session().labels.string_of(numbers, number);
                     let names = self.columns[column].names.as_mut();
                     let key = names.map_or(NONE, |names| names.key(event.session().id, number, text));
-                    self.cells[cell].0[row] = key;
+                    self.cells[cell][row] = key;
                 }
                 Take::Text { column, bytes, cell } => {
                     let run = event.run(*param);
@@ -195,15 +186,15 @@ impl Stage {
                             (self.add_run(column, text.as_bytes()), self.add_run(bytes, run))
                         }
                     };
-                    self.cells[own].0[row] = length;
-                    self.cells[cell].0[row] = bytes;
+                    self.cells[own][row] = length;
+                    self.cells[cell][row] = bytes;
                 }
                 Take::Bytes { column } => {
-                    self.cells[own].0[row] = self.add_run(column, event.run(*param));
+                    self.cells[own][row] = self.add_run(column, event.run(*param));
                 }
                 Take::List { column, names, numbers } => {
                     let Some(Value::Array(array)) = event.value(*param) else { continue };
-                    self.cells[own].0[row] = array.len() as u64;
+                    self.cells[own][row] = array.len() as u64;
                     self.run_bytes += array.len() * 8;
                     for value in array {
                         let bits = bits(&value);
