@@ -1,7 +1,7 @@
 //! The memory of columns, in a process of its own that counts allocations.
 
 use telemetry_columns::{Batches, Builder, Tables};
-use telemetry_decode::writer::{Lane, Writer};
+use telemetry_decode::writer::{Compress, Lane, Writer};
 use telemetry_decode::{Facts, Order, RawStr, Reader, Value};
 use telemetry_testing::counting::{Counting, alone, count, peak};
 
@@ -80,6 +80,32 @@ fn long_texts_end_batches() {
     let stream = stream(20_000, 2_000);
     let held = peak(|| read(&stream, false));
     assert!((8 << 20..40 << 20).contains(&held), "{held} bytes");
+}
+
+/// Memory that tables have for their next rows is limited, too.
+#[test]
+fn tables_that_come_one_after_the_other_hold_little() {
+    const TABLES: u16 = 24;
+    let _alone = alone();
+    let head = REGISTRY.split_once("[[event]]").unwrap().0;
+    let event = |code| {
+        let params = "params = [{ name = \"note\", sort = \"string\", max = 2000, doc = \"d\" }]";
+        format!("[[event]]\nname = \"Sent{code}\"\ncode = {code}\nkind = \"K\"\ndoc = \"d\"\n{params}\n")
+    };
+    let text = head.to_string() + &(1..=TABLES).map(event).collect::<String>();
+    let registry = telemetry_schema::parse(&text).unwrap();
+    let mut writer = Writer::new(Vec::new()).compress(Compress::All);
+    writer.session(1, &Facts::default(), 0, 0).unwrap();
+    let lane = Lane { session: 1, thread: 1, registry: writer.registry(1, &registry).unwrap() };
+    let note = [Value::String(RawStr(&[b'x'; 2_000]))];
+    for ticks in 0..u64::from(TABLES) * 4_500 {
+        writer.event(lane, 1 + (ticks / 4_500) as u16, ticks, &note).unwrap();
+    }
+    let stream = writer.finish().unwrap();
+    for reuse in [true, false] {
+        let held = peak(|| read(&stream, reuse));
+        assert!(held < 100 << 20, "{held} bytes");
+    }
 }
 
 #[test]

@@ -98,15 +98,15 @@ impl Builder {
 
     /// Returns the next of the last batches, after all events; `None` at the end.
     pub fn finish(&mut self) -> Option<Batch> {
-        self.held = 0;
-        let (plans, limits) = (&self.plans, self.limits);
-        self.stages.iter_mut().find_map(|stage| stage.finish(plans, limits))
+        (0..self.stages.len()).find_map(|table| self.take(table, false))
     }
 
     /// Takes back a batch that is no longer needed. The next batch of the table uses its memory.
     pub fn reuse(&mut self, batch: Batch) {
         if let Some(stage) = self.stages.iter_mut().find(|stage| stage.is_of(&batch)) {
+            let before = stage.held;
             stage.reuse(batch);
+            self.held = self.held - before + stage.held;
         }
     }
 
@@ -118,16 +118,27 @@ impl Builder {
         let stage = self.stages.get_mut(table)?;
         let before = stage.held;
         let is_full = stage.settle(&self.plans, self.limits);
-        self.held = (self.held + stage.held).saturating_sub(before);
-        let table = match is_full {
-            true => table,
-            false if self.held <= MAX_HELD => return None,
-            false => (0..self.stages.len()).max_by_key(|table| self.stages[*table].held)?,
-        };
+        self.held = self.held - before + stage.held;
+        if is_full {
+            return self.take(table, self.held <= MAX_HELD);
+        }
+        // Some tables only hold memory for their next rows.
+        while self.held > MAX_HELD {
+            let largest = (0..self.stages.len()).max_by_key(|table| self.stages[*table].held)?;
+            let batch = self.take(largest, false);
+            if batch.is_some() {
+                return batch;
+            }
+        }
+        None
+    }
+
+    /// Takes the rows of a table, and keeps memory for the next ones or releases it.
+    fn take(&mut self, table: usize, keeps: bool) -> Option<Batch> {
         let stage = self.stages.get_mut(table)?;
-        let held = stage.held;
-        let batch = stage.finish(&self.plans, self.limits);
-        self.held = self.held.saturating_sub(held);
+        let before = stage.held;
+        let batch = stage.finish(&self.plans, self.limits, keeps);
+        self.held = self.held - before + stage.held;
         batch
     }
 

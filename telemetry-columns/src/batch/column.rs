@@ -33,6 +33,12 @@ impl ColumnData {
         self.validity.as_ref().is_none_or(|bits| bits.get(row) == Some(true))
     }
 
+    /// Removes all rows, and returns the memory of the values.
+    pub(crate) fn emptied(mut self) -> Data {
+        self.data.clear();
+        self.data
+    }
+
     /// Returns the values and the validity by value.
     pub fn into_parts(self) -> (Data, Option<Bits>) {
         (self.data, self.validity)
@@ -86,19 +92,8 @@ impl Growing {
         }
     }
 
-    /// Takes the rows for a batch. The next rows use the memory of `spare`.
-    pub(crate) fn take(&mut self, ty: &ColumnType, spare: Option<ColumnData>) -> ColumnData {
-        let next = match spare {
-            Some(mut spare) => {
-                spare.data.clear();
-                spare.data
-            }
-            None => {
-                let mut next = Data::new(ty);
-                next.reserve(self.data.len());
-                next
-            }
-        };
+    /// Takes the rows for a batch. The next rows use the memory of `next`.
+    pub(crate) fn take(&mut self, next: Data) -> ColumnData {
         let mut data = std::mem::replace(&mut self.data, next);
         if let Some(names) = &mut self.names {
             let texts = names.end_batch();

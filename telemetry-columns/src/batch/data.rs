@@ -125,23 +125,23 @@ impl Data {
         self.len() == 0
     }
 
-    /// Returns the memory of the rows, without that of shared texts.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Returns the allocated memory, without that of shared texts.
+    pub(crate) fn room(&self) -> usize {
         match self {
-            Data::Bool(bits) => bits.bytes.len(),
-            Data::I8(all) => all.len(),
-            Data::U8(all) => all.len(),
-            Data::I16(all) => all.len() * 2,
-            Data::U16(all) => all.len() * 2,
-            Data::I32(all) => all.len() * 4,
-            Data::U32(all) => all.len() * 4,
-            Data::F32(all) => all.len() * 4,
-            Data::I64(all) => all.len() * 8,
-            Data::U64(all) => all.len() * 8,
-            Data::F64(all) => all.len() * 8,
-            Data::Runs(runs) => runs.offsets.len() * 4 + runs.bytes.len(),
-            Data::Dictionary { keys, .. } => keys.len() * 4,
-            Data::List { offsets, items } => offsets.len() * 4 + items.data.bytes(),
+            Data::Bool(bits) => bits.bytes.capacity(),
+            Data::I8(all) => all.capacity(),
+            Data::U8(all) => all.capacity(),
+            Data::I16(all) => all.capacity() * 2,
+            Data::U16(all) => all.capacity() * 2,
+            Data::I32(all) => all.capacity() * 4,
+            Data::U32(all) => all.capacity() * 4,
+            Data::F32(all) => all.capacity() * 4,
+            Data::I64(all) => all.capacity() * 8,
+            Data::U64(all) => all.capacity() * 8,
+            Data::F64(all) => all.capacity() * 8,
+            Data::Runs(runs) => runs.offsets.capacity() * 4 + runs.bytes.capacity(),
+            Data::Dictionary { keys, .. } => keys.capacity() * 4,
+            Data::List { offsets, items } => offsets.capacity() * 4 + items.data.room(),
         }
     }
 

@@ -36,10 +36,10 @@ pub(crate) struct Stage {
     plan: usize,
     /// Bytes of texts, bytes and items since the last batch.
     run_bytes: usize,
-    /// Memory of the columns.
+    /// Memory of the columns, and of the spare ones.
     pub(crate) held: usize,
-    /// The columns of an earlier batch, whose memory is used again.
-    spare: Vec<ColumnData>,
+    /// Empty columns with the memory of an earlier batch, which is used again.
+    spare: Vec<Data>,
 }
 
 /// The limits of a batch.
@@ -128,7 +128,7 @@ impl Stage {
         }
         self.rows += self.staged;
         self.staged = 0;
-        self.held = self.columns.iter().map(|column| column.data.bytes()).sum();
+        self.measure();
     }
 
     /// Moves the staged rows to the columns. Returns true if they are enough for a batch.
@@ -138,19 +138,25 @@ impl Stage {
         self.rows >= limits.rows || self.run_bytes >= limits.bytes
     }
 
-    /// Returns the rows as a batch, if there are any.
-    pub(crate) fn finish(&mut self, plans: &[Plan], limits: Limits) -> Option<Batch> {
+    /// Returns the rows as a batch, if there are any. With `keeps`, prepares memory for as many rows
+    /// again; without, releases all memory.
+    pub(crate) fn finish(&mut self, plans: &[Plan], limits: Limits, keeps: bool) -> Option<Batch> {
         self.flush(plans);
-        if self.rows == 0 {
-            return None;
-        }
-        let of = self.columns.iter_mut().zip(&self.table.columns);
-        let mut spare = std::mem::take(&mut self.spare).into_iter();
-        let columns = of.map(|(growing, column)| growing.take(&column.ty, spare.next())).collect();
-        let batch = Batch { table: self.table.clone(), rows: self.rows, columns };
-        (self.rows, self.run_bytes, self.held) = (0, 0, 0);
+        let mut spare = std::mem::take(&mut self.spare).into_iter().filter(|_| keeps);
+        let rows = std::mem::take(&mut self.rows);
+        let columns = self.columns.iter_mut().zip(&self.table.columns).map(|(growing, column)| {
+            let next = spare.next().unwrap_or_else(|| {
+                let mut next = Data::new(&column.ty);
+                next.reserve(if keeps { rows } else { 0 });
+                next
+            });
+            growing.take(next)
+        });
+        let batch = Batch { table: self.table.clone(), rows, columns: columns.collect() };
+        self.run_bytes = 0;
         self.most = STAGE_ROWS.min(limits.rows);
-        Some(batch)
+        self.measure();
+        (rows > 0).then_some(batch)
     }
 
     /// Returns true if a batch has the columns of the table. The table may have got further columns
@@ -161,7 +167,14 @@ impl Stage {
 
     /// Takes a batch of the table, to use its memory again.
     pub(crate) fn reuse(&mut self, batch: Batch) {
-        self.spare = batch.columns;
+        self.spare = batch.columns.into_iter().map(ColumnData::emptied).collect();
+        self.measure();
+    }
+
+    /// Measures the memory.
+    fn measure(&mut self) {
+        let columns = self.columns.iter().map(|column| column.data.room());
+        self.held = columns.chain(self.spare.iter().map(Data::room)).sum();
     }
 
     /// Takes the values that are not a single number.

@@ -104,7 +104,7 @@ impl Rows {
             return None;
         }
         let of = self.columns.iter_mut().zip(&self.table.columns);
-        let columns = of.map(|(growing, column)| growing.take(&column.ty, None)).collect();
+        let columns = of.map(|(growing, column)| growing.take(Data::new(&column.ty))).collect();
         let batch = Batch { table: self.table.clone(), rows: self.rows, columns };
         (self.rows, self.bytes) = (0, 0);
         Some(batch)
