@@ -146,15 +146,35 @@ export function hatch(
 export function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (width < 8) return "";
   // A glyph is at least 2 pixels wide in this size: what is longer needs no measure.
-  let shown = text.length > width / 2 ? text.slice(0, Math.ceil(width / 2)) : text;
-  if (shown === text && context.measureText(text).width <= width) return text;
+  const most = Math.ceil(width / 2);
+  if (text.length <= most && context.measureText(text).width <= width) return text;
+  return longest(context, width, Math.min(text.length, most), (letters) => `${text.slice(0, letters)}…`);
+}
+
+/** Returns `text`, shortened in its middle: names often differ in their ends alone. */
+export function fitEnds(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (width < 8 || context.measureText(text).width <= width) return width < 8 ? "" : text;
+  return longest(
+    context,
+    width,
+    text.length - 1,
+    (letters) => `${text.slice(0, Math.ceil(letters / 2))}…${text.slice(text.length - (letters >> 1))}`,
+  );
+}
+
+/** Returns the text of most letters that fits, or nothing. */
+function longest(
+  context: CanvasRenderingContext2D,
+  width: number,
+  most: number,
+  make: (letters: number) => string,
+): string {
   let low = 0;
-  let high = shown.length;
+  let high = most;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (context.measureText(shown.slice(0, middle) + "…").width <= width) low = middle;
+    if (context.measureText(make(middle)).width <= width) low = middle;
     else high = middle - 1;
   }
-  shown = shown.slice(0, low);
-  return low > 0 ? shown + "…" : "";
+  return low > 0 ? make(low) : "";
 }

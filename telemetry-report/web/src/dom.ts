@@ -42,6 +42,7 @@ export function replace(parent: Element, ...children: Child[]): void {
 }
 
 export interface Column<Row> {
+  /** Empty: a column that explains itself, and by which nothing is sorted. */
   title: string;
   /** Shown on hover over the head. */
   doc?: string;
@@ -97,26 +98,27 @@ export function table<Row>(
   };
   const head = (column: Column<Row>, at: number) =>
     element(
-      "th",
+      column.title ? "th" : "td",
       {
-        scope: "col",
+        scope: column.title ? "col" : null,
         class: column.value ? "number" : null,
         "aria-sort": by !== at ? null : isUp ? "ascending" : "descending",
       },
-      element(
-        "button",
-        {
-          type: "button",
-          title: column.doc,
-          onclick: () => {
-            isUp = by === at ? !isUp : !column.value;
-            by = at;
-            sort();
-            draw(at);
+      !!column.title &&
+        element(
+          "button",
+          {
+            type: "button",
+            title: column.doc,
+            onclick: () => {
+              isUp = by === at ? !isUp : !column.value;
+              by = at;
+              sort();
+              draw(at);
+            },
           },
-        },
-        column.title,
-      ),
+          column.title,
+        ),
     );
   const cell = (column: Column<Row>, row: Row) => {
     const text = column.text(row);
@@ -162,7 +164,7 @@ export function table<Row>(
         }),
       options.footnote ? element("p", { class: "note" }, options.footnote) : null,
     );
-    if (focus >= 0) heads[focus].querySelector("button")!.focus();
+    if (focus >= 0) heads[focus].querySelector("button")?.focus();
   };
   sort();
   draw();

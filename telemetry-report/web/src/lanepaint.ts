@@ -1,7 +1,7 @@
 /** Draws the lanes: bars, the texts on them, losses, and the labels of threads. */
 
 import { AXIS, drawAxis, gutter } from "./axis";
-import { fit, hatch, theme } from "./canvas";
+import { fitEnds, hatch, theme } from "./canvas";
 import { spanColor, textOn } from "./color";
 import type { Loss, Report } from "./document";
 import { cut } from "./format";
@@ -89,7 +89,7 @@ export class Painter {
     if (at > height) return;
     context.fillStyle = theme().text;
     context.textAlign = "left";
-    context.fillText(fit(context, threadLabel(this.model.report, block.thread), left - 10), 0, at);
+    context.fillText(fitEnds(context, threadLabel(this.model.report, block.thread), left - 10), 0, at);
   }
 
   private text(context: CanvasRenderingContext2D, { type, key, x, y, width: wide }: Text): void {

@@ -206,6 +206,12 @@ export function isBinary(unit: string): boolean {
   return /^(bytes?|B)$/.test(unit);
 }
 
+/** Returns the sizes of a bar as text: `16 bytes to 32 bytes`. */
+export function barText({ low, high }: Bar, unit: string): string {
+  const text = (value: number) => tidy(reader(unit)(value));
+  return low === high ? text(low) : `${text(low)} to ${text(high)}`;
+}
+
 /** Returns how numbers of this unit are read, as on an axis. */
 export function reader(unit: string): (value: number) => string {
   // Powers of ten stay round: `1,000 s`, not `16.7 min`.

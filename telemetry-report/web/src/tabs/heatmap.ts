@@ -6,7 +6,7 @@ import { type Column, table } from "../dom";
 import { count, moment, time } from "../format";
 import { type Bar, barsOf, intervals, middleOf, percentile, type Spread, spreadOf } from "../heat";
 import type { Range } from "../view";
-import { barAxis, drawAxis, isBinary, reader, tidy, timeAxis } from "./axes";
+import { barAxis, barText, drawAxis, isBinary, reader, tidy, timeAxis } from "./axes";
 import { type Box, type Figure, figure } from "./figure";
 
 const TOP = 46;
@@ -65,8 +65,7 @@ export function heatMap(name: string, title: string, data: () => HeatMapData, he
     bottom: height - 22,
   });
   const text = (value: number) => tidy(reader(now.unit)(value));
-  const range = (bar: Bar) =>
-    bar.low === bar.high ? text(bar.low) : `${text(bar.low)} to ${text(bar.high)}`;
+  const range = (bar: Bar) => barText(bar, now.unit);
   const made = figure({
     name,
     title,

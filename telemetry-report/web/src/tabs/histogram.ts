@@ -4,7 +4,7 @@ import { theme } from "../canvas";
 import { element, table } from "../dom";
 import { count, percent, short } from "../format";
 import { type Bar, barsOf, type Spread } from "../heat";
-import { type Axis, barAxis, drawAxis, isBinary, reader, tidy, upAxis } from "./axes";
+import { type Axis, barAxis, barText, drawAxis, isBinary, reader, upAxis } from "./axes";
 import { boxOf, type Figure, figure } from "./figure";
 
 export interface HistogramData {
@@ -59,10 +59,7 @@ export function histogram(name: string, title: string, data: () => HistogramData
       return [{ text, at, left, row }];
     });
   };
-  const range = (bar: Bar) => {
-    const text = (value: number) => tidy(reader(now.unit)(value));
-    return bar.low === bar.high ? text(bar.low) : `${text(bar.low)} to ${text(bar.high)}`;
-  };
+  const range = (bar: Bar) => barText(bar, now.unit);
   const made = figure({
     name,
     title,

@@ -68,40 +68,26 @@ export function heatsOf<H extends { thread: number | null }>(
   };
 }
 
+function figures(spread: Spread, at: (q: number) => number | null): Figures {
+  const { count, sum } = spread;
+  return { spread, count, total: sum, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+}
+
 function fromNumbers(numbers: number[]): Figures {
   const sorted = Float64Array.from(numbers).sort();
-  const spread = spreadOfNumbers(sorted);
-  const at = (q: number) => exactPercentile(sorted, q);
-  return {
-    spread,
-    count: sorted.length,
-    total: spread.sum,
-    p50: at(0.5),
-    p90: at(0.9),
-    p99: at(0.99),
-    max: at(1),
-  };
+  return figures(spreadOfNumbers(sorted), (q) => exactPercentile(sorted, q));
 }
 
 function fromHeats(view: View, heats: Heat[]): Figures {
   const spread = spreadOf(heats, view.range.from, view.range.until);
-  const at = (q: number) => percentile(spread, q);
-  return {
-    spread,
-    count: spread.count,
-    total: spread.sum,
-    p50: at(0.5),
-    p90: at(0.9),
-    p99: at(0.99),
-    max: at(1),
-  };
+  return figures(spread, (q) => percentile(spread, q));
 }
 
 const number = (of: unknown) => (of === null || of === undefined ? null : Number(of));
 
-function withSummary(figures: Figures, summary: Paired["duration_ns"], total: number): Figures {
+function withSummary({ spread }: Figures, summary: Paired["duration_ns"], total: number): Figures {
   return {
-    spread: figures.spread,
+    spread,
     count: summary.count,
     total,
     p50: number(summary.p50),

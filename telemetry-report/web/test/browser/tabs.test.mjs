@@ -49,6 +49,13 @@ test("each picture says what it shows, and has a table", async () => {
   for (const tab of TABS.slice(0, 5)) {
     await page.click(at(`tab-${tab}`));
     await settled(page);
+    const unnamed = await page.evaluate(() =>
+      [...document.querySelectorAll("button, input, select")]
+        .filter((one) => one.offsetParent && !one.textContent.trim())
+        .filter((one) => !one.getAttribute("aria-label") && !one.labels?.[0]?.textContent.trim())
+        .map((one) => one.outerHTML),
+    );
+    assert.deepEqual(unnamed, [], tab);
     for (const figure of await page.locator(`#panel-${tab} .figure`).all()) {
       const canvas = figure.locator("canvas").first();
       assert.equal(await canvas.getAttribute("role"), "img");
