@@ -264,8 +264,14 @@ export const values: Tab = {
         one.node.hidden = now.count === 0;
         if (now.count > 0) one.update(label, one === map ? "color: log of the count; line: p50" : "");
       }
-      total.node.hidden = now.count === 0 || !totals();
-      if (!total.node.hidden) total.update("the last value of each thread", "each thread's never falls");
+      const lines = totals()?.length ?? 0;
+      total.node.hidden = now.count === 0 || lines === 0;
+      if (!total.node.hidden) {
+        total.update(
+          `the last values of ${count(lines)} ${lines === 1 ? "thread" : "threads"}`,
+          "the last value of each thread",
+        );
+      }
       perSecond.node.hidden = now.count === 0 || !isSummed();
       if (!perSecond.node.hidden)
         perSecond.update(

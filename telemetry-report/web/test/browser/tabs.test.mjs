@@ -56,7 +56,7 @@ test("each picture says what it shows, and has a table", async () => {
         .map((one) => one.outerHTML),
     );
     assert.deepEqual(unnamed, [], tab);
-    for (const figure of await page.locator(`#panel-${tab} .figure`).all()) {
+    for (const figure of await page.locator(`#panel-${tab} .figure:visible`).all()) {
       const canvas = figure.locator("canvas").first();
       assert.equal(await canvas.getAttribute("role"), "img");
       assert.match(await canvas.getAttribute("aria-label"), /\w: .*\d/);
