@@ -138,8 +138,8 @@ impl Stage {
         self.rows >= limits.rows || self.run_bytes >= limits.bytes
     }
 
-    /// Returns the rows as a batch, if there are any. With `keeps`, prepares memory for as many rows
-    /// again; without, releases all memory.
+    /// Returns the rows as a batch, if there are any. With `keeps`, prepares memory for as many
+    /// rows again; without, releases all memory.
     pub(crate) fn finish(&mut self, plans: &[Plan], limits: Limits, keeps: bool) -> Option<Batch> {
         self.flush(plans);
         let mut spare = std::mem::take(&mut self.spare).into_iter().filter(|_| keeps);
