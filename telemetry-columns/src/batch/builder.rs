@@ -31,8 +31,6 @@ pub struct Builder {
     last: Option<(u64, usize)>,
     /// By table.
     stages: Vec<Stage>,
-    /// The memory of the rows of all tables.
-    held: usize,
 }
 
 impl Default for Builder {
@@ -45,15 +43,7 @@ impl Builder {
     /// Makes a builder for these tables. An event of a further registry adds the tables of that.
     pub fn new(tables: Tables) -> Builder {
         let limits = Limits { rows: MAX_ROWS, bytes: MAX_BYTES };
-        Builder {
-            tables,
-            limits,
-            plans: Vec::new(),
-            firsts: HashMap::new(),
-            last: None,
-            stages: Vec::new(),
-            held: 0,
-        }
+        Builder { tables, limits, plans: Vec::new(), firsts: HashMap::new(), last: None, stages: Vec::new() }
     }
 
     /// Sets the most rows of a batch; 65,536 without it.
@@ -104,9 +94,7 @@ impl Builder {
     /// Takes back a batch that is no longer needed. The next batch of the table uses its memory.
     pub fn reuse(&mut self, batch: Batch) {
         if let Some(stage) = self.stages.iter_mut().find(|stage| stage.is_of(&batch)) {
-            let before = stage.held;
             stage.reuse(batch);
-            self.held = self.held - before + stage.held;
         }
     }
 
@@ -115,15 +103,12 @@ impl Builder {
     #[inline(never)]
     fn settle(&mut self, plan: usize) -> Option<Batch> {
         let table = self.plans.get(plan)?.table;
-        let stage = self.stages.get_mut(table)?;
-        let before = stage.held;
-        let is_full = stage.settle(&self.plans, self.limits);
-        self.held = self.held - before + stage.held;
+        let is_full = self.stages.get_mut(table)?.settle(&self.plans, self.limits);
         if is_full {
-            return self.take(table, self.held <= MAX_HELD);
+            return self.take(table, self.held() <= MAX_HELD);
         }
         // Some tables only hold memory for their next rows.
-        while self.held > MAX_HELD {
+        while self.held() > MAX_HELD {
             let largest = (0..self.stages.len()).max_by_key(|table| self.stages[*table].held)?;
             let batch = self.take(largest, false);
             if batch.is_some() {
@@ -135,11 +120,12 @@ impl Builder {
 
     /// Takes the rows of a table, and keeps memory for the next ones or releases it.
     fn take(&mut self, table: usize, keeps: bool) -> Option<Batch> {
-        let stage = self.stages.get_mut(table)?;
-        let before = stage.held;
-        let batch = stage.finish(&self.plans, self.limits, keeps);
-        self.held = self.held - before + stage.held;
-        batch
+        self.stages.get_mut(table)?.finish(&self.plans, self.limits, keeps)
+    }
+
+    /// Returns the memory of the rows of all tables.
+    fn held(&self) -> usize {
+        self.stages.iter().map(|stage| stage.held).sum()
     }
 
     /// Changes to another registry. Returns the index of its first plan.
@@ -162,12 +148,11 @@ impl Builder {
         for index in self.stages.len()..self.tables.len() {
             self.stages.push(Stage::new(self.tables.get(index), self.limits));
         }
-        self.held = self.stages.iter().map(|stage| stage.held).sum();
         let first = self.plans.len();
         let places = self.tables.places(known.fingerprint).cloned();
         for (event, place) in places.iter().flat_map(|places| places.iter()).enumerate() {
             let table = self.tables.get(place.table);
-            self.plans.push(Plan::new(&known.registry, known.fingerprint, event, place, table));
+            self.plans.push(Plan::new(&known.registry, event, place, table));
         }
         self.firsts.insert(known.fingerprint, first);
         first

@@ -79,9 +79,9 @@ impl Growing {
                 self.add_valid(rows);
             }
             Fill::BitsOrNone(cell) => self.add_bits_or_none(before, cells(cell)),
-            Fill::Names { cell, ty, space } => {
+            Fill::Names { cell, ty } => {
                 let Some(names) = &mut self.names else { return };
-                let key = |number: &u64| names.key(*space, *number, || name(*number, ty));
+                let key = |number: &u64| names.key(0, *number, || name(*number, ty));
                 let mut keys = std::mem::take(&mut self.keys);
                 keys.clear();
                 keys.extend(cells(cell).iter().map(key));

@@ -18,41 +18,54 @@ const RECENT: usize = 64;
 pub(crate) struct Names {
     texts: Arc<Runs>,
     keys: HashMap<Box<str>, u32>,
-    /// By the low bits of a number: its space, itself, and its key.
-    recent: Box<[(u64, u64, u64); RECENT]>,
+    recent: Recent,
 }
+
+/// By the low bits of a number: the session or 0, the number, and the key of its name.
+type Recent = Box<[(u64, u64, u32); RECENT]>;
 
 impl Default for Names {
     fn default() -> Self {
-        // No number is looked up where its complement has its place, so these entries match none.
-        let recent = Box::new(std::array::from_fn(|index| (0, !(index as u64), NONE)));
-        Names { texts: Arc::default(), keys: HashMap::new(), recent }
+        Names { texts: Arc::default(), keys: HashMap::new(), recent: no_recent() }
     }
 }
 
+/// Returns the list of recent names without any.
+fn no_recent() -> Recent {
+    // No number is looked up where its complement has its place, so these entries match none.
+    Box::new(std::array::from_fn(|index| (0, !(index as u64), 0)))
+}
+
 impl Names {
-    /// Returns the key of a number's name, or [`NONE`] if `name` returns none.
+    /// Returns the key of a number's name, or [`NONE`] if `name` returns none. Numbers of enums and
+    /// flags have the session 0, since their names are the same in all.
     #[inline]
     pub(crate) fn key<S: AsRef<str>>(
         &mut self,
-        space: u64,
+        session: u64,
         number: u64,
         name: impl FnOnce() -> Option<S>,
     ) -> u64 {
         let place = number as usize % RECENT;
-        let (known_space, known, key) = self.recent[place];
-        if (known_space, known) == (space, number) {
-            return key;
+        let (of, known, key) = self.recent[place];
+        if (of, known) == (session, number) {
+            return key.into();
         }
-        let key = name().map_or(NONE, |name| self.key_of_text(name.as_ref()).into());
-        self.recent[place] = (space, number, key);
-        key
+        // A number without a name is looked up each time, since it may get one.
+        let Some(name) = name() else { return NONE };
+        let key = self.key_of_text(name.as_ref());
+        self.recent[place] = (session, number, key);
+        key.into()
+    }
+
+    /// Forgets which number has which name, because another version may have other names.
+    pub(crate) fn forget_numbers(&mut self) {
+        self.recent = no_recent();
     }
 
     /// Ends the rows of a batch. Returns their texts.
     pub(crate) fn end_batch(&mut self) -> Arc<Runs> {
         let texts = self.texts.clone();
-        // A label may get its string later.
         let keys = std::mem::take(&mut self.keys);
         *self = match texts.len() > MAX_TEXTS || texts.bytes.len() > MAX_BYTES {
             true => Names::default(),

@@ -62,21 +62,15 @@ pub(crate) enum Fill {
     /// no value.
     Lengths(usize),
     /// The names of the numbers in a cell.
-    Names { cell: usize, ty: Arc<Type>, space: u64 },
+    Names { cell: usize, ty: Arc<Type> },
 }
 
 /// A cell without a value.
 pub(crate) const NONE: u64 = u64::MAX;
 
 impl Plan {
-    /// Makes the plan of an event type by its index in a registry with this fingerprint.
-    pub(crate) fn new(
-        registry: &Registry,
-        fingerprint: u64,
-        event: usize,
-        place: &Place,
-        table: &Table,
-    ) -> Plan {
+    /// Makes the plan of an event type by its index in a registry.
+    pub(crate) fn new(registry: &Registry, event: usize, place: &Place, table: &Table) -> Plan {
         let mut plan = Plan {
             table: place.table,
             cells: COMMON_CELLS,
@@ -90,14 +84,14 @@ impl Plan {
         let Some(event) = registry.events.get(event) else { return plan };
         plan.cells += event.params.len();
         for (index, (param, place)) in event.params.iter().zip(&place.params).enumerate() {
-            plan.add((registry, fingerprint), (index, param), *place, table);
+            plan.add(registry, (index, param), *place, table);
         }
         plan
     }
 
     fn add(
         &mut self,
-        (registry, fingerprint): (&Registry, u64),
+        registry: &Registry,
         (index, param): (usize, &Param),
         place: ParamPlace,
         table: &Table,
@@ -121,7 +115,7 @@ impl Plan {
             match (place.names, registry.ty(param.sort), numbers) {
                 (Some(names), Some(ty), _) => {
                     let ty = Arc::new(ty.clone());
-                    self.fills[names] = Fill::Names { cell: own, ty, space: fingerprint };
+                    self.fills[names] = Fill::Names { cell: own, ty };
                     return;
                 }
                 (Some(names), None, Some(numbers)) => {

@@ -9,6 +9,7 @@ use telemetry_decode::{Event, Value};
 
 use crate::batch::column::{ColumnData, Growing, name};
 use crate::batch::data::Data;
+use crate::batch::names::Names;
 use crate::batch::plan::{COMMON_CELLS, Fill, NONE, Plan, Step, Take};
 use crate::batch::table_batch::Batch;
 use crate::model::table::Table;
@@ -32,6 +33,8 @@ pub(crate) struct Stage {
     staged: usize,
     /// The number of rows in the cells at which the columns take them.
     most: usize,
+    /// Rows that the columns took since the limits were last compared, because versions changed.
+    unsettled: usize,
     /// Index of the plan of the rows in the cells.
     plan: usize,
     /// Bytes of texts, bytes and items since the last batch.
@@ -59,6 +62,7 @@ impl Stage {
             cells: Vec::new(),
             staged: 0,
             most: limits.rows.min(STAGE_ROWS),
+            unsettled: 0,
             plan: usize::MAX,
             run_bytes: 0,
             held: 0,
@@ -88,8 +92,10 @@ impl Stage {
     #[inline(never)]
     pub(crate) fn change_plan(&mut self, plan: usize, plans: &[Plan], limits: Limits) {
         self.flush(plans);
+        self.columns.iter_mut().filter_map(|column| column.names.as_mut()).for_each(Names::forget_numbers);
         self.plan = plan;
-        self.most = STAGE_ROWS.min(limits.rows.saturating_sub(self.rows));
+        let until_settled = STAGE_ROWS.saturating_sub(self.unsettled);
+        self.most = until_settled.min(limits.rows.saturating_sub(self.rows));
         let cells = plans.get(plan).map_or(0, |plan| plan.cells);
         self.cells.resize(self.cells.len().max(cells), [0; STAGE_ROWS + 8]);
     }
@@ -127,6 +133,7 @@ impl Stage {
             column.fill(fill, self.rows, self.staged, &self.cells);
         }
         self.rows += self.staged;
+        self.unsettled += self.staged;
         self.staged = 0;
         self.measure();
     }
@@ -134,6 +141,7 @@ impl Stage {
     /// Moves the staged rows to the columns. Returns true if they are enough for a batch.
     pub(crate) fn settle(&mut self, plans: &[Plan], limits: Limits) -> bool {
         self.flush(plans);
+        self.unsettled = 0;
         self.most = STAGE_ROWS.min(limits.rows.saturating_sub(self.rows));
         self.rows >= limits.rows || self.run_bytes >= limits.bytes
     }
@@ -153,7 +161,7 @@ impl Stage {
             growing.take(next)
         });
         let batch = Batch { table: self.table.clone(), rows, columns: columns.collect() };
-        self.run_bytes = 0;
+        (self.run_bytes, self.unsettled) = (0, 0);
         self.most = STAGE_ROWS.min(limits.rows);
         self.measure();
         (rows > 0).then_some(batch)
@@ -219,10 +227,7 @@ impl Stage {
                             continue;
                         };
                         let key = match (&value, numbers) {
-                            (Value::Named(named), _) => {
-                                let space = event.known_registry().fingerprint;
-                                of.key(space, bits, || name(bits, named.ty()?))
-                            }
+                            (Value::Named(named), _) => of.key(0, bits, || name(bits, named.ty()?)),
                             (_, Some(numbers)) => {
                                 let text = || event.session().labels.string_of(numbers, bits);
                                 of.key(event.session().id, bits, text)

@@ -1,10 +1,19 @@
 //! Limits of batches and of memory.
 
-use telemetry_columns::{Batches, Builder, Tables};
+use telemetry_columns::{Batch, Batches, Builder, Tables};
 use telemetry_decode::foreign::{Extent, Log, LogBytes, LogLane, Page, Survey};
 use telemetry_decode::{Clock, Facts, Order, RawStr, Reader, Result, Session, Value};
 
 use crate::written::{event, registry, stream};
+
+/// Batches can be made on one thread and used on another.
+#[test]
+fn batches_are_sent() {
+    fn is_send<T: Send>() {}
+    is_send::<Batch>();
+    is_send::<Builder>();
+    is_send::<Batches<'static>>();
+}
 
 /// Returns the rows of each batch.
 fn rows(stream: &[u8], build: impl Fn(Tables) -> Builder) -> Vec<usize> {

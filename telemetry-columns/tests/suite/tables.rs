@@ -1,11 +1,11 @@
 //! The tables and columns of registries.
 
 use telemetry_columns::{Batches, Builder, Tables};
-use telemetry_decode::{RawStr, Reader, Value};
+use telemetry_decode::{Order, RawStr, Reader, Value};
 use telemetry_schema::Registry;
 
 use crate::text::{NONE, check, row};
-use crate::written::{event, registry, stream};
+use crate::written::{event, registry, stream, stream_of_blocks};
 
 /// Returns the tables, each with the columns after the common ones and their types.
 fn described(registries: &[Registry]) -> Vec<String> {
@@ -103,6 +103,22 @@ fn docs_and_values_are_those_of_the_latest_version() {
         assert_eq!(table.column("x").unwrap().doc, "of 2.0.0");
         assert_eq!((table.kind.as_str(), &table.codes[..]), ("K", &[1][..]));
     }
+}
+
+/// Each change of the version moves rows to the columns.
+#[test]
+fn versions_in_turn_keep_the_limits() {
+    let old = [Value::Unsigned(1), Value::Unsigned(2), Value::Word(3)];
+    let new = [Value::String(RawStr(b"4")), Value::Unsigned(5), Value::F64(1.0)];
+    let of = |index: usize| -> (usize, u16, &[Value<'_>]) {
+        if index.is_multiple_of(2) { (0, 1, &old) } else { (1, 1, &new) }
+    };
+    let bytes = stream_of_blocks(&versions(), &(0..1000).map(of).collect::<Vec<_>>());
+    check(&bytes, |tables| Builder::new(tables).rows(300));
+    let events = Reader::from_slice(&bytes).order(Order::Time).events().unwrap();
+    let builder = Builder::new(Tables::of(events.registries())).rows(300);
+    let rows: Vec<_> = Batches::with(events, builder).map(|batch| batch.unwrap().rows()).collect();
+    assert_eq!(rows, [300, 300, 300, 100]);
 }
 
 /// A pipe in stream order tells of a registry when its events come.

@@ -1,10 +1,10 @@
 //! Values at the limits of their types.
 
-use telemetry_columns::Builder;
-use telemetry_decode::{RawStr, Value};
+use telemetry_columns::{Batches, Builder};
+use telemetry_decode::{Order, RawStr, Reader, Value};
 
-use crate::text::{NONE, check};
-use crate::written::{event, registry, stream};
+use crate::text::{NONE, check, row};
+use crate::written::{event, registry, stream, stream_of_blocks};
 
 /// Checks the cells of a parameter of a type: its column, and those that follow it.
 fn check_cells(sort: &str, table: &[(Value<'_>, &[&str])]) {
@@ -140,6 +140,40 @@ fn numbers_with_strings_have_names() {
         assert_eq!(found, ["10 ten", "11 -", "12 ten", "10 ten"]);
         assert_eq!(rows["Stacked"][0][5..].join(" "), "[\"10\", \"11\"] [\"ten\", \"-\"]");
     }
+}
+
+/// Versions of a registry share a column of names, but one number has a name in each.
+#[test]
+fn numbers_have_the_names_of_their_version() {
+    let version = |number: &str, space: &str| {
+        let id = format!("{{ name = \"id\", sort = \"u32\", numbers = \"{space}\", doc = \"d\" }}");
+        let text = "{ name = \"text\", sort = \"string\", names = \"id\", doc = \"d\" }";
+        let used = id.replace("\"id\"", "\"x\"");
+        registry("r", number, &(event("Defined", 1, &format!("{id}, {text}")) + &event("Used", 2, &used)))
+    };
+    let registries = [version("1.0.0", "old"), version("2.0.0", "new")];
+    let [old, new] = [b"old", b"new"].map(|text| [Value::Unsigned(10), Value::String(RawStr(text))]);
+    let events: [(usize, u16, &[Value<'_>]); 5] =
+        [(0, 1, &old), (1, 1, &new), (0, 2, &old[..1]), (1, 2, &new[..1]), (0, 2, &old[..1])];
+    let rows = check(&stream(&registries, &events), Builder::new);
+    let mut found: Vec<_> = rows["Used"].iter().map(|row| row[5..].join(" ")).collect();
+    found.sort();
+    assert_eq!(found, ["10 new", "10 old", "10 old"]);
+}
+
+/// A pipe tells the string of a label when its event comes.
+#[test]
+fn labels_may_get_their_strings_later() {
+    let params = "{ name = \"id\", sort = \"label\", doc = \"d\" }, \
+                  { name = \"text\", sort = \"string\", names = \"id\", doc = \"d\" }";
+    let used = "{ name = \"x\", sort = \"label\", doc = \"d\" }";
+    let registry = registry("r", "1.0.0", &(event("Defined", 1, params) + &event("Used", 2, used)));
+    let label = [Value::Label(10), Value::String(RawStr(b"ten"))];
+    let bytes = stream_of_blocks(&[registry], &[(0, 2, &label[..1]), (0, 1, &label), (0, 2, &label[..1])]);
+    let events = Reader::from_reader(&bytes[..]).order(Order::Stream).events().unwrap();
+    let batches: Vec<_> = Batches::new(events).map(|batch| batch.unwrap()).collect();
+    let used = batches.iter().find(|batch| batch.table().name == "Used").unwrap();
+    assert_eq!([0, 1].map(|index| row(used, index)[5..].join(" ")), ["10 -", "10 ten"]);
 }
 
 #[test]

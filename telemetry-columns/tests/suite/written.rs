@@ -22,7 +22,20 @@ pub(crate) fn event(name: &str, code: u16, params: &str) -> String {
 
 /// Writes a stream of one session: events by registry, code and values, one tick after the other.
 pub(crate) fn stream(registries: &[Registry], events: &[(usize, u16, &[Value<'_>])]) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new());
+    write(Writer::new(Vec::new()), registries, events, false)
+}
+
+/// Writes such a stream with a block for each event.
+pub(crate) fn stream_of_blocks(registries: &[Registry], events: &[(usize, u16, &[Value<'_>])]) -> Vec<u8> {
+    write(Writer::new(Vec::new()), registries, events, true)
+}
+
+fn write(
+    mut writer: Writer<Vec<u8>>,
+    registries: &[Registry],
+    events: &[(usize, u16, &[Value<'_>])],
+    flushes: bool,
+) -> Vec<u8> {
     let mut facts = Facts::default();
     facts.set("ticks_per_second", 1_000_000_000_i64);
     writer.session(7, &facts, 0, 1_000).unwrap();
@@ -31,6 +44,9 @@ pub(crate) fn stream(registries: &[Registry], events: &[(usize, u16, &[Value<'_>
     for (ticks, (registry, code, values)) in events.iter().enumerate() {
         let lane = Lane { session: 7, thread: 1, registry: fingerprints[*registry] };
         writer.event(lane, *code, ticks as u64, values).unwrap();
+        if flushes {
+            writer.flush().unwrap();
+        }
     }
     writer.end(7, events.len() as u64).unwrap();
     writer.finish().unwrap()
