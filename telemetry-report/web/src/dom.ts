@@ -2,6 +2,9 @@
 
 import { count } from "./format";
 
+/** A text of at most this many letters stays on one line, however narrow the window is. */
+const MOST_BRIEF = 24;
+
 export type Child = Node | string | null | undefined | false;
 
 /** Attributes, and handlers whose names begin with `on`. */
@@ -129,9 +132,10 @@ export function table<Row>(
         ? element("button", { type: "button", class: "link", onclick: () => go(row) }, text)
         : text;
     const full = column.full?.(row);
+    const isBrief = text.length <= MOST_BRIEF;
     return element(
       "td",
-      { class: column.value ? "number" : null, title: full === text ? null : full },
+      { class: column.value ? "number" : isBrief ? "brief" : null, title: full === text ? null : full },
       content,
     );
   };

@@ -2,13 +2,13 @@
 
 import { AXIS, gutter } from "./axis";
 import { canvas, theme } from "./canvas";
-import { kindColor, spanColor } from "./color";
 import { element, table } from "./dom";
 import { commas, count, cut, exactAt, exactTime, moment, time } from "./format";
 import { SHORTEST } from "./fragment";
 import { hit, mark } from "./lanehit";
 import { blockAt, type Layout, layout } from "./lanelayout";
 import { Painter, threadLabel } from "./lanepaint";
+import { aboutLosses, aboutSelected, aboutThread } from "./lanetips";
 import type { Model } from "./model";
 import { spanFilter, type Spans } from "./spans";
 import { type Line, tip } from "./tip";
@@ -220,7 +220,7 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     const { thread } = places.blocks[at];
     const isOnly = model.filter.threads?.size === 1 && model.filter.threads.has(thread);
     // A finger does not hover: it sees the name in full now.
-    if (event.pointerType === "touch") tip(about(thread), event.clientX, event.clientY);
+    if (event.pointerType === "touch") tip(aboutThread(spans, thread), event.clientX, event.clientY);
     model.setFilter({ threads: isOnly ? null : new Set([thread]) });
   };
 
@@ -237,69 +237,24 @@ export function lanes(root: HTMLElement, model: Model, spans: Spans): Lanes {
     const at = blockAt(places, y - AXIS + scroller.scrollTop);
     tip(
       what
-        ? lines(what)
+        ? aboutSelected(spans, what)
         : x < gutter(picture.width) && at >= 0 && y > AXIS
-          ? about(places.blocks[at].thread)
+          ? aboutThread(spans, places.blocks[at].thread)
           : lossAt(x, at),
       event.clientX,
       event.clientY,
     );
-  };
-  const about = (thread: number): Line[] => {
-    const { name, events, others, session } = report.threads[thread];
-    const lane = spans.laneOf(thread);
-    const of = lane < 0 ? 0 : report.lanes[lane].total;
-    return [
-      { text: cut(name, 120), isStrong: true },
-      { text: `${commas(events)} events, ${commas(of)} spans` },
-      ...(report.sessions.length > 1 ? [{ text: `session ${report.sessions[session]?.id}` }] : []),
-      ...(others > 0 ? [{ text: `stands for ${commas(others)} threads` }] : []),
-      { text: "click: this thread only" },
-    ];
   };
   const lossAt = (x: number, at: number): Line[] | null => {
     if (at < 0 || x < gutter(picture.width)) return null;
     const { from, until } = model.range;
     const moment = from + shareAt(x) * (until - from);
     const slack = (3 / picture.width) * (until - from);
-    return model
+    const found = model
       .losses()
       .filter((loss) => loss.from <= moment + slack && loss.until >= moment - slack)
-      .filter((loss) => loss.thread === null || loss.thread === places.blocks[at].thread)
-      .slice(0, 4)
-      .map((loss) => ({
-        text:
-          (loss.events === null ? "events" : `${commas(loss.events)} events`) +
-          ` lost: ${cut(loss.cause, 80)}`,
-        isLoss: true,
-      }));
-  };
-  const lines = (what: Selected): Line[] => {
-    const { at, duration } = spans.timeOf(what);
-    if (!("lane" in what)) {
-      const event = report.events[report.sample[what.sample].event];
-      return [
-        { text: cut(event.name, 80), isStrong: true, color: kindColor(event.kind) },
-        { text: `at ${moment(at)}` },
-        { text: cut(event.doc, 160) },
-      ];
-    }
-    const list = report.lanes[what.lane].spans;
-    const type = report.spans[list.span[what.index]];
-    const key = list.key[what.index];
-    const to = list.end_thread[what.index];
-    return [
-      {
-        text: `${cut(type.name, 80)}: ${time(duration)}`,
-        isStrong: true,
-        color: spanColor(report, list.span[what.index]),
-      },
-      ...(key >= 0 ? [{ text: `${cut(type.key ?? "key", 40)} ${cut(report.texts[key] ?? "", 100)}` }] : []),
-      { text: `from ${moment(at)}` },
-      ...(to >= 0 ? [{ text: `ends on ${cut(report.threads[to]?.name ?? "?", 60)}` }] : []),
-      ...(list.is_uncertain[what.index] ? [{ text: "its begin or end may be missing", isLoss: true }] : []),
-      { text: cut(type.doc, 160) },
-    ].filter((line) => line.text);
+      .filter((loss) => loss.thread === null || loss.thread === places.blocks[at].thread);
+    return aboutLosses(found);
   };
 
   const name = "Threads";
