@@ -15,9 +15,9 @@ export function threadCount(report: Report): number {
 
 /** Returns why the record is not complete, as sentences; none if it is complete. */
 export function verdict(report: Report): string[] {
+  if (report.stats.completeness.bytes === 0) return ["the recording is empty"];
   const said: string[] = [];
-  const { lost, missing, damaged_ranges, unended_sessions } =
-    report.stats.completeness;
+  const { lost, missing, damaged_ranges, unended_sessions } = report.stats.completeness;
   const all = lost.pool + lost.reentrant + lost.sink;
   const total = short(all + report.stats.count);
   if (all > 0) {
