@@ -2,6 +2,7 @@
 
 mod any;
 mod bounds;
+mod reference;
 mod side;
 mod tables;
 mod text;

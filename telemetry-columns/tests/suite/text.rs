@@ -140,8 +140,13 @@ fn name_of(event: &Event<'_>, index: usize, value: &Value<'_>) -> Option<String>
 /// Checks that the batches of a stream have the rows of its events, in both orders. Returns the
 /// rows in stream order.
 pub(crate) fn check(stream: &[u8], build: impl Fn(Tables) -> Builder) -> Rows {
+    check_reader(|| Reader::from_slice(stream), build)
+}
+
+/// Checks the same of any reader.
+pub(crate) fn check_reader<'s>(reader: impl Fn() -> Reader<'s>, build: impl Fn(Tables) -> Builder) -> Rows {
     let [rows, _] = [Order::Stream, Order::Time].map(|order| {
-        let open = || Reader::from_slice(stream).order(order).events().unwrap();
+        let open = || reader().order(order).events().unwrap();
         let mut events = open();
         let tables = Tables::of(events.registries());
         let mut wanted = Rows::new();
