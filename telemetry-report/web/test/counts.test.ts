@@ -47,6 +47,19 @@ test("the number of events in a range is exact for whole intervals, and has limi
   assert.deepEqual(count(report, { from: 55, until: 60 }), { count: 1, least: 1, most: 1 });
 });
 
+test("a sample says how many events are in a part of an interval, within its limits", () => {
+  // Two thousand events at the begin of the third interval, and one at the end of the run.
+  const report = events([...Array.from({ length: 2000 }, (_, i) => 20 + i / 1000), 60]);
+  const rows = report.sample[0].rows.filter((_, i) => i % 10 === 0).map((): [number, number] => [0.01, 0]);
+  rows[0] = [20, 0];
+  rows[rows.length - 1] = [38.01, 0];
+  report.sample = [{ event: 0, every: 10, total: 2001, rows }];
+  assert.deepEqual(count(report), { count: 2001, least: 2001, most: 2001 });
+  assert.deepEqual(count(report, { from: 0, until: 25 }), { count: 2000, least: 0, most: 2000 });
+  assert.deepEqual(count(report, { from: 25, until: 40 }), { count: 0, least: 0, most: 2000 });
+  assert.deepEqual(count(report, { from: 10, until: 30 }), { count: 2000, least: 2000, most: 2000 });
+});
+
 test("the number of events of each half of a run is between its limits", () => {
   const report = SAMPLES.gcbench();
   const { until } = wholeRange(report);
