@@ -38,6 +38,7 @@ mod write;
 
 pub use telemetry_schema::Registry;
 
+pub use decode::event_batch::EventBatch;
 pub use lanes::position::Position;
 pub use order::events::Events;
 pub use order::owned_events::OwnedEvents;
@@ -144,6 +145,12 @@ pub mod foreign {
 pub mod writer {
     pub use crate::write::error::WriteError;
     pub use crate::write::writer::{Compress, Lane, Writer};
+}
+
+/// The events of a batch as rows, for the command. Not public API.
+#[doc(hidden)]
+pub mod rows {
+    pub use crate::decode::event_batch::{Row, Rows};
 }
 
 /// Events that give names to values, for the command. Not public API.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use telemetry_decode::{Completeness, Events, Filter, Order, Reader, Value};
+use telemetry_decode::{Completeness, Event, Events, Filter, Order, Reader, Value};
 
 /// An event as it was written or read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,18 @@ pub struct Read {
 pub type LaneKey = (u64, u32, u64, u8);
 
 impl Read {
+    fn of(event: &Event<'_>) -> Read {
+        Read {
+            session: event.session().id,
+            thread: event.thread(),
+            registry: event.known_registry().fingerprint,
+            kind: event.kind().bit,
+            code: event.schema().code,
+            ticks: event.ticks(),
+            values: event.values().map(|value| show(&value)).collect(),
+        }
+    }
+
     /// Returns the event's lane.
     pub fn lane(&self) -> LaneKey {
         (self.session, self.thread, self.registry, self.kind)
@@ -64,6 +76,10 @@ pub enum Way {
     ListedInStream,
     /// The same, by time.
     ListedByTime,
+    /// A slice, in batches and single events in turn, in the order of the stream.
+    BatchesInStream,
+    /// The same, by time.
+    BatchesByTime,
 }
 
 /// Number of blocks in the list in memory, for streams that have more.
@@ -71,7 +87,7 @@ const FEW: usize = 3;
 
 impl Way {
     /// Every way.
-    pub const ALL: [Way; 8] = [
+    pub const ALL: [Way; 10] = [
         Way::MemoryInStream,
         Way::MemoryByTime,
         Way::PipeInStream,
@@ -80,11 +96,14 @@ impl Way {
         Way::FileByTime,
         Way::ListedInStream,
         Way::ListedByTime,
+        Way::BatchesInStream,
+        Way::BatchesByTime,
     ];
 
     /// Returns whether events come by time.
     pub fn by_time(self) -> bool {
-        matches!(self, Way::MemoryByTime | Way::PipeByTime | Way::FileByTime | Way::ListedByTime)
+        use Way::*;
+        matches!(self, MemoryByTime | PipeByTime | FileByTime | ListedByTime | BatchesByTime)
     }
 
     /// Returns true if the whole stream is scanned before the first event.
@@ -104,6 +123,10 @@ pub fn read_filtered(way: Way, stream: &[u8], filter: Filter) -> (Vec<Read>, Com
     let collect = |reader: Reader| collect(reader.order(order).filter(filter.clone()).events().unwrap());
     match way {
         Way::MemoryInStream | Way::MemoryByTime => collect(Reader::from_slice(stream)),
+        Way::BatchesInStream | Way::BatchesByTime => {
+            let reader = Reader::from_slice(stream).order(order).filter(filter.clone());
+            collect_batches(reader.events().unwrap())
+        }
         Way::ListedInStream | Way::ListedByTime => collect(Reader::from_slice(stream).max_in_memory(FEW)),
         Way::PipeInStream | Way::PipeByTime => collect(Reader::from_reader(Dribble(Cursor::new(stream), 1))),
         Way::FileInStream | Way::FileByTime => {
@@ -118,18 +141,25 @@ pub fn read_filtered(way: Way, stream: &[u8], filter: Filter) -> (Vec<Read>, Com
 pub fn collect(mut events: Events) -> (Vec<Read>, Completeness) {
     let mut all = Vec::new();
     while let Some(event) = events.next().unwrap() {
-        all.push(Read {
-            session: event.session().id,
-            thread: event.thread(),
-            registry: event.known_registry().fingerprint,
-            kind: event.kind().bit,
-            code: event.schema().code,
-            ticks: event.ticks(),
-            values: event.values().map(|value| show(&value)).collect(),
-        });
+        all.push(Read::of(&event));
     }
     let completeness = events.completeness();
     assert!(events.next().unwrap().is_none(), "an event after the end");
+    (all, completeness)
+}
+
+/// Returns all events, read in batches and single events in turn, and the verdict.
+fn collect_batches(mut events: Events) -> (Vec<Read>, Completeness) {
+    let mut all = Vec::new();
+    while let Some(batch) = events.next_batch().unwrap() {
+        let before = all.len();
+        all.extend(batch.iter().map(|event| Read::of(&event)));
+        assert!(batch.len() > 0 && all.len() == before + batch.len(), "the length of a batch");
+        let Some(event) = events.next().unwrap() else { break };
+        all.push(Read::of(&event));
+    }
+    let completeness = events.completeness();
+    assert!(events.next_batch().unwrap().is_none(), "a batch after the end");
     (all, completeness)
 }
 

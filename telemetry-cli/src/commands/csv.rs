@@ -99,23 +99,25 @@ fn write_each(opened: &mut Opened, directory: &Path, choices: &[Choice]) -> Resu
         tables.push((directory.join(name), Table::new(choices), None));
     }
     let progress = Progress::of_bytes(opened.inputs.len());
-    while let Some(event) = opened.events.next().map_err(cannot_read)? {
-        // Only events that the filter accepts have a table.
-        let Some(index) = by_event.get(&(event.known_registry().fingerprint, event.schema().code)) else {
-            continue;
-        };
-        let (path, table, output) = &mut tables[*index];
-        let output = match output {
-            Some(output) => output,
-            None => {
-                let output = output.insert(Output::beside(path, &opened.inputs.paths())?);
-                table.append_head(output.buffer());
-                output
-            }
-        };
-        table.append_row(output.buffer(), &event);
-        output.relieve()?;
-        progress.event(|| opened.events.bytes_done());
+    while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
+        for event in batch.iter() {
+            // Only events that the filter accepts have a table.
+            let Some(index) = by_event.get(&(event.known_registry().fingerprint, event.schema().code)) else {
+                continue;
+            };
+            let (path, table, output) = &mut tables[*index];
+            let output = match output {
+                Some(output) => output,
+                None => {
+                    let output = output.insert(Output::beside(path, &opened.inputs.paths())?);
+                    table.append_head(output.buffer());
+                    output
+                }
+            };
+            table.append_row(output.buffer(), &event);
+            output.relieve()?;
+        }
+        progress.events(batch.len(), || opened.events.bytes_done());
     }
     tables.into_iter().filter_map(|(_, _, output)| output).try_for_each(Output::finish)
 }
@@ -132,6 +134,8 @@ struct Table {
     /// Session, thread and its name as fields.
     threads: PerThread<Vec<u8>>,
     moments: Moments,
+    /// The time of the last event, and its fields. Events that inherit their times have the same.
+    time: ((i64, i64), Vec<u8>),
     scratch: Vec<u8>,
 }
 
@@ -139,8 +143,10 @@ struct Table {
 struct Style {
     /// Registry, kind and event as fields.
     head: Vec<u8>,
-    /// Index of the parameter in each column.
-    params: Vec<Option<usize>>,
+    /// For each column with a value: the commas before it, and the index of its parameter.
+    params: Vec<(Vec<u8>, usize)>,
+    /// The commas of the columns behind, and the end of the line.
+    tail: Vec<u8>,
 }
 
 impl Table {
@@ -156,6 +162,7 @@ impl Table {
             styles: PerEvent::default(),
             threads: PerThread::default(),
             moments: Moments::default(),
+            time: ((0, 0), Vec::new()),
             scratch: Vec::new(),
         }
     }
@@ -168,20 +175,27 @@ impl Table {
     }
 
     fn append_row(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
-        signed_decimal(out, event.time_ns());
-        out.push(b',');
-        self.moments.append(out, event.wall_ns());
+        let (last, fields) = &mut self.time;
+        let times = (event.time_ns(), event.wall_ns());
+        if *last != times || fields.is_empty() {
+            *last = times;
+            fields.clear();
+            signed_decimal(fields, times.0);
+            fields.push(b',');
+            self.moments.append(fields, times.1);
+        }
+        out.extend_from_slice(fields);
         out.extend_from_slice(self.threads.get(event, thread));
         let slots = self.layout.slots();
         let style = self.styles.get(event, |event| Style::new(event, slots));
         out.extend_from_slice(&style.head);
-        for param in &style.params {
-            out.push(b',');
-            if let Some(value) = param.and_then(|index| event.value(index)) {
+        for (commas, index) in &style.params {
+            out.extend_from_slice(commas);
+            if let Some(value) = event.value(*index) {
                 csv::value(out, event, &value, &mut self.scratch);
             }
         }
-        out.push(b'\n');
+        out.extend_from_slice(&style.tail);
     }
 }
 
@@ -201,7 +215,14 @@ impl Style {
     fn new(event: &Event<'_>, slots: &[Slot<()>]) -> Style {
         let head = format!(",{},{},{}", event.registry().name, event.kind().name, event.name());
         let params = &event.schema().params;
-        let place = |slot: &Slot<()>| params.iter().position(|param| param.name == slot.param);
-        Style { head: head.into_bytes(), params: slots.iter().map(place).collect() }
+        let (mut placed, mut commas) = (Vec::new(), Vec::new());
+        for slot in slots {
+            commas.push(b',');
+            if let Some(index) = params.iter().position(|param| param.name == slot.param) {
+                placed.push((std::mem::take(&mut commas), index));
+            }
+        }
+        commas.push(b'\n');
+        Style { head: head.into_bytes(), params: placed, tail: commas }
     }
 }

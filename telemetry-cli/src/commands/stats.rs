@@ -34,7 +34,7 @@ impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Stream)?;
         let mut tally = Tally::default();
-        opened.each(|event| tally.add(event, event.wall_ns()))?;
+        opened.each_batch(|batch| tally.add_batch(batch))?;
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);

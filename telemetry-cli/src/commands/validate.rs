@@ -1,7 +1,7 @@
 //! `telemetry validate`: checks that a stream is complete, and that every begin has its end.
 
 use telemetry_decode::names::RUNTIME_REGISTRY;
-use telemetry_decode::{Event, Order};
+use telemetry_decode::{EventBatch, Order};
 
 use crate::input::events::EventArgs;
 use crate::spans::paired::Paired;
@@ -47,7 +47,7 @@ impl Run for Args {
         let output = opened.output()?;
         let progress = Progress::of_bytes(opened.inputs.len());
         let (mut paired, mut dropped) = (Paired::new(self.max_open, &[], 0, false), 0);
-        let each = |event: &Event<'_>| dropped += u64::from(is_dropped_message(event));
+        let each = |batch: &EventBatch<'_>| dropped += dropped_messages(batch);
         paired.read(&mut opened, progress, each, |_, _, _| Ok(()))?;
         let Paired { pairing, tally } = paired;
 
@@ -63,7 +63,10 @@ impl Run for Args {
     }
 }
 
-/// Returns true for an event that reports dropped messages.
-fn is_dropped_message(event: &Event<'_>) -> bool {
-    event.registry().name == RUNTIME_REGISTRY && event.name() == "MessagesDropped"
+/// Counts the events of a batch that report dropped messages.
+fn dropped_messages(batch: &EventBatch<'_>) -> u64 {
+    if batch.known_registry().registry.name != RUNTIME_REGISTRY {
+        return 0;
+    }
+    batch.iter().filter(|event| event.name() == "MessagesDropped").count() as u64
 }

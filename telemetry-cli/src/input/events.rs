@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use telemetry_decode::{Event, Events, KnownRegistry, Order, Session};
+use telemetry_decode::{Event, EventBatch, Events, KnownRegistry, Order, Session};
 
 use crate::input::inputs::{InputArgs, Inputs, cannot_read};
 use crate::input::selection::{FilterArgs, expect_no_names};
@@ -75,6 +75,16 @@ impl Opened {
         Ok(())
     }
 
+    /// Passes all events to a function, in batches, and shows progress.
+    pub(crate) fn each_batch(&mut self, mut visit: impl FnMut(&EventBatch<'_>)) -> Result<(), Failure> {
+        let progress = Progress::of_bytes(self.inputs.len());
+        while let Some(batch) = self.events.next_batch().map_err(cannot_read)? {
+            visit(&batch);
+            progress.events(batch.len(), || self.events.bytes_done());
+        }
+        Ok(())
+    }
+
     /// Opens the output, which replaces no input.
     pub(crate) fn output(&self) -> Result<Output, Failure> {
         self.output.open(&self.inputs.paths())
@@ -108,21 +118,26 @@ impl Opened {
         mut append_line: impl FnMut(&mut Vec<u8>, &Event<'_>),
     ) -> Result<bool, Failure> {
         let progress = Progress::beside(output, self.inputs.len());
-        let mut events = 0;
+        let mut left = most;
         loop {
-            match self.events.next() {
-                Ok(Some(_)) if events == most => return Ok(true),
-                Ok(Some(event)) => {
-                    append_line(output.buffer(), &event);
-                    events += 1;
-                }
+            let batch = match self.events.next_batch() {
+                Ok(Some(batch)) => batch,
                 Ok(None) => return Ok(false),
                 Err(error) => {
                     output.flush()?;
                     return Err(cannot_read(error));
                 }
+            };
+            let mut is_relieved = false;
+            for event in batch.iter() {
+                if left == 0 {
+                    return Ok(true);
+                }
+                left -= 1;
+                append_line(output.buffer(), &event);
+                is_relieved |= output.relieve()?;
             }
-            if output.relieve()? {
+            if is_relieved {
                 progress.at(self.events.bytes_done());
             }
         }

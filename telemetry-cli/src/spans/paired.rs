@@ -1,6 +1,6 @@
 //! Reads all events and pairs begins with ends.
 
-use telemetry_decode::Event;
+use telemetry_decode::EventBatch;
 
 use telemetry_report::spans::{Found, Gaps, Pairing, Tally};
 
@@ -23,25 +23,25 @@ impl Paired {
         Paired { pairing: Pairing::new(most_open as usize, names, is_net), tally: Tally::new(top) }
     }
 
-    /// Reads all events. Calls `each` for every event, and `ended` for every result before the end.
+    /// Reads all events. Calls `each` for every batch, and `ended` for every result before the end.
     pub(crate) fn read(
         &mut self,
         opened: &mut Opened,
         progress: Progress,
-        mut each: impl FnMut(&Event<'_>),
+        mut each: impl FnMut(&EventBatch<'_>),
         mut ended: impl FnMut(&Names<'_>, &Found, &Gaps) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Paired { pairing, tally } = self;
         let (mut gaps, mut damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
         let mut found = Vec::new();
-        while let Some(event) = opened.events.next().map_err(cannot_read)? {
-            pairing.take(&event, &mut found);
-            each(&event);
-            progress.event(|| opened.events.bytes_done());
+        while let Some(batch) = opened.events.next_batch().map_err(cannot_read)? {
+            pairing.take_batch(&batch, &mut found);
+            each(&batch);
+            progress.events(batch.len(), || opened.events.bytes_done());
             if found.is_empty() {
                 continue;
             }
-            // Damage is found before the first event after it.
+            // Damage is found before the first batch after it.
             if opened.events.damages() != damages {
                 (gaps, damages) = (Gaps::new(&opened.events.gaps()), opened.events.damages());
             }

@@ -184,6 +184,7 @@ impl<'a> Stats<'a> {
         let tallies: BTreeMap<(u64, usize), &EventTally> =
             tally.events.iter().map(|(fingerprint, index, tally)| ((fingerprint, index), tally)).collect();
 
+        let all_rate = tally.rate();
         let events_stats =
             of_events.into_iter().filter_map(|((fingerprint, index), (count, mut threads))| {
                 let registry = known(fingerprint)?;
@@ -200,7 +201,7 @@ impl<'a> Stats<'a> {
                     threads,
                     intervals_ns: of_event.intervals.summary(),
                     params: params_stats(&registry.registry, &event.params, of_event),
-                    rate: of_event.rate.over(&tally.rate).columns().on_one_line(),
+                    rate: of_event.rate.over(&all_rate).columns().on_one_line(),
                 })
             });
         let kinds = of_kinds.iter().filter_map(|(key, count)| {
@@ -208,7 +209,7 @@ impl<'a> Stats<'a> {
             let is_of_kind =
                 |index: usize| registry.registry.kind_of(&registry.registry.events[index]).bit == key.1;
             let rates = tallies.iter().filter(|((of, index), _)| *of == key.0 && is_of_kind(*index));
-            let rate = Rate::sum(rates.map(|(_, tally)| &tally.rate), &tally.rate).columns();
+            let rate = Rate::sum(rates.map(|(_, tally)| &tally.rate), &all_rate).columns();
             Some(KindStats {
                 kind: registry.registry.kinds.iter().find(|kind| kind.bit == key.1)?.name.clone(),
                 registry: registry.registry.name.clone(),
@@ -232,7 +233,7 @@ impl<'a> Stats<'a> {
             }),
             kinds: by_count(kinds.collect(), |kind| (is_runtimes(&kind.registry), kind.measured.count)),
             threads: by_count(threads.collect(), |thread| (false, thread.measured.count)),
-            rate: (all.count > 0).then(|| RateStats::new(&tally.rate.over(&tally.rate).columns())),
+            rate: (all.count > 0).then(|| RateStats::new(&all_rate.over(&all_rate).columns())),
             completeness,
         }
     }
@@ -352,7 +353,7 @@ impl RateStats {
 }
 
 fn params_stats(registry: &Registry, params: &[Param], tally: &EventTally) -> Vec<ParamStats> {
-    let of_param = |(param, ParamTally { distribution, values }): (&Param, &ParamTally)| {
+    let of_param = |(param, ParamTally { distribution, values, .. }): (&Param, &ParamTally)| {
         let of = |value: Json, text: String, count: u64, total: u64| TopValue {
             value,
             count,
@@ -363,7 +364,7 @@ fn params_stats(registry: &Registry, params: &[Param], tally: &EventTally) -> Ve
             Values::None => (Vec::new(), 0),
             Values::Numbers(values) => {
                 let top = values.top(MAX_LISTED).into_iter().map(|(bits, count)| {
-                    let (value, text) = scalar::shown(registry, param.sort, bits.0, None);
+                    let (value, text) = scalar::shown(registry, param.sort, bits, None);
                     of(value, text, count, values.total())
                 });
                 (top.collect(), values.error())

@@ -63,9 +63,15 @@ impl Progress {
     /// Counts an event. Calls the function for the bytes read only at intervals.
     #[inline]
     pub(crate) fn event(&self, bytes: impl FnOnce() -> u64) {
-        let skipped = self.skipped.get() + 1;
+        self.events(1, bytes);
+    }
+
+    /// Counts some events, as [`Progress::event`] does one.
+    #[inline]
+    pub(crate) fn events(&self, number: usize, bytes: impl FnOnce() -> u64) {
+        let skipped = self.skipped.get().saturating_add(number as u32);
         self.skipped.set(skipped);
-        if skipped == EVENTS_PER_READING {
+        if skipped >= EVENTS_PER_READING {
             self.skipped.set(0);
             self.at(bytes());
         }

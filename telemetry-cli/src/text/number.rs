@@ -78,8 +78,11 @@ pub(crate) fn signed_hex(out: &mut Vec<u8>, number: i64) {
 /// Appends a number as `%u`.
 #[inline]
 pub(crate) fn decimal(out: &mut Vec<u8>, number: u64) {
-    let mut text = [0; 20];
-    let mut start = text.len();
+    const ROOM: usize = 20;
+    // As many bytes follow the digits, so that a copy has the same length for any number. That
+    // takes less work than a copy of the right length.
+    let mut text = [0; 2 * ROOM];
+    let mut start = ROOM;
     let mut rest = number;
     while rest >= 100 {
         start -= 2;
@@ -93,7 +96,9 @@ pub(crate) fn decimal(out: &mut Vec<u8>, number: u64) {
         start -= 1;
         text[start] = b'0' + rest as u8;
     }
-    out.extend_from_slice(&text[start..]);
+    let len = out.len();
+    out.extend_from_slice(&text[start..start + ROOM]);
+    out.truncate(len + ROOM - start);
 }
 
 /// Appends a number in groups of three, right-aligned in at least `width` columns: `1,234,567`.

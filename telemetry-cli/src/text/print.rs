@@ -32,6 +32,8 @@ pub(crate) struct Printer {
     /// Adds the registry, since several of the program's registries may have an event of one name.
     shows_registry: bool,
     is_colored: bool,
+    /// The time of the last event, and its column. Events that inherit their times have the same.
+    time: (i64, Vec<u8>),
     /// Session and thread as text.
     threads: PerThread<Vec<u8>>,
     styles: PerEvent<Style>,
@@ -39,12 +41,9 @@ pub(crate) struct Printer {
 
 /// The parts that are the same in all events of a code.
 struct Style {
-    /// Kind and name.
-    head: Vec<u8>,
-    /// The text before and after each value.
-    params: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The message that it posts, at the end.
-    tail: Vec<u8>,
+    /// The text before each value, and after the last. The first has kind and name, and the last
+    /// the message that the event posts.
+    texts: Vec<Vec<u8>>,
 }
 
 impl Printer {
@@ -68,28 +67,32 @@ impl Printer {
 
     fn with(shows_session: bool, shows_registry: bool, is_colored: bool) -> Self {
         let (threads, styles) = (PerThread::default(), PerEvent::default());
-        Printer { shows_session, shows_registry, is_colored, threads, styles }
+        Printer { shows_session, shows_registry, is_colored, time: (0, Vec::new()), threads, styles }
     }
 
     /// Appends the line of an event.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>, event: &Event<'_>) {
-        if self.is_colored {
-            out.extend_from_slice(FAINT.as_bytes());
+        let (time_ns, column) = &mut self.time;
+        if *time_ns != event.time_ns() || column.is_empty() {
+            *time_ns = event.time_ns();
+            column.clear();
+            if self.is_colored {
+                column.extend_from_slice(FAINT.as_bytes());
+            }
+            grouped(column, *time_ns, TIME_WIDTH);
         }
-        grouped(out, event.time_ns(), TIME_WIDTH);
+        out.extend_from_slice(column);
         let (shows_session, is_colored) = (self.shows_session, self.is_colored);
         let thread = self.threads.get(event, |event| thread_column(event, shows_session, is_colored));
         out.extend_from_slice(thread);
         let shows_registry = self.shows_registry;
         let style = self.styles.get(event, |event| Style::new(event, shows_registry, is_colored));
-        out.extend_from_slice(&style.head);
-        for (index, (param, (before, behind))) in event.params().zip(&style.params).enumerate() {
-            out.extend_from_slice(before);
-            value(out, event, event.numbers(index), &param.value);
+        let [first, rest @ ..] = &style.texts[..] else { return };
+        out.extend_from_slice(first);
+        for (index, (param, behind)) in event.values().zip(rest).enumerate() {
+            value(out, event, event.numbers(index), &param);
             out.extend_from_slice(behind);
         }
-        out.extend_from_slice(&style.tail);
-        out.push(b'\n');
     }
 }
 
@@ -119,11 +122,17 @@ impl Style {
                 "" => String::new(),
                 unit => format!("{faint} {unit}{plain}"),
             };
-            (format!("  {faint}{}:{plain}", param.name).into_bytes(), unit.into_bytes())
+            (format!("  {faint}{}:{plain}", param.name), unit)
         };
-        let params = event.schema().params.iter().map(of_param).collect();
         let tail = message(event).map_or(String::new(), |text| format!("  {faint}({text}){plain}"));
-        Style { head: head.into_bytes(), params, tail: tail.into_bytes() }
+        let mut texts = vec![head];
+        for param in &event.schema().params {
+            let (before, behind) = of_param(param);
+            texts.last_mut().into_iter().for_each(|text| text.push_str(&before));
+            texts.push(behind);
+        }
+        texts.last_mut().into_iter().for_each(|text| *text += &format!("{tail}\n"));
+        Style { texts: texts.into_iter().map(String::into_bytes).collect() }
     }
 }
 

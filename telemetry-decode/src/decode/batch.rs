@@ -61,6 +61,32 @@ impl Batch {
         self.current < self.heads.len()
     }
 
+    /// Returns the clock readings of the events after the current one.
+    #[inline(always)]
+    pub(crate) fn later_times(&self) -> impl Iterator<Item = u64> {
+        self.heads.get(self.current + 1..).unwrap_or_default().iter().map(|head| head.time)
+    }
+
+    /// Moves on by a number of events. Returns the current event and those passed.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, events: usize) -> Range<usize> {
+        let start = self.current;
+        self.current += events;
+        start..self.current + 1
+    }
+
+    /// Returns the number of events after the current one.
+    #[inline(always)]
+    pub(crate) fn left(&self) -> usize {
+        self.heads.len().saturating_sub(self.current + 1)
+    }
+
+    /// Returns some events, with the list of parameters for [`Head::params`].
+    #[inline(always)]
+    pub(crate) fn range(&self, events: Range<usize>) -> (&[Head], &[Raw]) {
+        (self.heads.get(events).unwrap_or_default(), &self.raw)
+    }
+
     /// Returns the clock reading of the current event.
     #[inline(always)]
     pub(crate) fn time(&self) -> Option<u64> {
@@ -72,6 +98,14 @@ impl Batch {
     pub(crate) fn current(&self) -> Option<(&Head, &[Raw])> {
         let head = self.heads.get(self.current)?;
         Some((head, self.raw.get(head.first as usize..head.end as usize)?))
+    }
+}
+
+impl Head {
+    /// Returns the event's parameters in the list of its batch.
+    #[inline(always)]
+    pub(crate) fn params<'r>(&self, all: &'r [Raw]) -> &'r [Raw] {
+        all.get(self.first as usize..self.end as usize).unwrap_or_default()
     }
 }
 

@@ -6,6 +6,7 @@
 pub(crate) mod account;
 pub(crate) mod batch;
 pub(crate) mod decoder;
+pub(crate) mod event_batch;
 pub(crate) mod name_lane;
 pub(crate) mod part;
 pub(crate) mod read;

@@ -1,10 +1,13 @@
 //! Reads the events of a part in one loop, for generic and generated code.
 
+use std::ops::Range;
+
 use telemetry_format::flags::LAST;
 use telemetry_format::{Cursor, Header};
 
 use super::batch::Batch;
 use super::decoder::Decoder;
+use super::event_batch::EventBatch;
 use super::part::{Part, Window};
 use super::reading::{Giving, Reading, Take};
 use crate::lanes::lane::{EventRange, PartEnd};
@@ -163,6 +166,34 @@ impl Decoder {
             position: part.header.before.wrapping_add(head.number.into()),
             payload,
             raw,
+        })
+    }
+
+    /// Returns some events of a batch.
+    #[inline]
+    pub(crate) fn events<'a>(
+        &'a self,
+        part: &Part,
+        payload: &'a [u8],
+        batch: &'a Batch,
+        events: Range<usize>,
+    ) -> Option<EventBatch<'a>> {
+        let session = self.state.sessions.get(part.session as usize)?;
+        let registry = self.state.registries.get(part.registry as usize)?;
+        let (heads, raw) = batch.range(events);
+        let (offset, is_plain) = (part.place.start, part.is_plain);
+        let thread = part.header.thread;
+        Some(EventBatch {
+            session,
+            thread,
+            known: registry,
+            offset,
+            is_plain,
+            before: part.header.before,
+            payload,
+            heads,
+            raw,
+            one: None,
         })
     }
 

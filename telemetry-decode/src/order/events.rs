@@ -10,6 +10,7 @@ use crate::bytes::compression::unpack;
 use crate::bytes::source::Source;
 use crate::decode::batch::Batch;
 use crate::decode::decoder::{Decoder, Place, Want};
+use crate::decode::event_batch::EventBatch;
 use crate::decode::part::Part;
 use crate::lanes::lane::EventRange;
 use crate::lanes::position::Position;
@@ -114,6 +115,47 @@ impl<'s> Events<'s> {
             Ordered::Retimed(retimed) => next_of!(retimed, decoder),
             Ordered::Logs(logs) => next_of!(logs, decoder),
         }
+    }
+
+    /// Returns the next events of one thread, as many as are read already; `None` at the end. The
+    /// order is that of [`Events::next`]. Lookups and checks are made once for all of them, so this
+    /// is the fastest way to read many events.
+    ///
+    /// ```no_run
+    /// # use telemetry_decode::Reader;
+    /// let mut events = Reader::open("telemetry.tel")?.events()?;
+    /// let mut bytes = 0;
+    /// while let Some(batch) = events.next_batch()? {
+    ///     bytes += batch.iter().map(|event| u64::from(event.packed_len())).sum::<u64>();
+    /// }
+    /// # Ok::<(), telemetry_decode::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Events::next`].
+    pub fn next_batch(&mut self) -> Result<Option<EventBatch<'_>>> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let Events { decoder, order } = self;
+        let batch = match order {
+            Ordered::Stream(stream) => {
+                let events = stream.batch.pass(stream.batch.left());
+                decoder.report.events += events.len() as u64 - 1;
+                stream
+                    .part
+                    .as_ref()
+                    .and_then(|part| decoder.events(part, stream.feed.payload(), &stream.batch, events))
+            }
+            Ordered::Merged(merge) => {
+                let events = merge.pass();
+                decoder.report.events += events.len() as u64 - 1;
+                merge.events(decoder, events)
+            }
+            Ordered::Retimed(retimed) => retimed.event(decoder).map(EventBatch::of),
+            Ordered::Logs(logs) => logs.event(decoder).map(EventBatch::of),
+        };
+        Ok(batch)
     }
 
     /// Moves to the next event. Returns false at the end.

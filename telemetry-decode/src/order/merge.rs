@@ -14,6 +14,7 @@ use crate::bytes::source::Source;
 use crate::bytes::spill::Spill;
 use crate::decode::batch::Batch;
 use crate::decode::decoder::Decoder;
+use crate::decode::event_batch::EventBatch;
 use crate::decode::part::Part;
 use crate::order::by_lane::ByLane;
 use crate::order::load::Loader;
@@ -26,6 +27,9 @@ const MAX_HELD: usize = 16 << 20;
 /// The largest buffer that one such lane hands to the next.
 const MAX_SPARE_LEN: usize = 1 << 20;
 
+/// Distances between readings below this one have no overflow, so readings have the order of times.
+const MAX_USUAL_TICKS: u64 = 1 << 62;
+
 /// Events of all lanes by time.
 pub(crate) struct Merge<'s> {
     source: Source<'s>,
@@ -34,6 +38,8 @@ pub(crate) struct Merge<'s> {
     waiting: BinaryHeap<Reverse<Waiting>>,
     /// The lane of the latest event.
     current: Option<u32>,
+    /// The number of its next events that come before those of all other lanes.
+    ahead: usize,
     /// The buffer for checking a whole block.
     scratch: Vec<u8>,
     /// Decompressed payloads that do not fit into memory.
@@ -99,6 +105,7 @@ impl<'s> Merge<'s> {
             lanes,
             waiting: BinaryHeap::with_capacity(decoder.lanes.len()),
             current: None,
+            ahead: 0,
             scratch: Vec::new(),
             held: 0,
             spare: None,
@@ -114,6 +121,20 @@ impl<'s> Merge<'s> {
     /// Moves to the next event. Returns false at the end.
     #[inline]
     pub(crate) fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
+        if self.ahead > 0
+            && let Some(open) = self.open_mut()
+            && open.batch.step()
+        {
+            self.ahead -= 1;
+            return Ok(true);
+        }
+        let found = self.switch(decoder)?;
+        self.ahead = if found { self.count_ahead(decoder) } else { 0 };
+        Ok(found)
+    }
+
+    /// Moves to the next event, which may be of another lane. Returns false at the end.
+    fn switch(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         loop {
             let lane = match self.current.take() {
                 None => match self.waiting.pop() {
@@ -151,6 +172,42 @@ impl<'s> Merge<'s> {
     pub(crate) fn event<'a>(&'a self, decoder: &'a Decoder) -> Option<Event<'a>> {
         let open = self.lanes.get(self.current? as usize)?.open.as_ref()?;
         decoder.event(&open.part, open.loader.payload(), &open.batch)
+    }
+
+    /// Passes the events that come before those of all other lanes. Returns the current event and
+    /// those passed.
+    pub(crate) fn pass(&mut self) -> Range<usize> {
+        let ahead = std::mem::take(&mut self.ahead);
+        self.open_mut().map_or(0..1, |open| open.batch.pass(ahead))
+    }
+
+    /// Returns some events of the current lane.
+    #[inline]
+    pub(crate) fn events<'a>(&'a self, decoder: &'a Decoder, events: Range<usize>) -> Option<EventBatch<'a>> {
+        let open = self.lanes.get(self.current? as usize)?.open.as_ref()?;
+        decoder.events(&open.part, open.loader.payload(), &open.batch, events)
+    }
+
+    /// Returns the open block of the current lane.
+    #[inline(always)]
+    fn open_mut(&mut self) -> Option<&mut OpenBlock<'s>> {
+        self.lanes.get_mut(self.current? as usize)?.open.as_deref_mut()
+    }
+
+    /// Counts the next events of the current lane's batch that come before those of all others. So
+    /// the lanes are compared once for all of them.
+    fn count_ahead(&self, decoder: &Decoder) -> usize {
+        let Some(lane) = self.current else { return 0 };
+        let queue = &self.lanes[lane as usize];
+        let Some(open) = &queue.open else { return 0 };
+        let Some(Reverse(first)) = self.waiting.peek() else { return open.batch.left() };
+        let clock = &decoder.state.sessions[open.part.session as usize].clock;
+        if first.session == queue.session && clock.start_ticks().max(first.ticks) < MAX_USUAL_TICKS {
+            // Within a session, ticks have the order of times.
+            let end = first.ticks + u64::from((queue.tie, lane) < (first.tie, first.lane));
+            return open.batch.later_times().take_while(|ticks| *ticks < end).count();
+        }
+        open.batch.later_times().take_while(|ticks| queue.waiting(lane, *ticks, clock) < *first).count()
     }
 
     /// Moves a lane to its next event or block. Returns `None` at its end.

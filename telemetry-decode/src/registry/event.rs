@@ -138,8 +138,9 @@ impl<'a> Event<'a> {
     }
 
     /// Returns the event's time in nanoseconds since 1970-01-01 UTC.
+    #[inline]
     pub fn wall_ns(&self) -> i64 {
-        self.session.clock.wall_ns(self.ticks)
+        self.time_ns.saturating_add_unsigned(self.session.clock.start_wall())
     }
 
     /// Returns the string for a label, if the stream has it.
@@ -154,6 +155,7 @@ impl<'a> Event<'a> {
 
     /// Returns the name of a value at the time of the event, if it is an address or a pointer with
     /// a name.
+    #[inline]
     pub fn name_of_value(&self, value: &Value<'_>) -> Option<AddressName<'a>> {
         self.session.labels.name_of_value(value, self.ticks)
     }

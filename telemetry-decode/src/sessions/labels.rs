@@ -114,6 +114,10 @@ impl Labels {
     /// name.
     #[inline]
     pub fn name_of_value(&self, value: &Value<'_>, ticks: u64) -> Option<AddressName<'_>> {
+        // Most sessions have no names.
+        if self.names.iter().all(BTreeMap::is_empty) {
+            return None;
+        }
         match *value {
             Value::Addr(address) => self.name_of(address, ticks),
             Value::Pointer(pointer) => self.name_of_pointer(pointer, ticks),

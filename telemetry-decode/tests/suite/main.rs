@@ -2,6 +2,7 @@
 
 mod account;
 mod after;
+mod batches;
 mod clock;
 mod damage;
 mod document;

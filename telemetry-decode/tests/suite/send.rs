@@ -5,8 +5,8 @@ use telemetry_decode::foreign::{Log, LogBytes, LogFile, Page};
 use telemetry_decode::recover::Recovered;
 use telemetry_decode::writer::{WriteError, Writer};
 use telemetry_decode::{
-    Completeness, Error, Event, Events, Filter, Input, OwnedEvent, OwnedEvents, Position, Reader, Session,
-    Timed, TypedEvents, Value,
+    Completeness, Error, Event, EventBatch, Events, Filter, Input, OwnedEvent, OwnedEvents, Position, Reader,
+    Session, Timed, TypedEvents, Value,
 };
 
 fn is_send<T: Send>() {}
@@ -33,6 +33,7 @@ fn what_reads_is_send() {
 #[test]
 fn what_was_read_is_sync() {
     is_sync::<Event<'static>>();
+    is_sync::<EventBatch<'static>>();
     is_sync::<OwnedEvent>();
     is_sync::<Timed<'static, ()>>();
     is_sync::<Value<'static>>();

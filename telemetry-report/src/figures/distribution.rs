@@ -16,7 +16,43 @@ const BITS_BELOW: u32 = 45;
 const BUCKETS_PER_POWER: usize = 128;
 
 /// The numbers that were added.
+#[derive(Default)]
 pub struct Distribution {
+    /// Whole numbers below 2^32, which nearly all numbers are.
+    usual: Usual,
+    /// All others.
+    others: Others,
+}
+
+/// The buckets of whole numbers below 2^32. Adding one needs no arithmetic with floats.
+struct Usual {
+    /// Smallest and largest. Without numbers, the smallest is larger.
+    least: u32,
+    most: u32,
+    /// The counts of numbers below 256.
+    small: Option<Box<[u64; SMALL as usize]>>,
+    /// The others by power of two, from [`SMALL`] on.
+    powers: [Option<Box<[UsualBucket; BUCKETS_PER_POWER]>>; USUAL_POWERS],
+}
+
+/// Numbers below this one have a bucket each.
+const SMALL: u32 = 1 << SMALL_BITS;
+const SMALL_BITS: u32 = 8;
+/// The number of powers of two from [`SMALL`] to 2^31.
+const USUAL_POWERS: usize = (u32::BITS - SMALL_BITS) as usize;
+
+/// Numbers that are nearly equal.
+#[derive(Clone, Copy, Default)]
+struct UsualBucket {
+    count: u64,
+    /// The sum of their distances from the least number of the bucket. They are below 2^24, so the
+    /// sum of a trillion of them fits.
+    above: u64,
+}
+
+/// The numbers that are not in [`Usual`].
+#[derive(Default, Clone)]
+struct Others {
     count: u64,
     /// Number of NaNs.
     nans: u64,
@@ -25,19 +61,9 @@ pub struct Distribution {
     ends: Option<(Exact, Exact)>,
     /// Some numbers were floats.
     floats: bool,
-    /// By sign and exponent, in the order of the numbers. Those from 1 to 2^63 are in `usual`.
-    powers: BTreeMap<u16, Box<Power>>,
-    /// Nearly all numbers are whole, so these are found without a search.
-    usual: [Option<Box<Power>>; USUAL],
+    /// By sign and exponent, in the order of the numbers.
+    powers: BTreeMap<u16, Box<[Bucket; BUCKETS_PER_POWER]>>,
 }
-
-/// The buckets of a power of two.
-type Power = [Bucket; BUCKETS_PER_POWER];
-
-/// The number of powers of two from 1 on that whole numbers have.
-const USUAL: usize = 64;
-/// Sign and exponent of 1, as a key.
-const FIRST_USUAL: u16 = 0x800 + 1023;
 
 /// Numbers that are nearly equal.
 #[derive(Clone, Copy, Default)]
@@ -73,47 +99,113 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Default for Distribution {
-    fn default() -> Self {
-        Distribution {
-            count: 0,
-            nans: 0,
-            sum: 0.0,
-            ends: None,
-            floats: false,
-            powers: BTreeMap::new(),
-            usual: [const { None }; USUAL],
-        }
-    }
-}
-
 impl Distribution {
     /// Adds a whole number.
     #[inline]
     pub fn add_unsigned(&mut self, number: u64) {
-        self.add_exact(Exact::Whole(number.into()), number as f64);
+        match u32::try_from(number) {
+            Ok(number) => self.usual.add(number),
+            Err(_) => self.others.add(Exact::Whole(number.into()), number as f64),
+        }
     }
 
     /// Adds a whole number, which may be negative.
     #[inline]
     pub fn add_signed(&mut self, number: i64) {
-        self.add_exact(Exact::Whole(number.into()), number as f64);
+        match u32::try_from(number) {
+            Ok(number) => self.usual.add(number),
+            Err(_) => self.others.add(Exact::Whole(number.into()), number as f64),
+        }
     }
 
     /// Adds a float.
     pub fn add_float(&mut self, number: f64) {
         if number.is_nan() {
-            self.nans += 1;
+            self.others.nans += 1;
             return;
         }
-        self.floats = true;
-        self.add_exact(Exact::Float(number), number);
+        self.others.floats = true;
+        self.others.add(Exact::Float(number), number);
     }
 
-    #[inline]
-    fn add_exact(&mut self, exact: Exact, number: f64) {
+    /// Returns all numbers in one form.
+    fn settled(&self) -> Others {
+        let mut all = self.others.clone();
+        self.usual.add_to(&mut all);
+        all
+    }
+
+    /// Returns the least number such that this share of all numbers is not above it.
+    pub fn quantile(&self, share: f64) -> Option<Exact> {
+        self.settled().quantile(share)
+    }
+
+    pub fn summary(&self) -> Summary {
+        self.settled().summary()
+    }
+}
+
+impl Default for Usual {
+    fn default() -> Self {
+        Usual { least: u32::MAX, most: 0, small: None, powers: [const { None }; USUAL_POWERS] }
+    }
+}
+
+impl Usual {
+    #[inline(always)]
+    fn add(&mut self, number: u32) {
+        self.least = self.least.min(number);
+        self.most = self.most.max(number);
+        if number < SMALL {
+            let small = self.small.get_or_insert_with(|| Box::new([0; SMALL as usize]));
+            small[number as usize] += 1;
+            return;
+        }
+        let power = number.ilog2();
+        let shift = power - BUCKETS_PER_POWER.ilog2();
+        let make = || Box::new([UsualBucket::default(); BUCKETS_PER_POWER]);
+        let buckets = self.powers[(power - SMALL_BITS) as usize].get_or_insert_with(make);
+        let bucket = &mut buckets[(number >> shift) as usize % BUCKETS_PER_POWER];
+        bucket.count += 1;
+        bucket.above += u64::from(number & ((1 << shift) - 1));
+    }
+
+    /// Adds all numbers to others.
+    fn add_to(&self, others: &mut Others) {
+        let mut sum = 0_u128;
+        for (number, count) in self.small.iter().flat_map(|small| small.iter().enumerate()) {
+            sum += number as u128 * u128::from(*count);
+            others.bucket(number as f64).add(*count, (number as u128 * u128::from(*count)) as f64);
+            others.count += count;
+        }
+        for (power, buckets) in (SMALL_BITS..).zip(&self.powers) {
+            for (index, bucket) in buckets.iter().flat_map(|buckets| buckets.iter().enumerate()) {
+                let first = (BUCKETS_PER_POWER + index) as u64;
+                let least = first << (power - BUCKETS_PER_POWER.ilog2());
+                let of_bucket = u128::from(bucket.count) * u128::from(least) + u128::from(bucket.above);
+                sum += of_bucket;
+                others.bucket(least as f64).add(bucket.count, of_bucket as f64);
+                others.count += bucket.count;
+            }
+        }
+        others.sum += sum as f64;
+        if self.least <= self.most {
+            others.reach(Exact::Whole(self.least.into()));
+            others.reach(Exact::Whole(self.most.into()));
+        }
+    }
+}
+
+impl Others {
+    fn add(&mut self, exact: Exact, number: f64) {
         self.count += 1;
         self.sum += number;
+        self.reach(exact);
+        self.bucket(number).add(1, number);
+    }
+
+    /// Widens the ends to a number.
+    fn reach(&mut self, exact: Exact) {
         let (min, max) = self.ends.get_or_insert((exact, exact));
         if exact.is_below(min) {
             *min = exact;
@@ -121,27 +213,17 @@ impl Distribution {
         if max.is_below(&exact) {
             *max = exact;
         }
+    }
+
+    /// Returns the bucket of a number.
+    fn bucket(&mut self, number: f64) -> &mut Bucket {
         let key = ordered(number) >> BITS_BELOW;
-        let power = (key / BUCKETS_PER_POWER as u64) as u16;
-        let make = || Box::new([Bucket::default(); BUCKETS_PER_POWER]);
-        let power = match self.usual.get_mut(usize::from(power.wrapping_sub(FIRST_USUAL))) {
-            Some(power) => power.get_or_insert_with(make),
-            None => self.powers.entry(power).or_insert_with(make),
-        };
-        let bucket = &mut power[key as usize % BUCKETS_PER_POWER];
-        bucket.count += 1;
-        bucket.sum += number;
+        let power = self.powers.entry((key / BUCKETS_PER_POWER as u64) as u16);
+        let power = power.or_insert_with(|| Box::new([Bucket::default(); BUCKETS_PER_POWER]));
+        &mut power[key as usize % BUCKETS_PER_POWER]
     }
 
-    /// Returns the buckets in the order of their numbers.
-    fn buckets(&self) -> impl Iterator<Item = &Bucket> {
-        let below = self.powers.range(..FIRST_USUAL).map(|(_, power)| power);
-        let above = self.powers.range(FIRST_USUAL..).map(|(_, power)| power);
-        below.chain(self.usual.iter().flatten()).chain(above).flat_map(|power| power.iter())
-    }
-
-    /// Returns the least number such that this share of all numbers is not above it.
-    pub fn quantile(&self, share: f64) -> Option<Exact> {
+    fn quantile(&self, share: f64) -> Option<Exact> {
         let (min, max) = self.ends?;
         let rank = ((share * self.count as f64).ceil() as u64).saturating_sub(1);
         if rank == 0 {
@@ -151,7 +233,7 @@ impl Distribution {
             return Some(max);
         }
         let mut before = 0;
-        let bucket = self.buckets().find(|bucket| {
+        let bucket = self.powers.values().flat_map(|power| power.iter()).find(|bucket| {
             before += bucket.count;
             before > rank
         })?;
@@ -161,7 +243,7 @@ impl Distribution {
         Some(exact.clamp(min, max))
     }
 
-    pub fn summary(&self) -> Summary {
+    fn summary(&self) -> Summary {
         let quantile = |share| self.quantile(share).map_or(Json::Null, Exact::json);
         let mean = (self.count > 0).then(|| Exact::Float(self.sum / self.count as f64));
         Summary {
@@ -175,6 +257,13 @@ impl Distribution {
             max: quantile(1.0),
             nans: self.nans,
         }
+    }
+}
+
+impl Bucket {
+    fn add(&mut self, count: u64, sum: f64) {
+        self.count += count;
+        self.sum += sum;
     }
 }
 

@@ -9,7 +9,7 @@ use std::hash::Hash;
 use hashbrown::HashMap;
 
 /// Different values that are counted at a time.
-const MAX_VALUES: usize = 1000;
+pub(super) const MAX_VALUES: usize = 1000;
 
 /// Counts of values.
 pub struct Frequent<K> {

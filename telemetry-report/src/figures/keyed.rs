@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use telemetry_decode::Event;
+use telemetry_decode::{Event, KnownRegistry};
 
 /// A value for each event of each registry.
 pub struct PerEvent<T> {
@@ -48,16 +48,23 @@ impl<T> PerEvent<T> {
     /// Returns the value for all events of this code.
     #[inline]
     pub fn get(&mut self, event: &Event<'_>, make: impl FnOnce(&Event<'_>) -> T) -> &mut T {
-        let fingerprint = event.known_registry().fingerprint;
+        let index = event.index();
+        self.of_registry(event.known_registry())[index].get_or_insert_with(|| make(event))
+    }
+
+    /// Returns the values for the events of a registry by index, as far as they are made.
+    #[inline]
+    pub fn of_registry(&mut self, known: &KnownRegistry) -> &mut [Option<T>] {
+        let fingerprint = known.fingerprint;
         if self.registries.get(self.last).is_none_or(|of| of.fingerprint != fingerprint) {
             let found = self.registries.iter().position(|of| of.fingerprint == fingerprint);
             self.last = found.unwrap_or_else(|| {
-                let events = event.registry().events.iter().map(|_| None).collect();
+                let events = known.registry.events.iter().map(|_| None).collect();
                 self.registries.push(OfRegistry { fingerprint, events });
                 self.registries.len() - 1
             });
         }
-        self.registries[self.last].events[event.index()].get_or_insert_with(|| make(event))
+        &mut self.registries[self.last].events
     }
 
     /// Returns all values, with the fingerprint of the registry and the index of the event.

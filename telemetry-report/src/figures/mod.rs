@@ -5,5 +5,6 @@
 
 pub mod distribution;
 pub mod frequent;
+pub mod frequent_numbers;
 pub mod keyed;
 pub mod rate;

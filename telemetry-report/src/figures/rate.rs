@@ -68,6 +68,33 @@ impl Rate {
         }
     }
 
+    /// Adds the events of another rate. The result is the same as if they had been counted here.
+    pub fn merge(&mut self, other: &Rate) {
+        if other.counts.is_empty() {
+            return;
+        }
+        let mut other = other.clone();
+        if self.counts.is_empty() {
+            *self = other;
+            return;
+        }
+        let end = |rate: &Rate| rate.first.saturating_add(rate.counts.len() as i64);
+        loop {
+            let (first, end) = (self.first.min(other.first), end(self).max(end(&other)));
+            if self.shift == other.shift && end.saturating_sub(first) <= MAX_INTERVALS {
+                let mut counts = vec![0; (end - first) as usize];
+                for rate in [&*self, &other] {
+                    let counts = &mut counts[(rate.first - first) as usize..];
+                    counts.iter_mut().zip(&rate.counts).for_each(|(sum, count)| *sum += count);
+                }
+                (self.first, self.counts) = (first, counts);
+                return;
+            }
+            let narrower = if self.shift <= other.shift { &mut *self } else { &mut other };
+            narrower.widen();
+        }
+    }
+
     /// Merges each two neighboring intervals.
     fn widen(&mut self) {
         let start = self.first & 1;
@@ -160,6 +187,27 @@ mod tests {
             assert_eq!(counts.counts.iter().sum::<u64>(), moments.len() as u64, "{moments:?}");
             assert!(counts.counts.len() <= MAX_INTERVALS as usize, "{moments:?}");
             assert!(counts.from_ns <= *moments.iter().min().unwrap(), "{moments:?}");
+        }
+    }
+
+    #[test]
+    fn merged_rates_are_as_if_counted_at_once() {
+        let table: [(&[i64], &[i64]); 6] = [
+            (&[], &[]),
+            (&[5], &[]),
+            (&[5, 7, 900], &[3]),
+            (&[0, 511], &[512, 1023, 70_000]),
+            (&[i64::MIN], &[i64::MAX, 0]),
+            (&[-1_000_000_007], &[3, 999_999_999_999]),
+        ];
+        for (one, two) in table {
+            let both = rate(&[one, two].concat());
+            for (one, two) in [(one, two), (two, one)] {
+                let mut merged = rate(one);
+                merged.merge(&rate(two));
+                let parts = |rate: &Rate| (rate.shift, rate.first, rate.counts.clone());
+                assert_eq!(parts(&merged), parts(&both), "{one:?} {two:?}");
+            }
         }
     }
 

@@ -92,7 +92,7 @@ impl Gatherer {
     /// Takes the next event.
     pub fn take(&mut self, event: &Event<'_>) {
         let wall_ns = event.wall_ns();
-        self.tally.add(event, wall_ns);
+        self.tally.add(event);
         let moment = self.axis.moment(wall_ns);
         let folds = self.axis.folds_for(moment);
         if folds > 0 {

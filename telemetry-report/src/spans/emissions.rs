@@ -21,6 +21,11 @@ impl Emissions {
         Emissions { is_wanted, ..Emissions::default() }
     }
 
+    /// Returns true if emissions are counted.
+    pub fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+
     /// Adds the emission of an event. Its time is the moment before.
     pub fn take(&mut self, event: &Event<'_>) {
         if !self.is_wanted {
@@ -38,6 +43,9 @@ impl Emissions {
 
     /// Returns the nanoseconds that a thread has spent so far.
     pub fn spent_ns(&self, session: u64, thread: u32) -> i64 {
+        if !self.is_wanted {
+            return 0;
+        }
         let spent = self.spent.get(&(session, thread)).copied().unwrap_or_default();
         i64::try_from(spent / 1000).unwrap_or(i64::MAX)
     }

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::rc::Rc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use telemetry_decode::{Event, Value};
+use telemetry_decode::{Event, EventBatch, Value};
 
 use super::emissions::Emissions;
 use super::paths::Paths;
@@ -180,6 +180,17 @@ impl Pairing {
             found.retain(|found| self.defs[found.def()].is_wanted);
         }
         roles.iter().any(|role| role.begins_pause)
+    }
+
+    /// Takes some events, as [`Pairing::take`] does.
+    pub fn take_batch(&mut self, batch: &EventBatch<'_>, found: &mut Vec<Found>) {
+        for row in batch.rows() {
+            // Most events are no ends of spans.
+            let roles = &self.roles.of_registry(batch.known_registry())[row.index as usize];
+            if self.emissions.is_wanted() || roles.as_ref().is_none_or(|roles| !roles.is_empty()) {
+                self.take(&batch.event(&row), found);
+            }
+        }
     }
 
     /// Visits the spans that are still open, in the order of their begins.

@@ -5,4 +5,4 @@
 
 mod tally;
 
-pub use tally::{Bits, Count, Counts, EventTally, ParamTally, Tally, Values, is_number};
+pub use tally::{Count, Counts, EventTally, ParamTally, Tally, Values, is_number};

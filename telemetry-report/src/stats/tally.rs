@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use telemetry_decode::{Event, Value};
-use telemetry_schema::{Param, Sort};
+use telemetry_decode::rows::Row;
+use telemetry_decode::{Event, EventBatch, Value};
+use telemetry_schema::{Param, Registry, Sort};
 
 use crate::figures::distribution::Distribution;
 use crate::figures::frequent::Frequent;
+use crate::figures::frequent_numbers::FrequentNumbers;
 use crate::figures::keyed::PerEvent;
 use crate::figures::rate::Rate;
 
@@ -30,8 +32,6 @@ pub struct Tally {
     /// The counts of events by index, for every session, thread and registry.
     pub lanes: Vec<(LaneKey, Counts)>,
     pub events: PerEvent<EventTally>,
-    /// All events by time, in nanoseconds since 1970.
-    pub rate: Rate,
     /// Index of each key in `lanes`.
     by_key: HashMap<LaneKey, usize>,
     /// Index of the lane of the last event.
@@ -42,7 +42,9 @@ pub struct Tally {
 type LaneKey = (u64, u32, u64);
 
 /// Counts of an event's times and parameters.
+#[derive(Default)]
 pub struct EventTally {
+    /// By time, in nanoseconds since 1970.
     pub rate: Rate,
     /// Nanoseconds since the thread's last event of this type.
     pub intervals: Distribution,
@@ -54,31 +56,52 @@ pub struct ParamTally {
     /// The distribution of numbers, with those in arrays.
     pub distribution: Option<Distribution>,
     pub values: Values,
+    form: Form,
+}
+
+/// How the values of a parameter are taken, which is decided once.
+#[derive(Clone, Copy)]
+enum Form {
+    /// By their bits: whole numbers and addresses.
+    Unsigned,
+    Signed,
+    Other,
 }
 
 /// The most frequent values.
 pub enum Values {
     /// Floats and arrays are not counted by value.
     None,
-    Numbers(Frequent<Bits>),
+    /// The bits of numbers.
+    Numbers(FrequentNumbers),
     Strings(Frequent<Box<[u8]>>),
 }
 
-/// The bits of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Bits(pub u64);
-
-impl From<&Bits> for Bits {
-    fn from(bits: &Bits) -> Bits {
-        *bits
-    }
-}
-
 impl Tally {
-    /// Counts an event at its time in nanoseconds since 1970.
+    /// Counts an event.
     #[inline]
-    pub fn add(&mut self, event: &Event<'_>, wall_ns: i64) {
-        let key = (event.session().id, event.thread(), event.known_registry().fingerprint);
+    pub fn add(&mut self, event: &Event<'_>) {
+        self.add_batch(&EventBatch::of(*event));
+    }
+
+    /// Counts some events.
+    #[inline]
+    pub fn add_batch(&mut self, batch: &EventBatch<'_>) {
+        let (session, known) = (batch.session(), batch.known_registry());
+        self.set_lane((session.id, batch.thread(), known.fingerprint));
+        let counts = &mut self.lanes[self.current].1;
+        let of_registry = self.events.of_registry(known);
+        let start = session.clock.start_wall();
+        for row in batch.rows() {
+            let index = row.index as usize;
+            let of_event = of_registry[index].get_or_insert_with(|| EventTally::new(&known.registry, index));
+            of_event.add(batch, &row, row.time_ns.saturating_add_unsigned(start), counts.of(index));
+        }
+    }
+
+    /// Makes a lane the current one.
+    #[inline]
+    fn set_lane(&mut self, key: LaneKey) {
         // Events come in blocks of one lane.
         if self.lanes.get(self.current).is_none_or(|(last, _)| *last != key) {
             self.current = *self.by_key.entry(key).or_insert_with(|| {
@@ -86,19 +109,13 @@ impl Tally {
                 self.lanes.len() - 1
             });
         }
-        let count = self.lanes[self.current].1.of(event.index());
-        let interval = event.time_ns().checked_sub(count.last_ns);
-        let of_event = self.events.get(event, EventTally::new);
-        // Blocks out of order have no intervals.
-        if let Some(interval) = interval.filter(|interval| count.count > 0 && *interval >= 0) {
-            of_event.intervals.add_signed(interval);
-        }
-        count.add(event);
-        for (param, value) in of_event.params.iter_mut().zip(event.values()) {
-            param.add(event, &value);
-        }
-        of_event.rate.add(wall_ns);
-        self.rate.add(wall_ns);
+    }
+
+    /// Returns the number of all events by time, in nanoseconds since 1970.
+    pub fn rate(&self) -> Rate {
+        let mut all = Rate::default();
+        self.events.iter().for_each(|(_, _, event)| all.merge(&event.rate));
+        all
     }
 }
 
@@ -112,7 +129,7 @@ pub struct Counts(Vec<Option<Box<[Count; PAGE]>>>);
 
 impl Counts {
     /// Returns the count of an event.
-    #[inline]
+    #[inline(always)]
     fn of(&mut self, index: usize) -> &mut Count {
         let page = index / PAGE;
         if page >= self.0.len() {
@@ -133,11 +150,13 @@ impl Counts {
 impl Count {
     pub const NONE: Count = Count { count: 0, bytes: 0, first_ns: i64::MAX, last_ns: i64::MIN };
 
-    fn add(&mut self, event: &Event<'_>) {
-        let bytes = event.packed_len().into();
-        self.merge(&Count { count: 1, bytes, first_ns: event.time_ns(), last_ns: event.time_ns() });
+    #[inline(always)]
+    fn add(&mut self, row: &Row<'_>) {
+        let bytes = row.packed_len.into();
+        self.merge(&Count { count: 1, bytes, first_ns: row.time_ns, last_ns: row.time_ns });
     }
 
+    #[inline]
     pub fn merge(&mut self, other: &Count) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -147,9 +166,27 @@ impl Count {
 }
 
 impl EventTally {
-    fn new(event: &Event<'_>) -> EventTally {
-        let params = event.schema().params.iter().map(ParamTally::new).collect();
-        EventTally { rate: Rate::default(), intervals: Distribution::default(), params }
+    #[cold]
+    fn new(registry: &Registry, index: usize) -> EventTally {
+        let params = registry.events[index].params.iter().map(ParamTally::new).collect();
+        EventTally { params, ..EventTally::default() }
+    }
+
+    /// Counts an event at its time in nanoseconds since 1970. `count` is that of its thread.
+    #[inline(always)]
+    fn add<'a>(&mut self, batch: &EventBatch<'a>, row: &Row<'a>, wall_ns: i64, count: &mut Count) {
+        // Blocks out of order have no intervals.
+        if let Some(interval) = row.time_ns.checked_sub(count.last_ns)
+            && count.count > 0
+            && interval >= 0
+        {
+            self.intervals.add_signed(interval);
+        }
+        count.add(row);
+        for (index, param) in self.params.iter_mut().enumerate() {
+            param.add(batch, row, index);
+        }
+        self.rate.add(wall_ns);
     }
 }
 
@@ -159,19 +196,58 @@ impl ParamTally {
         let values = match param.sort {
             Sort::F32 | Sort::F64 => Values::None,
             Sort::String | Sort::Bytes | Sort::Label => Values::Strings(Frequent::default()),
-            Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Values::Numbers(Frequent::default()),
-            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Values::Numbers(Frequent::default()),
-            Sort::Pointer | Sort::Addr | Sort::Bool | Sort::Named(_) => Values::Numbers(Frequent::default()),
+            _ => Values::Numbers(FrequentNumbers::default()),
+        };
+        let form = match param.sort {
+            _ if !is_one => Form::Other,
+            Sort::Word | Sort::U8 | Sort::U16 | Sort::U32 | Sort::U64 => Form::Unsigned,
+            Sort::Pointer | Sort::Addr | Sort::Named(_) => Form::Unsigned,
+            Sort::I8 | Sort::I16 | Sort::I32 | Sort::I64 => Form::Signed,
+            Sort::F32 | Sort::F64 | Sort::Bool | Sort::String | Sort::Bytes | Sort::Label => Form::Other,
         };
         ParamTally {
             distribution: is_number(param.sort).then(Distribution::default),
             values: if is_one { values } else { Values::None },
+            form,
         }
     }
 
-    fn add(&mut self, event: &Event<'_>, value: &Value<'_>) {
+    /// Counts the value of a parameter by its index.
+    #[inline(always)]
+    fn add<'a>(&mut self, batch: &EventBatch<'a>, row: &Row<'a>, index: usize) {
+        let bits = match self.form {
+            Form::Other => return self.add_other(&batch.event(row), index),
+            Form::Unsigned => {
+                let bits = row.bits(index);
+                if let Some(distribution) = &mut self.distribution {
+                    distribution.add_unsigned(bits);
+                }
+                bits
+            }
+            Form::Signed => {
+                let bits = row.bits(index);
+                if let Some(distribution) = &mut self.distribution {
+                    distribution.add_signed(bits as i64);
+                }
+                bits
+            }
+        };
+        if let Values::Numbers(values) = &mut self.values {
+            values.add(bits);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_other(&mut self, event: &Event<'_>, index: usize) {
+        if let Some(value) = event.value(index) {
+            self.add_value(event, &value);
+        }
+    }
+
+    fn add_value(&mut self, event: &Event<'_>, value: &Value<'_>) {
         if let Value::Array(array) = value {
-            return array.iter().for_each(|element| self.add(event, &element));
+            return array.iter().for_each(|element| self.add_value(event, &element));
         }
         if let Some(distribution) = &mut self.distribution {
             match *value {
@@ -186,7 +262,7 @@ impl ParamTally {
             Values::None => {}
             Values::Numbers(values) => {
                 if let Some(number) = value.as_i128() {
-                    values.add(&Bits(number as u64));
+                    values.add(number as u64);
                 }
             }
             Values::Strings(values) => match *value {

@@ -1,0 +1,173 @@
+//! The most frequent of many numbers, with the counts of [`Frequent`](super::frequent::Frequent),
+//! but in a table that is fast for numbers.
+
+use super::frequent::MAX_VALUES;
+
+/// The table has at most this many places, so at least half of them are free.
+const MAX_PLACES: usize = (2 * MAX_VALUES).next_power_of_two();
+
+/// The places of a new table.
+const MIN_PLACES: usize = 16;
+
+/// Counts of numbers.
+#[derive(Default)]
+pub struct FrequentNumbers {
+    /// Its length is a power of two, or 0. A number is at the place of its hash, or behind it.
+    places: Vec<Place>,
+    /// The hash of a number is its product with a constant, shifted right by this.
+    shift: u32,
+    used: usize,
+    total: u64,
+    /// Each count may be too low by this.
+    error: u64,
+    /// No count in the table is lower.
+    least: u64,
+}
+
+/// A number with its count, plus the error when it was added; 0 if the place is free.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    number: u64,
+    count: u64,
+}
+
+impl FrequentNumbers {
+    /// Counts a number.
+    #[inline]
+    pub fn add(&mut self, number: u64) {
+        self.total += 1;
+        let mut at = self.hash(number);
+        while let Some(place) = self.places.get_mut(at) {
+            if place.count == 0 {
+                break;
+            }
+            if place.number == number {
+                place.count += 1;
+                return;
+            }
+            at = (at + 1) & (self.places.len() - 1);
+        }
+        self.add_new(number, at);
+    }
+
+    /// Fibonacci hashing. The search ends after at most all numbers, so bad luck costs only time.
+    #[inline(always)]
+    fn hash(&self, number: u64) -> usize {
+        (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    /// Adds a number that is not in the table, whose place would be `at`.
+    #[inline]
+    fn add_new(&mut self, number: u64, at: usize) {
+        if self.used == MAX_VALUES {
+            // Makes room for the new number by subtracting one from each count.
+            self.error += 1;
+            if self.error >= self.least {
+                self.rebuild(self.places.len());
+            }
+            return;
+        }
+        let count = self.error + 1;
+        self.least = if self.used == 0 { count } else { self.least.min(count) };
+        if 2 * self.used < self.places.len() {
+            self.used += 1;
+            self.places[at] = Place { number, count };
+            return;
+        }
+        self.rebuild((2 * self.places.len()).clamp(MIN_PLACES, MAX_PLACES));
+        self.put(Place { number, count });
+    }
+
+    /// Makes a table of this length of the numbers whose counts are above the error.
+    #[cold]
+    #[inline(never)]
+    fn rebuild(&mut self, len: usize) {
+        let before = std::mem::replace(&mut self.places, vec![Place::default(); len]);
+        self.shift = u64::BITS - len.ilog2();
+        (self.used, self.least) = (0, u64::MAX);
+        let error = self.error;
+        before.into_iter().filter(|place| place.count > error).for_each(|place| self.put(place));
+    }
+
+    /// Puts a number, which is not in the table, to its place.
+    fn put(&mut self, new: Place) {
+        let mut at = self.hash(new.number);
+        while self.places[at].count > 0 {
+            at = (at + 1) & (self.places.len() - 1);
+        }
+        self.places[at] = new;
+        self.used += 1;
+        self.least = self.least.min(new.count);
+    }
+
+    /// Returns the number of values that were counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Returns the amount by which a count may be too low. 0 means that all counts are exact.
+    pub fn error(&self) -> u64 {
+        self.error
+    }
+
+    /// Returns the most frequent numbers and their counts.
+    pub fn top(&self, most: usize) -> Vec<(u64, u64)> {
+        let mut all = self.counts();
+        all.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
+        all.truncate(most);
+        all
+    }
+
+    /// Returns all numbers in the table with their counts.
+    fn counts(&self) -> Vec<(u64, u64)> {
+        let used = self.places.iter().filter(|place| place.count > 0);
+        used.map(|place| (place.number, place.count - self.error)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::figures::frequent::Frequent;
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    struct Number(u64);
+
+    impl From<&Number> for Number {
+        fn from(number: &Number) -> Number {
+            *number
+        }
+    }
+
+    fn check(numbers: impl IntoIterator<Item = u64>) {
+        let (mut fast, mut plain) = (FrequentNumbers::default(), Frequent::<Number>::default());
+        for number in numbers {
+            fast.add(number);
+            plain.add(&Number(number));
+        }
+        assert_eq!((fast.total(), fast.error()), (plain.total(), plain.error()));
+        let all: Vec<_> =
+            plain.top(usize::MAX).into_iter().map(|(number, count)| (number.0, count)).collect();
+        assert_eq!(fast.top(usize::MAX), all);
+    }
+
+    #[test]
+    fn counts_are_those_of_the_plain_table() {
+        check([]);
+        check((0..10_000).map(|number| number % 999));
+        check((0..100_000).map(|number| if number % 10 == 3 { u64::MAX } else { number }));
+        check((0..50_000).map(|number| (number % 1500) << 20));
+        check((0..50_000).map(|number| number * number % 3001 % (1 + number % 1700)));
+        // The inverse of the constant, so all hashes are equal.
+        check((0..3000_u64).map(|number| number.wrapping_mul(0xf1de_83e1_9937_733d)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_are_counted_alike(numbers in prop::collection::vec(0_u64..1200, 0..6000)) {
+            check(numbers);
+        }
+    }
+}
