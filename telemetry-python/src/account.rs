@@ -1,0 +1,37 @@
+//! What was read and what was missing, as the fields of Python's `Completeness`.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use telemetry_decode::Completeness;
+
+/// Returns the fields by name.
+pub(crate) fn fields<'py>(py: Python<'py>, read: &Completeness) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    let lost = read.lost();
+    let unread = read.lanes.iter().map(|lane| lane.unread).fold(0, u64::saturating_add);
+    for (name, number) in [
+        ("events", read.events),
+        ("blocks", read.blocks),
+        ("damaged_bytes", read.bytes.damaged),
+        ("lost_pool", lost.pool),
+        ("lost_reentrant", lost.reentrant),
+        ("lost_sink", lost.sink),
+        ("truncated", lost.truncated),
+        ("missing", read.missing()),
+        ("unread", unread),
+        ("excluded", read.excluded()),
+        ("damaged_ranges", read.damaged_ranges),
+        ("undecodable_parts", read.undecodable_parts),
+        ("without_end_mark", read.without_end_mark),
+    ] {
+        fields.set_item(name, number)?;
+    }
+    let damage = read.damage.iter().map(|one| (one.range.start, one.range.end, one.cause.to_string()));
+    fields.set_item("damage", damage.collect::<Vec<_>>())?;
+    let parts = read.undecodable.iter().map(|one| (one.range.start, one.range.end, one.reason.to_string()));
+    fields.set_item("undecodable", parts.collect::<Vec<_>>())?;
+    fields.set_item("unknown_blocks", &read.unknown_blocks)?;
+    fields.set_item("unreadable", &read.unreadable)?;
+    fields.set_item("sessions", &read.sessions)?;
+    Ok(fields)
+}

@@ -1,0 +1,53 @@
+//! Streams that Python has opened.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use telemetry_decode::{Error, Input, Reader};
+
+/// Opens files again by their descriptors. They are independent of the files of Python, which may be
+/// closed.
+pub(crate) fn open(descriptors: &[i32]) -> io::Result<Vec<File>> {
+    descriptors.iter().map(|descriptor| duplicate(*descriptor)).collect()
+}
+
+#[cfg(unix)]
+fn duplicate(descriptor: i32) -> io::Result<File> {
+    use std::os::fd::BorrowedFd;
+    if descriptor < 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a file that is closed"));
+    }
+    // SAFETY: the descriptor is not -1. It is that of a file object that Python holds during the
+    // call. A number that is not open makes the duplication fail.
+    let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    file.try_clone_to_owned().map(File::from)
+}
+
+#[cfg(not(unix))]
+fn duplicate(_: i32) -> io::Result<File> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "descriptors of files, which this system does not have"))
+}
+
+/// Returns a reader of open files as one stream.
+pub(crate) fn reader(files: &[File], registry: Option<&str>) -> PyResult<Reader<'static>> {
+    let files = files.iter().map(|file| file.try_clone().map(Input::File)).collect::<io::Result<_>>()?;
+    let reader = Reader::from_inputs(files).map_err(raised)?;
+    let Some(text) = registry else { return Ok(reader) };
+    let registry = telemetry_schema::parse_embedded(text).map_err(|invalid| {
+        let first = invalid.diagnostics.first().map_or("it is empty", |first| &first.message);
+        PyValueError::new_err(format!("the registry of the module is invalid: {first}"))
+    })?;
+    Ok(reader.registry(registry))
+}
+
+/// Returns the exception for an error of the input.
+pub(crate) fn raised(error: Error) -> PyErr {
+    match error {
+        Error::Io(error) => error.into(),
+        error => PyOSError::new_err(error.to_string()),
+    }
+}

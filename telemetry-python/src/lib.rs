@@ -1,0 +1,30 @@
+//! The compiled part of the Python package `telemetry_events`: `telemetry_events._native`.
+//!
+//! The Python files of the package say what a stream is to its users. This module reads events for
+//! them: as objects of the classes that they give it, or as Arrow columns.
+//! `docs/design/python.md` in the repository says how the two live together.
+
+mod account;
+mod input;
+mod maker;
+mod objects;
+mod slots;
+
+use pyo3::prelude::*;
+
+/// The number of this interface. Python files that expect another one do not use this module.
+const INTERFACE: u32 = 1;
+
+/// Reads the events of streams for the package `telemetry_events`.
+#[pymodule(gil_used = true)]
+mod _native {
+    use super::*;
+
+    #[pymodule_export]
+    use objects::Objects;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("INTERFACE", INTERFACE)
+    }
+}

@@ -1,0 +1,72 @@
+//! The events of a stream as objects.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use telemetry_decode::{Events, Order};
+
+use crate::account;
+use crate::input::{open, raised, reader};
+use crate::maker::Maker;
+
+/// The events that are skipped before other threads may run and signals are looked at.
+const PATIENCE: u32 = 1 << 16;
+
+/// Reads the events of open files as objects, in batches.
+///
+/// `forms_of` is called with the fingerprint of a registry. It returns, by the code of each wanted
+/// event, its class and its slots. `lane_of` is called with a session's id, a thread, a fingerprint
+/// and the bit of a kind. It returns the lane of events.
+#[pyclass(module = "telemetry_events._native", unsendable)]
+pub(crate) struct Objects {
+    events: Events<'static>,
+    maker: Maker,
+    /// Events that had no class.
+    #[pyo3(get)]
+    others: u64,
+}
+
+#[pymethods]
+impl Objects {
+    #[new]
+    fn new(
+        descriptors: Vec<i32>,
+        order: &str,
+        registry: Option<&str>,
+        forms_of: Py<PyAny>,
+        lane_of: Py<PyAny>,
+    ) -> PyResult<Objects> {
+        let order = match order {
+            "time" => Order::Time,
+            "stream" => Order::Stream,
+            _ => return Err(PyValueError::new_err(format!("found the order `{order}`, expected `time` or `stream`"))),
+        };
+        let events = reader(&open(&descriptors)?, registry)?.order(order).events().map_err(raised)?;
+        Ok(Objects { events, maker: Maker::new(forms_of, lane_of), others: 0 })
+    }
+
+    /// Returns the next events, at most `most`. There are none only at the end.
+    fn batch<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyList>> {
+        let batch = PyList::empty(py);
+        let mut skipped = 0;
+        while batch.len() < most {
+            let Some(event) = self.events.next().map_err(raised)? else { break };
+            if let Some(object) = self.maker.make(py, &event)? {
+                batch.append(object)?;
+                continue;
+            }
+            self.others += 1;
+            skipped += 1;
+            if skipped % PATIENCE == 0 {
+                py.detach(|| {});
+                py.check_signals()?;
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Returns the fields of the account of what was read so far.
+    fn completeness<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        account::fields(py, &self.events.completeness())
+    }
+}
