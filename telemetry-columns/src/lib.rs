@@ -20,12 +20,19 @@
 //!
 //! None is on by default.
 //!
+//! - `arrow`: [`schema`] and [`record_batch`] give batches to programs that read Arrow's format.
 //! - `spans`: `Spans` pairs begins and ends as a table.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod batch;
 mod model;
 mod side;
 
+#[cfg(feature = "arrow")]
+pub use arrow::arrays::record_batch;
+#[cfg(feature = "arrow")]
+pub use arrow::schema::schema;
 pub use batch::batches::Batches;
 pub use batch::builder::Builder;
 pub use batch::column::ColumnData;

@@ -9,6 +9,7 @@ mod input;
 mod maker;
 mod objects;
 mod slots;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -22,6 +23,8 @@ mod _native {
 
     #[pymodule_export]
     use objects::Objects;
+    #[pymodule_export]
+    use table::{Table, tables};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

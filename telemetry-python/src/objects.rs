@@ -39,7 +39,11 @@ impl Objects {
         let order = match order {
             "time" => Order::Time,
             "stream" => Order::Stream,
-            _ => return Err(PyValueError::new_err(format!("found the order `{order}`, expected `time` or `stream`"))),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "found the order `{order}`, expected `time` or `stream`"
+                )));
+            }
         };
         let events = reader(&open(&descriptors)?, registry)?.order(order).events().map_err(raised)?;
         Ok(Objects { events, maker: Maker::new(forms_of, lane_of), others: 0 })

@@ -36,7 +36,9 @@ impl Class {
         // Other classes have memory that only their own `__new__` prepares.
         let new_of_all = py.get_type::<PyAny>().getattr("__new__")?;
         let alloc = alloc.filter(|_| class.getattr("__new__").is_ok_and(|new| new.is(&new_of_all)));
-        let alloc = alloc.ok_or_else(|| PyTypeError::new_err("found a class with a `__new__` of its own, expected one of slots"))?;
+        let alloc = alloc.ok_or_else(|| {
+            PyTypeError::new_err("found a class with a `__new__` of its own, expected one of slots")
+        })?;
         Ok(Class { class: class.clone().unbind(), alloc })
     }
 

@@ -59,7 +59,7 @@ const RUNTIME: &[Room] = &[
 const FOREIGN: &[Room] =
     &[("common", &[]), ("ghc", &["common"]), ("mono", &["common"]), ("mps", &["common"]), ("formats", ALL)];
 
-const COLUMNS: &[Room] = &[("model", &[]), ("batch", ALL), ("side", ALL)];
+const COLUMNS: &[Room] = &[("model", &[]), ("batch", ALL), ("side", ALL), ("arrow", &["model", "batch"])];
 
 const REPORT: &[Room] = &[
     ("figures", &[]),

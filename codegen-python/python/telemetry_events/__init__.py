@@ -19,7 +19,7 @@ from .inputs import NotAStream
 from .reader import Reader
 from .registries import Registry
 from .sessions import LabelRef, Session
-from .stream import Info, Stream, open
+from .stream import Info, Stream, Table, open
 
 __all__ = [
     "Completeness",
@@ -36,6 +36,7 @@ __all__ = [
     "Session",
     "Stream",
     "StreamError",
+    "Table",
     "VersionError",
     "open",
 ]

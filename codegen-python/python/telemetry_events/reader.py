@@ -10,6 +10,7 @@ from .accounts import Completeness, IncompleteWarning
 from .blocks import _MAX_LISTED
 from .inputs import _Files, _Input, _not_a_stream
 from .modules import _Event, _Module
+from .native import _Native, _native
 from .orders import _by_time, _in_stream
 from .parts import _Parts
 
@@ -49,7 +50,12 @@ class Reader(_Parts, _t.Generic[_E]):
         except _b.BaseException:
             self.close()
             raise
-        chunks = self._all(_by_time(self) if order == "time" else _in_stream(self))
+        # The compiled module reads the same events, and accounts for them.
+        self._native: _t.Optional[_Native] = _native(self, order)
+        if self._native is not None:
+            chunks = self._all(self._native.chunks(self))
+        else:
+            chunks = self._all(_by_time(self) if order == "time" else _in_stream(self))
         self._events: _t.Iterator[_t.Any] = _itertools.chain.from_iterable(chunks)
 
     def __iter__(self) -> _t.Iterator[_E]:
@@ -72,6 +78,8 @@ class Reader(_Parts, _t.Generic[_E]):
     @property
     def completeness(self) -> Completeness:
         """Returns what was read so far, and what was missing; after the last event, the verdict."""
+        if self._native is not None:
+            return self._native.completeness(self._files.length)
         report = _dataclasses.replace(self._report)
         written: dict[int, int] = {}
         for state in self._states.values():

@@ -11,6 +11,7 @@ from .load import _columns
 from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import _Files, _Input
 from .modules import _Event, _Module, _module
+from .native import _compiled_module, _Opened
 from .reader import Reader
 from .registries import Registry, _attribute, _dotted, _Form, _Type
 from .sessions import Session
@@ -56,6 +57,48 @@ class Info:
         return "\n  ".join(lines)
 
 
+class Table(_t.Protocol):
+    """The events of a type as a table of the compiled package. It has Arrow's PyCapsule interface."""
+
+    @property
+    def name(self) -> str:
+        """Returns its name, which no other table of the stream has."""
+        ...
+
+    @property
+    def registry(self) -> str:
+        """Returns the name of the registry."""
+        ...
+
+    @property
+    def event(self) -> str:
+        """Returns the name of the event type."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Returns the name of the event type's kind."""
+        ...
+
+    @property
+    def doc(self) -> str:
+        """Returns the meaning of the event type."""
+        ...
+
+    @property
+    def column_names(self) -> list[str]:
+        """Returns the names of the columns."""
+        ...
+
+    def __arrow_c_schema__(self) -> object:
+        """Returns the schema."""
+        ...
+
+    def __arrow_c_stream__(self, requested_schema: _t.Optional[object] = None) -> object:
+        """Returns a new stream of all rows."""
+        ...
+
+
 class Stream:
     """A stream that is open. Each call of `events` reads it again."""
 
@@ -66,6 +109,7 @@ class Stream:
         self._verdict: _t.Optional[Completeness] = None
         self._columns: dict[int, dict[str, dict[str, _t.Any]]] = {}
         self._last: _t.Optional[_AnyReader] = None
+        self._tables: _t.Optional[dict[str, Table]] = None
         self._files = _Files(inputs)
         try:
             first = self._read(None, "time", "ignore")
@@ -119,6 +163,37 @@ class Stream:
         event = name.rpartition(":")[2]
         return known.get(event, {})
 
+    def table(self, name: str) -> Table:
+        """Returns the events of a type as a table, which programs that know Arrow's format read:
+        `polars.from_arrow`, `pyarrow.table`, DuckDB, pandas. It needs the compiled package.
+
+        Each use reads the stream again, a batch at a time. The rows are in the order of time.
+        """
+        known = self.tables()
+        registry, _, event = name.rpartition(":")
+        if registry:
+            found = [one for one in known.values() if (one.registry, one.event) == (registry, event)]
+        else:
+            found = [known[name]] if name in known else []
+        if not found:
+            raise _b.ValueError(self._unknown(name, event, known))
+        return found[0]
+
+    def tables(self) -> dict[str, Table]:
+        """Returns the tables of all event types by name. With several registries, a name has that of
+        its registry in front: `gc.TraceStart`."""
+        if self._tables is None:
+            compiled = _compiled_module()
+            if compiled is None:
+                text = "tables need the compiled package; help: pip install ./telemetry-python"
+                raise _b.NotImplementedError(text)
+            opened = _Opened(self._files)
+            try:
+                self._tables = dict(compiled.tables(opened.descriptors, self._incomplete == "error"))
+            finally:
+                opened.close()
+        return dict(self._tables)
+
     @property
     def completeness(self) -> Completeness:
         """Returns what was read, and what was missing. It reads the stream, unless `events` has
@@ -152,8 +227,9 @@ class Stream:
                 chosen.setdefault(fingerprint, set()).add(code)
         return chosen
 
-    def _unknown(self, name: str, event: str) -> str:
+    def _unknown(self, name: str, event: str, tables: _t.Iterable[str] = ()) -> str:
         known = {one.DESC.name for module in self._modules.values() for one in module.classes.values()}
+        known |= set(tables)
         text = f"{', '.join(f'`{one}`' for one in self.info.inputs)} has no event type `{name}`"
         near = _difflib.get_close_matches(event, known, 1)
         if near:

@@ -20,6 +20,7 @@ const FILES: &[&str] = &[
     include_str!("../../python/telemetry_events/contents.py"),
     include_str!("../../python/telemetry_events/parts.py"),
     include_str!("../../python/telemetry_events/orders.py"),
+    include_str!("../../python/telemetry_events/native.py"),
     include_str!("../../python/telemetry_events/reader.py"),
     include_str!("../../python/telemetry_events/arrays.py"),
     include_str!("../../python/telemetry_events/shapes.py"),

@@ -1,6 +1,7 @@
 //! Streams from [`telemetry_decode::writer::Writer`] as tables, compared with their events.
 
 mod any;
+mod arrow;
 mod bounds;
 mod reference;
 mod side;

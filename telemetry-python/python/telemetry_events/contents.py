@@ -1,0 +1,1 @@
+../../../codegen-python/python/telemetry_events/contents.py
