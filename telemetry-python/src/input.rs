@@ -9,8 +9,8 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use telemetry_decode::{Error, Input, Reader};
 
-/// Opens files again by their descriptors. They are independent of the files of Python, which may be
-/// closed.
+/// Opens files again by their descriptors. They are independent of the files of Python, which may
+/// be closed.
 pub(crate) fn open(descriptors: &[i32]) -> io::Result<Vec<File>> {
     descriptors.iter().map(|descriptor| duplicate(*descriptor)).collect()
 }

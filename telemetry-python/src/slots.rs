@@ -29,8 +29,8 @@ impl Class {
     /// Takes a class whose objects have only slots.
     pub(crate) fn new(class: &Bound<'_, PyType>) -> PyResult<Class> {
         let py = class.py();
-        // SAFETY: `class` is a type, and the slot of this number is a function of this type or null.
-        // `Option` of a function has the form of a pointer that may be null.
+        // SAFETY: `class` is a type, and the slot of this number is a function of this type or
+        // null. `Option` of a function has the form of a pointer that may be null.
         let alloc: Option<ffi::allocfunc> =
             unsafe { std::mem::transmute(ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_alloc)) };
         // Other classes have memory that only their own `__new__` prepares.
@@ -71,8 +71,8 @@ impl Slot {
     /// Sets the slot of an object of its class.
     #[inline]
     pub(crate) fn set(&self, object: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        // SAFETY: all three are live objects, and `set` is the function of the descriptor's type. It
-        // checks the class of the object, and takes its own reference to the value.
+        // SAFETY: all three are live objects, and `set` is the function of the descriptor's type.
+        // It checks the class of the object, and takes its own reference to the value.
         let done: c_int = unsafe { (self.set)(self.descriptor.as_ptr(), object.as_ptr(), value.as_ptr()) };
         if done < 0 { Err(PyErr::fetch(object.py())) } else { Ok(()) }
     }
@@ -80,8 +80,9 @@ impl Slot {
 
 /// Returns the text of bytes, in which those that are not UTF-8 are lone surrogates.
 pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the pointer and the length are those of a slice, whose length fits `isize`. The name of
-    // the error handler ends with NUL. The result is a new reference, or null with an exception set.
+    // SAFETY: the pointer and the length are those of a slice, whose length fits `isize`. The name
+    // of the error handler ends with NUL. The result is a new reference, or null with an exception
+    // set.
     unsafe {
         let decoded = ffi::PyUnicode_DecodeUTF8(
             bytes.as_ptr().cast(),

@@ -95,8 +95,8 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// Returns a new stream of the events in the order of time. It has this table's schema, whatever
-    /// the wish.
+    /// Returns a new stream of the events in the order of time. It has this table's schema,
+    /// whatever the wish.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

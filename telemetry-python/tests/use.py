@@ -10,7 +10,7 @@ def total(path: str) -> int:
         names: list[str] = table.column_names
         capsule: object = table.__arrow_c_stream__()
         kinds = sum(stream.info.events.values())
-        times = [event.time_ns for event in stream.events("Evicted", order="stream")]
+        times: list[int] = [event.time_ns for event in stream.events("Evicted", order="stream")]
         verdict: telemetry_events.Completeness = stream.completeness
     assert capsule is not None
     return kinds + sum(times) + len(names) + verdict.missing + len(stream.tables())
