@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::num::NonZeroUsize;
 
 use telemetry_decode::{Completeness, Event, Events, Filter, Order, Reader, Value};
 
@@ -80,6 +81,8 @@ pub enum Way {
     BatchesInStream,
     /// The same, by time.
     BatchesByTime,
+    /// A slice, in short shards on several threads.
+    Shards,
 }
 
 /// Number of blocks in the list in memory, for streams that have more.
@@ -87,7 +90,7 @@ const FEW: usize = 3;
 
 impl Way {
     /// Every way.
-    pub const ALL: [Way; 10] = [
+    pub const ALL: [Way; 11] = [
         Way::MemoryInStream,
         Way::MemoryByTime,
         Way::PipeInStream,
@@ -98,6 +101,7 @@ impl Way {
         Way::ListedByTime,
         Way::BatchesInStream,
         Way::BatchesByTime,
+        Way::Shards,
     ];
 
     /// Returns whether events come by time.
@@ -126,6 +130,10 @@ pub fn read_filtered(way: Way, stream: &[u8], filter: Filter) -> (Vec<Read>, Com
         Way::BatchesInStream | Way::BatchesByTime => {
             let reader = Reader::from_slice(stream).order(order).filter(filter.clone());
             collect_batches(reader.events().unwrap())
+        }
+        Way::Shards => {
+            let reader = Reader::from_slice(stream).order(order).filter(filter);
+            collect_shards(reader.events().unwrap())
         }
         Way::ListedInStream | Way::ListedByTime => collect(Reader::from_slice(stream).max_in_memory(FEW)),
         Way::PipeInStream | Way::PipeByTime => collect(Reader::from_reader(Dribble(Cursor::new(stream), 1))),
@@ -160,6 +168,26 @@ fn collect_batches(mut events: Events) -> (Vec<Read>, Completeness) {
     }
     let completeness = events.completeness();
     assert!(events.next_batch().unwrap().is_none(), "a batch after the end");
+    (all, completeness)
+}
+
+/// Bytes of a shard: a few blocks.
+const SHARD_LEN: u64 = 300;
+
+/// Returns all events, read in shards, and the verdict.
+fn collect_shards(mut events: Events) -> (Vec<Read>, Completeness) {
+    let mut all = Vec::new();
+    let read = |shard: &mut Events| {
+        let mut of_shard = Vec::new();
+        while let Some(event) = shard.next()? {
+            of_shard.push(Read::of(&event));
+        }
+        Ok(of_shard)
+    };
+    let threads = NonZeroUsize::new(3).unwrap();
+    events.read_shards_of(SHARD_LEN, threads, read, |of_shard, _| all.extend(of_shard)).unwrap();
+    let completeness = events.completeness();
+    assert!(events.next().unwrap().is_none(), "an event after the end");
     (all, completeness)
 }
 

@@ -1,9 +1,10 @@
 //! `telemetry stats`: how often each event occurred, when, on which thread, and with which values.
 
-use telemetry_decode::Order;
+use telemetry_decode::{EventBatch, Order};
 use telemetry_report::stats::Tally;
 
 use crate::input::events::EventArgs;
+use crate::input::threads::ThreadArgs;
 use crate::stats::shown::{Stats, bytes_by_kind};
 use crate::term::ended::{Context, Ended, Run};
 use crate::term::json::JsonArgs;
@@ -27,6 +28,9 @@ pub(crate) struct Args {
     json: JsonArgs,
 
     #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
     common: EventArgs,
 }
 
@@ -34,7 +38,8 @@ impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let mut opened = self.common.open(Order::Stream)?;
         let mut tally = Tally::default();
-        opened.each_batch(|batch| tally.add_batch(batch))?;
+        let of_shard = |batch: &EventBatch<'_>, tally: &mut Tally| tally.add_batch(batch);
+        opened.each_shard(self.threads.number(), of_shard, |later| tally.merge(later))?;
         let bytes = opened.inputs.index_again()?.map(|index| bytes_by_kind(&index));
         let verdict = opened.verdict();
         let stats = Stats::new(&opened.events, &tally, bytes.as_ref(), &verdict);

@@ -1,6 +1,9 @@
 //! What commands that read events share: options, reading with progress, output, verdict.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use telemetry_decode::{Event, EventBatch, Events, KnownRegistry, Order, Session};
 
@@ -9,7 +12,7 @@ use crate::input::selection::{FilterArgs, expect_no_names};
 use crate::input::verdict::Verdict;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Output, OutputArgs};
-use crate::term::progress::Progress;
+use crate::term::progress::{EVENTS_PER_READING, Progress};
 
 #[derive(clap::Args)]
 pub(crate) struct EventArgs {
@@ -75,14 +78,34 @@ impl Opened {
         Ok(())
     }
 
-    /// Passes all events to a function, in batches, and shows progress.
-    pub(crate) fn each_batch(&mut self, mut visit: impl FnMut(&EventBatch<'_>)) -> Result<(), Failure> {
-        let progress = Progress::of_bytes(self.inputs.len());
-        while let Some(batch) = self.events.next_batch().map_err(cannot_read)? {
-            visit(&batch);
-            progress.events(batch.len(), || self.events.bytes_done());
-        }
-        Ok(())
+    /// Passes all events in stream order to a function, on several threads, and shows progress. The
+    /// results of the shards are merged in order.
+    pub(crate) fn each_shard<R: Default + Send>(
+        &mut self,
+        threads: NonZeroUsize,
+        visit: impl Fn(&EventBatch<'_>, &mut R) + Sync,
+        mut merge: impl FnMut(R),
+    ) -> Result<(), Failure> {
+        let progress = Mutex::new(Progress::of_bytes(self.inputs.len()));
+        let done = AtomicU64::new(0);
+        let read = |shard: &mut Events<'_>| {
+            let (mut result, mut skipped, mut counted) = (R::default(), 0, 0);
+            while let Some(batch) = shard.next_batch()? {
+                visit(&batch, &mut result);
+                skipped += batch.len();
+                if skipped >= EVENTS_PER_READING as usize {
+                    let bytes = shard.bytes_done() - counted;
+                    (skipped, counted) = (0, counted + bytes);
+                    let all = done.fetch_add(bytes, Relaxed) + bytes;
+                    // Another thread that holds it shows the progress.
+                    if let Ok(progress) = progress.try_lock() {
+                        progress.at(all);
+                    }
+                }
+            }
+            Ok(result)
+        };
+        self.events.read_shards(threads, read, |result, _| merge(result)).map_err(cannot_read)
     }
 
     /// Opens the output, which replaces no input.

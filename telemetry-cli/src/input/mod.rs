@@ -14,4 +14,5 @@ pub(crate) mod opening;
 pub(crate) mod pipe;
 pub(crate) mod remedy;
 pub(crate) mod selection;
+pub(crate) mod threads;
 pub(crate) mod verdict;

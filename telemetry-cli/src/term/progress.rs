@@ -19,7 +19,7 @@ use super::{bar, interrupt};
 const SHOW_DELAY: Duration = Duration::from_millis(300);
 
 /// Events between two readings of the clock.
-const EVENTS_PER_READING: u32 = 1 << 12;
+pub(crate) const EVENTS_PER_READING: u32 = 1 << 12;
 
 const KNOWN: &str = "{bar:20} {percent:>3} %  {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 const UNKNOWN: &str = "{spinner} {bytes}, {bytes_per_sec}";

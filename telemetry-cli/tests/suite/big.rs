@@ -34,6 +34,27 @@ fn memory_stays_small() {
     }
 }
 
+/// The option `--threads` changes the time only, also where streams are cut or damaged.
+#[test]
+fn any_number_of_threads_has_the_same_output() {
+    let whole = big(8);
+    let cut = whole[..whole.len() * 5 / 6].to_vec();
+    let mut damaged = whole.clone();
+    for part in 1..9 {
+        damaged[whole.len() * part / 9] ^= 1;
+    }
+    let folder = Folder::new().with("whole.tel", whole).with("cut.tel", cut).with("damaged.tel", damaged);
+    for file in ["whole", "cut", "damaged"] {
+        let outputs = [1, 2, 3, 7].map(|threads| {
+            let args = format!("stats --json --threads {threads} {file}.tel");
+            let Run { stdout, stderr, code } = folder.run(&args);
+            assert!(stdout.len() > 1000, "{args}: {stderr}");
+            (stdout, stderr, code)
+        });
+        assert!(outputs.iter().all(|output| *output == outputs[0]), "{file}: {}", outputs[0].1);
+    }
+}
+
 /// The tables of a report have a maximum, which these streams reach.
 #[test]
 fn memory_of_a_report_stays_the_same() {

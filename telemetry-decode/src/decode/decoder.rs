@@ -7,7 +7,7 @@ use telemetry_format::{BlockType, Header, Loss, flags};
 
 use crate::bytes::blocks::Block;
 use crate::bytes::compression::unpack;
-use crate::decode::part::Part;
+use crate::decode::part::{Part, PartState};
 use crate::decode::report::Report;
 use crate::decode::state::StreamState;
 use crate::lanes::lane::{EventRange, Lane, LaneKey};
@@ -28,6 +28,9 @@ const MAX_SESSIONS: usize = 50_000;
 /// behind further gaps are skipped, and losses are listed with wider times.
 const MAX_ENTRIES: usize = MAX_LANES + (1 << 16);
 
+/// The limit of lanes for forks, each of which has them all.
+const MAX_FORKED_LANES: usize = 10_000;
+
 /// The state of a stream during reading, and the results so far.
 pub(crate) struct Decoder {
     pub(crate) state: StreamState,
@@ -43,6 +46,8 @@ pub(crate) struct Decoder {
     /// A copy of the current lane's slots, from before reading.
     pub(crate) slots_before: Vec<u64>,
     pub(crate) report: Report,
+    /// The ends of all parts so far, if another decoder needs them.
+    pub(super) ends: Option<Vec<PartState>>,
 }
 
 /// Whether the events of a part are selected.
@@ -79,7 +84,40 @@ impl Decoder {
             slots: 0,
             slots_before: Vec::new(),
             report: Report::default(),
+            ends: None,
         }
+    }
+
+    /// Makes a decoder for some blocks of the same stream, with all sessions and registries, and
+    /// the same lanes without accounts.
+    pub(crate) fn fork(&self) -> Decoder {
+        let mut fork = Decoder::new(self.state.fork(), self.filter.clone());
+        fork.lanes = self.lanes.iter().map(|lane| Lane::new(lane.key)).collect();
+        fork.lane_ids = self.lane_ids.clone();
+        fork.ends = Some(Vec::new());
+        fork
+    }
+
+    /// Begins the accounts of a fork again.
+    pub(crate) fn renew(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| *lane = Lane::new(lane.key));
+        (self.entries, self.slots, self.report) = (0, 0, Report::default());
+        self.ends = Some(Vec::new());
+    }
+
+    /// Takes the ends of the parts that a fork has read.
+    pub(crate) fn take_ends(&mut self) -> Vec<PartState> {
+        self.ends.take().unwrap_or_default()
+    }
+
+    /// Returns true if no limit can be reached by reading all blocks once. So the blocks can be
+    /// read in any order.
+    pub(crate) fn is_far_from_limits(&self) -> bool {
+        let kinds = self.state.registries.iter().flat_map(|known| known.plan.slots());
+        let most_slots = kinds.max().unwrap_or(0) as usize;
+        self.lanes.len() <= MAX_FORKED_LANES
+            && self.lanes.len().saturating_mul(most_slots) <= MAX_SLOTS
+            && 3 * self.entries + self.lanes.len() < MAX_ENTRIES
     }
 
     /// Returns true if the state has room for a block's session and lane. Otherwise counts the

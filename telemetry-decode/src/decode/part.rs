@@ -101,6 +101,28 @@ impl Part {
     }
 }
 
+/// The end of a part that another decoder has read.
+#[derive(Debug)]
+pub(crate) struct PartState {
+    next: u64,
+    pos: usize,
+    time: u64,
+    filtered: u64,
+    wrong: Option<Reason>,
+}
+
+impl PartState {
+    pub(super) fn of(part: &Part) -> PartState {
+        let Part { next, pos, time, filtered, wrong, .. } = *part;
+        PartState { next, pos, time, filtered, wrong }
+    }
+
+    pub(super) fn give_to(self, part: &mut Part) {
+        let PartState { next, pos, time, filtered, wrong } = self;
+        (part.next, part.pos, part.time, part.filtered, part.wrong) = (next, pos, time, filtered, wrong);
+    }
+}
+
 /// Some of the bytes of a payload.
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'p> {

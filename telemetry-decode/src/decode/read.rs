@@ -8,7 +8,7 @@ use telemetry_format::{Cursor, Header};
 use super::batch::Batch;
 use super::decoder::Decoder;
 use super::event_batch::EventBatch;
-use super::part::{Part, Window};
+use super::part::{Part, PartState, Window};
 use super::reading::{Giving, Reading, Take};
 use crate::lanes::lane::{EventRange, PartEnd};
 use crate::registry::event::Event;
@@ -197,6 +197,12 @@ impl Decoder {
         })
     }
 
+    /// Accounts for a part that a fork has read, and closes it.
+    pub(crate) fn account_for(&mut self, mut part: Part, end: PartState) {
+        end.give_to(&mut part);
+        self.report.events += self.close(&part);
+    }
+
     /// Ends a part before its next event, because of an error.
     pub(crate) fn abandon(&mut self, part: &mut Part, reason: Reason) {
         part.wrong = Some(reason);
@@ -205,6 +211,9 @@ impl Decoder {
 
     /// Closes a part at its end or at an error. Returns the number of its returned events.
     fn close(&mut self, part: &Part) -> u64 {
+        if let Some(ends) = &mut self.ends {
+            ends.push(PartState::of(part));
+        }
         let Header { seq, offset, payload_len, flags, .. } = part.header;
         let event_range = EventRange::from(&part.header);
         let lane = &mut self.lanes[part.lane as usize];

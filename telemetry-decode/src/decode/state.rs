@@ -87,6 +87,20 @@ impl StreamState {
         }
     }
 
+    /// Returns the sessions and registries for another decoder of the same stream.
+    pub(crate) fn fork(&self) -> StreamState {
+        StreamState {
+            sessions: self.sessions.clone(),
+            registries: self.registries.clone(),
+            whole: self.whole.clone(),
+            moments: self.moments.clone(),
+            given: self.given.clone(),
+            session_ids: self.session_ids.clone(),
+            registry_ids: self.registry_ids.clone(),
+            ..StreamState::new(self.looks_ahead, self.known_registries)
+        }
+    }
+
     /// Returns true if a block of the session was found.
     pub(crate) fn knows_session(&self, id: u64) -> bool {
         self.session_ids.contains_key(&id)

@@ -33,6 +33,9 @@ pub(crate) enum ByLane {
     InFile(Box<Sorted>),
 }
 
+/// Blocks in memory, in the order of the stream.
+pub(crate) type Wanted = Vec<(IndexedBlock, Want)>;
+
 /// Blocks in a file, the last place first.
 pub(crate) struct Sorted {
     rows: Rows,
@@ -78,6 +81,15 @@ impl ByLane {
             }
             ByLane::InFile(sorted) => sorted.pages.get(&sorted.rows, sorted.rows.len() - 1 - place),
         }
+    }
+}
+
+impl From<Wanted> for ByLane {
+    fn from(list: Wanted) -> ByLane {
+        let (blocks, wants): (Vec<_>, Vec<_>) = list.into_iter().unzip();
+        let mut order: Vec<u32> = (0..blocks.len() as u32).collect();
+        order.sort_by_key(|index| key(&blocks[*index as usize]));
+        ByLane::InMemory { blocks, order, wants }
     }
 }
 
@@ -193,6 +205,11 @@ impl InStreamOrder {
             ByLane::InFile(sorted) => sorted.stream.len(),
         };
         InStreamOrder { blocks, done: 0, next, cursor: Cursor::new(0..len, MAX_RUN_ROWS) }
+    }
+
+    /// Returns all blocks, if they are in memory and none was returned.
+    pub(crate) fn unread(&self) -> Option<&ByLane> {
+        (self.done == 0 && matches!(self.blocks, ByLane::InMemory { .. })).then_some(&self.blocks)
     }
 
     /// Returns the next block; `None` at the end.

@@ -15,8 +15,9 @@ use crate::decode::part::Part;
 use crate::lanes::lane::EventRange;
 use crate::lanes::position::Position;
 use crate::logs::events::{LogEvents, LogInput};
+use crate::order::block::IndexedBlock;
 use crate::order::by_lane::{ByLane, InStreamOrder};
-use crate::order::load::Loader;
+use crate::order::load::{Loaded, Loader};
 use crate::order::merge::Merge;
 use crate::order::retimed::Retimed;
 use crate::registry::event::Event;
@@ -43,15 +44,15 @@ use crate::sessions::session::Session;
 /// ```
 #[must_use = "`next` reads the events"]
 pub struct Events<'s> {
-    decoder: Decoder,
-    order: Ordered<'s>,
+    pub(super) decoder: Decoder,
+    pub(super) order: Ordered<'s>,
 }
 
 opaque!(Events<'_>, "Events");
 
 /// The source of the next event.
 #[allow(clippy::large_enum_variant)]
-enum Ordered<'s> {
+pub(super) enum Ordered<'s> {
     Stream(InStream<'s>),
     Merged(Merge<'s>),
     Retimed(Retimed<'s>),
@@ -79,9 +80,8 @@ impl<'s> Events<'s> {
 
     /// Reads an indexed source in stream order.
     pub(crate) fn listed(decoder: Decoder, source: Source<'s>, blocks: ByLane) -> Self {
-        let blocks = Box::new(InStreamOrder::new(blocks, &decoder));
-        let feed = Feed::Listed { source, blocks, loader: Loader::default() };
-        Events { decoder, order: Ordered::Stream(InStream { feed, part: None, batch: Batch::default() }) }
+        let order = Ordered::Stream(InStream::listed(source, blocks, &decoder, None));
+        Events { decoder, order }
     }
 
     /// Reads an indexed source by time.
@@ -282,15 +282,15 @@ pub struct LogCount {
 }
 
 /// Stream order.
-struct InStream<'s> {
-    feed: Feed<'s>,
+pub(super) struct InStream<'s> {
+    pub(super) feed: Feed<'s>,
     /// The part whose events are in the batch.
     part: Option<Part>,
     batch: Batch,
 }
 
 /// The source of blocks.
-enum Feed<'s> {
+pub(super) enum Feed<'s> {
     /// One pass over any source.
     Once {
         blocks: Blocks<'s>,
@@ -299,10 +299,37 @@ enum Feed<'s> {
         unpacked: Option<Vec<u8>>,
     },
     /// The blocks of an index.
-    Listed { source: Source<'s>, blocks: Box<InStreamOrder>, loader: Loader<'s> },
+    Listed {
+        source: Source<'s>,
+        blocks: Box<InStreamOrder>,
+        loader: Loader<'s>,
+        /// The blocks so far, if another decoder needs them.
+        taken: Option<Vec<TakenBlock>>,
+    },
 }
 
-impl InStream<'_> {
+/// A block that was taken from a list.
+pub(super) struct TakenBlock {
+    pub(super) block: IndexedBlock,
+    pub(super) want: Want,
+    pub(super) loaded: Loaded,
+    /// It has a part that was read.
+    pub(super) is_read: bool,
+}
+
+impl<'s> InStream<'s> {
+    /// Begins to read blocks of an index. Keeps the blocks in `taken`, if there is a list.
+    pub(super) fn listed(
+        source: Source<'s>,
+        blocks: ByLane,
+        decoder: &Decoder,
+        taken: Option<Vec<TakenBlock>>,
+    ) -> InStream<'s> {
+        let blocks = Box::new(InStreamOrder::new(blocks, decoder));
+        let feed = Feed::Listed { source, blocks, loader: Loader::default(), taken };
+        InStream { feed, part: None, batch: Batch::default() }
+    }
+
     /// Moves to the next event. Returns false at the end.
     #[inline(always)]
     fn advance(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
@@ -390,9 +417,13 @@ impl Feed<'_> {
                 }
                 Ok(Some(None))
             }
-            Feed::Listed { source, blocks, loader } => {
+            Feed::Listed { source, blocks, loader, taken } => {
                 let Some((block, want)) = blocks.next()? else { return Ok(None) };
-                Ok(Some(loader.open(source, &block, want, decoder)?))
+                let Some(taken) = taken else { return Ok(Some(loader.open(source, &block, want, decoder)?)) };
+                let loaded = loader.load_wanted(source, &block, want)?;
+                let part = loaded.clone().open(&block, want, decoder);
+                taken.push(TakenBlock { block, want, loaded, is_read: part.is_some() });
+                Ok(Some(part))
             }
         }
     }

@@ -176,23 +176,26 @@ impl<'s> Loader<'s> {
         want: Want,
         decoder: &mut Decoder,
     ) -> io::Result<Option<Part>> {
+        Ok(self.load_wanted(source, block, want)?.open(block, want, decoder))
+    }
+
+    /// Reads the bytes of a block and checks them, if any of it is selected.
+    pub(crate) fn load_wanted(
+        &mut self,
+        source: &Source<'s>,
+        block: &IndexedBlock,
+        want: Want,
+    ) -> io::Result<Loaded> {
         if want == Want::No {
-            decoder.leave_out(block.lane, &block.event_range(), block.len.into());
-            return Ok(None);
+            return Ok(Loaded::LeftOut);
         }
-        match self.load(source, block)? {
+        Ok(match self.load(source, block)? {
             Ok(header) => {
-                let range = block.at..block.at + u64::from(block.len);
                 let (header, wrong) = self.unpack(header);
-                Ok(decoder.open(Place { range, wrong }, &header, want))
+                Loaded::Whole(Box::new(header), wrong)
             }
-            Err(cause) => {
-                let range = block.at..block.at + u64::from(block.len);
-                let damage = Damage { range, cause, events: block.events };
-                decoder.take_damaged_block(damage, block.lane, &block.event_range());
-                Ok(None)
-            }
-        }
+            Err(cause) => Loaded::Damaged(cause),
+        })
     }
 
     /// Reads the bytes of a block, and checks them.
@@ -245,6 +248,33 @@ impl<'s> Loader<'s> {
             spill.remove(place);
         }
         *self = Loader::default();
+    }
+}
+
+/// A block as it was loaded.
+#[derive(Clone)]
+pub(crate) enum Loaded {
+    /// None of it is selected.
+    LeftOut,
+    /// Its header after decompression, and the error in its payload, if there is one.
+    Whole(Box<Header>, Option<Reason>),
+    Damaged(Cause),
+}
+
+impl Loaded {
+    /// Opens the block for reading. Returns `None` if there is nothing to read, and counts the
+    /// block then.
+    pub(crate) fn open(self, block: &IndexedBlock, want: Want, decoder: &mut Decoder) -> Option<Part> {
+        let range = block.at..block.at + u64::from(block.len);
+        match self {
+            Loaded::LeftOut => decoder.leave_out(block.lane, &block.event_range(), block.len.into()),
+            Loaded::Whole(header, wrong) => return decoder.open(Place { range, wrong }, &header, want),
+            Loaded::Damaged(cause) => {
+                let damage = Damage { range, cause, events: block.events };
+                decoder.take_damaged_block(damage, block.lane, &block.event_range());
+            }
+        }
+        None
     }
 }
 

@@ -12,3 +12,4 @@ pub(crate) mod merge;
 pub(crate) mod owned_events;
 pub(crate) mod retimed;
 pub(crate) mod rows;
+pub(crate) mod shards;

@@ -9,7 +9,7 @@ use crate::registry::namings::Namings;
 use crate::registry::plan::Plan;
 
 /// A registry for decoding events.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct KnownRegistry {
     /// The fingerprint by which events blocks refer to it.
@@ -55,7 +55,7 @@ impl KnownRegistry {
 }
 
 /// The selected kinds and events of a registry.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     /// Selected kinds by bit number. If all kinds are selected, all bits are set, also those
     /// without a kind.

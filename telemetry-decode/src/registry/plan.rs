@@ -7,7 +7,7 @@ use telemetry_schema::{Count, Param, Registry};
 use crate::values::raw::Raw;
 
 /// The plans of all events of a registry.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// Index of the event by code; `u32::MAX` if there is none. Only for codes below
     /// [`dense_codes`].
@@ -21,7 +21,7 @@ pub(crate) struct Plan {
 }
 
 /// The plan of an event.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct EventPlan {
     steps: Box<[Step]>,
     /// Index of the event in the registry.
@@ -124,6 +124,11 @@ impl Plan {
     /// Returns the plan of a kind by its bit number.
     pub(crate) fn kind(&self, bit: u8) -> Option<KindPlan> {
         *self.kinds.get(usize::from(bit))?
+    }
+
+    /// Returns the number of delta slots of each kind.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
+        self.kinds.iter().flatten().map(|kind| kind.slots)
     }
 
     /// Returns the highest number of parameters of an event.

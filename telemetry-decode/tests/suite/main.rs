@@ -20,6 +20,7 @@ mod retimed;
 mod round_trip;
 mod seeds;
 mod send;
+mod shards;
 mod shown;
 mod texts;
 mod typed;

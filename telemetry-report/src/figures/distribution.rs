@@ -128,6 +128,12 @@ impl Distribution {
         self.others.add(Exact::Float(number), number);
     }
 
+    /// Adds the numbers of another distribution.
+    pub fn merge(&mut self, other: &Distribution) {
+        self.usual.merge(&other.usual);
+        self.others.merge(&other.others);
+    }
+
     /// Returns all numbers in one form.
     fn settled(&self) -> Others {
         let mut all = self.others.clone();
@@ -170,6 +176,22 @@ impl Usual {
         bucket.above += u64::from(number & ((1 << shift) - 1));
     }
 
+    fn merge(&mut self, other: &Usual) {
+        (self.least, self.most) = (self.least.min(other.least), self.most.max(other.most));
+        if let Some(other) = &other.small {
+            let small = self.small.get_or_insert_with(|| Box::new([0; SMALL as usize]));
+            small.iter_mut().zip(&other[..]).for_each(|(sum, count)| *sum += count);
+        }
+        for (power, other) in self.powers.iter_mut().zip(&other.powers) {
+            let Some(other) = other else { continue };
+            let make = || Box::new([UsualBucket::default(); BUCKETS_PER_POWER]);
+            for (bucket, other) in power.get_or_insert_with(make).iter_mut().zip(&other[..]) {
+                bucket.count += other.count;
+                bucket.above += other.above;
+            }
+        }
+    }
+
     /// Adds all numbers to others.
     fn add_to(&self, others: &mut Others) {
         let mut sum = 0_u128;
@@ -202,6 +224,22 @@ impl Others {
         self.sum += number;
         self.reach(exact);
         self.bucket(number).add(1, number);
+    }
+
+    fn merge(&mut self, other: &Others) {
+        self.count += other.count;
+        self.nans += other.nans;
+        self.sum += other.sum;
+        self.floats |= other.floats;
+        if let Some((min, max)) = other.ends {
+            self.reach(min);
+            self.reach(max);
+        }
+        for (power, buckets) in &other.powers {
+            let make = || Box::new([Bucket::default(); BUCKETS_PER_POWER]);
+            let known = self.powers.entry(*power).or_insert_with(make);
+            known.iter_mut().zip(&buckets[..]).for_each(|(bucket, other)| bucket.add(other.count, other.sum));
+        }
     }
 
     /// Widens the ends to a number.
@@ -350,6 +388,25 @@ mod tests {
             let is_usual = |x: &f64| !x.is_subnormal() && (x.is_infinite() || x.abs() < 1e300);
             let numbers: Vec<f64> = numbers.into_iter().map(|x| if is_usual(&x) { x } else { 0.0 }).collect();
             check(&numbers, Distribution::add_float);
+        }
+    }
+
+    #[test]
+    fn merged_numbers_are_as_if_added_at_once() {
+        let whole = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (number % 61);
+        for cut in [0, 1, 17, 1000] {
+            let (mut one, mut two) = (Distribution::default(), Distribution::default());
+            let mut both = Distribution::default();
+            for number in 0..1000 {
+                let half = if number < cut { &mut one } else { &mut two };
+                for distribution in [half, &mut both] {
+                    // Their sums are exact.
+                    distribution.add_unsigned(whole(number) >> 24);
+                    distribution.add_signed(-(number as i64));
+                }
+            }
+            one.merge(&two);
+            assert_eq!(format!("{:?}", one.summary()), format!("{:?}", both.summary()), "{cut}");
         }
     }
 

@@ -11,6 +11,15 @@ use hashbrown::HashMap;
 /// Different values that are counted at a time.
 pub(super) const MAX_VALUES: usize = 1000;
 
+/// Returns the number to subtract from each count, so that not too many are left.
+pub(super) fn excess(counts: impl Iterator<Item = u64>) -> u64 {
+    let mut counts: Vec<u64> = counts.collect();
+    if counts.len() <= MAX_VALUES {
+        return 0;
+    }
+    *counts.select_nth_unstable_by(MAX_VALUES, |a, b| b.cmp(a)).1
+}
+
 /// Counts of values.
 pub struct Frequent<K> {
     /// Each count plus the error at that time, so that a larger error lowers them all.
@@ -57,6 +66,26 @@ impl<K: Hash + Eq + Ord> Frequent<K> {
         let error = self.error;
         self.counts.retain(|_, count| *count > error);
         self.least = self.counts.values().copied().min().unwrap_or(u64::MAX);
+    }
+
+    /// Adds the counts of others, whose values came after these. The error is still at most a
+    /// thousandth of all values (Agarwal and others, "Mergeable summaries").
+    pub fn merge(&mut self, other: Frequent<K>) {
+        let error = self.error;
+        let mut counts: HashMap<K, u64> =
+            self.counts.drain().map(|(value, count)| (value, count - error)).collect();
+        for (value, count) in other.counts {
+            *counts.entry(value).or_default() += count - other.error;
+        }
+        let taken = excess(counts.values().copied());
+        counts.retain(|_, count| *count > taken);
+        self.total += other.total;
+        self.error = error + other.error + taken;
+        // A count is kept plus the error.
+        let more = self.error - taken;
+        counts.values_mut().for_each(|count| *count += more);
+        self.least = counts.values().copied().min().unwrap_or(u64::MAX);
+        self.counts = counts;
     }
 
     /// Returns the number of values that were counted.

@@ -1,7 +1,9 @@
 //! The most frequent of many numbers, with the counts of [`Frequent`](super::frequent::Frequent),
 //! but in a table that is fast for numbers.
 
-use super::frequent::MAX_VALUES;
+use hashbrown::HashMap;
+
+use super::frequent::{MAX_VALUES, excess};
 
 /// The table has at most this many places, so at least half of them are free.
 const MAX_PLACES: usize = (2 * MAX_VALUES).next_power_of_two();
@@ -100,6 +102,25 @@ impl FrequentNumbers {
         self.least = self.least.min(new.count);
     }
 
+    /// Adds the counts of others, whose values came after these. The error is still at most a
+    /// thousandth of all values (Agarwal and others, "Mergeable summaries").
+    pub fn merge(&mut self, other: &FrequentNumbers) {
+        let mut counts: HashMap<u64, u64> = self.counts().into_iter().collect();
+        for (number, count) in other.counts() {
+            *counts.entry(number).or_default() += count;
+        }
+        let taken = excess(counts.values().copied());
+        counts.retain(|_, count| *count > taken);
+        self.total += other.total;
+        self.error += other.error + taken;
+        let len = (2 * counts.len()).next_power_of_two().clamp(MIN_PLACES, MAX_PLACES);
+        self.places.clear();
+        self.rebuild(len);
+        // A count is kept plus the error.
+        let more = self.error - taken;
+        counts.into_iter().for_each(|(number, count)| self.put(Place { number, count: count + more }));
+    }
+
     /// Returns the number of values that were counted.
     pub fn total(&self) -> u64 {
         self.total
@@ -162,6 +183,34 @@ mod tests {
         check((0..50_000).map(|number| number * number % 3001 % (1 + number % 1700)));
         // The inverse of the constant, so all hashes are equal.
         check((0..3000_u64).map(|number| number.wrapping_mul(0xf1de_83e1_9937_733d)));
+    }
+
+    /// Merges tables of parts of the numbers, and compares them with exact counts.
+    #[test]
+    fn merged_counts_have_a_small_error() {
+        let numbers = |most: u64| (0..60_000_u64).map(move |number| number * number % 100_003 % most);
+        for most in [3, 900, 1001, 5000, 100_000] {
+            let (mut fast, mut plain) = (FrequentNumbers::default(), Frequent::<Number>::default());
+            let all: Vec<u64> = numbers(most).collect();
+            for part in all.chunks(7_001) {
+                let (mut one, mut two) = (FrequentNumbers::default(), Frequent::<Number>::default());
+                for number in part {
+                    one.add(*number);
+                    two.add(&Number(*number));
+                }
+                fast.merge(&one);
+                plain.merge(two);
+            }
+            assert_eq!((fast.total(), fast.error()), (plain.total(), plain.error()));
+            let top: Vec<_> =
+                plain.top(usize::MAX).into_iter().map(|(number, count)| (number.0, count)).collect();
+            assert_eq!(fast.top(usize::MAX), top);
+            assert!(top.len() <= MAX_VALUES && fast.error() <= fast.total() / MAX_VALUES as u64, "{most}");
+            for (number, count) in top {
+                let exact = all.iter().filter(|one| **one == number).count() as u64;
+                assert!(count <= exact && exact <= count + fast.error(), "{most}: {number}");
+            }
+        }
     }
 
     proptest! {

@@ -67,6 +67,29 @@ impl<T> PerEvent<T> {
         &mut self.registries[self.last].events
     }
 
+    /// Returns the values for the events of a registry by its fingerprint; none if it is new.
+    pub fn of_fingerprint(&mut self, fingerprint: u64) -> &mut [Option<T>] {
+        let found = self.registries.iter_mut().find(|of| of.fingerprint == fingerprint);
+        found.map_or(&mut [], |of| &mut of.events)
+    }
+
+    /// Takes the values of another cache. Calls `merge` where both have one.
+    pub fn merge(&mut self, other: PerEvent<T>, mut merge: impl FnMut(&mut T, T)) {
+        for OfRegistry { fingerprint, events } in other.registries {
+            let Some(known) = self.registries.iter_mut().find(|of| of.fingerprint == fingerprint) else {
+                self.registries.push(OfRegistry { fingerprint, events });
+                continue;
+            };
+            for (place, made) in known.events.iter_mut().zip(events) {
+                match (place, made) {
+                    (Some(known), Some(made)) => merge(known, made),
+                    (place, Some(made)) => *place = Some(made),
+                    (_, None) => {}
+                }
+            }
+        }
+    }
+
     /// Returns all values, with the fingerprint of the registry and the index of the event.
     pub fn iter(&self) -> impl Iterator<Item = (u64, usize, &T)> {
         self.registries.iter().flat_map(|of| {

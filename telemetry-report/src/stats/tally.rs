@@ -111,6 +111,26 @@ impl Tally {
         }
     }
 
+    /// Adds the counts of a later piece of the stream. The result is the same as if its events had
+    /// been counted here, except that frequent values among many are counted less exactly.
+    pub fn merge(&mut self, later: Tally) {
+        for (key, counts) in later.lanes {
+            self.set_lane(key);
+            let known = &mut self.lanes[self.current].1;
+            let of_registry = self.events.of_fingerprint(key.2);
+            for (index, count) in counts.iter() {
+                let before = known.of(index);
+                let of_event = of_registry.get_mut(index).and_then(Option::as_mut);
+                // Otherwise the piece has the first event of this type.
+                if let (Some(of_event), Some(interval)) = (of_event, before.interval(count.first_ns)) {
+                    of_event.intervals.add_signed(interval);
+                }
+                before.merge(count);
+            }
+        }
+        self.events.merge(later.events, |known, later| known.merge(later));
+    }
+
     /// Returns the number of all events by time, in nanoseconds since 1970.
     pub fn rate(&self) -> Rate {
         let mut all = Rate::default();
@@ -150,6 +170,13 @@ impl Counts {
 impl Count {
     pub const NONE: Count = Count { count: 0, bytes: 0, first_ns: i64::MAX, last_ns: i64::MIN };
 
+    /// Returns the time from the last event to the next one. Blocks out of order have none.
+    #[inline(always)]
+    fn interval(&self, next_ns: i64) -> Option<i64> {
+        let interval = next_ns.checked_sub(self.last_ns)?;
+        (self.count > 0 && interval >= 0).then_some(interval)
+    }
+
     #[inline(always)]
     fn add(&mut self, row: &Row<'_>) {
         let bytes = row.packed_len.into();
@@ -172,14 +199,16 @@ impl EventTally {
         EventTally { params, ..EventTally::default() }
     }
 
+    fn merge(&mut self, later: EventTally) {
+        self.rate.merge(&later.rate);
+        self.intervals.merge(&later.intervals);
+        self.params.iter_mut().zip(later.params).for_each(|(known, later)| known.merge(later));
+    }
+
     /// Counts an event at its time in nanoseconds since 1970. `count` is that of its thread.
     #[inline(always)]
     fn add<'a>(&mut self, batch: &EventBatch<'a>, row: &Row<'a>, wall_ns: i64, count: &mut Count) {
-        // Blocks out of order have no intervals.
-        if let Some(interval) = row.time_ns.checked_sub(count.last_ns)
-            && count.count > 0
-            && interval >= 0
-        {
+        if let Some(interval) = count.interval(row.time_ns) {
             self.intervals.add_signed(interval);
         }
         count.add(row);
@@ -209,6 +238,17 @@ impl ParamTally {
             distribution: is_number(param.sort).then(Distribution::default),
             values: if is_one { values } else { Values::None },
             form,
+        }
+    }
+
+    fn merge(&mut self, later: ParamTally) {
+        if let (Some(known), Some(later)) = (&mut self.distribution, &later.distribution) {
+            known.merge(later);
+        }
+        match (&mut self.values, later.values) {
+            (Values::Numbers(known), Values::Numbers(later)) => known.merge(&later),
+            (Values::Strings(known), Values::Strings(later)) => known.merge(later),
+            _ => {}
         }
     }
 
