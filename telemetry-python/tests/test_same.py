@@ -90,3 +90,12 @@ def test_a_function_that_fails_gives_its_error(streams, monkeypatch):
         with pytest.raises(OSError):
             native._compiled_module().Objects([-1], "time", None, fails, fails)
         reader.close()
+
+
+def test_columns_have_their_own_account(streams):
+    """Columns are read by NumPy, which the compiled reader has no part in."""
+    pytest.importorskip("numpy")
+    # It would raise an error if the columns were not counted as read.
+    with telemetry_events.open(streams["every-sort"], incomplete="error") as opened:
+        event = next(iter(opened.events()))
+        assert len(opened.columns(event.DESC.name)["time_ns"]) > 0

@@ -50,12 +50,9 @@ class Reader(_Parts, _t.Generic[_E]):
         except _b.BaseException:
             self.close()
             raise
-        # The compiled module reads the same events, and accounts for them.
-        self._native: _t.Optional[_Native] = _native(self, order)
-        if self._native is not None:
-            chunks = self._all(self._native.chunks(self))
-        else:
-            chunks = self._all(_by_time(self) if order == "time" else _in_stream(self))
+        #: The compiled module, once it reads the events.
+        self._native: _t.Optional[_Native] = None
+        chunks = self._all(self._chunks(order))
         self._events: _t.Iterator[_t.Any] = _itertools.chain.from_iterable(chunks)
 
     def __iter__(self) -> _t.Iterator[_E]:
@@ -105,6 +102,14 @@ class Reader(_Parts, _t.Generic[_E]):
         if incomplete not in ("warn", "error", "ignore"):
             raise _b.ValueError(f"incomplete is {incomplete!r}, expected 'warn', 'error' or 'ignore'")
         self._incomplete = incomplete
+
+    def _chunks(self, order: str) -> _t.Iterator[list[_t.Any]]:
+        # Columns are read without these events, so it is chosen when the first is asked for.
+        self._native = _native(self, order)
+        if self._native is not None:
+            yield from self._native.chunks(self)
+        else:
+            yield from _by_time(self) if order == "time" else _in_stream(self)
 
     def _all(self, chunks: _t.Iterator[list[_t.Any]]) -> _t.Iterator[list[_t.Any]]:
         yield from chunks
