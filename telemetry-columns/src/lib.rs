@@ -21,12 +21,15 @@
 //! None is on by default.
 //!
 //! - `arrow`: [`schema`] and [`record_batch`] give batches to programs that read Arrow's format.
+//! - `parquet`: `ParquetWriter` writes the rows of a table as a Parquet file.
 //! - `spans`: `Spans` pairs begins and ends as a table.
 
 #[cfg(feature = "arrow")]
 mod arrow;
 mod batch;
 mod model;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod side;
 
 #[cfg(feature = "arrow")]
@@ -42,6 +45,8 @@ pub use batch::table_batch::Batch;
 pub use model::column::{Column, ColumnType, Common, Source};
 pub use model::table::Table;
 pub use model::tables::Tables;
+#[cfg(feature = "parquet")]
+pub use parquet::writer::ParquetWriter;
 pub use side::accounts::{block_table, side_tables};
 pub use side::messages::Messages;
 #[cfg(feature = "spans")]

@@ -59,7 +59,13 @@ const RUNTIME: &[Room] = &[
 const FOREIGN: &[Room] =
     &[("common", &[]), ("ghc", &["common"]), ("mono", &["common"]), ("mps", &["common"]), ("formats", ALL)];
 
-const COLUMNS: &[Room] = &[("model", &[]), ("batch", ALL), ("side", ALL), ("arrow", &["model", "batch"])];
+const COLUMNS: &[Room] = &[
+    ("model", &[]),
+    ("batch", ALL),
+    ("side", ALL),
+    ("arrow", &["model", "batch"]),
+    ("parquet", &["model", "batch"]),
+];
 
 const REPORT: &[Room] = &[
     ("figures", &[]),

@@ -12,8 +12,8 @@ use telemetry_format::FORMAT_VERSION;
 #[cfg(feature = "sql")]
 use super::sql;
 use super::{
-    check, cnv, completions, convert, csv, gdb, history, info, init, listen, man, mono, print, py, recover,
-    release, replay, report, show, spans, stats, txt, validate,
+    check, cnv, completions, convert, csv, gdb, history, info, init, listen, man, mono, parquet, print, py,
+    recover, release, replay, report, show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail};
@@ -42,7 +42,7 @@ pub(crate) struct Cli {
 /// The commands as `--help` shows them. Some are not in every build.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["print", "info", "stats", "spans", "report", "validate", "doctor"]),
-    ("Query", &["sql", "csv"]),
+    ("Query", &["sql", "csv", "parquet"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "listen", "gdb"]),
     ("Registry", &["init", "check", "release", "history", "py"]),
@@ -122,6 +122,7 @@ macro_rules! commands {
 commands! {
     Print(print::Args),
     Csv(csv::Args),
+    Parquet(parquet::Args),
     Convert(convert::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),

@@ -23,6 +23,7 @@ mod listen;
 mod man;
 mod mono;
 pub(crate) mod mps_programs;
+mod parquet;
 mod print;
 mod py;
 mod recover;

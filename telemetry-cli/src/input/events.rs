@@ -51,13 +51,29 @@ impl EventArgs {
     }
 
     fn start(&self, inputs: Inputs, order: Order) -> Result<Opened, Failure> {
-        expect_no_names(&self.input.files)?;
-        let events = inputs.events(order, self.filter.filter()?)?;
-        Ok(Opened { inputs, events, output: self.output.clone(), strict: self.input.strict })
+        Opened::start(&self.input, inputs, &self.filter, self.output.clone(), order)
     }
 }
 
 impl Opened {
+    /// Begins to read, for a command that has an output of its own.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn new(input: &InputArgs, filter: &FilterArgs, order: Order) -> Result<Opened, Failure> {
+        Opened::start(input, input.inputs()?, filter, OutputArgs::default(), order)
+    }
+
+    fn start(
+        input: &InputArgs,
+        inputs: Inputs,
+        filter: &FilterArgs,
+        output: OutputArgs,
+        order: Order,
+    ) -> Result<Opened, Failure> {
+        expect_no_names(&input.files)?;
+        let events = inputs.events(order, filter.filter()?)?;
+        Ok(Opened { inputs, events, output, strict: input.strict })
+    }
+
     /// Returns the sessions found so far.
     pub(crate) fn sessions(&self) -> &[Session] {
         self.events.sessions()

@@ -102,6 +102,22 @@ impl Output {
     }
 }
 
+/// For writers that keep their output. They return its errors.
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= MAX_BUFFERED {
+            self.write_buffer()?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// Does nothing: the file appears only when it is complete.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// An output as a writer of bytes.
 struct Sink<'o> {
     output: &'o mut Output,
@@ -161,6 +177,10 @@ impl Output {
     /// Writes the buffer.
     #[cold]
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.write_buffer().map_err(|error| self.failed(&error))
+    }
+
+    fn write_buffer(&mut self) -> io::Result<()> {
         let written = match &mut self.target {
             Target::Stdout(_) if !self.buffer.is_empty() && stdout_was_closed() => {
                 Err(io::Error::other("it is closed"))
@@ -173,7 +193,7 @@ impl Output {
             Target::Replace(file, ..) => file.write_all(&self.buffer),
         };
         self.buffer.clear();
-        written.map_err(|error| self.failed(&error))
+        written
     }
 
     /// Lets a function write to the output. Returns its result, unless the output failed.
@@ -229,7 +249,7 @@ fn stdout_was_closed() -> bool {
     false
 }
 
-fn cannot_write(path: &Path, error: &dyn Display) -> Failure {
+pub(crate) fn cannot_write(path: &Path, error: &dyn Display) -> Failure {
     Failure::new(format!("cannot write `{}`: {error}", path.display()))
 }
 

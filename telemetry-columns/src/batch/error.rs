@@ -11,12 +11,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The events cannot be read.
     Read(telemetry_decode::Error),
+    /// The output cannot be written.
+    Write(std::io::Error),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Read(error) => fmt::Display::fmt(error, f),
+            Error::Write(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -26,6 +29,7 @@ impl std::error::Error for Error {
         match self {
             // The error's own text is the message of the source.
             Error::Read(error) => error.source(),
+            Error::Write(error) => error.source(),
         }
     }
 }

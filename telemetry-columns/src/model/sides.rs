@@ -42,6 +42,7 @@ pub(crate) const SESSIONS: Side = Side {
         SESSION,
         ("program?", Utf8, "", "the name of the program"),
         ("started", Timestamp, "", "the session's start"),
+        ("started_ns", I64, "ns", "the session's start, since 1970-01-01 UTC"),
         ("start_ticks", U64, "", "the clock reading at the start"),
         ("ticks_per_second", F64, "", "the rate of the clock"),
         ("declared", Bool, "", "whether the stream has the session's facts"),

@@ -9,7 +9,7 @@ use telemetry_schema::{Event, Registry};
 
 use crate::model::layout::table_name;
 use crate::model::place::Place;
-use crate::model::sides::SIDES;
+use crate::model::sides::{SIDES, Side};
 use crate::model::table::Table;
 
 /// The tables of registries: one for each event type. More registries only add tables and columns.
@@ -65,6 +65,11 @@ impl Tables {
     /// Returns the table of an event type: the fingerprint of its registry, and its index there.
     pub fn table_of(&self, fingerprint: u64, event: usize) -> Option<&Arc<Table>> {
         self.list.get(self.places.get(&fingerprint)?.get(event)?.table)
+    }
+
+    /// Returns the side tables, which are the same for all registries.
+    pub fn sides() -> Vec<Arc<Table>> {
+        SIDES.iter().map(Side::table).collect()
     }
 
     /// Returns the number of tables.

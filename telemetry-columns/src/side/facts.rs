@@ -17,6 +17,7 @@ pub(crate) fn batches(sessions: &[Session]) -> Vec<Batch> {
             id.into(),
             session.facts.text("program").into(),
             (clock.start_wall() as i64).into(),
+            (clock.start_wall() as i64).into(),
             clock.start_ticks().into(),
             clock.ticks_per_second().to_bits().into(),
             session.declared.into(),

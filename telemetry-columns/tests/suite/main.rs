@@ -3,6 +3,7 @@
 mod any;
 mod arrow;
 mod bounds;
+mod parquet;
 mod reference;
 mod side;
 mod tables;

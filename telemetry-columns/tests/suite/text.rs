@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use telemetry_columns::{Batch, Batches, Builder, Common, Data, Source, Tables};
 use telemetry_decode::{Event, Order, Reader, Value};
 
+use crate::parquet::{Files, in_micros};
+
 /// The rows of each table, by its name.
 pub(crate) type Rows = BTreeMap<String, Vec<Vec<String>>>;
 
@@ -64,7 +66,7 @@ fn cell(data: &Data, row: usize) -> String {
     }
 }
 
-fn shown(bytes: &[u8]) -> String {
+pub(crate) fn shown(bytes: &[u8]) -> String {
     format!("'{}'", bytes.escape_ascii())
 }
 
@@ -154,7 +156,7 @@ pub(crate) fn check_reader<'s>(reader: impl Fn() -> Reader<'s>, build: impl Fn(T
             let table = tables.table_of(event.known_registry().fingerprint, event.index()).unwrap();
             wanted.entry(table.name.clone()).or_default().push(expected(&event, &tables));
         }
-        let mut found = Rows::new();
+        let (mut found, mut files) = (Rows::new(), Files::default());
         let mut batches = Batches::with(open(), build(tables));
         while let Some(batch) = batches.next_batch().unwrap() {
             assert!(batch.rows() > 0);
@@ -164,8 +166,10 @@ pub(crate) fn check_reader<'s>(reader: impl Fn() -> Reader<'s>, build: impl Fn(T
             }
             let rows = (0..batch.rows()).map(|index| row(&batch, index));
             found.entry(batch.table().name.clone()).or_default().extend(rows);
+            files.push(batch.clone(), batches.events().registries());
             batches.reuse(batch);
         }
+        assert_eq!(files.rows(), in_micros(batches.tables(), &found), "{order:?}, in Parquet files");
         assert_eq!(batches.events().completeness().events, events.completeness().events);
         assert_eq!(found, wanted, "{order:?}");
         found

@@ -1,0 +1,52 @@
+//! `telemetry parquet`: events as Parquet files, for DuckDB, Polars, pandas, Spark and the like.
+
+use std::path::PathBuf;
+
+use crate::input::inputs::InputArgs;
+use crate::input::selection::FilterArgs;
+use crate::term::ended::{Context, Ended, Run};
+
+const EXAMPLES: &str = "\
+Every event type that occurs has a file DIR/EVENT.parquet, with its rows in time order. The other files have
+what the stream says beside its events: session, thread, label, name, lane, loss, damage, block, message and
+span. docs/columns.md has all tables and columns. Files appear on success.
+
+Examples:
+  telemetry parquet -d tables gc.tel                    tables/PoolInit.parquet, tables/TraceStart.parquet, ...
+  telemetry parquet -d tables gc.tel && duckdb -c \"SELECT avg(size) FROM 'tables/ArenaAlloc.parquet'\"";
+
+/// Write events as Parquet files: one per event, and the side tables
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "this build only says what is missing"))]
+pub(crate) struct Args {
+    /// Write the files to this directory, which is made if it is missing
+    #[arg(short = 'd', long, value_name = "DIR")]
+    directory: PathBuf,
+
+    #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+#[cfg(not(feature = "parquet"))]
+impl Run for Args {
+    fn run(&self, _: &mut Context) -> Ended {
+        Err(crate::term::ended::Failure::new(
+            "this build of `telemetry` cannot write Parquet files: it has no feature `parquet`; help: run \
+             `cargo install --path telemetry-cli --features parquet`",
+        ))
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod files;
+
+#[cfg(feature = "parquet")]
+impl Run for Args {
+    fn run(&self, context: &mut Context) -> Ended {
+        files::run(self, context)
+    }
+}

@@ -1,0 +1,175 @@
+//! The writer of a file.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::writer::SerializedFileWriter;
+use telemetry_decode::KnownRegistry;
+
+use crate::batch::error::{Error, Result};
+use crate::batch::table_batch::Batch;
+use crate::model::table::Table;
+use crate::parquet::{cells, encodings, metadata, schema};
+
+/// The rows of a row group. Its least and greatest values tell a reader which groups it needs, so
+/// groups are not too large.
+const MAX_ROWS: usize = 256 << 10;
+
+/// The memory of a row group's rows before they are written.
+const MAX_HELD: usize = 64 << 20;
+
+/// Writes batches of one table as a Parquet file.
+///
+/// ```no_run
+/// use telemetry_columns::{Batches, ParquetWriter};
+/// use telemetry_decode::Reader;
+///
+/// let mut batches = Batches::new(Reader::open("telemetry.tel")?.events()?);
+/// let table = batches.tables().table("Evicted").ok_or("no such table")?;
+/// let file = std::fs::File::create("Evicted.parquet")?;
+/// let mut writer = ParquetWriter::new(file, table, batches.events().registries());
+/// while let Some(batch) = batches.next_batch()? {
+///     if batch.table().name == "Evicted" {
+///         writer.push(batch)?;
+///     }
+/// }
+/// writer.finish()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "the file is complete after `finish`"]
+pub struct ParquetWriter<W: Write + Send> {
+    table: Arc<Table>,
+    state: State<W>,
+    /// The rows of the next row group.
+    batches: Vec<Batch>,
+    rows: usize,
+    held: usize,
+}
+
+/// The file. It begins with the first row group, whose rows choose the encodings.
+enum State<W: Write + Send> {
+    Waiting(W, Vec<KeyValue>),
+    Open(SerializedFileWriter<W>),
+    /// The file could not be begun.
+    Failed,
+}
+
+impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetWriter").field("table", &self.table.name).finish_non_exhaustive()
+    }
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Makes the file of a table. These registries are in its footer, as text.
+    pub fn new(out: W, table: &Arc<Table>, registries: &[KnownRegistry]) -> ParquetWriter<W> {
+        let metadata = metadata::of(table, registries);
+        ParquetWriter {
+            table: table.clone(),
+            state: State::Waiting(out, metadata),
+            batches: Vec::new(),
+            rows: 0,
+            held: 0,
+        }
+    }
+
+    /// Adds the rows of a batch. Writes a row group if it is complete.
+    ///
+    /// # Errors
+    /// Those of the output. The columns of the batch must be those of the table.
+    pub fn push(&mut self, batch: Batch) -> Result<()> {
+        if !Arc::ptr_eq(&self.table, &batch.table) && self.table.columns != batch.table.columns {
+            let text = format!(
+                "the columns of `{}` changed after its file was begun, and a file has one list of columns; \
+                 help: name all registries first",
+                self.table.name
+            );
+            return Err(Error::Write(io::Error::new(io::ErrorKind::InvalidInput, text)));
+        }
+        self.rows += batch.rows;
+        self.held += batch.columns.iter().map(|column| column.data().room()).sum::<usize>();
+        self.batches.push(batch);
+        if self.rows < MAX_ROWS && self.held < MAX_HELD { Ok(()) } else { self.flush() }
+    }
+
+    /// Returns the memory of the rows that are not written yet.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Writes the rows so far as a row group.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn flush(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.open()?;
+        let batches = std::mem::take(&mut self.batches);
+        (self.rows, self.held) = (0, 0);
+        let table = self.table.clone();
+        write_group(self.open()?, &table, &batches).map_err(failed)
+    }
+
+    /// Writes the rest, and returns the output. A file may have no rows.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(mut self) -> Result<W> {
+        self.flush()?;
+        self.open()?;
+        match self.state {
+            State::Open(file) => file.into_inner().map_err(failed),
+            State::Waiting(..) | State::Failed => Err(Error::Write(io::Error::other("the file has failed"))),
+        }
+    }
+
+    fn open(&mut self) -> Result<&mut SerializedFileWriter<W>> {
+        self.state = match std::mem::replace(&mut self.state, State::Failed) {
+            State::Waiting(out, metadata) => {
+                let begun = schema::of(&self.table).and_then(|schema| {
+                    let properties = encodings::choose(&self.table, &self.batches, metadata)?;
+                    SerializedFileWriter::new(out, schema, properties)
+                });
+                State::Open(begun.map_err(failed)?)
+            }
+            state => state,
+        };
+        match &mut self.state {
+            State::Open(file) => Ok(file),
+            State::Waiting(..) | State::Failed => Err(Error::Write(io::Error::other("the file has failed"))),
+        }
+    }
+}
+
+fn write_group<W: Write + Send>(
+    file: &mut SerializedFileWriter<W>,
+    table: &Table,
+    batches: &[Batch],
+) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    for (index, column) in table.columns.iter().enumerate() {
+        let Some(mut out) = group.next_column()? else { break };
+        for batch in batches {
+            cells::write(column, &batch.columns[index], out.untyped())?;
+        }
+        out.close()?;
+    }
+    group.close().map(drop)
+}
+
+/// Returns the error of the output, if it is one.
+fn failed(error: ParquetError) -> Error {
+    let error = match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    };
+    Error::Write(error)
+}
