@@ -66,7 +66,7 @@ fn memory_of_a_report_stays_the_same() {
 }
 
 /// Runs a command, and returns the most memory that it takes, in KiB.
-fn peak(folder: &Folder, args: &str) -> usize {
+pub(crate) fn peak(folder: &Folder, args: &str) -> usize {
     // The peak that the system reports, read until the command ends.
     let telemetry = env!("CARGO_BIN_EXE_telemetry");
     let script = format!(

@@ -26,6 +26,7 @@ mod mps;
 #[cfg(unix)]
 mod mutants;
 mod pages;
+mod parquet;
 #[cfg(target_os = "linux")]
 mod processes;
 mod py;

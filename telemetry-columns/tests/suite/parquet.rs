@@ -15,24 +15,36 @@ use crate::written::{event, registry, stream};
 
 /// The files of a stream in memory, by the names of their tables.
 #[derive(Default)]
-pub(crate) struct Files(BTreeMap<String, (Table, ParquetWriter<Vec<u8>>)>);
+pub(crate) struct Files(BTreeMap<String, File>);
+
+struct File {
+    table: Table,
+    writer: ParquetWriter<Vec<u8>>,
+    batches: usize,
+}
 
 impl Files {
-    /// Adds a batch. Small batches are row groups of their own.
+    /// Adds a batch. The first batch of a table is a row group of its own.
     pub(crate) fn push(&mut self, batch: Batch, registries: &[KnownRegistry]) {
         let table = batch.table().clone();
-        let new = || (Table::clone(&table), ParquetWriter::new(Vec::new(), &table, registries));
-        let (_, file) = self.0.entry(table.name.clone()).or_insert_with(new);
-        let is_small = batch.rows() < 50;
-        file.push(batch).unwrap();
-        if is_small {
-            file.flush().unwrap();
+        let new = || File {
+            table: Table::clone(&table),
+            writer: ParquetWriter::new(Vec::new(), &table, registries),
+            batches: 0,
+        };
+        let file = self.0.entry(table.name.clone()).or_insert_with(new);
+        file.writer.push(batch).unwrap();
+        file.batches += 1;
+        // A row group takes some time, so there are two.
+        if file.batches == 1 {
+            file.writer.flush().unwrap();
         }
     }
 
     /// Returns the rows that a reader finds.
     pub(crate) fn rows(self) -> Rows {
-        self.0.into_iter().map(|(name, (table, file))| (name, rows(&table, file.finish().unwrap()))).collect()
+        let rows_of = |file: File| rows(&file.table, file.writer.finish().unwrap());
+        self.0.into_iter().map(|(name, file)| (name, rows_of(file))).collect()
     }
 }
 
