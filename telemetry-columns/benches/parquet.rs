@@ -1,5 +1,5 @@
-//! Speed and size of Parquet files: `cargo bench -p telemetry-columns --bench parquet -- [FILE]...`.
-//! Without files, it measures a made-up stream.
+//! Speed and size of Parquet files: `cargo bench -p telemetry-columns --bench parquet -- [STREAM]...`.
+//! Without streams, it measures a made-up one.
 
 #![allow(missing_docs, clippy::print_stdout)]
 

@@ -47,6 +47,11 @@ mod files;
 #[cfg(feature = "parquet")]
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        files::run(self, context)
+        use telemetry_decode::Order;
+
+        use crate::input::events::Opened;
+
+        let opened = Opened::new(&self.input, &self.filter, Order::Time)?;
+        files::write_all(opened, &self.directory, context)
     }
 }

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use telemetry_columns::{
     Batch, Builder, Error, Messages, ParquetWriter, Spans, Table, Tables, block_table, side_tables,
 };
-use telemetry_decode::{KnownRegistry, Order};
+use telemetry_decode::KnownRegistry;
 
-use super::Args;
 use crate::input::events::Opened;
 use crate::input::inputs::cannot_read;
 use crate::term::ended::{Context, Ended, Failure};
@@ -20,10 +19,9 @@ use crate::term::progress::Progress;
 const MAX_HELD: usize = 64 << 20;
 
 /// Writes all files.
-pub(super) fn run(args: &Args, context: &mut Context) -> Ended {
-    let mut opened = Opened::new(&args.input, &args.filter, Order::Time)?;
-    let _made = Directory::make(&args.directory)?;
-    let mut files = Files::new(&args.directory, opened.inputs.paths());
+pub(super) fn write_all(mut opened: Opened, directory: &Path, context: &mut Context) -> Ended {
+    let _made = Directory::make(directory)?;
+    let mut files = Files::new(directory, opened.inputs.paths());
     write_events(&mut opened, &mut files)?;
     for batch in side_tables(&opened.events) {
         files.push(batch, opened.registries())?;
