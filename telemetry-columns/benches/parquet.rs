@@ -1,5 +1,5 @@
-//! Speed and size of Parquet files: `cargo bench -p telemetry-columns --bench parquet -- [STREAM]...`.
-//! Without streams, it measures a made-up one.
+//! Speed and size of Parquet files, of streams or of a made-up one: `cargo bench -p
+//! telemetry-columns --bench parquet -- [STREAM]...`.
 
 #![allow(missing_docs, clippy::print_stdout)]
 

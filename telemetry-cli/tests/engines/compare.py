@@ -111,16 +111,6 @@ def integers(path):
     return [field.name for field in schema if pyarrow.types.is_integer(field.type)]
 
 
-def tables_of(database):
-    """The SQLite table of each event type, and the column of each of its parameters."""
-    events = database.execute("SELECT registry, name, code, table_name FROM event_type").fetchall()
-    tables = {}
-    for registry, name, _, table in events:
-        columns = [row[1] for row in database.execute(f'PRAGMA table_info("{table}")')]
-        tables.setdefault((registry, name), (table, columns))
-    return tables
-
-
 def compare(telemetry, stream, folder):
     def run(*args):
         done = subprocess.run([telemetry, *args], capture_output=True, text=True)
@@ -132,7 +122,6 @@ def compare(telemetry, stream, folder):
     stats = json.loads(run("stats", "--json", stream))
     database = sqlite3.connect(folder / "events.db")
     database.text_factory = bytes
-    names = {registry["name"] for registry in stats.get("registries", [])}
     checked = rows_of_events = 0
     import pyarrow.parquet
 
