@@ -20,7 +20,7 @@ def with_duckdb(path, columns):
     import duckdb
 
     parts = [f'count("{c}"), sum("{c}"), min("{c}"), max("{c}")' for c in columns]
-    row = duckdb.sql(f"SELECT {', '.join(['count(*)', *parts])} FROM '{path}'").fetchone()
+    row = duckdb.sql(f"SELECT {', '.join(['count(*)', *parts])} FROM '{path}'").fetchall()[0]
     return row[0], dict(zip(columns, fours(row[1:])))
 
 
