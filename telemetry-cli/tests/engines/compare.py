@@ -138,9 +138,8 @@ def compare(telemetry, stream, folder):
             continue
         rows_of_events += expected[0]
         in_database(database, (registry, event), expected, f"{stream}: {path.name}")
-    total = stats["completeness"]["events"] if "completeness" in stats else None
-    if total is not None:
-        assert rows_of_events == total, f"{stream}: {rows_of_events} rows, and `stats` has {total} events"
+    total = stats["completeness"]["events"]
+    assert rows_of_events == total, f"{stream}: {rows_of_events} rows, and `stats` has {total} events"
     print(f"{stream}: {rows_of_events} events, {checked} columns are the same in {', '.join(ENGINES)}")
 
 

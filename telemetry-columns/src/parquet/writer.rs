@@ -52,9 +52,22 @@ pub struct ParquetWriter<W: Write + Send> {
 /// The file. It begins with the first row group, whose rows choose the encodings.
 enum State<W: Write + Send> {
     Waiting(W, Vec<KeyValue>),
-    Open(SerializedFileWriter<W>),
+    Open(SerializedFileWriter<Output<W>>),
     /// The file could not be begun.
     Failed,
+}
+
+/// The output, until it is given back. The crate's `into_inner` would tell its errors as text.
+struct Output<W>(Option<W>);
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_mut().map_or_else(|| Err(io::Error::other("the file is complete")), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_mut().map_or(Ok(()), Write::flush)
+    }
 }
 
 impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
@@ -123,17 +136,20 @@ impl<W: Write + Send> ParquetWriter<W> {
         self.flush()?;
         self.open()?;
         match self.state {
-            State::Open(file) => file.into_inner().map_err(failed),
-            State::Waiting(..) | State::Failed => Err(Error::Write(io::Error::other("the file has failed"))),
+            State::Open(mut file) => {
+                file.finish().map_err(failed)?;
+                file.inner_mut().0.take().ok_or_else(has_failed)
+            }
+            State::Waiting(..) | State::Failed => Err(has_failed()),
         }
     }
 
-    fn open(&mut self) -> Result<&mut SerializedFileWriter<W>> {
+    fn open(&mut self) -> Result<&mut SerializedFileWriter<Output<W>>> {
         self.state = match std::mem::replace(&mut self.state, State::Failed) {
             State::Waiting(out, metadata) => {
                 let begun = schema::of(&self.table).and_then(|schema| {
                     let properties = encodings::choose(&self.table, &self.batches, metadata)?;
-                    SerializedFileWriter::new(out, schema, properties)
+                    SerializedFileWriter::new(Output(Some(out)), schema, properties)
                 });
                 State::Open(begun.map_err(failed)?)
             }
@@ -141,7 +157,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         };
         match &mut self.state {
             State::Open(file) => Ok(file),
-            State::Waiting(..) | State::Failed => Err(Error::Write(io::Error::other("the file has failed"))),
+            State::Waiting(..) | State::Failed => Err(has_failed()),
         }
     }
 }
@@ -160,6 +176,10 @@ fn write_group<W: Write + Send>(
         out.close()?;
     }
     group.close().map(drop)
+}
+
+fn has_failed() -> Error {
+    Error::Write(io::Error::other("the file has failed"))
 }
 
 /// Returns the error of the output, if it is one.
