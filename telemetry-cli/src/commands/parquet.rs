@@ -18,7 +18,6 @@ Examples:
 /// Write events as Parquet files: one per event, and the side tables
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "this build only says what is missing"))]
 pub(crate) struct Args {
     /// Write the files to this directory, which is made if it is missing
     #[arg(short = 'd', long, value_name = "DIR")]
