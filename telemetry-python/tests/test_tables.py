@@ -1,5 +1,9 @@
 """Tables of events, as programs that know Arrow's format read them."""
 
+import os
+import pathlib
+import re
+import shutil
 import signal
 import threading
 
@@ -43,6 +47,21 @@ def test_tables_have_the_values_of_events(streams):
         assert sum(pyarrow.table(table).num_rows for table in tables.values()) == opened.completeness.events, name
         opened.close()
     assert compared > 1000
+
+
+def test_examples_of_the_chapter_run(tmp_path, monkeypatch):
+    pytest.importorskip("polars")
+    recorded = os.environ.get("TELEMETRY_GCBENCH") or pytest.skip("no TELEMETRY_GCBENCH")
+    shutil.copy(recorded, tmp_path / "gcbench.tel")
+    monkeypatch.chdir(tmp_path)
+    chapter = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+    blocks = re.findall(r"```python\n(.*?)```", chapter.read_text(encoding="utf-8"), re.DOTALL)
+    examples = [block for block in blocks if ".table(" in block]
+    assert examples
+    for example in examples:
+        found = {}
+        exec(compile(example, "docs/python.md", "exec"), found)
+        assert found["frame"].height > 0
 
 
 def test_each_use_is_a_new_stream(opened):
