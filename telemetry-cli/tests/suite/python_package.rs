@@ -157,8 +157,8 @@ fn value(sort: Sort, number: u64) -> Value<'static> {
     }
 }
 
-/// Every example in Python of the book's chapter runs, in the order of the chapter. The tests of the
-/// compiled reader run those that need it.
+/// Every example in Python of the book's chapter runs, in the order of the chapter. Examples that
+/// need the compiled reader run in its own tests.
 #[test]
 fn examples_of_the_chapter_run() {
     let Some(python) = python() else { return };
