@@ -1,1 +1,0 @@
-../../../codegen-python/python/telemetry_events/joined.py
