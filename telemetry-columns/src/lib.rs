@@ -20,7 +20,7 @@
 //!
 //! None is on by default.
 //!
-//! - `arrow`: [`schema`] and [`record_batch`] give batches to programs that read Arrow's format.
+//! - `arrow`: `schema` and `record_batch` give batches to programs that read Arrow's format.
 //! - `parquet`: `ParquetWriter` writes the rows of a table as a Parquet file.
 //! - `spans`: `Spans` pairs begins and ends as a table.
 
