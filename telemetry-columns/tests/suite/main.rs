@@ -1,8 +1,10 @@
 //! Streams from [`telemetry_decode::writer::Writer`] as tables, compared with their events.
 
 mod any;
+#[cfg(feature = "arrow")]
 mod arrow;
 mod bounds;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod reference;
 mod side;

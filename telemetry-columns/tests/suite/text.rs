@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use telemetry_columns::{Batch, Batches, Builder, Common, Data, Source, Tables};
 use telemetry_decode::{Event, Order, Reader, Value};
 
+#[cfg(feature = "parquet")]
 use crate::parquet::{Files, in_micros};
 
 /// The rows of each table, by its name.
@@ -156,7 +157,9 @@ pub(crate) fn check_reader<'s>(reader: impl Fn() -> Reader<'s>, build: impl Fn(T
             let table = tables.table_of(event.known_registry().fingerprint, event.index()).unwrap();
             wanted.entry(table.name.clone()).or_default().push(expected(&event, &tables));
         }
-        let (mut found, mut files) = (Rows::new(), Files::default());
+        let mut found = Rows::new();
+        #[cfg(feature = "parquet")]
+        let mut files = Files::default();
         let mut batches = Batches::with(open(), build(tables));
         while let Some(batch) = batches.next_batch().unwrap() {
             assert!(batch.rows() > 0);
@@ -166,11 +169,13 @@ pub(crate) fn check_reader<'s>(reader: impl Fn() -> Reader<'s>, build: impl Fn(T
             }
             let rows = (0..batch.rows()).map(|index| row(&batch, index));
             found.entry(batch.table().name.clone()).or_default().extend(rows);
+            #[cfg(feature = "parquet")]
             if order == Order::Time {
                 files.push(batch.clone(), batches.events().registries());
             }
             batches.reuse(batch);
         }
+        #[cfg(feature = "parquet")]
         if order == Order::Time {
             assert_eq!(files.rows(), in_micros(batches.tables(), &found), "in Parquet files");
         }
