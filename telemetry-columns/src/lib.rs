@@ -21,6 +21,7 @@
 //! None is on by default.
 //!
 //! - `arrow`: `schema` and `record_batch` give batches to programs that read Arrow's format.
+//! - `ipc`: `ArrowWriter` writes the rows of a table as an Arrow file or stream.
 //! - `parquet`: `ParquetWriter` writes the rows of a table as a Parquet file.
 //! - `spans`: `Spans` pairs begins and ends as a table.
 
@@ -36,6 +37,8 @@ mod side;
 pub use arrow::arrays::record_batch;
 #[cfg(feature = "arrow")]
 pub use arrow::schema::schema;
+#[cfg(feature = "ipc")]
+pub use arrow::writer::ArrowWriter;
 pub use batch::batches::Batches;
 pub use batch::builder::Builder;
 pub use batch::column::ColumnData;

@@ -6,41 +6,20 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use crate::model::column::{Column, ColumnType};
+use crate::model::meaning;
 use crate::model::table::Table;
 
 /// Returns the schema of a table. The meaning of the table and of each column is in its metadata,
-/// under keys that begin with `telemetry.`: `doc`, `unit`, `sort` and so on.
+/// under keys that begin with `telemetry.`: `doc`, `unit`, `type` and so on.
 pub fn schema(table: &Table) -> SchemaRef {
     let fields: Vec<Field> = table.columns.iter().map(field).collect();
-    let codes: Vec<String> = table.codes.iter().map(u16::to_string).collect();
-    let metadata = [
-        ("table", table.name.as_str()),
-        ("registry", &table.registry),
-        ("event", &table.event),
-        ("kind", &table.kind),
-        ("doc", &table.doc),
-        ("codes", &codes.join(" ")),
-    ];
-    Arc::new(Schema::new_with_metadata(fields, given(metadata)))
+    let metadata: HashMap<_, _> = meaning::of_table(table).into_iter().collect();
+    Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 
 fn field(column: &Column) -> Field {
-    let values: Vec<String> =
-        column.values.iter().map(|value| format!("{}={}", value.name, value.number)).collect();
-    let metadata = [
-        ("doc", column.doc.as_str()),
-        ("unit", &column.unit),
-        ("sort", &column.sort),
-        ("values", &values.join(" ")),
-        ("address", if column.is_address { "true" } else { "" }),
-    ];
-    Field::new(&column.name, data_type(&column.ty), column.is_nullable).with_metadata(given(metadata))
-}
-
-/// Returns metadata without the entries that are empty.
-fn given<const N: usize>(entries: [(&str, &str); N]) -> HashMap<String, String> {
-    let given = entries.into_iter().filter(|(_, text)| !text.is_empty());
-    given.map(|(key, text)| (format!("telemetry.{key}"), text.to_string())).collect()
+    let metadata: HashMap<_, _> = meaning::of_column(column, "telemetry").into_iter().collect();
+    Field::new(&column.name, data_type(&column.ty), column.is_nullable).with_metadata(metadata)
 }
 
 /// Returns the type of a column's array.

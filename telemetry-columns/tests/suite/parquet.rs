@@ -217,7 +217,7 @@ fn many_texts_of_the_greatest_length() {
 }
 
 /// An output that is full, after some bytes.
-struct Full(usize);
+pub(crate) struct Full(pub(crate) usize);
 
 impl std::io::Write for Full {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

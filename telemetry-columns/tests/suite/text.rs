@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use telemetry_columns::{Batch, Batches, Builder, Common, Data, Source, Tables};
 use telemetry_decode::{Event, Order, Reader, Value};
 
+#[cfg(feature = "ipc")]
+use crate::arrow::Arrows;
 #[cfg(feature = "parquet")]
 use crate::parquet::{Files, in_micros};
 
@@ -160,6 +162,8 @@ pub(crate) fn check_reader<'s>(reader: impl Fn() -> Reader<'s>, build: impl Fn(T
         let mut found = Rows::new();
         #[cfg(feature = "parquet")]
         let mut files = Files::default();
+        #[cfg(feature = "ipc")]
+        let mut arrows = Arrows::default();
         let mut batches = Batches::with(open(), build(tables));
         while let Some(batch) = batches.next_batch().unwrap() {
             assert!(batch.rows() > 0);
@@ -173,7 +177,15 @@ pub(crate) fn check_reader<'s>(reader: impl Fn() -> Reader<'s>, build: impl Fn(T
             if order == Order::Time {
                 files.push(batch.clone(), batches.events().registries());
             }
+            #[cfg(feature = "ipc")]
+            if order == Order::Time {
+                arrows.push(batch.clone(), batches.events().registries());
+            }
             batches.reuse(batch);
+        }
+        #[cfg(feature = "ipc")]
+        if order == Order::Time {
+            assert_eq!(arrows.rows(), found, "in Arrow's files");
         }
         #[cfg(feature = "parquet")]
         if order == Order::Time {
