@@ -1,28 +1,48 @@
 //! `telemetry convert`: converts events of one format to another.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod stream;
 
+use std::path::PathBuf;
+
+use clap::ValueEnum;
 use telemetry_decode::Order;
 use telemetry_decode::writer::Compress;
+use telemetry_foreign::Format;
 
 use crate::input::events::EventArgs;
 use crate::input::inputs::cannot_read;
-use crate::input::opening::FormatArg;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::message::warning;
+use crate::term::output::Output;
 use crate::term::progress::Progress;
 use crate::text::count;
 
 const EXAMPLES: &str = "\
 The input is a stream or a log of another system. Its first bytes or --input-format tell which. Events are
 written in time order. Events that the target format cannot represent are counted and reported;
-docs/formats.md lists what each format keeps.
+docs/formats.md lists what each format keeps. --to arrow writes tables, as docs/columns.md describes: with
+-d a file for each event that occurs and for each side table, else the table of the one event that passes the
+filter. Standard output gets it as an Arrow stream, a file as an Arrow file, which is also called Feather.
 
 Examples:
   telemetry convert --to telemetry -o gc.tel mpsio.log      another system's log as a stream
   telemetry convert --to ghc-eventlog -o gc.eventlog gc.tel a stream for another system's tools
   telemetry convert --to telemetry --compress -o old.tel gc.tel
-  telemetry convert --to mps --kind Trace gc.tel | mpseventcnv -f -";
+  telemetry convert --to mps --kind Trace gc.tel | mpseventcnv -f -
+  telemetry convert --to arrow -d tables gc.tel             tables/PoolInit.arrow, tables/TraceStart.arrow, ...
+  telemetry convert --to arrow --event PoolInit gc.tel | python pools.py";
+
+/// The format of the output.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum To {
+    Telemetry,
+    Mps,
+    GhcEventlog,
+    Mono,
+    Arrow,
+}
 
 /// Convert streams and other systems' logs to another format
 #[derive(clap::Args)]
@@ -30,7 +50,11 @@ Examples:
 pub(crate) struct Args {
     /// Format to write
     #[arg(long, value_enum, value_name = "FORMAT")]
-    to: FormatArg,
+    to: To,
+
+    /// With --to arrow: write a file for each table to this directory; they appear on success
+    #[arg(short = 'd', long, value_name = "DIR", conflicts_with = "output")]
+    directory: Option<PathBuf>,
 
     /// Compress the blocks of events, too; each block is compressed alone
     #[arg(long)]
@@ -42,27 +66,39 @@ pub(crate) struct Args {
 
 impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
-        if self.compress && self.to != FormatArg::Telemetry {
+        if self.compress && self.to != To::Telemetry {
             return Err(Failure::new(
                 "--compress is for --to telemetry: other formats have no compressed blocks",
             ));
         }
+        if self.directory.is_some() && self.to != To::Arrow {
+            return Err(Failure::new("-d is for --to arrow: other formats have all events in one file"));
+        }
+        match self.to {
+            To::Telemetry => self.write(None, context),
+            To::Mps => self.write(Some(Format::Mps), context),
+            To::GhcEventlog => self.write(Some(Format::GhcEventlog), context),
+            To::Mono => self.write(Some(Format::Mono), context),
+            To::Arrow => self.write_arrow(context),
+        }
+    }
+}
+
+impl Args {
+    /// Writes a log of another system, or a stream.
+    fn write(&self, format: Option<Format>, context: &mut Context) -> Ended {
         // Only a GHC log has both the time at which an event was written and the time that it
         // describes.
-        let mut opened = match self.to {
-            FormatArg::GhcEventlog => self.common.open_as_recorded(Order::Time)?,
+        let mut opened = match format {
+            Some(Format::GhcEventlog) => self.common.open_as_recorded(Order::Time)?,
             _ => self.common.open(Order::Time)?,
         };
         let mut output = self.common.output.open_stream(&opened.inputs.paths())?;
-        if output.is_terminal() {
-            return Err(Failure::new(
-                "the output is not text, and would go to a terminal; help: name a file with -o FILE",
-            ));
-        }
+        expect_no_terminal(&output)?;
         let progress = Progress::of_bytes(opened.inputs.len());
         // The registry would be most of a short log's stream.
         let compress = if self.compress { Compress::All } else { Compress::Texts };
-        let written = match self.to.other() {
+        let written = match format {
             Some(format) => output.write_with(|out| format.write(&mut opened.events, out)),
             None => output.write_with(|out| stream::write(&mut opened.events, out, compress, &progress)),
         };
@@ -74,5 +110,33 @@ impl Run for Args {
             if self.common.input.strict { context.problem(message) } else { warning(message) }
         }
         opened.end(context)
+    }
+
+    #[cfg(feature = "arrow")]
+    fn write_arrow(&self, context: &mut Context) -> Ended {
+        let opened = self.common.open(Order::Time)?;
+        if let Some(directory) = &self.directory {
+            return arrow::write_each(opened, directory, context);
+        }
+        let output = opened.output()?;
+        expect_no_terminal(&output)?;
+        arrow::write_one(opened, output, context)
+    }
+
+    #[cfg(not(feature = "arrow"))]
+    fn write_arrow(&self, _: &mut Context) -> Ended {
+        Err(Failure::new(
+            "this build of `telemetry` cannot write Arrow files: it has no feature `arrow`; help: run \
+             `cargo install --path telemetry-cli --features arrow`",
+        ))
+    }
+}
+
+fn expect_no_terminal(output: &Output) -> Ended {
+    match output.is_terminal() {
+        true => Err(Failure::new(
+            "the output is not text, and would go to a terminal; help: name a file with -o FILE",
+        )),
+        false => Ok(()),
     }
 }

@@ -162,6 +162,12 @@ impl Output {
         }
     }
 
+    /// Returns true for standard output, and for a device or a pipe.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn is_pipe(&self) -> bool {
+        !matches!(self.target, Target::Replace(..))
+    }
+
     /// Returns the buffer, to append lines to.
     #[inline]
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {

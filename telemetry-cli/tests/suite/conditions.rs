@@ -13,7 +13,7 @@ use crate::spans;
 use crate::streams::{GC, blocks, events_blocks, gc, image, with_header};
 
 /// Commands that read a stream. `-o FILE` may follow if they have it.
-const READERS: [&str; 16] = [
+const READERS: &[&str] = &[
     "print FILE",
     "print --json FILE",
     "print --order stream FILE",
@@ -30,6 +30,10 @@ const READERS: [&str; 16] = [
     "convert --to ghc-eventlog FILE",
     "validate FILE",
     "validate --json FILE",
+    #[cfg(feature = "parquet")]
+    "parquet -d tables FILE",
+    #[cfg(feature = "arrow")]
+    "convert --to arrow -d tables FILE",
 ];
 
 /// The other commands that take a file, and a file that they can read.
@@ -110,7 +114,7 @@ fn inputs_that_are_not_whole() {
         ("folder", 2, 2, "is a directory, expected a file; help: "),
         ("missing.tel", 2, 2, "No such file"),
     ];
-    for reader in READERS {
+    for &reader in READERS {
         for (file, code, strict, says) in table {
             // Headers do not show damage inside of a block.
             if reader.starts_with("info") && file == "damaged.tel" {
@@ -142,7 +146,7 @@ fn an_input_that_cannot_be_read() {
         Err(_) => unreadable.push("noise"),
         Ok(_) => eprintln!("SKIPPED: a file without permission, which root can read"),
     }
-    for command in READERS.into_iter().chain(OTHERS.map(|(other, _)| other)) {
+    for command in READERS.iter().copied().chain(OTHERS.map(|(other, _)| other)) {
         for file in &unreadable {
             check(&folder, &command.replace("FILE", file), 2, "cannot read");
         }
@@ -314,7 +318,7 @@ fn ends(output: &Output) -> (Option<i32>, String) {
 fn outputs_that_take_nothing() {
     let folder = folder();
     // A stream without spans would produce no output.
-    let of_streams = READERS.into_iter().map(|reader| reader.replace("FILE", "spans.tel"));
+    let of_streams = READERS.iter().map(|reader| reader.replace("FILE", "spans.tel"));
     let of_others = OTHERS.into_iter().map(|(other, good)| other.replace("FILE", good));
     let all = of_streams.chain(of_others).chain(WITHOUT.map(str::to_string));
     for args in all.filter(|args| !args.contains("-d ")) {

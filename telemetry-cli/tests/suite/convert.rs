@@ -54,12 +54,28 @@ fn what_convert_says() {
             "convert --to telemetry -o out.tel missing.tel",
             "convert --to telemetry -o out.tel empty.tel",
             "convert --to mps --compress -o out.log gc.tel",
+            "convert --to mps -d tables gc.tel",
+            "convert --to arrow -d tables gc.tel -o out.arrow",
             "convert -o out.tel gc.tel",
             "convert --to nothing -o out.tel gc.tel",
             "info --input-format mps gc.tel",
         ],
     );
     assert!(!folder.path("out.log").exists());
+}
+
+#[test]
+#[cfg(not(feature = "arrow"))]
+fn a_build_without_arrow_says_how_to_get_it() {
+    let folder = Folder::new().with("gc.tel", gc());
+    let run = folder.run("convert --to arrow -d tables gc.tel");
+    assert_eq!(run.code, Some(2));
+    assert_eq!(
+        run.stderr,
+        "error: this build of `telemetry` cannot write Arrow files: it has no feature `arrow`; help: run \
+         `cargo install --path telemetry-cli --features arrow`\n"
+    );
+    assert!(!folder.path("tables").exists());
 }
 
 /// The length of streams of real logs, in which the texts of a session are a small part.

@@ -39,6 +39,8 @@ mod shells;
 mod show;
 mod spans;
 mod sql;
+#[cfg(all(feature = "arrow", feature = "parquet"))]
+mod table_files;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod text;

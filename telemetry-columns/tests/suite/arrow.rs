@@ -16,9 +16,8 @@ use telemetry_columns::{
 use telemetry_decode::{KnownRegistry, Order, RawStr, Reader, Value};
 use telemetry_testing::made::{Plan, make, registry};
 
-use crate::parquet::Full;
 use crate::text::{NONE, Rows, shown};
-use crate::written::{event, stream};
+use crate::written::{Full, event, stream};
 
 #[test]
 fn record_batches_have_the_rows_of_batches() {
@@ -56,24 +55,32 @@ fn a_schema_of_another_table_is_an_error() {
 
 /// The files and streams of events in memory, by the names of their tables.
 #[derive(Default)]
-pub(crate) struct Arrows(BTreeMap<String, (Table, [ArrowWriter<Vec<u8>>; 2])>);
+pub(crate) struct Arrows(BTreeMap<String, Written>);
+
+/// A table as a file and as a stream.
+struct Written {
+    table: Table,
+    file: ArrowWriter<Vec<u8>>,
+    stream: ArrowWriter<Vec<u8>>,
+}
 
 impl Arrows {
     /// Adds a batch.
     pub(crate) fn push(&mut self, batch: Batch, registries: &[KnownRegistry]) {
         let table = batch.table().clone();
-        let new = || {
-            let file = ArrowWriter::file(Vec::new(), &table, registries).unwrap();
-            (Table::clone(&table), [file, ArrowWriter::stream(Vec::new(), &table, registries).unwrap()])
+        let new = || Written {
+            table: Table::clone(&table),
+            file: ArrowWriter::file(Vec::new(), &table, registries).unwrap(),
+            stream: ArrowWriter::stream(Vec::new(), &table, registries).unwrap(),
         };
-        let (_, [file, stream]) = self.0.entry(table.name.clone()).or_insert_with(new);
-        file.push(batch.clone()).unwrap();
-        stream.push(batch).unwrap();
+        let written = self.0.entry(table.name.clone()).or_insert_with(new);
+        written.file.push(batch.clone()).unwrap();
+        written.stream.push(batch).unwrap();
     }
 
     /// Returns the rows that readers find, which are the same in files and streams.
     pub(crate) fn rows(self) -> Rows {
-        let rows_of = |(table, [file, stream]): (Table, [ArrowWriter<Vec<u8>>; 2])| {
+        let rows_of = |Written { table, file, stream }| {
             let file = FileReader::try_new(Cursor::new(file.finish().unwrap()), None).unwrap();
             let stream = StreamReader::try_new(Cursor::new(stream.finish().unwrap()), None).unwrap();
             assert_eq!(file.schema(), stream.schema());
@@ -192,7 +199,7 @@ fn long_names_end_batches() {
     while let Some(batch) = batches.next_batch().unwrap() {
         arrows.push(batch, batches.events().registries());
     }
-    let (_, [file, _]) = arrows.0.remove("Used").unwrap();
+    let Written { file, .. } = arrows.0.remove("Used").unwrap();
     let file = FileReader::try_new(Cursor::new(file.finish().unwrap()), None).unwrap();
     let rows: Vec<_> = file.map(|batch| batch.unwrap().num_rows()).collect();
     // 8 MiB are 256 rows of twice 16 KiB.

@@ -1,7 +1,7 @@
 //! Streams from [`telemetry_decode::writer::Writer`] as tables, compared with their events.
 
 mod any;
-#[cfg(feature = "arrow")]
+#[cfg(feature = "ipc")]
 mod arrow;
 mod bounds;
 #[cfg(feature = "parquet")]

@@ -11,7 +11,7 @@ use telemetry_columns::{
 use telemetry_decode::{KnownRegistry, Order, RawStr, Reader, Value};
 
 use crate::text::{NONE, Rows, row, shown};
-use crate::written::{event, registry, stream};
+use crate::written::{Full, event, registry, stream};
 
 /// The files of a stream in memory, by the names of their tables.
 #[derive(Default)]
@@ -214,23 +214,6 @@ fn many_texts_of_the_greatest_length() {
     let rows = files.rows();
     assert_eq!(rows["Sent"].len(), 600);
     assert!(rows["Sent"].iter().all(|row| row[5].len() == 16_386));
-}
-
-/// An output that is full, after some bytes.
-pub(crate) struct Full(pub(crate) usize);
-
-impl std::io::Write for Full {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self.0.checked_sub(bytes.len()) {
-            Some(left) => self.0 = left,
-            None => return Err(std::io::ErrorKind::StorageFull.into()),
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[test]

@@ -51,3 +51,22 @@ fn write(
     writer.end(7, events.len() as u64).unwrap();
     writer.finish().unwrap()
 }
+
+/// An output that is full, after some bytes.
+#[cfg(any(feature = "ipc", feature = "parquet"))]
+pub(crate) struct Full(pub(crate) usize);
+
+#[cfg(any(feature = "ipc", feature = "parquet"))]
+impl std::io::Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.0.checked_sub(bytes.len()) {
+            Some(left) => self.0 = left,
+            None => return Err(std::io::ErrorKind::StorageFull.into()),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
