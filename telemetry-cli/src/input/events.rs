@@ -57,7 +57,7 @@ impl EventArgs {
 
 impl Opened {
     /// Begins to read, for a command that has an output of its own.
-    #[cfg(any(feature = "arrow", feature = "parquet"))]
+    #[cfg(feature = "parquet")]
     pub(crate) fn new(input: &InputArgs, filter: &FilterArgs, order: Order) -> Result<Opened, Failure> {
         Opened::start(input, input.inputs()?, filter, OutputArgs::default(), order)
     }

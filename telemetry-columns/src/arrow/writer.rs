@@ -82,7 +82,14 @@ impl<W: Write> ArrowWriter<W> {
     /// # Errors
     /// Those of the output. The columns of the batch must be those of the table.
     pub fn push(&mut self, batch: Batch) -> Result<()> {
-        batch.expect_columns_of(&self.table)?;
+        if !Arc::ptr_eq(&self.table, &batch.table) && self.table.columns != batch.table.columns {
+            let text = format!(
+                "the columns of `{}` changed after its file was begun, and a file has one list of columns; \
+                 help: name all registries first",
+                self.table.name
+            );
+            return Err(Error::Write(io::Error::new(io::ErrorKind::InvalidInput, text)));
+        }
         let batch = record_batch(batch, &self.own).map_err(failed)?;
         for batch in plain::batches(&batch, &self.written).map_err(failed)? {
             match &mut self.out {

@@ -1,5 +1,6 @@
 //! The meaning of tables and columns as keys and values, for files and schemas.
 
+#[cfg(any(feature = "ipc", feature = "parquet"))]
 use telemetry_decode::KnownRegistry;
 
 use crate::model::column::Column;
@@ -41,6 +42,7 @@ pub(crate) fn of_column(column: &Column, before: &str) -> Pairs {
 }
 
 /// Returns the registries of a table in canonical form: `telemetry.registry.FINGERPRINT`.
+#[cfg(any(feature = "ipc", feature = "parquet"))]
 pub(crate) fn of_registries(table: &Table, registries: &[KnownRegistry]) -> Pairs {
     // A side table is of no registry, and speaks of all.
     let own =
