@@ -49,6 +49,8 @@ pub use model::column::{Column, ColumnType, Common, Source};
 pub use model::table::Table;
 pub use model::tables::Tables;
 #[cfg(feature = "parquet")]
+pub use parquet::group::{EncodedRowGroup, RowGroup};
+#[cfg(feature = "parquet")]
 pub use parquet::writer::ParquetWriter;
 pub use side::accounts::{block_table, side_tables};
 pub use side::messages::Messages;

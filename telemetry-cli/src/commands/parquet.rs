@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::input::inputs::InputArgs;
 use crate::input::selection::FilterArgs;
+use crate::input::threads::ThreadArgs;
 use crate::term::ended::{Context, Ended, Run};
 
 const EXAMPLES: &str = "\
@@ -22,6 +23,9 @@ pub(crate) struct Args {
     /// Write the files to this directory, which is made if it is missing
     #[arg(short = 'd', long, value_name = "DIR")]
     directory: PathBuf,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     #[command(flatten)]
     input: InputArgs,
@@ -51,6 +55,6 @@ impl Run for Args {
         use crate::input::events::Opened;
 
         let opened = Opened::new(&self.input, &self.filter, Order::Time)?;
-        files::write_all(opened, &self.directory, context)
+        files::write_all(opened, &self.directory, self.threads.number(), context)
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod events;
 mod fit;
 pub(crate) mod follow;
 pub(crate) mod inputs;
+pub(crate) mod jobs;
 pub(crate) mod lines;
 pub(crate) mod live;
 pub(crate) mod opening;

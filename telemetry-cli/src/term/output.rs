@@ -180,6 +180,16 @@ impl Output {
         if self.buffer.len() < MAX_BUFFERED { Ok(false) } else { self.flush().map(|()| true) }
     }
 
+    /// Appends lines, and writes them if the buffer is full.
+    pub(crate) fn append(&mut self, lines: Vec<u8>) -> Result<(), Failure> {
+        if self.buffer.is_empty() {
+            self.buffer = lines;
+        } else {
+            self.buffer.extend_from_slice(&lines);
+        }
+        self.relieve().map(drop)
+    }
+
     /// Writes the buffer.
     #[cold]
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {

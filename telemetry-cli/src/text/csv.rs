@@ -26,31 +26,40 @@ pub(crate) fn field(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Appends the field of a value. Numbers are decimal, addresses hexadecimal, names and strings
-/// unchanged, arrays as in JSON.
+/// Appends the field of a value. Labels are their strings, strings are unchanged, arrays are as in
+/// JSON.
 pub(crate) fn value(out: &mut Vec<u8>, event: &Event<'_>, value: &Value<'_>, scratch: &mut Vec<u8>) {
     match *value {
-        Value::Pointer(n) | Value::Addr(n) => {
-            out.extend_from_slice(b"0x");
-            hex_lower(out, n);
-        }
         Value::Label(n) => match event.label(n) {
             Some(label) => text(out, label.as_bytes(), scratch),
             None => decimal(out, n),
         },
-        Value::Word(n) | Value::Unsigned(n) => decimal(out, n),
-        Value::Signed(n) => signed_decimal(out, n),
-        Value::F32(x) => float(out, x.is_nan(), x),
-        Value::F64(x) => float(out, x.is_nan(), x),
-        Value::Bool(b) => out.extend_from_slice(if b { b"true" } else { b"false" }),
         Value::String(string) => text(out, string.0, scratch),
         Value::Bytes(bytes) => hex_bytes_lower(out, bytes),
-        Value::Named(named) => names::named(out, named.number(), named.ty()),
         Value::Array(_) => {
             scratch.clear();
             json::value(scratch, event, value, false);
             field(out, scratch);
         }
+        _ => number(out, value),
+    }
+}
+
+/// Appends the field of a number: decimal, hexadecimal for addresses, by name for enums and flags.
+#[inline]
+pub(crate) fn number(out: &mut Vec<u8>, value: &Value<'_>) {
+    match *value {
+        Value::Pointer(n) | Value::Addr(n) => {
+            out.extend_from_slice(b"0x");
+            hex_lower(out, n);
+        }
+        Value::Label(n) | Value::Word(n) | Value::Unsigned(n) => decimal(out, n),
+        Value::Signed(n) => signed_decimal(out, n),
+        Value::F32(x) => float(out, x.is_nan(), x),
+        Value::F64(x) => float(out, x.is_nan(), x),
+        Value::Bool(b) => out.extend_from_slice(if b { b"true" } else { b"false" }),
+        Value::Named(named) => names::named(out, named.number(), named.ty()),
+        Value::String(_) | Value::Bytes(_) | Value::Array(_) => {}
     }
 }
 

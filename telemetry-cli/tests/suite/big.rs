@@ -1,13 +1,15 @@
 //! Memory does not grow with the stream.
 #![cfg(target_os = "linux")]
 
-use std::process::Command;
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::process::{Command, Stdio};
 
 use telemetry_decode::writer::Lane;
 use telemetry_decode::{RawStr, Value};
 
 use crate::run::{Folder, Run, run};
-use crate::streams::{begun, gc_registry};
+use crate::streams::{begun, gc, gc_registry, labeled, lossy, two_registries};
 
 /// Several times the memory that a command may use.
 const STREAM_KIB: usize = 48 << 10;
@@ -37,22 +39,81 @@ fn memory_stays_small() {
 /// The option `--threads` changes the time only, also where streams are cut or damaged.
 #[test]
 fn any_number_of_threads_has_the_same_output() {
-    let whole = big(8);
-    let cut = whole[..whole.len() * 5 / 6].to_vec();
-    let mut damaged = whole.clone();
+    let folder = with_broken(Folder::new(), "big", &big(8));
+    for file in ["big", "big-cut", "big-damaged"] {
+        same_for_any_number_of_threads(&folder, "stats --json", &format!("{file}.tel"));
+    }
+}
+
+#[test]
+fn any_number_of_threads_writes_the_same_files() {
+    // Several jobs of one event type, and several sessions and registries with many types.
+    let all = [gc(), two_registries(), lossy(), labeled()].concat();
+    let folder = with_broken(Folder::new(), "many", &events(8, 20_000, 50));
+    let folder = with_broken(folder, "all", &all);
+    for file in ["many", "many-cut", "many-damaged", "all", "all-cut", "all-damaged"] {
+        for args in FILES {
+            same_for_any_number_of_threads(&folder, args, &format!("{file}.tel"));
+        }
+    }
+}
+
+/// A failure of the output ends all threads.
+#[test]
+fn an_output_that_fails_ends_all_threads() {
+    let folder = Folder::new().with("many.tel", events(8, 60_000, 50));
+    std::fs::create_dir(folder.path("tables")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", folder.path("tables/Note.csv")).unwrap();
+    for threads in [1, 2, 7] {
+        for args in ["csv -o /dev/full", "csv -d tables"] {
+            let Run { stderr, code, .. } = folder.run(&format!("{args} --threads {threads} many.tel"));
+            assert_eq!(code, Some(2), "{args}: {stderr}");
+            assert!(stderr.contains("No space left on device"), "{args}: {stderr}");
+        }
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = folder.command(&format!("csv --threads {threads} many.tel"));
+        assert_eq!(command.stdout(full).status().unwrap().code(), Some(2));
+        let mut closed = command.stdout(Stdio::piped()).spawn().unwrap();
+        drop(closed.stdout.take());
+        assert_eq!(closed.wait().unwrap().code(), Some(0));
+    }
+}
+
+/// Commands that write tables.
+const FILES: &[&str] = &[
+    "csv",
+    "csv -d out",
+    #[cfg(feature = "parquet")]
+    "parquet -d out",
+];
+
+/// Adds a stream, and the same one cut and damaged.
+fn with_broken(folder: Folder, name: &str, stream: &[u8]) -> Folder {
+    let mut damaged = stream.to_vec();
     for part in 1..9 {
-        damaged[whole.len() * part / 9] ^= 1;
+        damaged[stream.len() * part / 9] ^= 1;
     }
-    let folder = Folder::new().with("whole.tel", whole).with("cut.tel", cut).with("damaged.tel", damaged);
-    for file in ["whole", "cut", "damaged"] {
-        let outputs = [1, 2, 3, 7].map(|threads| {
-            let args = format!("stats --json --threads {threads} {file}.tel");
-            let Run { stdout, stderr, code } = folder.run(&args);
-            assert!(stdout.len() > 1000, "{args}: {stderr}");
-            (stdout, stderr, code)
+    folder
+        .with(&format!("{name}.tel"), stream)
+        .with(&format!("{name}-cut.tel"), &stream[..stream.len() * 5 / 6])
+        .with(&format!("{name}-damaged.tel"), damaged)
+}
+
+/// Compares all that a command writes.
+fn same_for_any_number_of_threads(folder: &Folder, args: &str, input: &str) {
+    let written = [1, 2, 3, 7].map(|threads| {
+        let Run { stdout, stderr, code } = folder.run(&format!("{args} --threads {threads} {input}"));
+        let files = std::fs::read_dir(folder.path("out")).into_iter().flatten().map(|entry| {
+            let path = entry.unwrap().path();
+            (path.file_name().unwrap().to_owned(), std::fs::read(path).unwrap())
         });
-        assert!(outputs.iter().all(|output| *output == outputs[0]), "{file}: {}", outputs[0].1);
-    }
+        let files: BTreeMap<_, _> = files.collect();
+        let _ = std::fs::remove_dir_all(folder.path("out"));
+        let bytes = stdout.len() + files.values().map(Vec::len).sum::<usize>();
+        assert!(bytes > 1000, "{args} {input}: {stderr}");
+        (stdout, stderr, code, files)
+    });
+    assert!(written.iter().all(|of| *of == written[0]), "{args} {input}: {}", written[0].1);
 }
 
 /// The tables of a report have a maximum, which these streams reach.

@@ -2,6 +2,7 @@
 
 mod cells;
 mod encodings;
+pub(crate) mod group;
 mod metadata;
 mod schema;
 pub(crate) mod writer;

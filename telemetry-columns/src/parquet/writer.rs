@@ -12,7 +12,8 @@ use telemetry_decode::KnownRegistry;
 use crate::batch::error::{Error, Result};
 use crate::batch::table_batch::Batch;
 use crate::model::table::Table;
-use crate::parquet::{cells, encodings, metadata, schema};
+use crate::parquet::group::{EncodedRowGroup, Form, RowGroup, failed};
+use crate::parquet::{encodings, metadata, schema};
 
 /// The rows of a row group. Its least and greatest values tell a reader which groups it needs, so
 /// groups are not too large.
@@ -39,6 +40,9 @@ const MAX_HELD: usize = 64 << 20;
 /// writer.finish()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Most of the time is for row groups. [`ParquetWriter::add`] gives them to the caller, who can
+/// encode them on other threads. The file is the same.
 #[must_use = "the file is complete after `finish`"]
 pub struct ParquetWriter<W: Write + Send> {
     table: Arc<Table>,
@@ -52,7 +56,7 @@ pub struct ParquetWriter<W: Write + Send> {
 /// The file. It begins with the first row group, whose rows choose the encodings.
 enum State<W: Write + Send> {
     Waiting(W, Vec<KeyValue>),
-    Open(SerializedFileWriter<Output<W>>),
+    Open(SerializedFileWriter<Output<W>>, Arc<Form>),
     /// The file could not be begun.
     Failed,
 }
@@ -94,6 +98,18 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// Those of the output. The columns of the batch must be those of the table.
     pub fn push(&mut self, batch: Batch) -> Result<()> {
+        match self.add(batch)? {
+            Some(group) => self.append(group.encode()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the rows of a batch. Returns a row group if it is complete, for
+    /// [`ParquetWriter::append`].
+    ///
+    /// # Errors
+    /// Those of the output. The columns of the batch must be those of the table.
+    pub fn add(&mut self, batch: Batch) -> Result<Option<RowGroup>> {
         if !Arc::ptr_eq(&self.table, &batch.table) && self.table.columns != batch.table.columns {
             let text = format!(
                 "the columns of `{}` changed after its file was begun, and a file has one list of columns; \
@@ -105,12 +121,38 @@ impl<W: Write + Send> ParquetWriter<W> {
         self.rows += batch.rows;
         self.held += batch.columns.iter().map(|column| column.data().room()).sum::<usize>();
         self.batches.push(batch);
-        if self.rows < MAX_ROWS && self.held < MAX_HELD { Ok(()) } else { self.flush() }
+        if self.rows < MAX_ROWS && self.held < MAX_HELD { Ok(None) } else { self.take() }
     }
 
-    /// Returns the memory of the rows that are not written yet.
+    /// Returns the memory of the rows that are in no row group yet.
     pub fn held(&self) -> usize {
         self.held
+    }
+
+    /// Takes the rows so far as a row group, if there are any.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn take(&mut self) -> Result<Option<RowGroup>> {
+        if self.rows == 0 {
+            return Ok(None);
+        }
+        let form = self.open()?.1.clone();
+        (self.rows, self.held) = (0, 0);
+        Ok(Some(RowGroup { form, batches: std::mem::take(&mut self.batches) }))
+    }
+
+    /// Writes a row group of this file. The caller keeps them in order.
+    ///
+    /// # Errors
+    /// Those of the output, and if the row group is not of this file.
+    pub fn append(&mut self, group: EncodedRowGroup) -> Result<()> {
+        let (file, form) = self.open()?;
+        if !Arc::ptr_eq(form, &group.form) {
+            let text = format!("the row group is of another file, of `{}`", group.form.table.name);
+            return Err(Error::Write(io::Error::new(io::ErrorKind::InvalidInput, text)));
+        }
+        write_group(file, group).map_err(failed)
     }
 
     /// Writes the rows so far as a row group.
@@ -118,14 +160,10 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// Those of the output.
     pub fn flush(&mut self) -> Result<()> {
-        if self.rows == 0 {
-            return Ok(());
+        match self.take()? {
+            Some(group) => self.append(group.encode()?),
+            None => Ok(()),
         }
-        self.open()?;
-        let batches = std::mem::take(&mut self.batches);
-        (self.rows, self.held) = (0, 0);
-        let table = self.table.clone();
-        write_group(self.open()?, &table, &batches).map_err(failed)
     }
 
     /// Writes the rest, and returns the output. A file may have no rows.
@@ -136,7 +174,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         self.flush()?;
         self.open()?;
         match self.state {
-            State::Open(mut file) => {
+            State::Open(mut file, _) => {
                 file.finish().map_err(failed)?;
                 file.inner_mut().0.take().ok_or_else(has_failed)
             }
@@ -144,52 +182,47 @@ impl<W: Write + Send> ParquetWriter<W> {
         }
     }
 
-    fn open(&mut self) -> Result<&mut SerializedFileWriter<Output<W>>> {
+    fn open(&mut self) -> Result<(&mut SerializedFileWriter<Output<W>>, &Arc<Form>)> {
         self.state = match std::mem::replace(&mut self.state, State::Failed) {
             State::Waiting(out, metadata) => {
-                let begun = schema::of(&self.table).and_then(|schema| {
-                    let properties = encodings::choose(&self.table, &self.batches, metadata)?;
-                    SerializedFileWriter::new(Output(Some(out)), schema, properties)
-                });
-                State::Open(begun.map_err(failed)?)
+                let begun = begin(out, &self.table, &self.batches, metadata);
+                let (file, form) = begun.map_err(failed)?;
+                State::Open(file, Arc::new(form))
             }
             state => state,
         };
         match &mut self.state {
-            State::Open(file) => Ok(file),
+            State::Open(file, form) => Ok((file, form)),
             State::Waiting(..) | State::Failed => Err(has_failed()),
         }
     }
 }
 
+/// Begins a file. The first rows choose its encodings.
+fn begin<W: Write + Send>(
+    out: W,
+    table: &Arc<Table>,
+    first: &[Batch],
+    metadata: Vec<KeyValue>,
+) -> Result<(SerializedFileWriter<Output<W>>, Form), ParquetError> {
+    let schema = schema::of(table)?;
+    let properties = encodings::choose(table, first, metadata)?;
+    let file = SerializedFileWriter::new(Output(Some(out)), schema, properties.clone())?;
+    let schema = Arc::new(file.schema_descr().clone());
+    Ok((file, Form { table: table.clone(), schema, properties }))
+}
+
 fn write_group<W: Write + Send>(
     file: &mut SerializedFileWriter<W>,
-    table: &Table,
-    batches: &[Batch],
+    encoded: EncodedRowGroup,
 ) -> Result<(), ParquetError> {
     let mut group = file.next_row_group()?;
-    for (index, column) in table.columns.iter().enumerate() {
-        let Some(mut out) = group.next_column()? else { break };
-        for batch in batches {
-            cells::write(column, &batch.columns[index], out.untyped())?;
-        }
-        out.close()?;
+    for (bytes, end) in encoded.columns {
+        group.append_column(&bytes, end)?;
     }
     group.close().map(drop)
 }
 
 fn has_failed() -> Error {
     Error::Write(io::Error::other("the file has failed"))
-}
-
-/// Returns the error of the output, if it is one.
-fn failed(error: ParquetError) -> Error {
-    let error = match error {
-        ParquetError::External(error) => match error.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(error) => io::Error::other(error),
-        },
-        error => io::Error::other(error),
-    };
-    Error::Write(error)
 }
