@@ -141,10 +141,10 @@ fn write(
     threads: NonZeroUsize,
     tables: &Tables,
     progress: Progress,
-    mut append: impl FnMut(usize, Vec<u8>) -> Result<(), Failure>,
+    mut append: impl FnMut(usize, Vec<u8>) -> Result<(), Failure> + Send,
 ) -> Result<(), Failure> {
-    let mut append_all = |lines: Lines| lines.into_iter().try_for_each(|(table, lines)| append(table, lines));
-    in_order(threads, Rows::format, |jobs| {
+    let append_all = |lines: Lines| lines.into_iter().try_for_each(|(table, lines)| append(table, lines));
+    in_order(threads, Rows::format, append_all, |jobs| {
         let mut copier = Copier::new(tables);
         let read = loop {
             let batch = match opened.events.next_batch() {
@@ -152,13 +152,11 @@ fn write(
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(cannot_read(error)),
             };
-            copier.add(&batch, |rows| jobs.push(rows).map_or(Ok(()), &mut append_all))?;
+            copier.add(&batch, |rows| jobs.push(rows))?;
             progress.events(batch.len(), || opened.events.bytes_done());
         };
-        jobs.push(copier.take()).map_or(Ok(()), &mut append_all)?;
-        while let Some(lines) = jobs.finish() {
-            append_all(lines)?;
-        }
+        jobs.push(copier.take())?;
+        jobs.finish()?;
         read
     })
 }

@@ -1,200 +1,283 @@
-//! Jobs for several threads. Their results come in the order of the jobs.
+//! Jobs for several threads. Their results are taken in the order of the jobs.
 //!
-//! The thread that gives jobs also does some while it would wait. So `N` threads are busy, and at
-//! most `N + 1` jobs are there at once.
+//! The thread that gives jobs also does some, and takes results, while it would wait. So `N`
+//! threads are busy, and at most `N + 1` jobs are there at once.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Calls `give` with a place for jobs, which `work` does on this many threads. Jobs without a
-/// thread are dropped when `give` returns.
+/// Calls `give` with a place for jobs. `work` does them on this many threads, and `take` gets the
+/// results in order, on one thread at a time. Jobs that are not begun are dropped when `give`
+/// returns, or when `take` fails.
 ///
 /// # Panics
-/// If `work` panics.
-pub(crate) fn in_order<J: Send, R: Send, T>(
+/// If `work` or `take` panics.
+pub(crate) fn in_order<J: Send, R: Send, E: Send, T>(
     threads: NonZeroUsize,
     work: impl Fn(J) -> R + Sync,
-    give: impl FnOnce(&mut Jobs<'_, J, R>) -> T,
+    mut take: impl FnMut(R) -> Result<(), E> + Send,
+    give: impl FnOnce(&mut Jobs<'_, J, R, E>) -> T,
 ) -> T {
-    let shared = Shared { state: Mutex::new(State::default()), changed: Condvar::new(), work: &work };
+    let state = State {
+        queue: VecDeque::new(),
+        given: 0,
+        done: BTreeMap::new(),
+        taken: 0,
+        take: Some(&mut take),
+        failed: None,
+        is_over: false,
+    };
+    let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), work: &work };
     thread::scope(|scope| {
         for _ in 1..threads.get() {
             scope.spawn(|| shared.serve());
         }
+        // A single thread does each job at once.
+        let most = if threads.get() == 1 { 0 } else { threads.get() as u64 };
         // Also ends the threads if `give` panics.
-        let mut jobs = Jobs { shared: &shared, most: threads.get(), given: 0, taken: 0 };
-        give(&mut jobs)
+        give(&mut Jobs { shared: &shared, most })
     })
 }
 
-/// The jobs that were given, and whose results are not taken yet.
-pub(crate) struct Jobs<'s, J, R> {
-    shared: &'s Shared<'s, J, R>,
-    /// The most jobs that stay when another one is given.
-    most: usize,
-    given: u64,
-    taken: u64,
+/// A place for jobs.
+pub(crate) struct Jobs<'s, J, R, E> {
+    shared: &'s Shared<'s, J, R, E>,
+    /// The most jobs that may wait when [`Jobs::push`] returns.
+    most: u64,
 }
 
-impl<J, R> Jobs<'_, J, R> {
-    /// Gives a job. Returns the result of the oldest job if there are enough.
-    pub(crate) fn push(&mut self, job: J) -> Option<R> {
-        if self.most == 1 {
-            return Some((self.shared.work)(job));
-        }
-        self.shared.lock().queue.push_back((self.given, job));
-        self.shared.changed.notify_all();
-        self.given += 1;
-        if self.given - self.taken > self.most as u64 { self.take() } else { None }
-    }
-
-    /// Returns the next result after the last job; `None` at the end.
-    pub(crate) fn finish(&mut self) -> Option<R> {
-        if self.taken < self.given { self.take() } else { None }
-    }
-
-    /// Waits for the oldest result, and does jobs until then.
-    fn take(&mut self) -> Option<R> {
+impl<J, R, E> Jobs<'_, J, R, E> {
+    /// Gives a job.
+    ///
+    /// # Errors
+    /// The failure of `take` for an earlier result.
+    pub(crate) fn push(&mut self, job: J) -> Result<(), E> {
         let mut state = self.shared.lock();
-        let result = loop {
-            if let Some(result) = state.done.remove(&self.taken) {
-                break result;
-            }
-            state = match state.queue.pop_front() {
-                Some((number, job)) => {
-                    drop(state);
-                    self.shared.run(number, job)
-                }
-                None => self.shared.wait(state),
-            };
-        };
-        drop(state);
-        self.taken += 1;
-        Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
+        let number = state.given;
+        state.queue.push_back((number, job));
+        state.given += 1;
+        self.shared.changed.notify_all();
+        self.shared.help(state, self.most)
+    }
+
+    /// Waits for all results to be taken.
+    ///
+    /// # Errors
+    /// The failure of `take` for one of them.
+    pub(crate) fn finish(&mut self) -> Result<(), E> {
+        self.shared.help(self.shared.lock(), 0)
     }
 }
 
-impl<J, R> Drop for Jobs<'_, J, R> {
+impl<J, R, E> Drop for Jobs<'_, J, R, E> {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.is_over = true;
-        state.queue.clear();
-        self.shared.changed.notify_all();
+        self.shared.end(&mut self.shared.lock());
     }
 }
 
 /// What the threads share.
-struct Shared<'w, J, R> {
-    state: Mutex<State<J, R>>,
+struct Shared<'w, J, R, E> {
+    state: Mutex<State<'w, J, R, E>>,
     changed: Condvar,
     work: &'w (dyn Fn(J) -> R + Sync),
 }
 
-struct State<J, R> {
+type Take<'w, R, E> = &'w mut (dyn FnMut(R) -> Result<(), E> + Send);
+
+struct State<'w, J, R, E> {
     /// Jobs that no thread has begun, with their numbers.
     queue: VecDeque<(u64, J)>,
-    /// Results that wait for those of earlier jobs, by number.
-    done: BTreeMap<u64, thread::Result<R>>,
+    /// Number of all jobs so far.
+    given: u64,
+    /// Results that are not taken yet, by number.
+    done: BTreeMap<u64, R>,
+    /// Number of results that were taken.
+    taken: u64,
+    /// None while a thread takes a result.
+    take: Option<Take<'w, R, E>>,
+    /// Why the jobs ended early.
+    failed: Option<Failed<E>>,
     is_over: bool,
 }
 
-impl<J, R> Default for State<J, R> {
-    fn default() -> Self {
-        State { queue: VecDeque::new(), done: BTreeMap::new(), is_over: false }
-    }
+enum Failed<E> {
+    Error(E),
+    Panic(Box<dyn Any + Send>),
 }
 
-impl<J, R> Shared<'_, J, R> {
-    /// Does jobs until there are no more.
+impl<'w, J, R, E> Shared<'w, J, R, E> {
+    /// Does jobs and takes results until all is over.
     fn serve(&self) {
         let mut state = self.lock();
         while !state.is_over {
-            state = match state.queue.pop_front() {
-                Some((number, job)) => {
-                    drop(state);
-                    self.run(number, job)
-                }
-                None => self.wait(state),
-            };
+            state = self.step(state);
         }
     }
 
-    /// Does a job. A panic is a result, so that no thread waits for one in vain.
-    fn run(&self, number: u64, job: J) -> MutexGuard<'_, State<J, R>> {
-        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(job)));
-        let mut state = self.lock();
-        state.done.insert(number, result);
-        self.changed.notify_all();
+    /// Does the same until at most this many results are not taken.
+    fn help<'g>(&'g self, mut state: MutexGuard<'g, State<'w, J, R, E>>, most: u64) -> Result<(), E> {
+        while !state.is_over && state.given - state.taken > most {
+            state = self.step(state);
+        }
+        let failed = state.failed.take();
+        drop(state);
+        match failed {
+            None => Ok(()),
+            Some(Failed::Error(error)) => Err(error),
+            Some(Failed::Panic(panic)) => resume_unwind(panic),
+        }
+    }
+
+    /// Takes the next result, or does the next job, or waits until one of both is there.
+    fn step<'g>(
+        &'g self,
+        mut state: MutexGuard<'g, State<'w, J, R, E>>,
+    ) -> MutexGuard<'g, State<'w, J, R, E>> {
+        let next = state.taken;
+        if let Some(take) = state.take.take() {
+            if let Some(result) = state.done.remove(&next) {
+                drop(state);
+                let taken = catch_unwind(AssertUnwindSafe(|| take(result)));
+                state = self.lock();
+                (state.take, state.taken) = (Some(take), next + 1);
+                match taken {
+                    Ok(Ok(())) => self.changed.notify_all(),
+                    Ok(Err(error)) => self.fail(&mut state, Failed::Error(error)),
+                    Err(panic) => self.fail(&mut state, Failed::Panic(panic)),
+                }
+                return state;
+            }
+            state.take = Some(take);
+        }
+        let Some((number, job)) = state.queue.pop_front() else {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        let done = catch_unwind(AssertUnwindSafe(|| (self.work)(job)));
+        state = self.lock();
+        match done {
+            Ok(result) => {
+                state.done.insert(number, result);
+                self.changed.notify_all();
+            }
+            Err(panic) => self.fail(&mut state, Failed::Panic(panic)),
+        }
         state
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<J, R>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ends all threads after a failure. The first one counts.
+    fn fail(&self, state: &mut State<'w, J, R, E>, failed: Failed<E>) {
+        if !state.is_over {
+            state.failed = Some(failed);
+        }
+        self.end(state);
     }
 
-    fn wait<'g>(&self, state: MutexGuard<'g, State<J, R>>) -> MutexGuard<'g, State<J, R>> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    /// Ends all threads after what they do now.
+    fn end(&self, state: &mut State<'w, J, R, E>) {
+        state.is_over = true;
+        state.queue.clear();
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<'w, J, R, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
     use super::*;
 
     fn threads(number: usize) -> NonZeroUsize {
         NonZeroUsize::new(number).unwrap()
     }
 
-    /// Gives jobs. Returns their results, and how many jobs were there at most.
-    fn squares(number: usize, jobs: u64) -> (Vec<u64>, u64) {
-        in_order(
-            threads(number),
-            |job: u64| job * job,
-            |all| {
-                let (mut results, mut most) = (Vec::new(), 0);
-                for job in 0..jobs {
-                    most = most.max(job + 1 - results.len() as u64);
-                    results.extend(all.push(job));
-                }
-                results.extend(std::iter::from_fn(|| all.finish()));
-                (results, most)
-            },
-        )
-    }
-
     #[test]
-    fn results_come_in_the_order_of_jobs() {
+    fn results_are_taken_in_the_order_of_jobs() {
         for number in [1, 2, 3, 7] {
-            for jobs in [0, 1, 2, 1000] {
-                let (results, most) = squares(number, jobs);
-                assert_eq!(results, (0..jobs).map(|job| job * job).collect::<Vec<_>>());
-                assert!(most <= number as u64 + 1, "{most} jobs at once");
+            for count in [0, 1, 2, 1000] {
+                let (there, most) = (AtomicU64::new(0), AtomicU64::new(0));
+                let mut results = Vec::new();
+                let take = |result| {
+                    there.fetch_sub(1, SeqCst);
+                    results.push(result);
+                    Ok::<_, ()>(())
+                };
+                let ended = in_order(
+                    threads(number),
+                    |job: u64| job * job,
+                    take,
+                    |jobs| {
+                        for job in 0..count {
+                            most.fetch_max(there.fetch_add(1, SeqCst) + 1, SeqCst);
+                            jobs.push(job)?;
+                        }
+                        jobs.finish()
+                    },
+                );
+                assert_eq!(ended, Ok(()));
+                assert_eq!(results, (0..count).map(|job| job * job).collect::<Vec<_>>());
+                let most = most.into_inner();
+                assert!(most <= number as u64 + 1, "{most} jobs at once, for {number} threads");
             }
         }
     }
 
     #[test]
-    fn the_rest_is_dropped() {
+    fn a_failure_ends_all() {
         for number in [1, 2, 7] {
-            let first =
-                in_order(threads(number), |job: u64| job, |jobs| (0..).find_map(|job| jobs.push(job)));
-            assert_eq!(first, Some(0));
+            let fail = |result| if result == 20 { Err("no space") } else { Ok(()) };
+            let endless = |jobs: &mut Jobs<'_, _, _, _>| (0..).try_for_each(|job| jobs.push(job));
+            assert_eq!(in_order(threads(number), |job: u64| job, fail, endless), Err("no space"));
+            let last = |jobs: &mut Jobs<'_, _, _, _>| {
+                (0..21).try_for_each(|job| jobs.push(job))?;
+                jobs.finish()
+            };
+            assert_eq!(in_order(threads(number), |job: u64| job, fail, last), Err("no space"));
+        }
+    }
+
+    #[test]
+    fn the_caller_may_stop() {
+        for number in [1, 2, 7] {
+            let stop = |jobs: &mut Jobs<'_, _, _, ()>| jobs.push(1).is_ok();
+            assert!(in_order(threads(number), |job: u64| job, |_| Ok(()), stop));
         }
     }
 
     #[test]
     fn a_panic_ends_all() {
         for number in [1, 2, 7] {
-            let work = |job: u64| assert!(job != 20, "job 20 fails");
-            let panic = catch_unwind(|| {
-                in_order(threads(number), work, |jobs| {
-                    (0..).find(|job| jobs.push(*job).is_some_and(|()| *job > 1000))
-                })
-            });
-            assert_eq!(panic.unwrap_err().downcast_ref::<&str>(), Some(&"job 20 fails"));
+            let panics = [
+                catch_unwind(|| {
+                    let work = |job: u64| assert!(job != 20, "job 20 fails");
+                    in_order(
+                        threads(number),
+                        work,
+                        |()| Ok::<_, ()>(()),
+                        |jobs| (0..).try_for_each(|job| jobs.push(job)),
+                    )
+                }),
+                catch_unwind(|| {
+                    let take = |job: u64| Ok::<_, ()>(assert!(job != 20, "job 20 fails"));
+                    in_order(
+                        threads(number),
+                        |job| job,
+                        take,
+                        |jobs| (0..).try_for_each(|job| jobs.push(job)),
+                    )
+                }),
+            ];
+            for panic in panics {
+                assert_eq!(panic.unwrap_err().downcast_ref::<&str>(), Some(&"job 20 fails"));
+            }
         }
     }
 }

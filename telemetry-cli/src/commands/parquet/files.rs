@@ -1,9 +1,10 @@
 //! The files of a run.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use telemetry_columns::{
     Batch, Builder, EncodedRowGroup, Error, Messages, ParquetWriter, RowGroup, Spans, Table, Tables,
@@ -21,8 +22,8 @@ use crate::term::progress::Progress;
 /// The memory of all rows that wait for their row groups.
 const MAX_HELD: usize = 64 << 20;
 
-/// A row group is a job; its bytes are the result.
-type Groups<'j> = Jobs<'j, RowGroup, Encoded>;
+/// The row groups are jobs.
+type Groups<'j> = Jobs<'j, RowGroup, Encoded, Failure>;
 type Encoded = (Arc<Table>, Result<EncodedRowGroup, Error>);
 
 /// Writes all files. Row groups are encoded on this many threads.
@@ -33,33 +34,40 @@ pub(super) fn write_all(
     context: &mut Context,
 ) -> Ended {
     let _made = Directory::make(directory)?;
+    let files = Files { directory, inputs: opened.inputs.paths(), files: Mutex::default() };
     let encode = |group: RowGroup| (group.table().clone(), group.encode());
-    in_order(threads, encode, |groups| {
-        let files = Files { directory, inputs: opened.inputs.paths(), files: BTreeMap::new(), groups };
-        write_tables(&mut opened, files)
-    })?;
+    in_order(
+        threads,
+        encode,
+        |encoded| files.append(encoded),
+        |groups| {
+            write_tables(&mut opened, &files, groups)?;
+            groups.finish()
+        },
+    )?;
+    files.finish()?;
     opened.end(context)
 }
 
-fn write_tables(opened: &mut Opened, mut files: Files<'_, '_>) -> Result<(), Failure> {
-    write_events(opened, &mut files)?;
+fn write_tables(opened: &mut Opened, files: &Files<'_>, groups: &mut Groups<'_>) -> Result<(), Failure> {
+    write_events(opened, files, groups)?;
     for batch in side_tables(&opened.events) {
-        files.push(batch, opened.registries())?;
+        files.push(batch, opened.registries(), groups)?;
     }
     if let Some(index) = opened.inputs.index_again()? {
         for batch in block_table(&index) {
             let batch = batch.map_err(|error| Failure::new(error.to_string()))?;
-            files.push(batch, opened.registries())?;
+            files.push(batch, opened.registries(), groups)?;
         }
     }
     for table in Tables::sides() {
         // A table without rows says that there is nothing to say.
-        files.file(&table, opened.registries())?;
+        files.begin(&mut files.lock(), &table, opened.registries())?;
     }
-    files.finish()
+    files.give_rest(groups)
 }
 
-fn write_events(opened: &mut Opened, files: &mut Files<'_, '_>) -> Result<(), Failure> {
+fn write_events(opened: &mut Opened, files: &Files<'_>, groups: &mut Groups<'_>) -> Result<(), Failure> {
     let progress = Progress::of_bytes(opened.inputs.len());
     let mut builder = Builder::new(Tables::of(opened.registries()));
     let mut messages = Messages::default();
@@ -73,7 +81,7 @@ fn write_events(opened: &mut Opened, files: &mut Files<'_, '_>) -> Result<(), Fa
             spans.set_gaps(&opened.events.gaps());
         }
         for batch in batches.into_iter().flatten() {
-            files.push(batch, opened.registries())?;
+            files.push(batch, opened.registries(), groups)?;
         }
     }
     spans.set_gaps(&opened.events.gaps());
@@ -81,18 +89,18 @@ fn write_events(opened: &mut Opened, files: &mut Files<'_, '_>) -> Result<(), Fa
     let rest =
         rest.chain(std::iter::from_fn(|| messages.finish())).chain(std::iter::from_fn(|| spans.finish()));
     for batch in rest {
-        files.push(batch, opened.registries())?;
+        files.push(batch, opened.registries(), groups)?;
     }
     Ok(())
 }
 
-/// The files by the names of their tables. Each appears when it is complete.
-struct Files<'f, 'j> {
-    directory: &'f Path,
+/// The files of all tables. Each appears when it is complete.
+struct Files<'d> {
+    directory: &'d Path,
     /// The inputs, which no file replaces.
     inputs: Vec<PathBuf>,
-    files: BTreeMap<String, File>,
-    groups: &'f mut Groups<'j>,
+    /// By the names of their tables. The lock is short: no thread encodes meanwhile.
+    files: Mutex<BTreeMap<String, File>>,
 }
 
 struct File {
@@ -100,55 +108,74 @@ struct File {
     writer: ParquetWriter<Output>,
 }
 
-impl Files<'_, '_> {
+impl Files<'_> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, File>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the file of a table, which is made if there is none.
-    fn file(&mut self, table: &Arc<Table>, registries: &[KnownRegistry]) -> Result<&mut File, Failure> {
-        if !self.files.contains_key(&table.name) {
-            let path = self.directory.join(format!("{}.parquet", table.name));
-            let output = Output::beside(&path, &self.inputs)?;
-            let writer = ParquetWriter::new(output, table, registries);
-            self.files.insert(table.name.clone(), File { path, writer });
+    fn begin<'f>(
+        &self,
+        files: &'f mut BTreeMap<String, File>,
+        table: &Arc<Table>,
+        registries: &[KnownRegistry],
+    ) -> Result<&'f mut File, Failure> {
+        match files.entry(table.name.clone()) {
+            Entry::Occupied(file) => Ok(file.into_mut()),
+            Entry::Vacant(place) => {
+                let path = self.directory.join(format!("{}.parquet", table.name));
+                let output = Output::beside(&path, &self.inputs)?;
+                let writer = ParquetWriter::new(output, table, registries);
+                Ok(place.insert(File { path, writer }))
+            }
         }
-        self.files.get_mut(&table.name).ok_or_else(|| Failure::new("a file is missing"))
     }
 
-    fn push(&mut self, batch: Batch, registries: &[KnownRegistry]) -> Result<(), Failure> {
-        let table = batch.table().clone();
-        let file = self.file(&table, registries)?;
-        let group = file.writer.add(batch).map_err(|error| failed(&file.path, &error))?;
-        self.encode(group)?;
-        if self.files.values().map(|file| file.writer.held()).sum::<usize>() > MAX_HELD
-            && let Some(largest) = self.files.values_mut().max_by_key(|file| file.writer.held())
-        {
-            let group = largest.writer.take().map_err(|error| failed(&largest.path, &error))?;
-            self.encode(group)?;
+    /// Adds rows, and gives the row groups that are complete to the threads.
+    fn push(
+        &self,
+        batch: Batch,
+        registries: &[KnownRegistry],
+        groups: &mut Groups<'_>,
+    ) -> Result<(), Failure> {
+        let mut files = self.lock();
+        let file = self.begin(&mut files, &batch.table().clone(), registries)?;
+        let full = file.writer.add(batch).map_err(|error| failed(&file.path, &error))?;
+        let held: usize = files.values().map(|file| file.writer.held()).sum();
+        let largest = match files.values_mut().max_by_key(|file| file.writer.held()) {
+            Some(File { path, writer }) if held > MAX_HELD => {
+                writer.take().map_err(|error| failed(path, &error))?
+            }
+            _ => None,
+        };
+        drop(files);
+        full.into_iter().chain(largest).try_for_each(|group| groups.push(group))
+    }
+
+    /// Gives the rest of all rows to the threads.
+    fn give_rest(&self, groups: &mut Groups<'_>) -> Result<(), Failure> {
+        let mut rest = Vec::new();
+        for File { path, writer } in self.lock().values_mut() {
+            rest.extend(writer.take().map_err(|error| failed(path, &error))?);
         }
-        Ok(())
+        rest.into_iter().try_for_each(|group| groups.push(group))
     }
 
-    /// Gives a row group to the threads, and writes one that they have encoded.
-    fn encode(&mut self, group: Option<RowGroup>) -> Result<(), Failure> {
-        let Some(encoded) = group.and_then(|group| self.groups.push(group)) else { return Ok(()) };
-        self.append(encoded)
-    }
-
-    fn append(&mut self, (table, group): Encoded) -> Result<(), Failure> {
-        let Some(File { path, writer }) = self.files.get_mut(&table.name) else { return Ok(()) };
-        group.and_then(|group| writer.append(group)).map_err(|error| failed(path, &error))
+    /// Writes a row group.
+    fn append(&self, (table, group): Encoded) -> Result<(), Failure> {
+        match self.lock().get_mut(&table.name) {
+            Some(File { path, writer }) => {
+                group.and_then(|group| writer.append(group)).map_err(|error| failed(path, &error))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Completes all files before the first one appears.
-    fn finish(mut self) -> Result<(), Failure> {
-        let mut rest = Vec::new();
-        for File { path, writer } in self.files.values_mut() {
-            rest.push(writer.take().map_err(|error| failed(path, &error))?);
-        }
-        rest.into_iter().try_for_each(|group| self.encode(group))?;
-        while let Some(encoded) = self.groups.finish() {
-            self.append(encoded)?;
-        }
+    fn finish(self) -> Result<(), Failure> {
+        let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
         let finish = |file: File| file.writer.finish().map_err(|error| failed(&file.path, &error));
-        let mut outputs: Vec<_> = self.files.into_values().map(finish).collect::<Result<_, _>>()?;
+        let mut outputs: Vec<_> = files.into_values().map(finish).collect::<Result<_, _>>()?;
         outputs.iter_mut().try_for_each(Output::flush)?;
         outputs.into_iter().try_for_each(Output::finish)
     }
