@@ -68,6 +68,13 @@ impl RowGroup {
     }
 }
 
+impl EncodedRowGroup {
+    /// Returns the table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.form.table
+    }
+}
+
 /// Encodes a column.
 fn encode(form: &Form, index: usize, batches: &[Batch]) -> Result<(Bytes, ColumnCloseResult)> {
     let mut bytes = TrackedWrite::new(Vec::new());

@@ -149,7 +149,10 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn append(&mut self, group: EncodedRowGroup) -> Result<()> {
         let (file, form) = self.open()?;
         if !Arc::ptr_eq(form, &group.form) {
-            let text = format!("the row group is of another file, of `{}`", group.form.table.name);
+            let text = format!(
+                "the row group is of another file, of `{}`; help: append it to its own",
+                group.table().name
+            );
             return Err(Error::Write(io::Error::new(io::ErrorKind::InvalidInput, text)));
         }
         write_group(file, group).map_err(failed)

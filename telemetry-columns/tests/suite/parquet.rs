@@ -249,3 +249,47 @@ fn columns_of_another_table_are_refused() {
     assert!(error.to_string().contains("the columns of `Sent` changed"), "{error}");
     assert!(file.finish().is_ok());
 }
+
+#[test]
+fn row_groups_may_be_encoded_on_other_threads() {
+    let registry =
+        registry("r", "1.0.0", &event("Sent", 1, "{ name = \"x\", sort = \"word\", doc = \"d\" }"));
+    let values: Vec<_> = (0..90).map(|number| [Value::Word(number % 7)]).collect();
+    let events: Vec<(usize, u16, &[Value<'_>])> = values.iter().map(|values| (0, 1, &values[..])).collect();
+    let bytes = stream(&[registry], &events);
+    let reader = Reader::from_slice(&bytes).events().unwrap();
+    let builder = Builder::new(Tables::of(reader.registries())).rows(20);
+    let batches: Vec<_> = Batches::with(reader, builder).map(Result::unwrap).collect();
+
+    let new = || ParquetWriter::new(Vec::new(), batches[0].table(), &[]);
+    let mut whole = new();
+    for batch in &batches {
+        whole.push(batch.clone()).unwrap();
+        whole.flush().unwrap();
+    }
+    let mut parts = new();
+    let mut group = |batch: &Batch| {
+        assert!(parts.add(batch.clone()).unwrap().is_none(), "few rows are no group yet");
+        let group = parts.take().unwrap().unwrap();
+        assert_eq!(group.table().name, "Sent");
+        group
+    };
+    let groups: Vec<_> = batches.iter().map(&mut group).collect();
+    let threads = groups.into_iter().map(|group| std::thread::spawn(|| group.encode().unwrap()));
+    let threads: Vec<_> = threads.collect();
+    assert_eq!(threads.len(), 5);
+    threads.into_iter().for_each(|thread| parts.append(thread.join().unwrap()).unwrap());
+    assert!(parts.take().unwrap().is_none());
+    assert_eq!(parts.finish().unwrap(), whole.finish().unwrap());
+}
+
+#[test]
+fn a_row_group_of_another_file_is_refused() {
+    let registry = registry("r", "1.0.0", &event("Sent", 1, ""));
+    let (batches, _) = batches_of(&stream(&[registry], &[(0, 1, &[])]));
+    let [mut one, mut other] = [(); 2].map(|()| ParquetWriter::new(Vec::new(), batches[0].table(), &[]));
+    assert!(one.add(batches[0].clone()).unwrap().is_none());
+    let group = one.take().unwrap().unwrap().encode().unwrap();
+    let error = other.append(group).unwrap_err();
+    assert_eq!(error.to_string(), "the row group is of another file, of `Sent`; help: append it to its own");
+}
