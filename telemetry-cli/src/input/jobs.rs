@@ -266,7 +266,10 @@ mod tests {
                     )
                 }),
                 catch_unwind(|| {
-                    let take = |job: u64| Ok::<_, ()>(assert!(job != 20, "job 20 fails"));
+                    let take = |job: u64| {
+                        assert!(job != 20, "job 20 fails");
+                        Ok::<_, ()>(())
+                    };
                     in_order(
                         threads(number),
                         |job| job,
