@@ -1,0 +1,86 @@
+//! What a reader needs before the events of a session, repeated at the start of each segment.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use telemetry_decode::blocks::Block;
+use telemetry_format::{BlockType, Header};
+
+/// The blocks of a session's facts, registries, threads and labels so far, in a file.
+///
+/// A program with a million labels has megabytes of them, so they are not held in memory. The file
+/// is open only while it is used, because a stream may have more sessions than a process has files.
+pub(crate) struct Context {
+    path: PathBuf,
+    len: u64,
+    known: HashSet<Key>,
+    /// Fingerprints of the runtime's own registry: its events on thread 0 give labels their texts.
+    labels: HashSet<u64>,
+}
+
+/// The start of the runtime's own registry in its canonical form.
+const RUNTIME_REGISTRY: &[u8] = b"[registry]\nname = \"telemetry\"\n";
+
+/// Tells blocks apart: type, registry, thread, number of the block, offset, and checksum of the
+/// payload.
+type Key = (u8, u64, u32, u32, u32, u32);
+
+/// What a block is for the segments of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Facts of the session or a thread, or a registry: in each segment from now on.
+    Facts,
+    /// Texts of labels: in each segment from now on, and events that count.
+    Labels,
+    /// A block of the context again: programs repeat them.
+    Repetition,
+    /// Anything else: in one segment.
+    Data,
+}
+
+impl Context {
+    pub(crate) fn new(path: PathBuf) -> io::Result<Context> {
+        File::create(&path)?;
+        let labels = telemetry_decode::names::runtime_registry().map(|registry| registry.fingerprint());
+        Ok(Context { path, len: 0, known: HashSet::new(), labels: labels.into_iter().collect() })
+    }
+
+    /// Adds a block if it is one that each segment repeats, and says what it is.
+    pub(crate) fn add(&mut self, block: &Block<'_>) -> io::Result<Role> {
+        let header = &block.header;
+        match header.block_type {
+            BlockType::Registry if block.payload.starts_with(RUNTIME_REGISTRY) => {
+                self.labels.insert(header.registry);
+            }
+            BlockType::Session | BlockType::Registry | BlockType::Thread => {}
+            BlockType::Events if header.thread == 0 && self.labels.contains(&header.registry) => {}
+            _ => return Ok(Role::Data),
+        }
+        let Header { registry, thread, seq, offset, payload_crc, .. } = *header;
+        if !self.known.insert((header.block_type.code(), registry, thread, seq, offset, payload_crc)) {
+            return Ok(Role::Repetition);
+        }
+        File::options().append(true).open(&self.path)?.write_all(block.bytes)?;
+        self.len += block.bytes.len() as u64;
+        Ok(if header.block_type == BlockType::Events { Role::Labels } else { Role::Facts })
+    }
+
+    /// Returns the length of all blocks.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Copies the first `len` bytes. Returns their number.
+    pub(crate) fn copy_to(&self, to: &mut impl Write, len: u64) -> io::Result<u64> {
+        io::copy(&mut File::open(&self.path)?.take(len), to)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // A file that stays is in the way of nothing.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

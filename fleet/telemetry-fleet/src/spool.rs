@@ -1,0 +1,110 @@
+//! The spool: a directory with the segments that the store does not have yet.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::segment::{Segment, SegmentName};
+
+/// A directory that one process at a time uses.
+///
+/// `open/` has the segments that grow. A crash leaves them unfinished, so they are removed, and cut
+/// again from their stream. `ready/` has whole segments under their names in the store. `refused/`
+/// has those that the store holds with another content.
+#[derive(Debug)]
+pub struct Spool {
+    dir: PathBuf,
+    /// Locked as long as it is open.
+    _lock: File,
+}
+
+impl Spool {
+    /// Opens a spool, and creates it if it is missing.
+    ///
+    /// # Errors
+    /// Those of the file system. [`io::ErrorKind::WouldBlock`] says that another process uses the
+    /// spool.
+    pub fn open(dir: impl Into<PathBuf>) -> io::Result<Spool> {
+        let dir = dir.into();
+        for folder in ["open", "ready", "refused"] {
+            fs::create_dir_all(dir.join(folder))?;
+        }
+        let lock = File::options().create(true).append(true).open(dir.join("lock"))?;
+        lock.try_lock().map_err(|error| match error {
+            fs::TryLockError::WouldBlock => io::Error::new(io::ErrorKind::WouldBlock, "the spool is in use"),
+            fs::TryLockError::Error(error) => error,
+        })?;
+        let spool = Spool { dir, _lock: lock };
+        for entry in fs::read_dir(spool.open_dir())? {
+            fs::remove_file(entry?.path())?;
+        }
+        Ok(spool)
+    }
+
+    /// The directory for segments that grow.
+    pub fn open_dir(&self) -> PathBuf {
+        self.dir.join("open")
+    }
+
+    /// Moves a whole segment from [`Spool::open_dir`] to those that are ready.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn add(&self, segment: &Segment) -> io::Result<PathBuf> {
+        self.keep("ready", &segment.name, &segment.path)
+    }
+
+    /// Keeps a segment that the store holds with another content. Returns its new place.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn refuse(&self, name: &SegmentName, path: &Path) -> io::Result<PathBuf> {
+        self.keep("refused", name, path)
+    }
+
+    /// Removes a segment that the store has.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)?;
+        // The folders of a day and a host go when they are empty. Those that are not stay.
+        for folder in path.ancestors().skip(1).take_while(|folder| *folder != self.dir.join("ready")) {
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Returns the segments that are ready, by name.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn ready(&self) -> io::Result<Vec<(SegmentName, PathBuf)>> {
+        let root = self.dir.join("ready");
+        let (mut found, mut folders) = (Vec::new(), vec![root.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&root).ok().and_then(Path::to_str);
+                // Other files are not ours.
+                found.extend(name.and_then(|name| name.parse().ok()).map(|name| (name, path.clone())));
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn keep(&self, folder: &str, name: &SegmentName, path: &Path) -> io::Result<PathBuf> {
+        let kept = self.dir.join(folder).join(name.to_string());
+        let parent = kept.parent().unwrap_or(&self.dir);
+        fs::create_dir_all(parent)?;
+        fs::rename(path, &kept)?;
+        // The name must survive a crash of the machine, too.
+        File::open(parent)?.sync_all()?;
+        Ok(kept)
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the crate and of its command.
+
+mod rows;
+mod s3;
+mod segments;
+mod ship;

@@ -1,0 +1,22 @@
+//! The events of streams, to compare.
+
+use telemetry_decode::{Order, Reader};
+
+/// An event: session, thread, kind, position in its lane, and its text.
+pub(crate) type Row = (u64, u32, u8, u64, String);
+
+/// Reads all events, in stream order. Every block must be whole and decodable.
+pub(crate) fn rows(stream: &[u8]) -> Vec<Row> {
+    let mut events = Reader::from_slice(stream).order(Order::Stream).events().unwrap();
+    let mut rows = Vec::new();
+    while let Some(event) = events.next().unwrap() {
+        let values: Vec<_> =
+            event.params().map(|param| format!("{}={}", param.schema.name, param.value)).collect();
+        let text = format!("{} {} {}", event.time_ns(), event.name(), values.join(" "));
+        let position = event.position().expect("a position in its lane");
+        rows.push((event.session().id, event.thread(), event.kind().bit, position, text));
+    }
+    let completeness = events.completeness();
+    assert!(completeness.damage.is_empty() && completeness.undecodable.is_empty(), "{completeness}");
+    rows
+}

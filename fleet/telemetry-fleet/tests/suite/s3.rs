@@ -1,0 +1,152 @@
+//! `telemetry-fleet ship` with S3: moto's server, and one that ignores conditions.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use crate::ship::Host;
+
+/// The environment of a client of `endpoint`.
+fn credentials(command: &mut Command, endpoint: &str) {
+    command.env("AWS_ENDPOINT_URL", endpoint).env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
+    command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+}
+
+/// The server, killed when dropped.
+struct Moto {
+    child: Child,
+    endpoint: String,
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A server with the bucket `fleet`, and commands to read it from standard input: `list` gives the
+/// length of each object and its bytes.
+const SERVER: &str = r#"
+import sys, boto3
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+host, port = server.get_host_and_port()
+url = f"http://{host}:{port}"
+s3 = boto3.client("s3", endpoint_url=url, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret")
+s3.create_bucket(Bucket="fleet")
+print(url, flush=True)
+for _ in sys.stdin:
+    keys = [o["Key"] for o in s3.list_objects_v2(Bucket="fleet").get("Contents", [])]
+    for key in keys:
+        body = s3.get_object(Bucket="fleet", Key=key)["Body"].read()
+        sys.stdout.buffer.write(f"{key} {len(body)}\n".encode() + body)
+    sys.stdout.buffer.write(b"end 0\n")
+    sys.stdout.buffer.flush()
+"#;
+
+/// Starts the server with the Python that `TELEMETRY_MOTO` names.
+fn moto() -> Option<Moto> {
+    let Some(python) = std::env::var_os("TELEMETRY_MOTO") else {
+        eprintln!("SKIPPED: TELEMETRY_MOTO names no Python with `moto[server]` and `boto3`");
+        return None;
+    };
+    let mut command = Command::new(python);
+    command.args(["-c", SERVER]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("Python");
+    let mut endpoint = String::new();
+    BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).read_line(&mut endpoint).unwrap();
+    assert!(endpoint.starts_with("http://"), "the server has not started: {endpoint}");
+    Some(Moto { child, endpoint: endpoint.trim().to_owned() })
+}
+
+impl Moto {
+    /// The objects of the bucket.
+    fn objects(&mut self) -> Vec<(String, Vec<u8>)> {
+        self.child.stdin.as_mut().unwrap().write_all(b"list\n").unwrap();
+        let mut output = BufReader::new(self.child.stdout.as_mut().unwrap());
+        let mut objects = Vec::new();
+        loop {
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            let (key, len) = line.trim().rsplit_once(' ').unwrap();
+            if key == "end" {
+                return objects;
+            }
+            let mut bytes = vec![0; len.parse().unwrap()];
+            output.read_exact(&mut bytes).unwrap();
+            objects.push((key.to_owned(), bytes));
+        }
+    }
+}
+
+#[test]
+fn a_bucket_has_every_event_once() {
+    let Some(mut moto) = moto() else { return };
+    let host = Host::new();
+    for round in 0..2 {
+        // Two at once, and then again.
+        let two = ["spool", "other"].map(|spool| {
+            let mut command = host.command(spool, "s3://fleet/prod/x");
+            credentials(&mut command, &moto.endpoint);
+            command.spawn().unwrap()
+        });
+        for child in two {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{round}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let objects = moto.objects();
+        for (key, _) in &objects {
+            assert!(key.starts_with("prod/x/segments/day=2023-11-14/host=h7/"), "{key}");
+        }
+        host.check(&objects.into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_store_that_ignores_conditions_is_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let connection = connection.unwrap();
+            std::thread::spawn(move || serve(connection));
+        }
+    });
+    let host = Host::new();
+    let mut command = host.command("spool", "s3://fleet/prod");
+    credentials(&mut command, &endpoint);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: s3://fleet/prod: the store overwrites objects although it is told not to, so segments could be \
+         lost; expected a store with conditional writes (If-None-Match)\n"
+    );
+}
+
+/// Accepts all requests.
+fn serve(connection: TcpStream) {
+    let mut input = BufReader::new(connection.try_clone().unwrap());
+    let mut output = connection;
+    loop {
+        let (mut len, mut line) = (0, String::new());
+        while input.read_line(&mut line).is_ok_and(|read| read > 2) {
+            if let Some(value) =
+                line.to_lowercase().lines().last().and_then(|l| l.strip_prefix("content-length:"))
+            {
+                len = value.trim().parse().unwrap();
+            }
+        }
+        if line.is_empty() {
+            return;
+        }
+        std::io::copy(&mut (&mut input).take(len), &mut std::io::sink()).unwrap();
+        let is_put = line.starts_with("PUT");
+        let answer = if is_put { "200 OK\r\nETag: \"1\"" } else { "204 No Content" };
+        if write!(output, "HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n").is_err() {
+            return;
+        }
+    }
+}
