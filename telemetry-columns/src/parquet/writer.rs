@@ -20,7 +20,7 @@ use crate::parquet::{encodings, metadata, schema};
 const MAX_ROWS: usize = 256 << 10;
 
 /// The memory of a row group's rows before they are written.
-const MAX_HELD: usize = 64 << 20;
+const MAX_HELD: usize = 32 << 20;
 
 /// Writes batches of one table as a Parquet file.
 ///

@@ -20,7 +20,7 @@ use crate::term::output::{Directory, Output, cannot_write};
 use crate::term::progress::Progress;
 
 /// The memory of all rows that wait for their row groups.
-const MAX_HELD: usize = 64 << 20;
+const MAX_HELD: usize = 32 << 20;
 
 /// The row groups are jobs.
 type Groups<'j> = Jobs<'j, RowGroup, Encoded, Failure>;
