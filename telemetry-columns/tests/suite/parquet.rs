@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use parquet::basic::ColumnOrder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use telemetry_columns::{
@@ -198,6 +199,50 @@ fn row_groups_have_statistics() {
         let first = index as i64 * 25;
         assert_eq!(least(3), first.to_le_bytes());
         assert_eq!(least(5), (first - 50).to_le_bytes());
+    }
+}
+
+/// The format has an order of floats: -0 is less than 0, and NaN is counted apart. NaN is a least or
+/// greatest value only where there is nothing else.
+#[test]
+fn statistics_of_floats() {
+    let names = ["Mixed", "Zeros", "NoNumbers"];
+    let params =
+        "{ name = \"x\", sort = \"f64\", doc = \"d\" }, { name = \"y\", sort = \"f32\", doc = \"d\" }";
+    let events: String = (1..).zip(names).map(|(code, name)| event(name, code, params)).collect();
+    let registry = registry("r", "1.0.0", &events);
+    let table = [
+        (1, f64::NAN),
+        (1, 1.5),
+        (1, -2.5),
+        (1, -f64::NAN),
+        (2, 0.0),
+        (2, -0.0),
+        (2, 0.0),
+        (3, f64::NAN),
+        (3, f64::NAN),
+    ];
+    let values = table.map(|(code, x)| (code, [Value::F64(x), Value::F32(x as f32)]));
+    let events: Vec<_> = values.iter().map(|(code, values)| (0, *code, &values[..])).collect();
+    let (batches, _) = batches_of(&stream(&[registry], &events));
+    let expected = [(-2.5, 1.5, 2), (-0.0, 0.0, 0), (f64::NAN, f64::NAN, 2)];
+    for (batch, (least, greatest, nans)) in batches.into_iter().zip(expected) {
+        let name = batch.table().name.clone();
+        let mut file = ParquetWriter::new(Vec::new(), &batch.table().clone(), &[]);
+        file.push(batch).unwrap();
+        let reader = reader(file.finish().unwrap());
+        let metadata = reader.metadata();
+        for (column, is_double) in [(5, true), (6, false)] {
+            let bits = |x: f64| match is_double {
+                true => x.to_le_bytes().to_vec(),
+                false => (x as f32).to_le_bytes().to_vec(),
+            };
+            assert_eq!(metadata.file_metadata().column_order(column), ColumnOrder::IEEE_754_TOTAL_ORDER);
+            let found = metadata.row_group(0).column(column).statistics().unwrap();
+            let ends = (found.min_bytes_opt().unwrap().to_vec(), found.max_bytes_opt().unwrap().to_vec());
+            assert_eq!(ends, (bits(least), bits(greatest)), "{name}");
+            assert_eq!(found.nan_count_opt(), Some(nans), "{name}");
+        }
     }
 }
 
