@@ -15,7 +15,7 @@ pub(crate) mod opening;
 pub(crate) mod pipe;
 pub(crate) mod remedy;
 pub(crate) mod selection;
-#[cfg(feature = "arrow")]
+#[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(crate) mod tables;
 pub(crate) mod threads;
 pub(crate) mod verdict;

@@ -25,6 +25,7 @@ pub(crate) fn each_batch(
 }
 
 /// Passes the batches of events to a function.
+#[cfg(feature = "arrow")]
 pub(crate) fn each_batch_of_events(opened: &mut Opened, mut take: impl FnMut(Batch) -> Ended) -> Ended {
     let progress = Progress::of_bytes(opened.inputs.len());
     let mut builder = Builder::new(Tables::of(opened.registries()));

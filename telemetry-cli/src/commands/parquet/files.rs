@@ -6,18 +6,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use telemetry_columns::{
-    Batch, Builder, EncodedRowGroup, Error, Messages, ParquetWriter, RowGroup, Spans, Table, Tables,
-    block_table, side_tables,
-};
+use telemetry_columns::{Batch, EncodedRowGroup, Error, ParquetWriter, RowGroup, Table, Tables};
 use telemetry_decode::KnownRegistry;
 
 use crate::input::events::Opened;
-use crate::input::inputs::cannot_read;
 use crate::input::jobs::{Jobs, in_order};
+use crate::input::tables::each_batch;
 use crate::term::ended::{Context, Ended, Failure};
 use crate::term::output::{Directory, Output, cannot_write};
-use crate::term::progress::Progress;
 
 /// The memory of all rows that wait for their row groups.
 const MAX_HELD: usize = 32 << 20;
@@ -50,48 +46,12 @@ pub(super) fn write_all(
 }
 
 fn write_tables(opened: &mut Opened, files: &Files<'_>, groups: &mut Groups<'_>) -> Result<(), Failure> {
-    write_events(opened, files, groups)?;
-    for batch in side_tables(&opened.events) {
-        files.push(batch, opened.registries(), groups)?;
-    }
-    if let Some(index) = opened.inputs.index_again()? {
-        for batch in block_table(&index) {
-            let batch = batch.map_err(|error| Failure::new(error.to_string()))?;
-            files.push(batch, opened.registries(), groups)?;
-        }
-    }
+    each_batch(opened, |batch, registries| files.push(batch, registries, groups))?;
     for table in Tables::sides() {
         // A table without rows says that there is nothing to say.
         files.begin(&mut files.lock(), &table, opened.registries())?;
     }
     files.give_rest(groups)
-}
-
-fn write_events(opened: &mut Opened, files: &Files<'_>, groups: &mut Groups<'_>) -> Result<(), Failure> {
-    let progress = Progress::of_bytes(opened.inputs.len());
-    let mut builder = Builder::new(Tables::of(opened.registries()));
-    let mut messages = Messages::default();
-    let (mut spans, mut damages) = (Spans::new(&opened.events.gaps()), opened.events.damages());
-    while let Some(event) = opened.events.next().map_err(cannot_read)? {
-        let batches = [builder.push(&event), messages.push(&event), spans.push(&event)];
-        progress.event(|| opened.events.bytes_done());
-        // Damage is found before the first event after it.
-        if opened.events.damages() != damages {
-            damages = opened.events.damages();
-            spans.set_gaps(&opened.events.gaps());
-        }
-        for batch in batches.into_iter().flatten() {
-            files.push(batch, opened.registries(), groups)?;
-        }
-    }
-    spans.set_gaps(&opened.events.gaps());
-    let rest = std::iter::from_fn(|| builder.finish());
-    let rest =
-        rest.chain(std::iter::from_fn(|| messages.finish())).chain(std::iter::from_fn(|| spans.finish()));
-    for batch in rest {
-        files.push(batch, opened.registries(), groups)?;
-    }
-    Ok(())
 }
 
 /// The files of all tables. Each appears when it is complete.
