@@ -2,7 +2,22 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use telemetry_decode::Completeness;
+use telemetry_decode::{Completeness, Order};
+
+use crate::input::{open, raised, reader};
+use crate::pass::read_all;
+
+/// Reads open files on all cores, and returns the fields of their account.
+#[pyfunction]
+pub(crate) fn completeness<'py>(py: Python<'py>, descriptors: Vec<i32>) -> PyResult<Bound<'py, PyDict>> {
+    let input = reader(&open(&descriptors)?, None)?.order(Order::Stream);
+    let read = || {
+        let mut events = input.events()?;
+        read_all(&mut events)?;
+        Ok(events.completeness())
+    };
+    fields(py, &py.detach(read).map_err(raised)?)
+}
 
 /// Returns the fields by name.
 pub(crate) fn fields<'py>(py: Python<'py>, read: &Completeness) -> PyResult<Bound<'py, PyDict>> {

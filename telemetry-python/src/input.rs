@@ -47,7 +47,11 @@ pub(crate) fn reader(files: &[File], registry: Option<&str>) -> PyResult<Reader<
 /// Returns the exception for an error of the input.
 pub(crate) fn raised(error: Error) -> PyErr {
     match error {
-        Error::Io(error) => error.into(),
+        // With a number it becomes an exception of that error's own class.
+        Error::Io(error) => match error.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, error.to_string())),
+            None => error.into(),
+        },
         error => PyOSError::new_err(error.to_string()),
     }
 }

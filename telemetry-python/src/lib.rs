@@ -5,22 +5,29 @@
 //! `docs/design/python.md` in the repository says how the two live together.
 
 mod account;
+mod batches;
 mod input;
 mod maker;
 mod objects;
+mod pass;
+mod rows;
 mod slots;
 mod table;
 
 use pyo3::prelude::*;
 
 /// The number of this interface. Python files that expect another one do not use this module.
-const INTERFACE: u32 = 1;
+const INTERFACE: u32 = 2;
 
 /// Reads the events of streams for the package `telemetry_events`.
 #[pymodule(gil_used = true)]
 mod _native {
     use super::*;
 
+    #[pymodule_export]
+    use account::completeness;
+    #[pymodule_export]
+    use batches::Batches;
     #[pymodule_export]
     use objects::Objects;
     #[pymodule_export]

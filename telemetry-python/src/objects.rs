@@ -1,5 +1,7 @@
 //! The events of a stream as objects.
 
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -17,9 +19,10 @@ const PATIENCE: u32 = 1 << 16;
 /// `forms_of` is called with the fingerprint of a registry. It returns, by the code of each wanted
 /// event, its class and its slots. `lane_of` is called with a session's id, a thread, a fingerprint
 /// and the bit of a kind. It returns the lane of events.
-#[pyclass(module = "telemetry_events._native", unsendable)]
+#[pyclass(module = "telemetry_events._native")]
 pub(crate) struct Objects {
-    events: Events<'static>,
+    /// Python may use this on any thread.
+    events: Mutex<Events<'static>>,
     maker: Maker,
     /// Events that had no class.
     #[pyo3(get)]
@@ -46,15 +49,16 @@ impl Objects {
             }
         };
         let events = reader(&open(&descriptors)?, registry)?.order(order).events().map_err(raised)?;
-        Ok(Objects { events, maker: Maker::new(forms_of, lane_of), others: 0 })
+        Ok(Objects { events: Mutex::new(events), maker: Maker::new(forms_of, lane_of), others: 0 })
     }
 
     /// Returns the next events, at most `most`. There are none only at the end.
     fn batch<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyList>> {
+        let events = self.events.get_mut().unwrap_or_else(PoisonError::into_inner);
         let batch = PyList::empty(py);
         let mut skipped = 0;
         while batch.len() < most {
-            let Some(event) = self.events.next().map_err(raised)? else { break };
+            let Some(event) = events.next().map_err(raised)? else { break };
             if let Some(object) = self.maker.make(py, &event)? {
                 batch.append(object)?;
                 continue;
@@ -70,7 +74,8 @@ impl Objects {
     }
 
     /// Returns the fields of the account of what was read so far.
-    fn completeness<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        account::fields(py, &self.events.completeness())
+    fn completeness<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let events = self.events.get_mut().unwrap_or_else(PoisonError::into_inner);
+        account::fields(py, &events.completeness())
     }
 }

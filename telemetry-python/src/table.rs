@@ -1,50 +1,85 @@
-//! The events of a type as a table of Arrow.
+//! Tables of Arrow.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::thread::{self, ThreadId};
+use std::sync::{Arc, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, SchemaRef};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use telemetry_columns::{Batches, Tables, record_batch, schema};
-use telemetry_decode::Filter;
+use telemetry_columns::{Tables, schema};
 
+use crate::account;
 use crate::input::{open, raised, reader};
+use crate::pass::Pass;
+use crate::rows::{Failure, LastFailure, Rows, unexpected};
 
-/// The events of a type, as columns. It is read when a program asks for its Arrow stream.
+/// The events of a type as columns, or a side table.
 #[pyclass(module = "telemetry_events._native", frozen)]
 pub(crate) struct Table {
-    files: Arc<Vec<File>>,
     table: Arc<telemetry_columns::Table>,
     schema: SchemaRef,
-    /// A stream that is not whole ends with an error.
-    is_strict: bool,
+    content: Content,
 }
 
-/// Returns the tables of open files by name: one for each event type of their registries.
+/// Where the rows of a table are.
+enum Content {
+    /// In a stream, which is read when a program asks for the rows.
+    Stream(Stream),
+    Memory(Vec<RecordBatch>),
+}
+
+struct Stream {
+    files: Arc<Vec<File>>,
+    /// A function of Python: the account of a stream that is not whole to an exception. Without it,
+    /// the table has the rows that could be read.
+    incomplete: Option<Py<PyAny>>,
+    failure: LastFailure,
+}
+
+/// Returns the tables of open files by name: one for each event type of their registries, and the
+/// side tables.
 #[pyfunction]
 pub(crate) fn tables(
     py: Python<'_>,
     descriptors: Vec<i32>,
-    is_strict: bool,
+    incomplete: Option<Py<PyAny>>,
 ) -> PyResult<Vec<(String, Table)>> {
     let files = Arc::new(open(&descriptors)?);
     let input = reader(&files, None)?;
     let index = py.detach(|| input.index()).map_err(raised)?;
     let tables = Tables::of(&index.registries);
-    let of = |table: &Arc<telemetry_columns::Table>| Table {
-        files: Arc::clone(&files),
-        table: Arc::clone(table),
-        schema: schema(table),
-        is_strict,
+    let of = |table: Arc<telemetry_columns::Table>| {
+        let incomplete = incomplete.as_ref().map(|function| function.clone_ref(py));
+        let content = Stream { files: Arc::clone(&files), incomplete, failure: LastFailure::default() };
+        (table.name.clone(), Table { schema: schema(&table), table, content: Content::Stream(content) })
     };
-    Ok(tables.iter().map(|table| (table.name.clone(), of(table))).collect())
+    Ok(tables.iter().cloned().chain(Tables::sides()).map(of).collect())
+}
+
+impl Table {
+    /// Makes a table of rows in memory.
+    pub(crate) fn in_memory(
+        table: Arc<telemetry_columns::Table>,
+        schema: SchemaRef,
+        rows: Vec<RecordBatch>,
+    ) -> Table {
+        Table { table, schema, content: Content::Memory(rows) }
+    }
+
+    pub(crate) fn table(&self) -> &Arc<telemetry_columns::Table> {
+        &self.table
+    }
+
+    /// Returns the files of the stream, unless the table is in memory.
+    pub(crate) fn files(&self) -> Option<&Arc<Vec<File>>> {
+        match &self.content {
+            Content::Stream(stream) => Some(&stream.files),
+            Content::Memory(_) => None,
+        }
+    }
 }
 
 #[pymethods]
@@ -55,7 +90,7 @@ impl Table {
         &self.table.name
     }
 
-    /// The name of the registry.
+    /// The name of the registry. Empty for a side table, as are event type and kind.
     #[getter]
     fn registry(&self) -> &str {
         &self.table.registry
@@ -73,7 +108,7 @@ impl Table {
         &self.table.kind
     }
 
-    /// The meaning of the event type.
+    /// The meaning of the rows.
     #[getter]
     fn doc(&self) -> &str {
         &self.table.doc
@@ -83,6 +118,20 @@ impl Table {
     #[getter]
     fn column_names(&self) -> Vec<&str> {
         self.table.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    /// The exception that ended the latest reading; `None` if there was none.
+    #[getter]
+    fn error<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Content::Stream(Stream { incomplete, failure, .. }) = &self.content else { return Ok(None) };
+        let failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&*failure, incomplete) {
+            (Some(Failure::Error(error)), _) => Ok(Some(error.value(py).clone().into_any())),
+            (Some(Failure::Incomplete(account)), Some(exception)) => {
+                exception.bind(py).call1((account::fields(py, account)?,)).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn __repr__(&self) -> String {
@@ -95,8 +144,8 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// Returns a new stream of the events in the order of time. It has this table's schema,
-    /// whatever the wish.
+    /// Returns a new stream of all rows, those of events in the order of time. It has this table's
+    /// schema, whatever the wish.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -104,96 +153,17 @@ impl Table {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let name = format!("{}:{}", self.table.registry, self.table.event);
-        let input = reader(&self.files, None)?.filter(Filter::default().events([name.as_str()]));
-        let events = py.detach(|| input.events()).map_err(raised)?;
-        let rows = Rows {
-            batches: Some(Batches::new(events)),
-            schema: Arc::clone(&self.schema),
-            event: Arc::clone(&self.table),
-            thread: thread::current().id(),
-            is_strict: self.is_strict,
+        let schema = Arc::clone(&self.schema);
+        let rows: Box<dyn RecordBatchReader + Send> = match &self.content {
+            Content::Memory(rows) => {
+                Box::new(RecordBatchIterator::new(rows.clone().into_iter().map(Ok), schema))
+            }
+            Content::Stream(Stream { files, incomplete, failure }) => {
+                *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                let pass = py.detach(|| Pass::new(files, std::slice::from_ref(&self.table)))?;
+                Box::new(Rows::new(pass, schema, incomplete.is_some(), Arc::clone(failure)))
+            }
         };
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(rows)), c"arrow_array_stream")
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(rows), c"arrow_array_stream")
     }
-}
-
-/// The rows of a table, a batch at a time.
-struct Rows {
-    /// None after the end.
-    batches: Option<Batches<'static>>,
-    schema: SchemaRef,
-    event: Arc<telemetry_columns::Table>,
-    /// The thread that asked for the stream.
-    thread: ThreadId,
-    is_strict: bool,
-}
-
-impl RecordBatchReader for Rows {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-}
-
-impl Iterator for Rows {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut batches = self.batches.take()?;
-        // A panic must not reach the program that asks, which is not Rust.
-        let step = AssertUnwindSafe(|| self.step(&mut batches));
-        let found = catch_unwind(step).unwrap_or_else(|_| Err(failed("a panic of the reader")));
-        if matches!(found, Ok(Some(_))) {
-            self.batches = Some(batches);
-        }
-        found.transpose()
-    }
-}
-
-impl Rows {
-    fn step(&self, batches: &mut Batches<'static>) -> Result<Option<RecordBatch>, ArrowError> {
-        // Other threads of a program may wait for a thread that has the interpreter's lock.
-        let next = if thread::current().id() == self.thread {
-            Python::attach(|py| {
-                if let Err(error) = py.check_signals() {
-                    // The interpreter raises it again as soon as the other program returns to it.
-                    interrupt();
-                    return Err(ArrowError::ExternalError(Box::new(error)));
-                }
-                Ok(py.detach(|| batches.next_batch()))
-            })?
-        } else {
-            batches.next_batch()
-        };
-        let Some(batch) = next.map_err(|error| ArrowError::ExternalError(Box::new(error)))? else {
-            let completeness = batches.events().completeness();
-            return match self.is_strict && !completeness.is_whole() {
-                true => Err(failed(&completeness.to_string())),
-                false => Ok(None),
-            };
-        };
-        if batch.table().name != self.event.name {
-            return Err(failed(&format!(
-                "found rows of `{}`, expected `{}`",
-                batch.table().name,
-                self.event.name
-            )));
-        }
-        record_batch(batch, &self.schema).map(Some)
-    }
-}
-
-fn failed(text: &str) -> ArrowError {
-    ArrowError::ExternalError(text.into())
-}
-
-fn unexpected(error: ArrowError) -> PyErr {
-    PyRuntimeError::new_err(error.to_string())
-}
-
-/// Simulates Ctrl-C, which `check_signals` has taken.
-#[allow(unsafe_code)]
-fn interrupt() {
-    // SAFETY: it only sets flags, and may be called at any time.
-    unsafe { pyo3::ffi::PyErr_SetInterrupt() }
 }

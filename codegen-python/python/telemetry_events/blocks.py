@@ -140,7 +140,7 @@ class _FastCrc:
         """Returns the remainders of rows, whose width is a multiple of 8. The rows are changed."""
         np = self.np
         rows, width = bytes_.shape
-        start = 0
+        start, rest = 0, bytes_
         for fold, *powers in _FOLDS:
             for unit in (8, 4, 2, 1):
                 aligned = start - start % unit

@@ -62,9 +62,9 @@ class _Contents:
             piece = blocks.next(checks)
             if piece is None:
                 break
-            if isinstance(piece[0], _Damage):
+            if len(piece) == 2:
                 checks = False
-                self._take_damage(piece[0], piece[1])
+                self._take_damage(*piece)
                 continue
             at, header, payload = piece
             if header.block_type != _EVENTS:

@@ -17,7 +17,7 @@ from .sessions import Session
 # --- The compiled reader, where it is installed.
 
 # The interface of the compiled module that these files use.
-_INTERFACE = 1
+_INTERFACE = 2
 # Events that are made at once: few enough to stay in the cache.
 _AT_A_TIME = 512
 
@@ -103,8 +103,14 @@ class _Native:
 
     def completeness(self, length: int) -> Completeness:
         """Returns what was read so far of an input of this length."""
-        report = Completeness(bytes=length, **self.read.completeness())
-        return _dataclasses.replace(report, damage=[_Damage(*one) for one in report.damage])
+        return _account(length, self.read.completeness())
+
+
+def _account(length: int, fields: dict[str, _t.Any]) -> Completeness:
+    """Returns the account of an input of this length, from the fields that the compiled module
+    gives."""
+    report = Completeness(bytes=length, **fields)
+    return _dataclasses.replace(report, damage=[_Damage(*one) for one in report.damage])
 
 
 def _native(parts: _Parts, order: str) -> _t.Optional[_Native]:

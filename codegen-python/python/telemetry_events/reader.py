@@ -125,11 +125,16 @@ class Reader(_Parts, _t.Generic[_E]):
         completeness = self.completeness
         if completeness.is_whole:
             return
-        text = f"{', '.join(f'`{name}`' for name in self._files.names)}: {completeness}"
-        others = [how for how in ("warn", "error", "ignore") if how != self._incomplete]
-        does = {"warn": "warns of it", "error": "raises this as an error", "ignore": "says nothing"}
-        text += "\nhelp: " + "; ".join(f'incomplete="{how}" {does[how]}' for how in others)
-        warning = IncompleteWarning(text, completeness)
+        warning = _incomplete(self._files.names, completeness, self._incomplete)
         if self._incomplete == "error":
             raise warning
         _warnings.warn(warning, stacklevel=level + 1)
+
+
+def _incomplete(names: list[str], completeness: Completeness, how: str) -> IncompleteWarning:
+    """Returns the warning for inputs that are not whole, and were opened with this `incomplete`."""
+    text = f"{', '.join(f'`{name}`' for name in names)}: {completeness}"
+    others = [other for other in ("warn", "error", "ignore") if other != how]
+    does = {"warn": "warns of it", "error": "raises this as an error", "ignore": "says nothing"}
+    text += "\nhelp: " + "; ".join(f'incomplete="{other}" {does[other]}' for other in others)
+    return IncompleteWarning(text, completeness)

@@ -4,15 +4,17 @@ import builtins as _b
 import dataclasses as _dataclasses
 import difflib as _difflib
 import enum as _enum
+import functools as _functools
 import typing as _t
+import warnings as _warnings
 
-from .accounts import Completeness, _count
+from .accounts import Completeness, IncompleteWarning, _count
 from .load import _columns
 from .descriptions import EventDesc, EventParam, KindDesc
 from .inputs import _Files, _Input
 from .modules import _Event, _Module, _module
-from .native import _compiled_module, _Opened
-from .reader import Reader
+from .native import _account, _compiled_module, _Opened
+from .reader import Reader, _incomplete
 from .registries import Registry, _attribute, _dotted, _Form, _Type
 from .sessions import Session
 
@@ -58,7 +60,8 @@ class Info:
 
 
 class Table(_t.Protocol):
-    """The events of a type as a table of the compiled package. It has Arrow's PyCapsule interface."""
+    """The events of a type as a table of the compiled package, or a side table. It has Arrow's
+    PyCapsule interface."""
 
     @property
     def name(self) -> str:
@@ -67,7 +70,8 @@ class Table(_t.Protocol):
 
     @property
     def registry(self) -> str:
-        """Returns the name of the registry."""
+        """Returns the name of the registry. It is empty for a side table, as are event type and
+        kind."""
         ...
 
     @property
@@ -82,12 +86,17 @@ class Table(_t.Protocol):
 
     @property
     def doc(self) -> str:
-        """Returns the meaning of the event type."""
+        """Returns the meaning of the rows."""
         ...
 
     @property
     def column_names(self) -> list[str]:
         """Returns the names of the columns."""
+        ...
+
+    @property
+    def error(self) -> _t.Optional[BaseException]:
+        """Returns the exception that ended the latest reading. It is None if all was read."""
         ...
 
     def __arrow_c_schema__(self) -> object:
@@ -165,7 +174,7 @@ class Stream:
 
     def table(self, name: str) -> Table:
         """Returns the events of a type as a table, which programs that know Arrow's format read:
-        `polars.from_arrow`, `pyarrow.table`, DuckDB, pandas. It needs the compiled package.
+        `polars.DataFrame`, `pyarrow.table`, DuckDB, pandas. It needs the compiled package.
 
         Each use reads the stream again, a batch at a time. The rows are in the order of time.
         """
@@ -180,32 +189,98 @@ class Stream:
         return found[0]
 
     def tables(self) -> dict[str, Table]:
-        """Returns the tables of all event types by name. With several registries, a name has that of
-        its registry in front: `gc.TraceStart`."""
+        """Returns all tables by name: those of event types, and the side tables, such as `session`
+        and `loss`. With several registries, a name has that of its registry in front:
+        `gc.TraceStart`."""
         if self._tables is None:
             compiled = _compiled_module()
             if compiled is None:
                 text = "tables need the compiled package; help: pip install ./telemetry-python"
                 raise _b.NotImplementedError(text)
+            # Tables do not refer to the stream, which refers to them.
+            exception = _functools.partial(_exception, self._files.names, self._files.length)
             opened = _Opened(self._files)
             try:
-                self._tables = dict(compiled.tables(opened.descriptors, self._incomplete == "error"))
+                incomplete = exception if self._incomplete == "error" else None
+                self._tables = dict(compiled.tables(opened.descriptors, incomplete))
             finally:
                 opened.close()
         return dict(self._tables)
 
+    def read_tables(self, *names: str) -> dict[str, Table]:
+        """Reads tables into memory, or all tables, and returns them by name. It reads the stream
+        once for all of them.
+
+        A stream that is not whole warns or raises as `events` does.
+        """
+        batches = self._batches(names)
+        tables = dict(batches.read())
+        self._end(batches, not names)
+        return tables
+
+    def batches(self, *names: str) -> _t.Iterator[Table]:
+        """Reads tables, or all tables, and iterates over some rows of a table at a time. Each item
+        is a table of these rows in memory. It reads the stream once, and does not keep the rows.
+
+        A stream that is not whole warns or raises as `events` does.
+        """
+        return self._items(self._batches(names), not names)
+
     @property
     def completeness(self) -> Completeness:
-        """Returns what was read, and what was missing. It reads the stream, unless `events` has
+        """Returns what was read, and what was missing. It reads the stream, unless another call has
         read all of it."""
         last = self._last
+        if self._verdict is None and last is not None and last._is_done:
+            self._verdict = last.completeness
         if self._verdict is None:
-            if last is None or not last._is_done:
-                last = self._read(None, "stream", "ignore")
-                for _ in last:
-                    pass
+            self._verdict = self._compiled_verdict()
+        if self._verdict is None:
+            last = self._read(None, "stream", "ignore")
+            for _ in last:
+                pass
             self._verdict = last.completeness
         return self._verdict
+
+    def _compiled_verdict(self) -> _t.Optional[Completeness]:
+        """Reads the stream by the compiled module. Returns None if that is not installed, or if an
+        input has changed."""
+        compiled = _compiled_module()
+        if compiled is None:
+            return None
+        opened = _Opened(self._files)
+        try:
+            if not opened.is_same():
+                return None
+            return _account(self._files.length, compiled.completeness(opened.descriptors))
+        finally:
+            opened.close()
+
+    def _batches(self, names: _t.Sequence[str]) -> _t.Any:
+        """Begins to read tables, or all tables."""
+        tables = self.tables()
+        chosen = [self.table(name) for name in names] or list(tables.values())
+        return _compiled_module().Batches(list(dict.fromkeys(chosen)))
+
+    def _items(self, batches: _t.Any, is_all: bool) -> _t.Iterator[Table]:
+        yield from batches
+        self._end(batches, is_all)
+
+    def _end(self, batches: _t.Any, is_all: bool) -> None:
+        """Warns if tables that were read are not whole, or raises an error."""
+        fields = batches.completeness()
+        if fields is None:
+            # No table of events was read.
+            return
+        completeness = _account(self._files.length, fields)
+        if is_all:
+            self._verdict = completeness
+        if self._incomplete == "ignore" or completeness.is_whole:
+            return
+        warning = _incomplete(self._files.names, completeness, self._incomplete)
+        if self._incomplete == "error":
+            raise warning
+        _warnings.warn(warning, stacklevel=3)
 
     def _read(self, chosen: _t.Optional[dict[int, set[int]]], order: str, incomplete: str) -> _AnyReader:
         return _AnyReader(self._files, chosen, order, incomplete)
@@ -235,6 +310,11 @@ class Stream:
         if near:
             return f"{text}; help: did you mean `{near[0]}`?"
         return f"{text}, expected one of its {len(known)}: {', '.join(sorted(known)[:20])}"
+
+
+def _exception(names: list[str], length: int, fields: dict[str, _t.Any]) -> IncompleteWarning:
+    """Returns the exception for an account of the compiled module."""
+    return _incomplete(names, _account(length, fields), "error")
 
 
 class _AnyReader(Reader[_t.Any]):

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use telemetry_decode::Event;
+use telemetry_decode::{Event, EventBatch};
 use telemetry_decode::completeness::Gap;
 use telemetry_report::spans::{Found, Gaps, Key, Pairing};
 
@@ -45,17 +45,29 @@ impl Spans {
         }
     }
 
-    /// Replaces the gaps. Damage becomes known before the first event after it, when
-    /// [`Events::damages`](telemetry_decode::Events::damages) grows.
+    /// Replaces the gaps, after the first event after them was taken. That is when
+    /// [`Events::damages`](telemetry_decode::Events::damages) has grown.
     pub fn set_gaps(&mut self, gaps: &[Gap]) {
         self.gaps = Gaps::new(gaps);
     }
 
     /// Takes an event. Returns a batch if one is complete.
+    ///
+    /// The rows of its spans are made when the next events come: damage before this event may
+    /// become known with it.
     pub fn push(&mut self, event: &Event<'_>) -> Option<Batch> {
+        let batch = self.add();
         self.pairing.take(event, &mut self.found);
         self.waiting.extend(self.found.drain(..));
-        self.add()
+        batch
+    }
+
+    /// Takes some events, as [`Spans::push`] does.
+    pub fn push_batch(&mut self, events: &EventBatch<'_>) -> Option<Batch> {
+        let batch = self.add();
+        self.pairing.take_batch(events, &mut self.found);
+        self.waiting.extend(self.found.drain(..));
+        batch
     }
 
     /// Returns the next of the last batches, after all events; `None` at the end.

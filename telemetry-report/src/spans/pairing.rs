@@ -1,7 +1,7 @@
 //! Pairs the events that begin and end spans.
 
 use std::hash::BuildHasher;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use telemetry_decode::{Event, EventBatch, Value};
@@ -20,7 +20,7 @@ pub struct Pairing {
     /// The names of wanted spans; empty for all.
     names: Vec<String>,
     pub defs: Vec<Def>,
-    roles: PerEvent<Rc<[Role]>>,
+    roles: PerEvent<Arc<[Role]>>,
     /// Open spans and free places.
     open: Vec<Open>,
     free: Vec<u32>,
@@ -160,7 +160,12 @@ impl Pairing {
     /// span that stops the program.
     pub fn take(&mut self, event: &Event<'_>, found: &mut Vec<Found>) -> bool {
         let (names, defs) = (&self.names, &mut self.defs);
-        let roles = self.roles.get(event, |event| roles(event, names, defs).into()).clone();
+        let roles = self.roles.get(event, |event| roles(event, names, defs).into());
+        if roles.is_empty() {
+            self.emissions.take(event);
+            return false;
+        }
+        let roles = Arc::clone(roles);
         let at = End {
             thread: event.thread(),
             ns: event.time_ns(),

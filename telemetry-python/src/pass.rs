@@ -1,0 +1,196 @@
+//! One pass over a stream, which fills several tables.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use pyo3::prelude::*;
+use telemetry_columns::{Batch, Builder, Messages, Result, Spans, Table, Tables, block_table, side_tables};
+use telemetry_decode::{Completeness, Events, Filter, Order, Reader};
+
+use crate::input::{raised, reader};
+
+/// The side tables that are known before the first event.
+const FACTS: [&str; 4] = ["session", "thread", "label", "name"];
+/// The side tables that are known after the last event.
+const ACCOUNTS: [&str; 3] = ["lane", "loss", "damage"];
+
+/// A pass over a stream: its tables, some rows at a time.
+pub(crate) struct Pass {
+    events: Events<'static>,
+    /// The names of the tables.
+    wanted: HashSet<String>,
+    /// Without it, no table needs events.
+    is_read: bool,
+    next: Step,
+    /// Without it, no table is of an event type.
+    builder: Option<Builder>,
+    messages: Option<Messages>,
+    /// The spans, and the number of damages that they know of.
+    spans: Option<(Spans, u64)>,
+    /// The reader of the list of blocks, if it is wanted.
+    blocks: Option<Reader<'static>>,
+    /// Batches that were read.
+    ready: VecDeque<Batch>,
+}
+
+/// What a pass reads next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Facts,
+    Events,
+    Rest,
+    Accounts,
+    Blocks,
+    End,
+}
+
+impl Pass {
+    /// Begins a pass for tables of a stream.
+    pub(crate) fn new(files: &[File], tables: &[Arc<Table>]) -> PyResult<Pass> {
+        let wanted: HashSet<String> = tables.iter().map(|table| table.name.clone()).collect();
+        let wants = |names: &[&str]| names.iter().any(|name| wanted.contains(*name));
+        let of_events = tables.iter().filter(|table| !table.event.is_empty());
+        let names: Vec<String> = of_events.map(|table| format!("{}:{}", table.registry, table.event)).collect();
+        let (messages, spans) = (wants(&["message"]), wants(&["span"]));
+        let is_by_time = !names.is_empty() || messages || spans;
+        let is_read = is_by_time || wants(&ACCOUNTS);
+        let mut input = reader(files, None)?;
+        if !is_by_time {
+            input = input.order(Order::Stream);
+        } else if !messages && !spans && !wants(&ACCOUNTS) {
+            input = input.filter(Filter::default().events(names.iter().map(String::as_str)));
+        }
+        let events = input.events().map_err(raised)?;
+        let builder = (!names.is_empty()).then(|| Builder::new(Tables::of(events.registries())));
+        let spans = spans.then(|| (Spans::new(&events.gaps()), events.damages()));
+        let messages = messages.then(Messages::default);
+        let blocks = if wants(&["block"]) { Some(reader(files, None)?) } else { None };
+        let (next, ready) = (Step::Facts, VecDeque::new());
+        Ok(Pass { events, wanted, is_read, next, builder, messages, spans, blocks, ready })
+    }
+
+    /// Returns the next batch; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Batch>> {
+        loop {
+            while let Some(batch) = self.ready.pop_front() {
+                if self.wanted.contains(&batch.table().name) {
+                    return Ok(Some(batch));
+                }
+            }
+            self.next = match self.next {
+                Step::Facts => {
+                    self.sides(&FACTS);
+                    Step::Events
+                }
+                Step::Events => match self.read()? {
+                    true => Step::Events,
+                    false => Step::Rest,
+                },
+                Step::Rest => {
+                    self.finish();
+                    Step::Accounts
+                }
+                Step::Accounts => {
+                    self.sides(&ACCOUNTS);
+                    Step::Blocks
+                }
+                Step::Blocks => {
+                    self.blocks()?;
+                    Step::End
+                }
+                Step::End => return Ok(None),
+            };
+        }
+    }
+
+    /// Returns what was read so far, and what was missing; `None` if no table needs events.
+    pub(crate) fn completeness(&self) -> Option<Completeness> {
+        self.is_read.then(|| self.events.completeness())
+    }
+
+    /// Takes those side tables of these names that are wanted.
+    fn sides(&mut self, names: &[&str]) {
+        if names.iter().any(|name| self.wanted.contains(*name)) {
+            let batches = side_tables(&self.events).into_iter();
+            self.ready.extend(batches.filter(|batch| names.contains(&batch.table().name.as_str())));
+        }
+    }
+
+    /// Reads events until there is a batch. Returns false at the end.
+    fn read(&mut self) -> Result<bool> {
+        let Pass { events, builder, messages, spans, ready, is_read, .. } = self;
+        if messages.is_none() && spans.is_none() {
+            let Some(builder) = builder else {
+                // Accounts need no values, only that all blocks are decoded.
+                if *is_read {
+                    read_all(events)?;
+                }
+                return Ok(false);
+            };
+            while let Some(event) = events.next()? {
+                if let Some(batch) = builder.push(&event) {
+                    ready.push_back(batch);
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        while let Some(batch) = events.next_batch()? {
+            if let Some(builder) = builder {
+                ready.extend(batch.iter().filter_map(|event| builder.push(&event)));
+            }
+            if let Some(messages) = messages {
+                ready.extend(batch.iter().filter_map(|event| messages.push(&event)));
+            }
+            if let Some((spans, damages)) = spans {
+                ready.extend(spans.push_batch(&batch));
+                if events.damages() != *damages {
+                    *damages = events.damages();
+                    spans.set_gaps(&events.gaps());
+                }
+            }
+            if !ready.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes the last rows.
+    fn finish(&mut self) {
+        if let Some(mut builder) = self.builder.take() {
+            self.ready.extend(std::iter::from_fn(|| builder.finish()));
+        }
+        if let Some(mut messages) = self.messages.take() {
+            self.ready.extend(messages.finish());
+        }
+        if let Some((mut spans, _)) = self.spans.take() {
+            spans.set_gaps(&self.events.gaps());
+            self.ready.extend(std::iter::from_fn(|| spans.finish()));
+        }
+    }
+
+    /// Takes the list of blocks.
+    fn blocks(&mut self) -> Result<()> {
+        if let Some(reader) = self.blocks.take() {
+            let index = reader.index()?;
+            for batch in block_table(&index) {
+                self.ready.push_back(batch?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads all events in stream order for their accounts, on all cores.
+pub(crate) fn read_all(events: &mut Events<'_>) -> telemetry_decode::Result<()> {
+    let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let read = |shard: &mut Events<'_>| {
+        while shard.next_batch()?.is_some() {}
+        Ok(())
+    };
+    events.read_shards(threads, read, |(), _| {})
+}
