@@ -16,7 +16,7 @@ pub(crate) fn completeness<'py>(py: Python<'py>, descriptors: Vec<i32>) -> PyRes
         read_all(&mut events)?;
         Ok(events.completeness())
     };
-    fields(py, &py.detach(read).map_err(raised)?)
+    fields(py, &py.detach(read).map_err(|error| raised(&error))?)
 }
 
 /// Returns the fields by name.

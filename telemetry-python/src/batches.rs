@@ -83,7 +83,7 @@ impl Batches {
         }
         py.check_signals()?;
         let pass = self.pass();
-        let Some(batch) = py.detach(|| pass.next()).map_err(exception)? else {
+        let Some(batch) = py.detach(|| pass.next()).map_err(|error| exception(&error))? else {
             self.is_at_end = true;
             return Ok(None);
         };

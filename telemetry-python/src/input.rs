@@ -35,7 +35,7 @@ fn duplicate(_: i32) -> io::Result<File> {
 /// Returns a reader of open files as one stream.
 pub(crate) fn reader(files: &[File], registry: Option<&str>) -> PyResult<Reader<'static>> {
     let files = files.iter().map(|file| file.try_clone().map(Input::File)).collect::<io::Result<_>>()?;
-    let reader = Reader::from_inputs(files).map_err(raised)?;
+    let reader = Reader::from_inputs(files).map_err(|error| raised(&error))?;
     let Some(text) = registry else { return Ok(reader) };
     let registry = telemetry_schema::parse_embedded(text).map_err(|invalid| {
         let first = invalid.diagnostics.first().map_or("it is empty", |first| &first.message);
@@ -45,12 +45,12 @@ pub(crate) fn reader(files: &[File], registry: Option<&str>) -> PyResult<Reader<
 }
 
 /// Returns the exception for an error of the input.
-pub(crate) fn raised(error: Error) -> PyErr {
+pub(crate) fn raised(error: &Error) -> PyErr {
     match error {
         // With a number it becomes an exception of that error's own class.
         Error::Io(error) => match error.raw_os_error() {
             Some(number) => PyOSError::new_err((number, error.to_string())),
-            None => error.into(),
+            None => io::Error::new(error.kind(), error.to_string()).into(),
         },
         error => PyOSError::new_err(error.to_string()),
     }

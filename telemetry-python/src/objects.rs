@@ -48,7 +48,8 @@ impl Objects {
                 )));
             }
         };
-        let events = reader(&open(&descriptors)?, registry)?.order(order).events().map_err(raised)?;
+        let events =
+            reader(&open(&descriptors)?, registry)?.order(order).events().map_err(|error| raised(&error))?;
         Ok(Objects { events: Mutex::new(events), maker: Maker::new(forms_of, lane_of), others: 0 })
     }
 
@@ -58,7 +59,7 @@ impl Objects {
         let batch = PyList::empty(py);
         let mut skipped = 0;
         while batch.len() < most {
-            let Some(event) = events.next().map_err(raised)? else { break };
+            let Some(event) = events.next().map_err(|error| raised(&error))? else { break };
             if let Some(object) = self.maker.make(py, &event)? {
                 batch.append(object)?;
                 continue;

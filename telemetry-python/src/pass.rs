@@ -53,7 +53,8 @@ impl Pass {
         let wanted: HashSet<String> = tables.iter().map(|table| table.name.clone()).collect();
         let wants = |names: &[&str]| names.iter().any(|name| wanted.contains(*name));
         let of_events = tables.iter().filter(|table| !table.event.is_empty());
-        let names: Vec<String> = of_events.map(|table| format!("{}:{}", table.registry, table.event)).collect();
+        let names: Vec<String> =
+            of_events.map(|table| format!("{}:{}", table.registry, table.event)).collect();
         let (messages, spans) = (wants(&["message"]), wants(&["span"]));
         let is_by_time = !names.is_empty() || messages || spans;
         let is_read = is_by_time || wants(&ACCOUNTS);
@@ -63,7 +64,7 @@ impl Pass {
         } else if !messages && !spans && !wants(&ACCOUNTS) {
             input = input.filter(Filter::default().events(names.iter().map(String::as_str)));
         }
-        let events = input.events().map_err(raised)?;
+        let events = input.events().map_err(|error| raised(&error))?;
         let builder = (!names.is_empty()).then(|| Builder::new(Tables::of(events.registries())));
         let spans = spans.then(|| (Spans::new(&events.gaps()), events.damages()));
         let messages = messages.then(Messages::default);

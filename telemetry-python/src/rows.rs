@@ -6,6 +6,7 @@ use std::thread::{self, ThreadId};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use telemetry_columns::{Error, record_batch};
 use telemetry_decode::Completeness;
@@ -13,16 +14,20 @@ use telemetry_decode::Completeness;
 use crate::input::raised;
 use crate::pass::Pass;
 
-/// The reason why rows ended before the end of the stream.
+/// The reason why rows ended before the end of the stream. It is made without the interpreter's
+/// lock: other threads of a program may wait for a thread that has it.
 pub(crate) enum Failure {
-    /// The input or a conversion failed.
-    Error(PyErr),
+    Read(Error),
+    /// The exception of a signal's handler.
+    Signal(PyErr),
     /// The stream is not whole, and the table is strict.
     Incomplete(Box<Completeness>),
+    /// A mistake of this module.
+    Unexpected(String),
 }
 
 /// The latest failure, which a table tells. Programs that read Arrow's format see its text only.
-pub(crate) type LastFailure = Arc<Mutex<Option<Failure>>>;
+pub(crate) type LastFailure = Arc<Mutex<Option<Arc<Failure>>>>;
 
 /// The rows of a table, a batch at a time.
 pub(crate) struct Rows {
@@ -42,24 +47,19 @@ impl Rows {
     }
 
     fn step(&self, pass: &mut Pass) -> Result<Option<RecordBatch>, Failure> {
-        // Other threads of a program may wait for a thread that has the interpreter's lock.
         let next = if thread::current().id() == self.thread {
             Python::attach(|py| {
-                if let Err(error) = py.check_signals() {
-                    // The interpreter raises it again as soon as the other program returns to it.
-                    interrupt();
-                    return Err(Failure::Error(error));
-                }
+                py.check_signals().map_err(Failure::Signal)?;
                 Ok(py.detach(|| pass.next()))
             })?
         } else {
             pass.next()
         };
-        let Some(batch) = next.map_err(|error| Failure::Error(exception(error)))? else {
+        let Some(batch) = next.map_err(Failure::Read)? else {
             let account = pass.completeness().filter(|account| self.is_strict && !account.is_whole());
             return account.map_or(Ok(None), |account| Err(Failure::Incomplete(Box::new(account))));
         };
-        record_batch(batch, &self.schema).map(Some).map_err(|error| Failure::Error(unexpected(error)))
+        record_batch(batch, &self.schema).map(Some).map_err(|error| Failure::Unexpected(error.to_string()))
     }
 }
 
@@ -76,14 +76,15 @@ impl Iterator for Rows {
         let mut pass = self.pass.take()?;
         // A panic must not reach the program that asks, which is not Rust.
         let step = AssertUnwindSafe(|| self.step(&mut pass));
-        match catch_unwind(step).unwrap_or_else(|_| Err(Failure::Error(panicked()))) {
+        match catch_unwind(step).unwrap_or_else(|_| Err(Failure::Unexpected("a panic of the reader".into())))
+        {
             Ok(batch) => {
                 self.pass = batch.is_some().then_some(pass);
                 batch.map(Ok)
             }
             Err(failure) => {
                 let text = failure.text();
-                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(failure));
                 Some(Err(ArrowError::ExternalError(text.into())))
             }
         }
@@ -93,30 +94,35 @@ impl Iterator for Rows {
 impl Failure {
     fn text(&self) -> String {
         match self {
-            Failure::Error(error) => error.to_string(),
+            Failure::Read(error) => error.to_string(),
+            Failure::Signal(error) => Python::attach(|py| {
+                let text = error.to_string();
+                if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                    interrupt();
+                }
+                text
+            }),
             Failure::Incomplete(completeness) => completeness.to_string(),
+            Failure::Unexpected(text) => text.clone(),
         }
     }
 }
 
 /// Returns the exception for an error of a pass.
-pub(crate) fn exception(error: Error) -> PyErr {
+pub(crate) fn exception(error: &Error) -> PyErr {
     match error {
         Error::Read(error) => raised(error),
-        error => pyo3::exceptions::PyOSError::new_err(error.to_string()),
+        error => PyOSError::new_err(error.to_string()),
     }
 }
 
 /// Returns the exception for an error of a conversion, which is a mistake of this module.
 pub(crate) fn unexpected(error: ArrowError) -> PyErr {
-    pyo3::exceptions::PyRuntimeError::new_err(error.to_string())
+    PyRuntimeError::new_err(error.to_string())
 }
 
-fn panicked() -> PyErr {
-    pyo3::exceptions::PyRuntimeError::new_err("a panic of the reader")
-}
-
-/// Simulates Ctrl-C, which `check_signals` has taken.
+/// Simulates Ctrl-C, which `check_signals` has taken. The interpreter raises it again as soon as the
+/// other program returns to it. Nothing may ask for the text of an object before.
 #[allow(unsafe_code)]
 fn interrupt() {
     // SAFETY: it only sets flags, and may be called at any time.

@@ -7,6 +7,8 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use telemetry_columns::{Tables, schema};
@@ -14,7 +16,7 @@ use telemetry_columns::{Tables, schema};
 use crate::account;
 use crate::input::{open, raised, reader};
 use crate::pass::Pass;
-use crate::rows::{Failure, LastFailure, Rows, unexpected};
+use crate::rows::{Failure, LastFailure, Rows, exception, unexpected};
 
 /// The events of a type as columns, or a side table.
 #[pyclass(module = "telemetry_events._native", frozen)]
@@ -49,7 +51,7 @@ pub(crate) fn tables(
 ) -> PyResult<Vec<(String, Table)>> {
     let files = Arc::new(open(&descriptors)?);
     let input = reader(&files, None)?;
-    let index = py.detach(|| input.index()).map_err(raised)?;
+    let index = py.detach(|| input.index()).map_err(|error| raised(&error))?;
     let tables = Tables::of(&index.registries);
     let of = |table: Arc<telemetry_columns::Table>| {
         let incomplete = incomplete.as_ref().map(|function| function.clone_ref(py));
@@ -124,14 +126,19 @@ impl Table {
     #[getter]
     fn error<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Content::Stream(Stream { incomplete, failure, .. }) = &self.content else { return Ok(None) };
-        let failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&*failure, incomplete) {
-            (Some(Failure::Error(error)), _) => Ok(Some(error.value(py).clone().into_any())),
+        // Python may run another thread, which must not wait here.
+        let failure = failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(match (failure.as_deref(), incomplete) {
             (Some(Failure::Incomplete(account)), Some(exception)) => {
-                exception.bind(py).call1((account::fields(py, account)?,)).map(Some)
+                Some(exception.bind(py).call1((account::fields(py, account)?,))?)
             }
-            _ => Ok(None),
-        }
+            (None | Some(Failure::Incomplete(_)), _) => None,
+            (Some(Failure::Read(error)), _) => Some(exception(error).into_bound_py_any(py)?),
+            (Some(Failure::Signal(error)), _) => Some(error.clone_ref(py).into_bound_py_any(py)?),
+            (Some(Failure::Unexpected(text)), _) => {
+                Some(PyRuntimeError::new_err(text.clone()).into_bound_py_any(py)?)
+            }
+        })
     }
 
     fn __repr__(&self) -> String {

@@ -1,6 +1,7 @@
 """Several tables from one pass, the side tables, and exceptions of tables."""
 
 import concurrent.futures
+import errno
 import os
 import pathlib
 import warnings
@@ -24,6 +25,11 @@ def opened_streams(streams):
             yield name, opened
 
 
+def is_same(one, other):
+    # A NaN does not equal itself, and equal texts may have different numbers.
+    return one.equals(other) or repr(one.to_pylist()) == repr(other.to_pylist())
+
+
 def rows_of(opened, name, *columns):
     table = pyarrow.table(opened.table(name))
     return list(zip(*(table.column(column).to_pylist() for column in columns)))
@@ -35,13 +41,14 @@ def test_one_pass_has_the_rows_of_all_tables(streams):
         read = {table: pyarrow.table(of) for table, of in opened.read_tables().items()}
         assert list(read) == list(lazy)
         for table in lazy:
-            assert repr(read[table].to_pylist()) == repr(lazy[table].to_pylist()), (name, table)
+            assert is_same(read[table], lazy[table]), (name, table)
             assert read[table].schema.equals(lazy[table].schema, check_metadata=True), (name, table)
         found = {}
         for batch in opened.batches():
-            found.setdefault(batch.name, []).extend(pyarrow.table(batch).to_pylist())
-        expected = {table: rows.to_pylist() for table, rows in lazy.items() if rows.num_rows}
-        assert repr(dict(sorted(found.items()))) == repr(dict(sorted(expected.items()))), name
+            found.setdefault(batch.name, []).append(pyarrow.table(batch))
+        assert set(found) == {table for table, rows in lazy.items() if rows.num_rows}, name
+        for table, batches in found.items():
+            assert is_same(pyarrow.concat_tables(batches), lazy[table]), (name, table)
 
 
 def test_some_tables(streams):
@@ -70,20 +77,20 @@ def test_side_tables_say_what_the_stream_says(streams):
         verdict = opened.completeness
         sessions = {session.id: session for session in opened.info.sessions}
         assert {row[0] for row in rows_of(opened, "session", "session")} == set(sessions), name
+        compared += len(sessions)
         for session, declared, ended in rows_of(opened, "session", "session", "declared", "ended"):
             assert (declared, ended) == (sessions[session].declared, sessions[session].ended), name
         for session, thread, called in rows_of(opened, "thread", "session", "thread", "name"):
             assert sessions[session].threads[thread].get("name") == called, name
         for session, number, text in rows_of(opened, "label", "session", "number", "text"):
             assert sessions[session].label(number).text == text, name
-            compared += 1
         lanes = rows_of(opened, "lane", "events", "excluded", "lost_pool", "lost_reentrant", "lost_sink")
         sums = [sum(column) for column in zip(*lanes)] or [0] * 5
         lost = [verdict.lost_pool, verdict.lost_reentrant, verdict.lost_sink]
         assert sums == [verdict.events, verdict.excluded, *lost], name
-        ranges = rows_of(opened, "damage", "from", "until")
-        assert [(start, end) for start, end, _ in verdict.damage] == ranges[: len(verdict.damage)], name
-    assert compared > 0
+        ranges = sorted((start, end) for start, end, _ in [*verdict.damage, *verdict.undecodable])
+        assert rows_of(opened, "damage", "from", "until") == ranges, name
+    assert compared > 20
 
 
 def test_spans_and_messages(streams):
@@ -105,7 +112,7 @@ def test_incomplete_streams_have_typed_exceptions(streams):
         with pytest.warns(telemetry_events.IncompleteWarning) as told:
             opened.read_tables()
         assert told[0].filename == __file__
-        assert told[0].message.completeness == expected
+        assert told[0].message.completeness.damage == expected.damage
         with pytest.warns(telemetry_events.IncompleteWarning) as told:
             list(opened.batches())
         assert told[0].filename == __file__
@@ -148,11 +155,14 @@ def test_errors_of_the_input_are_exceptions_of_their_class(streams, tmp_path):
             for entry in list(pathlib.Path("/proc/self/fd").iterdir()):
                 if os.path.exists(entry) and os.readlink(entry) == str(path):
                     os.dup2(unreadable.fileno(), int(entry.name))
-            for read in (lambda: list(reader), lambda: list(batches), lambda: list(events)):
-                with pytest.raises(OSError):
+            with pytest.raises(pyarrow.ArrowException):
+                list(reader)
+            for read in (lambda: list(batches), lambda: list(events)):
+                with pytest.raises(OSError) as raised:
                     read()
+                assert raised.value.errno == errno.EBADF
         assert isinstance(table.error, OSError)
-        assert table.error.errno is not None
+        assert table.error.errno == errno.EBADF
 
 
 def test_the_compiled_verdict_is_that_of_the_pure_reader(streams, monkeypatch):

@@ -123,7 +123,10 @@ fn lanes(completeness: &Completeness, sessions: &[Session], registries: &[KnownR
         .undecodable
         .iter()
         .map(|part| (part.range.clone(), part.events, part.reason.to_string()));
-    for (range, events, cause) in damage.chain(undecodable) {
+    let mut all: Vec<_> = damage.chain(undecodable).collect();
+    // They were found in the order in which the events were read.
+    all.sort_by_key(|(range, ..)| range.start);
+    for (range, events, cause) in all {
         let cells = [range.start.into(), range.end.into(), events.into(), cause.as_str().into()];
         batches.extend(damages.push(cells));
     }
