@@ -1,5 +1,7 @@
 """A use of the package that type checkers pass. They run it through no interpreter."""
 
+from typing import Optional
+
 import telemetry_events
 
 
@@ -8,9 +10,12 @@ def total(path: str) -> int:
     with telemetry_events.open(path) as stream:
         table: telemetry_events.Table = stream.table("Evicted")
         names: list[str] = table.column_names
+        error: Optional[BaseException] = table.error
+        held: dict[str, telemetry_events.Table] = stream.read_tables("Evicted", "session")
+        batches: list[str] = [batch.name for batch in stream.batches()]
         capsule: object = table.__arrow_c_stream__()
         kinds = sum(stream.info.events.values())
         times: list[int] = [event.time_ns for event in stream.events("Evicted", order="stream")]
         verdict: telemetry_events.Completeness = stream.completeness
-    assert capsule is not None
+    assert capsule is not None and error is None and len(held) == len(batches)
     return kinds + sum(times) + len(names) + verdict.missing + len(stream.tables())

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use telemetry_columns::{Batches, Messages, Spans, block_table, side_tables};
 use telemetry_decode::{Order, RawStr, Reader, Value};
-use telemetry_testing::made::{Plan, blocks, make, registry as every_type};
+use telemetry_testing::made::{Plan, blocks, header, make, registry as every_type};
 
 use crate::text::{NONE, described};
-use crate::written::{event, registry, stream};
+use crate::written::{event, registry, stream, stream_of_blocks};
 
 type Side = BTreeMap<String, Vec<BTreeMap<String, String>>>;
 
@@ -176,4 +176,38 @@ fn spans_and_messages_have_tables() {
             "'Work' 'end' 'Ended' 4 1004",
         ]
     );
+}
+
+/// Damage becomes known with the first event after it, which may end a span.
+#[test]
+fn spans_across_damage_are_uncertain() {
+    let key = [Value::Unsigned(1)];
+    let bytes = stream_of_blocks(&[paired()], &[(0, 1, &key), (0, 3, &[]), (0, 2, &key)]);
+    let events_blocks: Vec<_> =
+        blocks(&bytes).into_iter().filter(|range| header(&bytes[range.start..]).events == 1).collect();
+    for (is_damaged, in_batches) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut bytes = bytes.clone();
+        if is_damaged {
+            bytes[events_blocks[1].end - 1] ^= 1;
+        }
+        let mut events = Reader::from_slice(&bytes).events().unwrap();
+        let (mut spans, mut damages) = (Spans::new(&events.gaps()), events.damages());
+        loop {
+            let row = if in_batches {
+                let Some(batch) = events.next_batch().unwrap() else { break };
+                spans.push_batch(&batch)
+            } else {
+                let Some(event) = events.next().unwrap() else { break };
+                spans.push(&event)
+            };
+            assert!(row.is_none());
+            if events.damages() != damages {
+                damages = events.damages();
+                spans.set_gaps(&events.gaps());
+            }
+        }
+        let rows = &described(&[spans.finish().unwrap()])["span"];
+        assert_eq!(rows.len(), 1);
+        assert_eq!((rows[0]["duration_ns"].as_str(), rows[0]["certain"] == "true"), ("2", !is_damaged));
+    }
 }
