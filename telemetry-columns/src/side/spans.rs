@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use telemetry_decode::{Event, EventBatch};
 use telemetry_decode::completeness::Gap;
+use telemetry_decode::{Event, EventBatch};
 use telemetry_report::spans::{Found, Gaps, Key, Pairing};
 
 use crate::batch::table_batch::Batch;

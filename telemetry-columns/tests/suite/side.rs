@@ -7,7 +7,7 @@ use telemetry_decode::{Order, RawStr, Reader, Value};
 use telemetry_testing::made::{Plan, blocks, header, make, registry as every_type};
 
 use crate::text::{NONE, described};
-use crate::written::{event, registry, stream, stream_of_blocks};
+use crate::written::{event, registry, stream, stream_of_whole_blocks};
 
 type Side = BTreeMap<String, Vec<BTreeMap<String, String>>>;
 
@@ -182,7 +182,7 @@ fn spans_and_messages_have_tables() {
 #[test]
 fn spans_across_damage_are_uncertain() {
     let key = [Value::Unsigned(1)];
-    let bytes = stream_of_blocks(&[paired()], &[(0, 1, &key), (0, 3, &[]), (0, 2, &key)]);
+    let bytes = stream_of_whole_blocks(&[paired()], &[(0, 1, &key), (0, 3, &[]), (0, 2, &key)]);
     let events_blocks: Vec<_> =
         blocks(&bytes).into_iter().filter(|range| header(&bytes[range.start..]).events == 1).collect();
     for (is_damaged, in_batches) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -207,7 +207,12 @@ fn spans_across_damage_are_uncertain() {
             }
         }
         let rows = &described(&[spans.finish().unwrap()])["span"];
-        assert_eq!(rows.len(), 1);
-        assert_eq!((rows[0]["duration_ns"].as_str(), rows[0]["certain"] == "true"), ("2", !is_damaged));
+        assert_eq!(rows.len(), 1, "{rows:?} {:?} {events_blocks:?}", events.completeness());
+        assert_eq!(
+            (rows[0]["duration_ns"].as_str(), rows[0]["certain"] == "true"),
+            ("2", !is_damaged),
+            "{rows:?} {}",
+            events.completeness()
+        );
     }
 }

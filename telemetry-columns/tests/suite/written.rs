@@ -25,6 +25,14 @@ pub(crate) fn stream(registries: &[Registry], events: &[(usize, u16, &[Value<'_>
     write(Writer::new(Vec::new()), registries, events, false)
 }
 
+/// Writes such a stream with a block for each event, which can be read without the others.
+pub(crate) fn stream_of_whole_blocks(
+    registries: &[Registry],
+    events: &[(usize, u16, &[Value<'_>])],
+) -> Vec<u8> {
+    write(Writer::new(Vec::new()).block_size(1), registries, events, false)
+}
+
 /// Writes such a stream with a block for each event.
 pub(crate) fn stream_of_blocks(registries: &[Registry], events: &[(usize, u16, &[Value<'_>])]) -> Vec<u8> {
     write(Writer::new(Vec::new()), registries, events, true)
