@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 use telemetry_decode::{Completeness, Order};
 
 use crate::input::{open, raised, reader};
-use crate::pass::read_all;
+use crate::reading::read_all;
 
 /// Reads open files on all cores, and returns the fields of their account.
 #[pyfunction]

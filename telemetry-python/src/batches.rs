@@ -1,4 +1,4 @@
-//! Several tables from one pass over a stream.
+//! Several tables of a stream that is read once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +11,16 @@ use pyo3::types::PyDict;
 use telemetry_columns::{record_batch, schema};
 
 use crate::account;
-use crate::pass::Pass;
+use crate::reading::Reading;
 use crate::rows::{exception, unexpected};
 use crate::table::Table;
 
-/// Reads tables of one stream in one pass. It iterates over some rows of a table at a time, each a
-/// table in memory.
+/// Reads tables of one stream, which is read once. It iterates over some rows of a table at a time,
+/// each a table in memory.
 #[pyclass(module = "telemetry_events._native")]
 pub(crate) struct Batches {
     /// Python may use this on any thread.
-    pass: Mutex<Pass>,
+    reading: Mutex<Reading>,
     /// The tables in the order of the caller.
     tables: Vec<Arc<telemetry_columns::Table>>,
     schemas: HashMap<String, SchemaRef>,
@@ -34,9 +34,9 @@ impl Batches {
         let files = tables.first().and_then(|table| table.files());
         let files = files.ok_or_else(|| PyValueError::new_err("found no table of a stream"))?.clone();
         let tables: Vec<_> = tables.iter().map(|table| table.table().clone()).collect();
-        let pass = py.detach(|| Pass::new(&files, &tables))?;
+        let reading = py.detach(|| Reading::new(&files, &tables))?;
         let schemas = tables.iter().map(|table| (table.name.clone(), schema(table))).collect();
-        Ok(Batches { pass: Mutex::new(pass), tables, schemas, is_at_end: false })
+        Ok(Batches { reading: Mutex::new(reading), tables, schemas, is_at_end: false })
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -65,15 +65,15 @@ impl Batches {
 
     /// Returns the fields of the account of what was read so far; `None` if no table needs events.
     fn completeness<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.pass().completeness().map(|account| account::fields(py, &account)).transpose()
+        self.reading().completeness().map(|account| account::fields(py, &account)).transpose()
     }
 }
 
 type Rows = (Arc<telemetry_columns::Table>, SchemaRef, RecordBatch);
 
 impl Batches {
-    fn pass(&mut self) -> &mut Pass {
-        self.pass.get_mut().unwrap_or_else(PoisonError::into_inner)
+    fn reading(&mut self) -> &mut Reading {
+        self.reading.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the next rows of a table; `None` at the end.
@@ -82,8 +82,8 @@ impl Batches {
             return Ok(None);
         }
         py.check_signals()?;
-        let pass = self.pass();
-        let Some(batch) = py.detach(|| pass.next()).map_err(|error| exception(&error))? else {
+        let reading = self.reading();
+        let Some(batch) = py.detach(|| reading.next()).map_err(|error| exception(&error))? else {
             self.is_at_end = true;
             return Ok(None);
         };

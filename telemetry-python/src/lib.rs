@@ -9,7 +9,7 @@ mod batches;
 mod input;
 mod maker;
 mod objects;
-mod pass;
+mod reading;
 mod rows;
 mod slots;
 mod table;

@@ -12,7 +12,7 @@ use telemetry_columns::{Error, record_batch};
 use telemetry_decode::Completeness;
 
 use crate::input::raised;
-use crate::pass::Pass;
+use crate::reading::Reading;
 
 /// The reason why rows ended before the end of the stream. It is made without the interpreter's
 /// lock: other threads of a program may wait for a thread that has it.
@@ -32,7 +32,7 @@ pub(crate) type LastFailure = Arc<Mutex<Option<Arc<Failure>>>>;
 /// The rows of a table, a batch at a time.
 pub(crate) struct Rows {
     /// None after the end.
-    pass: Option<Pass>,
+    reading: Option<Reading>,
     schema: SchemaRef,
     /// The thread that asked for the stream.
     thread: ThreadId,
@@ -42,21 +42,21 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(pass: Pass, schema: SchemaRef, is_strict: bool, failure: LastFailure) -> Rows {
-        Rows { pass: Some(pass), schema, thread: thread::current().id(), is_strict, failure }
+    pub(crate) fn new(reading: Reading, schema: SchemaRef, is_strict: bool, failure: LastFailure) -> Rows {
+        Rows { reading: Some(reading), schema, thread: thread::current().id(), is_strict, failure }
     }
 
-    fn step(&self, pass: &mut Pass) -> Result<Option<RecordBatch>, Failure> {
+    fn step(&self, reading: &mut Reading) -> Result<Option<RecordBatch>, Failure> {
         let next = if thread::current().id() == self.thread {
             Python::attach(|py| {
                 py.check_signals().map_err(Failure::Signal)?;
-                Ok(py.detach(|| pass.next()))
+                Ok(py.detach(|| reading.next()))
             })?
         } else {
-            pass.next()
+            reading.next()
         };
         let Some(batch) = next.map_err(Failure::Read)? else {
-            let account = pass.completeness().filter(|account| self.is_strict && !account.is_whole());
+            let account = reading.completeness().filter(|account| self.is_strict && !account.is_whole());
             return account.map_or(Ok(None), |account| Err(Failure::Incomplete(Box::new(account))));
         };
         record_batch(batch, &self.schema).map(Some).map_err(|error| Failure::Unexpected(error.to_string()))
@@ -73,13 +73,13 @@ impl Iterator for Rows {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut pass = self.pass.take()?;
+        let mut reading = self.reading.take()?;
         // A panic must not reach the program that asks, which is not Rust.
-        let step = AssertUnwindSafe(|| self.step(&mut pass));
+        let step = AssertUnwindSafe(|| self.step(&mut reading));
         match catch_unwind(step).unwrap_or_else(|_| Err(Failure::Unexpected("a panic of the reader".into())))
         {
             Ok(batch) => {
-                self.pass = batch.is_some().then_some(pass);
+                self.reading = batch.is_some().then_some(reading);
                 batch.map(Ok)
             }
             Err(failure) => {
@@ -108,7 +108,7 @@ impl Failure {
     }
 }
 
-/// Returns the exception for an error of a pass.
+/// Returns the exception for an error of reading.
 pub(crate) fn exception(error: &Error) -> PyErr {
     match error {
         Error::Read(error) => raised(error),
@@ -121,8 +121,8 @@ pub(crate) fn unexpected(error: ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-/// Simulates Ctrl-C, which `check_signals` has taken. The interpreter raises it again as soon as the
-/// other program returns to it. Nothing may ask for the text of an object before.
+/// Simulates Ctrl-C, which `check_signals` has taken. The interpreter raises it again as soon as
+/// the other program returns to it. Nothing may ask for the text of an object before.
 #[allow(unsafe_code)]
 fn interrupt() {
     // SAFETY: it only sets flags, and may be called at any time.

@@ -15,7 +15,7 @@ use telemetry_columns::{Tables, schema};
 
 use crate::account;
 use crate::input::{open, raised, reader};
-use crate::pass::Pass;
+use crate::reading::Reading;
 use crate::rows::{Failure, LastFailure, Rows, exception, unexpected};
 
 /// The events of a type as columns, or a side table.
@@ -167,8 +167,8 @@ impl Table {
             }
             Content::Stream(Stream { files, incomplete, failure }) => {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                let pass = py.detach(|| Pass::new(files, std::slice::from_ref(&self.table)))?;
-                Box::new(Rows::new(pass, schema, incomplete.is_some(), Arc::clone(failure)))
+                let reading = py.detach(|| Reading::new(files, std::slice::from_ref(&self.table)))?;
+                Box::new(Rows::new(reading, schema, incomplete.is_some(), Arc::clone(failure)))
             }
         };
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(rows), c"arrow_array_stream")

@@ -99,7 +99,7 @@ def test_duckdb_is_interrupted(interrupted):
 
 
 @pytest.mark.parametrize("read", ["read_tables", "batches"])
-def test_passes_are_interrupted(opened, read):
+def test_readings_of_several_tables_are_interrupted(opened, read):
     batches = opened.batches()
     next(batches)
 

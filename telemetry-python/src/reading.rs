@@ -1,4 +1,4 @@
-//! One pass over a stream, which fills several tables.
+//! Reads a stream once, and fills several tables.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
@@ -17,8 +17,8 @@ const FACTS: [&str; 4] = ["session", "thread", "label", "name"];
 /// The side tables that are known after the last event.
 const ACCOUNTS: [&str; 3] = ["lane", "loss", "damage"];
 
-/// A pass over a stream: its tables, some rows at a time.
-pub(crate) struct Pass {
+/// A stream that is read once: its tables, some rows at a time.
+pub(crate) struct Reading {
     events: Events<'static>,
     /// The names of the tables.
     wanted: HashSet<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Pass {
     ready: VecDeque<Batch>,
 }
 
-/// What a pass reads next.
+/// The next step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Facts,
@@ -47,9 +47,9 @@ enum Step {
     End,
 }
 
-impl Pass {
-    /// Begins a pass for tables of a stream.
-    pub(crate) fn new(files: &[File], tables: &[Arc<Table>]) -> PyResult<Pass> {
+impl Reading {
+    /// Begins to read tables of a stream.
+    pub(crate) fn new(files: &[File], tables: &[Arc<Table>]) -> PyResult<Reading> {
         let wanted: HashSet<String> = tables.iter().map(|table| table.name.clone()).collect();
         let wants = |names: &[&str]| names.iter().any(|name| wanted.contains(*name));
         let of_events = tables.iter().filter(|table| !table.event.is_empty());
@@ -70,7 +70,7 @@ impl Pass {
         let messages = messages.then(Messages::default);
         let blocks = if wants(&["block"]) { Some(reader(files, None)?) } else { None };
         let (next, ready) = (Step::Facts, VecDeque::new());
-        Ok(Pass { events, wanted, is_read, next, builder, messages, spans, blocks, ready })
+        Ok(Reading { events, wanted, is_read, next, builder, messages, spans, blocks, ready })
     }
 
     /// Returns the next batch; `None` at the end.
@@ -122,7 +122,7 @@ impl Pass {
 
     /// Reads events until there is a batch. Returns false at the end.
     fn read(&mut self) -> Result<bool> {
-        let Pass { events, builder, messages, spans, ready, is_read, .. } = self;
+        let Reading { events, builder, messages, spans, ready, is_read, .. } = self;
         if messages.is_none() && spans.is_none() {
             let Some(builder) = builder else {
                 // Accounts need no values, only that all blocks are decoded.

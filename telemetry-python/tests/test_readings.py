@@ -1,4 +1,4 @@
-"""Several tables from one pass, the side tables, and exceptions of tables."""
+"""Several tables that are read at once, the side tables, and exceptions of tables."""
 
 import concurrent.futures
 import errno
@@ -35,7 +35,7 @@ def rows_of(opened, name, *columns):
     return list(zip(*(table.column(column).to_pylist() for column in columns)))
 
 
-def test_one_pass_has_the_rows_of_all_tables(streams):
+def test_tables_read_at_once_have_the_rows_of_all_tables(streams):
     for name, opened in opened_streams(streams):
         lazy = {table: pyarrow.table(of) for table, of in opened.tables().items()}
         read = {table: pyarrow.table(of) for table, of in opened.read_tables().items()}
