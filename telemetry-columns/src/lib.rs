@@ -60,5 +60,5 @@ pub use side::spans::Spans;
 /// The rule for the names of columns, for the command. Not public API.
 #[doc(hidden)]
 pub mod layout {
-    pub use crate::model::layout::{Layout, Slot, beside, table_name};
+    pub use crate::model::layout::{Layout, Slot, beside};
 }

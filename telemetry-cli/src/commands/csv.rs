@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use telemetry_columns::layout::table_name;
 use telemetry_decode::Order;
 use telemetry_schema as schema;
 
@@ -18,7 +17,6 @@ use crate::input::threads::ThreadArgs;
 use crate::term::ended::{Context, Ended, Failure, Run};
 use crate::term::output::{Directory, Output};
 use crate::term::progress::Progress;
-use crate::text::print::programs_registries;
 use rows::{Copier, Lines, Rows};
 use table::Tables;
 
@@ -60,10 +58,10 @@ impl Run for Args {
     }
 }
 
-/// An event that may occur, and its registry.
+/// An event that may occur: its registry, and its index there.
 struct Choice {
-    registry: String,
     fingerprint: u64,
+    index: usize,
     event: schema::Event,
 }
 
@@ -76,8 +74,7 @@ fn choices(opened: &Opened) -> Vec<Choice> {
             let kind = known.registry.kind_of(event).bit;
             let occurs = lanes.iter().any(|lane| (lane.registry, lane.kind) == (known.fingerprint, kind));
             if occurs && known.wants(index) {
-                let (registry, fingerprint) = (known.registry.name.clone(), known.fingerprint);
-                choices.push(Choice { registry, fingerprint, event: event.clone() });
+                choices.push(Choice { fingerprint: known.fingerprint, index, event: event.clone() });
             }
         }
     }
@@ -105,13 +102,12 @@ fn write_each(
     choices: &[Choice],
 ) -> Result<(), Failure> {
     let _made = Directory::make(directory)?;
-    let several = programs_registries(opened.registries()).nth(1).is_some();
+    let named = telemetry_columns::Tables::of(opened.registries());
     // Several versions of a registry may have an event of one name.
     let mut by_name = BTreeMap::<String, Vec<&Choice>>::new();
     for choice in choices {
-        let Choice { registry, event, .. } = choice;
-        let name = table_name(registry, &event.name, several);
-        by_name.entry(format!("{name}.csv")).or_default().push(choice);
+        let Some(table) = named.table_of(choice.fingerprint, choice.index) else { continue };
+        by_name.entry(format!("{}.csv", table.name)).or_default().push(choice);
     }
     let (mut tables, mut files) = (Tables::default(), Vec::<(PathBuf, Option<Output>)>::new());
     for (name, choices) in by_name {

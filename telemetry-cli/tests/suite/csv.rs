@@ -2,8 +2,11 @@
 
 use std::process::Command;
 
+use telemetry_decode::writer::Lane;
+use telemetry_decode::{RawStr, Value};
+
 use crate::run::{Folder, run};
-use crate::streams::{gc, labeled, two_registries};
+use crate::streams::{GC, begun, gc, labeled, two_registries};
 
 #[test]
 fn csv() {
@@ -42,6 +45,35 @@ fn csv() {
     assert_eq!(names("there"), [""; 0]);
     let pools = std::fs::read_to_string(folder.path("tables/PoolInit.csv")).unwrap();
     assert_eq!(pools.as_bytes(), folder.run("csv gc.tel --event PoolInit").stdout);
+}
+
+/// The names of files are those of tables: versions share one, and side tables have other names.
+#[test]
+fn files_are_named_as_tables() {
+    let version = |version: &str| {
+        let text = GC.replacen("name = \"Note\"", "name = \"Message\"", 1);
+        let old = "version = { major = 1, median = 0, minor = 0 }";
+        assert!(text.contains(old));
+        telemetry_schema::parse(&text.replacen(old, &format!("version = \"{version}\""), 1)).unwrap()
+    };
+    let [old, new] = ["1.0.0", "2.0.0"].map(version);
+    let (mut writer, lane) = begun(1, 1, "", &old);
+    let newer = Lane { registry: writer.registry(1, &new).unwrap(), ..lane };
+    for (ticks, lane) in [lane, newer].into_iter().enumerate() {
+        let pool = [Value::Pointer(1), Value::Addr(2), Value::Word(3), Value::Unsigned(4)];
+        writer.event(lane, 0x10, ticks as u64, &pool).unwrap();
+        writer.event(lane, 0xffff, ticks as u64, &[Value::String(RawStr(b"text"))]).unwrap();
+    }
+    writer.end(1, 2).unwrap();
+    let folder = Folder::new().with("two.tel", writer.finish().unwrap());
+    let run = folder.run("csv two.tel -d tables");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let table = [("PoolInit.csv", 3), ("gc.Message.csv", 3)];
+    for (name, lines) in table {
+        let text = std::fs::read_to_string(folder.path("tables").join(name)).unwrap();
+        assert_eq!(text.lines().count(), lines, "{name}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path("tables")).unwrap().count(), table.len());
 }
 
 /// Python's own reader of such files finds every number and string.

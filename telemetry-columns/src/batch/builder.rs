@@ -16,10 +16,13 @@ const MAX_BYTES: usize = 8 << 20;
 /// When the rows of all tables take this much memory, the largest table gives a batch.
 const MAX_HELD: usize = 64 << 20;
 
+/// The memory for the latest rows of all tables. A registry can have many event types of which each
+/// occurs rarely.
+const MAX_CELLS: usize = 32 << 20;
+
 /// Collects events as rows of tables, and gives them as batches.
 ///
-/// Memory does not grow with the number of events. Each event type that occurs takes some 10 KB
-/// beside its rows.
+/// Memory does not grow with the number of events.
 #[derive(Debug)]
 pub struct Builder {
     tables: Tables,
@@ -32,6 +35,10 @@ pub struct Builder {
     last: Option<(u64, usize)>,
     /// By table.
     stages: Vec<Stage>,
+    /// The memory of the cells of all stages.
+    cell_bytes: usize,
+    /// The number of tables that have given their last batches.
+    finished: usize,
 }
 
 impl Default for Builder {
@@ -44,7 +51,16 @@ impl Builder {
     /// Makes a builder for these tables. An event of a further registry adds the tables of that.
     pub fn new(tables: Tables) -> Builder {
         let limits = Limits { rows: MAX_ROWS, bytes: MAX_BYTES };
-        Builder { tables, limits, plans: Vec::new(), firsts: HashMap::new(), last: None, stages: Vec::new() }
+        Builder {
+            tables,
+            limits,
+            plans: Vec::new(),
+            firsts: HashMap::new(),
+            last: None,
+            stages: Vec::new(),
+            cell_bytes: 0,
+            finished: 0,
+        }
     }
 
     /// Sets the most rows of a batch; 65,536 without it.
@@ -77,9 +93,11 @@ impl Builder {
         };
         let number = first + event.index();
         let plan = self.plans.get(number)?;
-        let stage = self.stages.get_mut(plan.table)?;
+        let mut stage = self.stages.get_mut(plan.table)?;
         if !stage.has_plan(number) {
-            stage.change_plan(number, &self.plans, self.limits);
+            let cell_bytes = &mut self.cell_bytes;
+            change_plan(&mut self.stages, plan.table, number, &self.plans, self.limits, cell_bytes);
+            stage = self.stages.get_mut(plan.table)?;
         }
         match stage.push(event, plan, self.limits) {
             false => None,
@@ -89,7 +107,15 @@ impl Builder {
 
     /// Returns the next of the last batches, after all events; `None` at the end.
     pub fn finish(&mut self) -> Option<Batch> {
-        (0..self.stages.len()).find_map(|table| self.take(table, false))
+        while self.finished < self.stages.len() {
+            self.finished += 1;
+            let batch = self.take(self.finished - 1, false);
+            if batch.is_some() {
+                return batch;
+            }
+        }
+        self.finished = 0;
+        None
     }
 
     /// Takes back a batch that is no longer needed. The next batch of the table uses its memory.
@@ -157,5 +183,29 @@ impl Builder {
         }
         self.firsts.insert(known.fingerprint, first);
         first
+    }
+}
+
+/// Prepares a table for rows of another event type or version. Its cells take memory, so those of
+/// the other tables are released if all have much.
+#[cold]
+#[inline(never)]
+fn change_plan(
+    stages: &mut [Stage],
+    table: usize,
+    plan: usize,
+    plans: &[Plan],
+    limits: Limits,
+    cell_bytes: &mut usize,
+) {
+    let Some(stage) = stages.get_mut(table) else { return };
+    let before = stage.cell_bytes();
+    stage.change_plan(plan, plans, limits);
+    let own = stage.cell_bytes();
+    *cell_bytes += own - before;
+    if *cell_bytes > MAX_CELLS {
+        *cell_bytes = own;
+        let others = stages.iter_mut().enumerate().filter(|(other, _)| *other != table);
+        others.for_each(|(_, stage)| stage.release_cells(plans));
     }
 }

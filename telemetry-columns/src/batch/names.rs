@@ -14,26 +14,21 @@ const MAX_BYTES: usize = 1 << 20;
 const RECENT: usize = 64;
 
 /// The dictionary of a column, which grows with its rows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Names {
     texts: Arc<Runs>,
     keys: HashMap<Box<str>, u32>,
     recent: Recent,
 }
 
-/// By the low bits of a number: the session or 0, the number, and the key of its name.
-type Recent = Box<[(u64, u64, u32); RECENT]>;
-
-impl Default for Names {
-    fn default() -> Self {
-        Names { texts: Arc::default(), keys: HashMap::new(), recent: no_recent() }
-    }
-}
+/// By the low bits of a number: the session or 0, the number, and the key of its name. Empty before
+/// the first name, because many columns never have one.
+type Recent = Vec<(u64, u64, u32)>;
 
 /// Returns the list of recent names without any.
 fn no_recent() -> Recent {
     // No number is looked up where its complement has its place, so these entries match none.
-    Box::new(std::array::from_fn(|index| (0, !(index as u64), 0)))
+    (0..RECENT as u64).map(|index| (0, !index, 0)).collect()
 }
 
 impl Names {
@@ -47,20 +42,24 @@ impl Names {
         name: impl FnOnce() -> Option<S>,
     ) -> u64 {
         let place = number as usize % RECENT;
-        let (of, known, key) = self.recent[place];
-        if (of, known) == (session, number) {
-            return key.into();
+        if let Some((of, known, key)) = self.recent.get(place)
+            && (*of, *known) == (session, number)
+        {
+            return (*key).into();
         }
         // A number without a name is looked up each time, since it may get one.
         let Some(name) = name() else { return NONE };
         let key = self.key_of_text(name.as_ref());
+        if self.recent.is_empty() {
+            self.recent = no_recent();
+        }
         self.recent[place] = (session, number, key);
         key.into()
     }
 
     /// Forgets which number has which name, because another version may have other names.
     pub(crate) fn forget_numbers(&mut self) {
-        self.recent = no_recent();
+        self.recent = Vec::new();
     }
 
     /// Ends the rows of a batch. Returns their texts.

@@ -100,6 +100,19 @@ impl Stage {
         self.cells.resize(self.cells.len().max(cells), [0; STAGE_ROWS + 8]);
     }
 
+    /// Returns the memory of the cells.
+    pub(crate) fn cell_bytes(&self) -> usize {
+        self.cells.capacity() * size_of::<Cells>()
+    }
+
+    /// Moves the staged rows to the columns, and releases the cells and what speeds up the next rows.
+    pub(crate) fn release_cells(&mut self, plans: &[Plan]) {
+        self.flush(plans);
+        self.columns.iter_mut().filter_map(|column| column.names.as_mut()).for_each(Names::forget_numbers);
+        self.cells = Vec::new();
+        self.plan = usize::MAX;
+    }
+
     /// Adds a row. Returns true if the columns should take the rows.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: &Event<'_>, plan: &Plan, limits: Limits) -> bool {

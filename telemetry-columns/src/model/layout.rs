@@ -53,7 +53,7 @@ impl<C: PartialEq> Layout<C> {
 }
 
 /// Returns the name of an event type's table.
-pub fn table_name(registry: &str, event: &str, is_one_of_several: bool) -> String {
+pub(crate) fn table_name(registry: &str, event: &str, is_one_of_several: bool) -> String {
     match is_one_of_several || registry == RUNTIME_REGISTRY {
         true => format!("{registry}.{event}"),
         false => event.to_string(),

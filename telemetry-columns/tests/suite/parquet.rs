@@ -202,8 +202,8 @@ fn row_groups_have_statistics() {
     }
 }
 
-/// The format has an order of floats: -0 is less than 0, and NaN is counted apart. NaN is a least or
-/// greatest value only where there is nothing else.
+/// The format has an order of floats: -0 is less than 0, and NaN is counted apart. NaN is a least
+/// or greatest value only where there is nothing else.
 #[test]
 fn statistics_of_floats() {
     let names = ["Mixed", "Zeros", "NoNumbers"];
