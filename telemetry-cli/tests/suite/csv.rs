@@ -50,13 +50,12 @@ fn csv() {
 /// The names of files are those of tables: versions share one, and side tables have other names.
 #[test]
 fn files_are_named_as_tables() {
-    let version = |version: &str| {
+    let version = |major: &str| {
         let text = GC.replacen("name = \"Note\"", "name = \"Message\"", 1);
-        let old = "version = { major = 1, median = 0, minor = 0 }";
-        assert!(text.contains(old));
-        telemetry_schema::parse(&text.replacen(old, &format!("version = \"{version}\""), 1)).unwrap()
+        telemetry_schema::parse(&text.replacen("major = 1", major, 1)).unwrap()
     };
-    let [old, new] = ["1.0.0", "2.0.0"].map(version);
+    let [old, new] = ["major = 1", "major = 2"].map(version);
+    assert_ne!(old.version, new.version);
     let (mut writer, lane) = begun(1, 1, "", &old);
     let newer = Lane { registry: writer.registry(1, &new).unwrap(), ..lane };
     for (ticks, lane) in [lane, newer].into_iter().enumerate() {

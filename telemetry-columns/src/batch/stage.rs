@@ -105,7 +105,7 @@ impl Stage {
         self.cells.capacity() * size_of::<Cells>()
     }
 
-    /// Moves the staged rows to the columns, and releases the cells and what speeds up the next rows.
+    /// Moves the staged rows to the columns. Releases the cells, and what speeds up the next rows.
     pub(crate) fn release_cells(&mut self, plans: &[Plan]) {
         self.flush(plans);
         self.columns.iter_mut().filter_map(|column| column.names.as_mut()).for_each(Names::forget_numbers);
