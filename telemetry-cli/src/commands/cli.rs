@@ -13,7 +13,7 @@ use telemetry_format::FORMAT_VERSION;
 use super::sql;
 use super::{
     check, cnv, completions, convert, csv, gdb, history, info, init, listen, man, mono, parquet, print, py,
-    recover, release, replay, report, show, spans, stats, txt, validate,
+    query, recover, release, replay, report, show, spans, stats, txt, validate,
 };
 #[cfg(unix)]
 use super::{control, doctor, list, tail};
@@ -42,7 +42,7 @@ pub(crate) struct Cli {
 /// The commands as `--help` shows them. Some are not in every build.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["print", "info", "stats", "spans", "report", "validate", "doctor"]),
-    ("Query", &["sql", "csv", "parquet"]),
+    ("Query", &["query", "sql", "csv", "parquet"]),
     ("Convert and replay", &["convert", "recover", "replay"]),
     ("Live", &["list", "control", "tail", "listen", "gdb"]),
     ("Registry", &["init", "check", "release", "history", "py"]),
@@ -123,6 +123,7 @@ commands! {
     Print(print::Args),
     Csv(csv::Args),
     Parquet(parquet::Args),
+    Query(query::Args),
     Convert(convert::Args),
     Cnv(cnv::Args),
     Txt(txt::Args),

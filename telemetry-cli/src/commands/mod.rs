@@ -26,6 +26,7 @@ pub(crate) mod mps_programs;
 mod parquet;
 mod print;
 mod py;
+mod query;
 mod recover;
 mod release;
 mod replay;

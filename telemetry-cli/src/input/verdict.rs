@@ -201,17 +201,33 @@ impl Verdict {
 
     /// Reports the verdict on standard error.
     pub(crate) fn report(&self, context: &mut Context, strict: bool) {
-        let is_problem = self.is_broken() || strict && !self.is_whole;
+        Verdict::report_each(&[(self, self.summary())], context, strict);
+    }
+
+    /// Reports the verdicts on several reads of the same inputs, each with its last line. A problem
+    /// that several reads found is reported once.
+    pub(crate) fn report_each(verdicts: &[(&Verdict, String)], context: &mut Context, strict: bool) {
+        let is_problem =
+            verdicts.iter().any(|(verdict, _)| verdict.is_broken() || strict && !verdict.is_whole);
         if !is_problem && !has_verdicts() {
             return;
         }
-        self.errors().into_iter().for_each(|line| context.problem(line));
-        for line in self.warnings() {
+        let once = |lines: &dyn Fn(&Verdict) -> Vec<String>| {
+            let mut found: Vec<String> = Vec::new();
+            for line in verdicts.iter().flat_map(|(verdict, _)| lines(verdict)) {
+                if !found.contains(&line) {
+                    found.push(line);
+                }
+            }
+            found
+        };
+        once(&Verdict::errors).into_iter().for_each(|line| context.problem(line));
+        for line in once(&Verdict::warnings) {
             if strict { context.problem(line) } else { warning(line) }
         }
         context.problem_if(is_problem);
-        if self.blocks > 0 {
-            note(self.summary());
+        for (_, last) in verdicts.iter().filter(|(verdict, _)| verdict.blocks > 0) {
+            note(last);
         }
     }
 
@@ -321,7 +337,8 @@ impl Verdict {
         lines
     }
 
-    fn summary(&self) -> String {
+    /// Returns the verdict in a line.
+    pub(crate) fn summary(&self) -> String {
         let bytes = count(self.bytes, "byte");
         let verdict = match (self.is_whole, self.complete) {
             (true, true) => "complete",

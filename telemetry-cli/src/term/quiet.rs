@@ -10,6 +10,6 @@ pub(crate) fn set() {
 }
 
 /// Returns true if only errors are shown.
-pub(super) fn is_on() -> bool {
+pub(crate) fn is_on() -> bool {
     IS_ON.load(Ordering::Relaxed)
 }

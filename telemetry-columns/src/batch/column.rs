@@ -73,6 +73,7 @@ impl Growing {
     pub(crate) fn fill(&mut self, fill: &Fill, before: usize, rows: usize, cells: &[impl AsRef<[u64]>]) {
         let cells = |cell: &usize| cells.get(*cell).map_or(&[][..], |cells| &cells.as_ref()[..rows]);
         match fill {
+            Fill::Unwanted => {}
             Fill::Missing => self.add_missing(before, rows),
             Fill::Bits(cell) => {
                 self.data.push_bits(cells(cell).iter().copied());

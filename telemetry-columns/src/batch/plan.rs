@@ -52,6 +52,8 @@ pub(crate) enum Take {
 /// The origin of a column's rows.
 #[derive(Debug, Clone)]
 pub(crate) enum Fill {
+    /// The caller does not need the column, which stays empty.
+    Unwanted,
     /// The version does not have the column.
     Missing,
     /// The bits in a cell.
@@ -87,6 +89,20 @@ impl Plan {
             plan.add(registry, (index, param), *place, table);
         }
         plan
+    }
+
+    /// Leaves out the columns that are not wanted, by their indices.
+    pub(crate) fn keep(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        for (column, fill) in self.fills.iter_mut().enumerate() {
+            if !is_wanted(column) {
+                *fill = Fill::Unwanted;
+            }
+        }
+        self.steps.retain(|step| match step.take {
+            Take::Name { column, .. } | Take::Bytes { column } => is_wanted(column),
+            Take::Text { column, bytes, .. } => is_wanted(column) || is_wanted(bytes),
+            Take::List { column, names, .. } => is_wanted(column) || names.is_some_and(&is_wanted),
+        });
     }
 
     fn add(
