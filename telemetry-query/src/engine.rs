@@ -119,7 +119,9 @@ impl Engine {
         let dialect = state.config().options().sql_parser.dialect;
         let statement = state.sql_to_statement(sql, &dialect).map_err(of)?;
         for name in state.resolve_table_references(&statement).map_err(of)? {
-            if !self.context.table_exist(name.clone()).map_err(of)? && name.schema() != Some("information_schema") {
+            // A schema that does not exist is an error of the engine.
+            let is_known = self.context.table_exist(name.clone()).unwrap_or(false);
+            if !is_known && name.schema() != Some("information_schema") {
                 return Err(no_table(&name.to_string(), &self.names));
             }
         }

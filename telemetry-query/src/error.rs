@@ -21,6 +21,8 @@ pub fn message(error: &DataFusionError) -> String {
             let text = text.split(" - ").next().unwrap_or(text);
             format!("the query needs more memory than it may have: {}", lower(text))
         }
+        // What each type of a function lacks is long.
+        DataFusionError::Internal(text) => place + &lower(text.split(", errors: ").next().unwrap_or(text)),
         DataFusionError::NotImplemented(text)
         | DataFusionError::Plan(text)
         | DataFusionError::Execution(text)

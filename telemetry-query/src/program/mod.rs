@@ -144,7 +144,8 @@ async fn answer(args: &Args, engine: &Engine, read: &[std::path::PathBuf]) -> En
         (_, true) => Form::Json,
         _ => Form::Text,
     };
-    print(&mut rows, Printer::new(form, &rows.schema()), &mut output).await?;
+    let printer = Printer::new(form, &rows.schema());
+    print(&mut rows, printer, &mut output).await?;
     drop(step);
     output.finish()
 }
