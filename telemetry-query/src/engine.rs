@@ -126,11 +126,14 @@ impl Engine {
             }
         }
         let plan = state.statement_to_plan(statement).await.map_err(of)?;
-        let reads_only = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        let reads_only =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         if reads_only.verify_plan(&plan).is_err() {
-            return Err("found a statement that changes something, expected a query; help: begin it with SELECT, \
+            return Err(
+                "found a statement that changes something, expected a query; help: begin it with SELECT, \
                         WITH, EXPLAIN or DESCRIBE"
-                .to_string());
+                    .to_string(),
+            );
         }
         let frame = self.context.execute_logical_plan(plan).await.map_err(of)?;
         Ok(Rows { stream: frame.execute_stream().await.map_err(of)? })

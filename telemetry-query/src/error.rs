@@ -10,9 +10,8 @@ const MOST_NAMES: usize = 12;
 /// Returns the message of an error.
 pub fn message(error: &DataFusionError) -> String {
     let place = error.diagnostic().and_then(|diagnostic| diagnostic.span);
-    let place = place.map_or_else(String::new, |span| {
-        format!("line {}, column {}: ", span.start.line, span.start.column)
-    });
+    let place = place
+        .map_or_else(String::new, |span| format!("line {}, column {}: ", span.start.line, span.start.column));
     match error.find_root() {
         DataFusionError::SQL(error, _) => of_parser(error),
         DataFusionError::SchemaError(error, _) => place + &of_schema(error),
@@ -51,7 +50,8 @@ fn of_schema(error: &SchemaError) -> String {
             let bare = names.iter().map(String::as_str);
             let help = telemetry_schema::nearest(&field.name, bare)
                 .map_or_else(String::new, |nearest| format!("; help: did you mean `{nearest}`?"));
-            let of = field.relation.as_ref().map_or_else(String::new, |table| format!(" in `{}`", table.table()));
+            let of =
+                field.relation.as_ref().map_or_else(String::new, |table| format!(" in `{}`", table.table()));
             format!("found no column `{}`{of}, expected {}{help}", field.name, one_of(&names))
         }
         SchemaError::AmbiguousReference { field } => {

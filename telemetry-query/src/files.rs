@@ -104,7 +104,10 @@ impl FileTables {
     }
 
     /// Returns the tables by name. Reads footers only.
-    pub(crate) async fn tables(&self, context: &SessionContext) -> Result<Vec<(String, Arc<dyn TableProvider>)>> {
+    pub(crate) async fn tables(
+        &self,
+        context: &SessionContext,
+    ) -> Result<Vec<(String, Arc<dyn TableProvider>)>> {
         let mut tables = Vec::new();
         for (name, files) in &self.tables {
             tables.push((name.clone(), files.table(context).await?));

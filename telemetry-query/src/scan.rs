@@ -90,7 +90,8 @@ impl Scan {
     fn read_events(&self, filter: &Filter, out: &Out<'_>) -> Result<(), Stop> {
         let mut events =
             self.recording.source().events(Order::Stream, filter.clone()).map_err(Stop::Failed)?;
-        let names: Vec<_> = self.columns.iter().map(|index| self.table.columns[*index].name.as_str()).collect();
+        let names: Vec<_> =
+            self.columns.iter().map(|index| self.table.columns[*index].name.as_str()).collect();
         let read = |shard: &mut Events<'_>| {
             let tables = self.recording.tables().clone();
             let mut builder = Builder::new(tables).rows(BATCH_ROWS).only(names.iter().copied());

@@ -35,11 +35,8 @@ impl EventTable {
     /// Returns all tables of a recording: those of events, and then the side tables.
     pub fn all(recording: &Arc<Recording>) -> Vec<EventTable> {
         let tables = recording.tables().iter().cloned().chain(Tables::sides());
-        let of = |table: Arc<Table>| EventTable {
-            recording: recording.clone(),
-            schema: schema(&table),
-            table,
-        };
+        let of =
+            |table: Arc<Table>| EventTable { recording: recording.clone(), schema: schema(&table), table };
         tables.map(of).collect()
     }
 
@@ -91,7 +88,8 @@ impl TableProvider for EventTable {
         }
         let filter = self.events().map(|filter| wanted.filter(filter));
         let (recording, table) = (self.recording.clone(), self.table.clone());
-        let scan = Scan { recording, table, columns, schema: schema.clone(), filter, queues: Default::default() };
+        let scan =
+            Scan { recording, table, columns, schema: schema.clone(), filter, queues: Default::default() };
         let partitions = scan.partitions();
         Ok(Arc::new(StreamingTableExec::try_new(schema, partitions, None, [], false, limit)?))
     }

@@ -13,11 +13,21 @@ use crate::term::quiet;
 /// The name of the program.
 const PROGRAM: &str = "telemetry-query";
 
+const EXAMPLES: &str = "\
+The program `telemetry-query` answers. It is a package of its own: `cargo install --locked --path
+telemetry-query` in a clone of the repository. `telemetry-query --help` lists its options. See
+docs/query.md.
+
+Examples:
+  telemetry query --tables gc.tel
+  telemetry query 'SELECT count(*), sum(size) FROM PoolInit' gc.tel
+  telemetry query 'SELECT * FROM loss' --json gc.tel";
+
 /// Answer a query in SQL from streams and Parquet files, if `telemetry-query` is installed
 #[derive(clap::Args)]
-#[command(disable_help_flag = true)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The query and the options: `telemetry query --help` lists them
+    /// The query, files and options of `telemetry-query`
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
@@ -26,7 +36,8 @@ impl Run for Args {
     fn run(&self, context: &mut Context) -> Ended {
         let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(Path::to_path_buf));
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let Some(program) = beside.into_iter().chain(std::env::split_paths(&path)).find_map(in_directory) else {
+        let Some(program) = beside.into_iter().chain(std::env::split_paths(&path)).find_map(in_directory)
+        else {
             return Err(Failure::new(format!(
                 "found no program `{PROGRAM}` beside `telemetry` or in $PATH, expected one: it is a package of its \
                  own; help: in a clone of the repository, run `cargo install --locked --path {PROGRAM}`"

@@ -28,7 +28,8 @@ fn columns_that_are_wanted_alone_are_the_same() {
         Batches::with(events, builder).collect::<Result<Vec<_>, _>>().unwrap()
     };
     let whole = batches(None);
-    let mut names: Vec<_> = whole.iter().flat_map(|batch| &batch.table().columns).map(|one| &one.name).collect();
+    let mut names: Vec<_> =
+        whole.iter().flat_map(|batch| &batch.table().columns).map(|one| &one.name).collect();
     names.sort_unstable();
     names.dedup();
     for name in names {

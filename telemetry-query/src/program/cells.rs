@@ -2,10 +2,10 @@
 //! `csv`.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int64Type, TimeUnit, TimestampNanosecondType, UInt64Type,
 };
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use telemetry_query::is_address;
 
@@ -39,6 +39,7 @@ impl Cells {
             let ty = match array.data_type() {
                 DataType::Dictionary(_, of) => (**of).clone(),
                 DataType::Utf8View | DataType::LargeUtf8 => DataType::Utf8,
+                DataType::BinaryView | DataType::LargeBinary => DataType::Binary,
                 ty => ty.clone(),
             };
             (cast(array, &ty).unwrap_or_else(|_| array.clone()), is_address(field))
@@ -55,7 +56,7 @@ impl Cells {
     pub(crate) fn csv(&self, out: &mut Vec<u8>, column: usize, row: usize) {
         match self.cell(column, row) {
             Cell::Null => {}
-            Cell::Text(text) if text.is_empty() => out.extend_from_slice(b"\"\""),
+            Cell::Plain(text) | Cell::Text(text) if text.is_empty() => out.extend_from_slice(b"\"\""),
             Cell::Text(text) => csv::field(out, text.as_bytes()),
             cell @ Cell::List(_) => {
                 let mut list = Vec::new();
