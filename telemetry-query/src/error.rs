@@ -1,5 +1,5 @@
-//! The engine's errors in the words of the other commands: what was found, what was expected, where,
-//! and what helps.
+//! The engine's errors in the words of the other commands: what was found, what was expected,
+//! where, and what helps.
 
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;

@@ -1,4 +1,4 @@
-//! `telemetry query`: starts the program `telemetry-query`, which is a package of its own because its
+//! `telemetry query`: starts the program `telemetry-query`. It is a package of its own, because its
 //! engine takes minutes to build.
 
 use std::ffi::OsString;

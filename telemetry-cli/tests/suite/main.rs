@@ -31,6 +31,8 @@ mod parquet;
 mod processes;
 mod py;
 mod python_package;
+#[cfg(unix)]
+mod query;
 mod recover;
 mod registries;
 mod replay;

@@ -1,7 +1,7 @@
 //! The program and its tables: the same answers as `telemetry sql`, and no block read in vain.
 //!
-//! Some tests run the command `telemetry`: that of `$TELEMETRY_COMMAND`, else `target/debug/telemetry`
-//! of the workspace.
+//! Some tests run the command `telemetry`: that of `$TELEMETRY_COMMAND`, else
+//! `target/debug/telemetry` of the workspace.
 
 mod blocks;
 mod docs;

@@ -1,0 +1,39 @@
+//! `query`: the program that answers is found and started, or its absence is explained.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::run::{Folder, run};
+
+#[test]
+fn a_missing_program_has_help() {
+    let folder = Folder::new();
+    let found = run(folder.command("query SELECT gc.tel").env("PATH", folder.path("empty")), &[]);
+    assert_eq!((found.code, found.stdout.len()), (Some(2), 0));
+    assert_eq!(
+        found.stderr,
+        "error: found no program `telemetry-query` beside `telemetry` or in $PATH, expected one: it is a package of \
+         its own; help: in a clone of the repository, run `cargo install --locked --path telemetry-query`\n"
+    );
+}
+
+#[test]
+fn all_arguments_are_passed_on() {
+    let folder = Folder::new().with("telemetry-query", "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 1\n");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path("telemetry-query"), mode).unwrap();
+    let table = [
+        ("query SELECT gc.tel --json", "<SELECT><gc.tel><--json>"),
+        ("query --tables --threads 2 -", "<--tables><--threads><2><->"),
+        ("--quiet query SELECT -o rows", "<--quiet><SELECT><-o><rows>"),
+        ("query SELECT --help", "<SELECT><--help>"),
+    ];
+    for (args, passed) in table {
+        let found = run(folder.command(args).env("PATH", folder.path("")), &[]);
+        assert_eq!(String::from_utf8_lossy(&found.stdout), passed, "{args}: {}", found.stderr);
+        assert_eq!(found.code, Some(1), "{args}");
+    }
+    // A name with a typing error is still none of the commands.
+    let found = run(folder.command("qeury SELECT").env("PATH", folder.path("")), &[]);
+    assert_eq!(found.code, Some(2));
+    assert!(found.stderr.contains("'query'"), "{}", found.stderr);
+}
