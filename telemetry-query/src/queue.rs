@@ -10,14 +10,16 @@ use futures::stream::unfold;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// The end of a queue from which all partitions of a table take batches.
-pub(crate) type Outlet = Arc<tokio::sync::Mutex<Receiver<Result<RecordBatch>>>>;
+pub(crate) type Outlet = Arc<Shared>;
+
+type Shared = tokio::sync::Mutex<Receiver<Result<RecordBatch>>>;
 
 /// The end of a queue into which batches go. It is closed when the engine needs no more.
 pub(crate) type Inlet = Sender<Result<RecordBatch>>;
 
 /// The queues of a table. Usually there is one: an engine that runs a plan again gets another.
 #[derive(Debug, Default)]
-pub(crate) struct Queues(Mutex<Vec<Weak<tokio::sync::Mutex<Receiver<Result<RecordBatch>>>>>>);
+pub(crate) struct Queues(Mutex<Vec<Weak<Shared>>>);
 
 impl Queues {
     /// Returns the queue of a run. The first partition that asks for it starts its reader. Returns

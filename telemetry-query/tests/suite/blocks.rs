@@ -26,6 +26,9 @@ fn stream() -> &'static [u8] {
     make(&registry(), &plan).stream.leak()
 }
 
+/// Decides by lane, and by the times of a block.
+type Passes = Box<dyn Fn(&IndexedLane, i64, i64) -> bool>;
+
 /// Answers a query on some threads. Returns the number of rows, and what was read.
 fn answer(stream: &'static [u8], sql: &str, threads: usize) -> (u64, Vec<Read>) {
     let threads = NonZeroUsize::new(threads).unwrap();
@@ -78,7 +81,7 @@ fn only_blocks_with_wanted_rows_are_decoded() {
         let times: Vec<i64> = index.blocks().map(|block| clock.ns(block.unwrap().base_ticks)).collect();
         (times.iter().min().unwrap() + times.iter().max().unwrap()) / 2
     };
-    let table: [(String, Box<dyn Fn(&IndexedLane, i64, i64) -> bool>); 5] = [
+    let table: [(String, Passes); 5] = [
         ("SELECT count(*) FROM Made".to_string(), Box::new(|_, _, _| true)),
         ("SELECT count(*) FROM Made WHERE thread = 2".to_string(), Box::new(|lane, _, _| lane.thread == 2)),
         (
