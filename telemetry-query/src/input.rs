@@ -6,7 +6,5 @@ mod fit;
 pub(crate) mod inputs;
 #[path = "../../telemetry-cli/src/input/opening.rs"]
 pub(crate) mod opening;
-#[path = "../../telemetry-cli/src/input/threads.rs"]
-pub(crate) mod threads;
 #[path = "../../telemetry-cli/src/input/verdict.rs"]
 pub(crate) mod verdict;

@@ -4,6 +4,7 @@ mod cells;
 mod form;
 mod opened;
 
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,7 +14,6 @@ use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
 use crate::input::inputs::InputArgs;
-use crate::input::threads::ThreadArgs;
 use crate::program::form::{Form, Printer};
 use crate::program::opened::Opened;
 use crate::term::ended::{Context, Ended, Failure};
@@ -55,8 +55,9 @@ struct Args {
     #[arg(long)]
     json: bool,
 
-    #[command(flatten)]
-    threads: ThreadArgs,
+    /// Decode and answer on this many threads; all processors by default
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -98,7 +99,8 @@ fn run(mut args: Args, context: &mut Context) -> Ended {
         }
     }
     args.input.files = streams;
-    let threads = args.threads.number();
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = args.threads.unwrap_or_else(all);
     let has_streams = !args.input.files.is_empty() || files.is_empty();
     let opened = if has_streams { Some(Opened::new(&args.input)?) } else { None };
     let recording = match &opened {

@@ -66,7 +66,13 @@ impl Opened {
     }
 
     fn verdict(&self, read: &Read) -> Verdict {
-        let verdict = Verdict::new(&read.completeness, &read.sessions, &self.inputs);
+        let mut completeness = read.completeness.clone();
+        if read.is_stopped {
+            // The events that were not needed are not missing.
+            completeness.lanes.clear();
+            completeness.unaccounted.clear();
+        }
+        let verdict = Verdict::new(&completeness, &read.sessions, &self.inputs);
         if read.is_of_headers { verdict.of_headers() } else { verdict }
     }
 }

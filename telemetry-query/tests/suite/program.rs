@@ -1,5 +1,7 @@
 //! The program: its forms of output, its messages, and Parquet files.
 
+use telemetry_testing::made::{Plan, make, registry};
+
 use crate::run::Folder;
 use crate::streams::{blocks, events_blocks, gc, two_registries};
 
@@ -92,6 +94,16 @@ fn damage_is_told_and_makes_the_code_1() {
     assert!(run.stderr.contains("session: complete: 23 events; headers of 14 blocks"), "{}", run.stderr);
     let quiet = folder.query("SELECT count(*) FROM PoolInit", "--quiet gc.tel");
     assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_limit_ends_the_reads_and_makes_nothing_missing() {
+    let plan = Plan { events: 600_000, threads: 2, block_size: 60_000, ..Plan::default() };
+    let folder = Folder::new().with("long.tel", make(&registry(), &plan).stream);
+    let run = folder.query("SELECT 'row' AS row FROM Made LIMIT 3", "--threads 1 --strict long.tel");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "row\nrow\nrow\nrow\n"), "{}", run.stderr);
+    let rows = run.stderr.strip_prefix("read in part: the query needed no more than ").unwrap_or(&run.stderr);
+    assert!(rows.ends_with(" rows\n") && rows.lines().count() == 1, "{}", run.stderr);
 }
 
 #[test]
