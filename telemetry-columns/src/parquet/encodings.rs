@@ -31,10 +31,15 @@ pub(super) fn choose(table: &Table, first: &[Batch], metadata: Vec<KeyValue>) ->
             ColumnType::List(items) => items,
             ty => ty,
         };
+        let path = schema::path(column);
+        if matches!(items, ColumnType::F32 | ColumnType::F64) {
+            // Where a dictionary has -0 but not 0, Spark finds no row with `x = 0`.
+            properties = properties.set_column_dictionary_enabled(path, false);
+            continue;
+        }
         if !is_integer(items) {
             continue;
         }
-        let path = schema::path(column);
         let repeats = match column.source {
             Source::Common(Common::Session | Common::Thread) => true,
             Source::Common(_) => false,

@@ -238,6 +238,8 @@ fn statistics_of_floats() {
                 false => (x as f32).to_le_bytes().to_vec(),
             };
             assert_eq!(metadata.file_metadata().column_order(column), ColumnOrder::IEEE_754_TOTAL_ORDER);
+            // In Spark, a dictionary with -0 alone would hide it from `x = 0`.
+            assert_eq!(metadata.row_group(0).column(column).dictionary_page_offset(), None);
             let found = metadata.row_group(0).column(column).statistics().unwrap();
             let ends = (found.min_bytes_opt().unwrap().to_vec(), found.max_bytes_opt().unwrap().to_vec());
             assert_eq!(ends, (bits(least), bits(greatest)), "{name}");
