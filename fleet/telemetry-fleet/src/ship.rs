@@ -4,23 +4,34 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use telemetry_decode::blocks::{Blocks, Piece};
 
+use tokio::task::JoinSet;
+
+use crate::destination::Destination;
+use crate::failpoint::failpoint;
+use crate::log;
 use crate::segment::{Cutter, Host, Segment, SegmentName};
 use crate::spool::Spool;
-use crate::store::{Put, Store, StoreError};
+use crate::store::{Put, StoreError};
+use crate::wire::WINDOW;
 
 /// Ships streams: cuts them into segments, and keeps each in the spool until the store has it.
-#[derive(Debug)]
 pub struct Shipper {
     host: Host,
     spool: Spool,
-    store: Store,
+    to: Destination,
     max_len: u64,
     sum: Sum,
+    /// Segments on the way, and their bytes.
+    sending: JoinSet<Sent>,
+    on_the_way: u64,
 }
+
+/// A segment that was sent, with its length.
+type Sent = (SegmentName, PathBuf, u64, Result<Put, StoreError>);
 
 /// What has been shipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,9 +84,9 @@ impl From<StoreError> for ShipError {
 }
 
 impl Shipper {
-    /// Ships to `store` in segments of about `max_len` bytes.
-    pub fn new(host: Host, spool: Spool, store: Store, max_len: u64) -> Shipper {
-        Shipper { host, spool, store, max_len, sum: Sum::default() }
+    /// Ships to `to` in segments of about `max_len` bytes.
+    pub fn new(host: Host, spool: Spool, to: Destination, max_len: u64) -> Shipper {
+        Shipper { host, spool, to, max_len, sum: Sum::default(), sending: JoinSet::new(), on_the_way: 0 }
     }
 
     /// Returns what has been shipped so far.
@@ -90,9 +101,9 @@ impl Shipper {
     pub async fn rest(&mut self) -> Result<(), ShipError> {
         let ready = self.spool.ready().map_err(|error| ShipError::Io("the spool".to_owned(), error))?;
         for (name, path) in ready {
-            self.put(&name, &path).await?;
+            self.put(name, path).await?;
         }
-        Ok(())
+        self.finish().await
     }
 
     /// Ships a stream to its end. Damaged bytes are left out, and told to `damage`.
@@ -125,7 +136,8 @@ impl Shipper {
             return Err(ShipError::NotAStream(what()));
         }
         let last = cutter.finish().map_err(|error| ShipError::Io("the spool".to_owned(), error))?;
-        self.add(last).await
+        self.add(last).await?;
+        self.finish().await
     }
 
     async fn add(&mut self, segments: Vec<Segment>) -> Result<(), ShipError> {
@@ -133,23 +145,59 @@ impl Shipper {
             let path =
                 self.spool.add(&segment).map_err(|error| ShipError::Io("the spool".to_owned(), error))?;
             self.sum.events += segment.events;
-            self.put(&segment.name, &path).await?;
+            failpoint("ship-spooled");
+            self.put(segment.name, path).await?;
         }
         Ok(())
     }
 
-    async fn put(&mut self, name: &SegmentName, path: &Path) -> Result<(), ShipError> {
+    /// Sends a segment. Waits until no more than a window is on the way.
+    async fn put(&mut self, name: SegmentName, path: PathBuf) -> Result<(), ShipError> {
+        let len = path.metadata().map_err(|error| ShipError::Io(path.display().to_string(), error))?.len();
+        while self.on_the_way > 0 && self.on_the_way + len > WINDOW {
+            self.one().await?;
+        }
+        let to = self.to.clone();
+        self.on_the_way += len;
+        self.sending.spawn(async move {
+            let put = to.put(&name, &path).await;
+            (name, path, len, put)
+        });
+        Ok(())
+    }
+
+    /// Waits until everything is sent.
+    async fn finish(&mut self) -> Result<(), ShipError> {
+        while !self.sending.is_empty() {
+            self.one().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until one segment is sent.
+    async fn one(&mut self) -> Result<(), ShipError> {
+        let Some(Ok((name, path, len, put))) = self.sending.join_next().await else { return Ok(()) };
         let wrong = |error| ShipError::Io(path.display().to_string(), error);
-        self.sum.bytes += path.metadata().map_err(wrong)?.len();
-        match self.store.put(name, path).await? {
+        self.on_the_way -= len;
+        self.sum.bytes += len;
+        match put? {
             Put::Stored => self.sum.stored += 1,
             Put::WasThere => self.sum.were_there += 1,
-            Put::Differs => {
+            put @ (Put::Differs | Put::Refused(_)) => {
                 self.sum.refused += 1;
-                self.spool.refuse(name, path).map_err(wrong)?;
+                let kept = self.spool.refuse(&name, &path).map_err(wrong)?;
+                let why = match put {
+                    Put::Refused(why) => why,
+                    _ => "the store has another segment under this name".to_owned(),
+                };
+                log::line(format_args!(
+                    "error: segment {name} is refused: {why}; it is kept as {}",
+                    kept.display()
+                ));
                 return Ok(());
             }
         }
-        self.spool.remove(path).map_err(wrong)
+        failpoint("ship-before-remove");
+        self.spool.remove(&path).map_err(wrong)
     }
 }

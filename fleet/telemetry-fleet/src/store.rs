@@ -1,7 +1,9 @@
 //! The store that segments are shipped to.
 
 use std::fmt;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
@@ -18,10 +20,12 @@ pub struct Store {
     /// What the names of objects begin with.
     prefix: Key,
     url: Url,
+    /// The directory that it is.
+    dir: Option<PathBuf>,
 }
 
 /// What the store did with a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Put {
     /// It has the segment now.
     Stored,
@@ -29,6 +33,8 @@ pub enum Put {
     WasThere,
     /// It holds other bytes under this name.
     Differs,
+    /// It is no segment that the collector takes: why.
+    Refused(String),
 }
 
 /// Why a store cannot be used.
@@ -42,6 +48,12 @@ impl fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+impl StoreError {
+    pub(crate) fn new(text: String) -> StoreError {
+        StoreError(text)
+    }
+}
 
 /// How often a write is tried that the store refuses although it has no such object.
 const TRIES: u32 = 5;
@@ -66,7 +78,12 @@ impl Store {
                 let wrong = |error: &dyn fmt::Display| StoreError(format!("{}: {error}", dir.display()));
                 std::fs::create_dir_all(&dir).map_err(|error| wrong(&error))?;
                 let store = LocalFileSystem::new_with_prefix(&dir).map_err(|error| wrong(&error))?;
-                Ok(Store { store: Box::new(store.with_fsync(true)), prefix: Key::default(), url })
+                Ok(Store {
+                    store: Box::new(store.with_fsync(true)),
+                    prefix: Key::default(),
+                    url,
+                    dir: Some(dir),
+                })
             }
             "s3" => {
                 // Another part of the process may have installed one.
@@ -74,7 +91,7 @@ impl Store {
                 let builder = AmazonS3Builder::from_env().with_url(address);
                 let store = builder.build().map_err(|error| invalid(&error))?;
                 let prefix = Key::from_url_path(url.path()).map_err(|error| invalid(&error))?;
-                Ok(Store { store: Box::new(store), prefix, url })
+                Ok(Store { store: Box::new(store), prefix, url, dir: None })
             }
             other => Err(invalid(&format!("the scheme `{other}` is unknown"))),
         }
@@ -130,6 +147,24 @@ impl Store {
         Err(StoreError(format!("{}: `{name}` is refused, but there is no such object", self.url)))
     }
 
+    /// Returns the directory that is the store, if it is one.
+    pub fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// Gives a directory a segment in a file of the same file system, unless there is one of its
+    /// name. The file is on disk, and stays. No byte is copied.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub async fn take(&self, name: &SegmentName, file: &Path) -> Result<Put, StoreError> {
+        let Some(dir) = &self.dir else { return self.put(name, file).await };
+        let (to, file, root) = (dir.join(name.to_string()), file.to_owned(), dir.clone());
+        let linked = tokio::task::spawn_blocking(move || link(&root, &to, &file)).await;
+        let linked = linked.unwrap_or_else(|error| Err(io::Error::other(error)));
+        linked.map_err(|error| StoreError(format!("{}: cannot write to it: {error}", self.url)))
+    }
+
     /// Says whether there is an object, and whether it has these bytes.
     async fn has(&self, key: &Key, bytes: &PutPayload) -> Result<Option<bool>, Error> {
         match self.store.head(key).await {
@@ -147,6 +182,42 @@ impl Store {
 
     fn wrong(&self, what: &str, error: &Error) -> StoreError {
         StoreError(format!("{}: {what}: {error}", self.url))
+    }
+}
+
+/// Gives a file a second name, for good, in a folder below `root`.
+fn link(root: &Path, to: &Path, file: &Path) -> io::Result<Put> {
+    let folder = to.parent().unwrap_or(root);
+    std::fs::create_dir_all(folder)?;
+    let put = match std::fs::hard_link(file, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let is_same = have_same_bytes(file, to)?;
+            if is_same { Put::WasThere } else { Put::Differs }
+        }
+        linked => linked.map(|()| Put::Stored)?,
+    };
+    // The names must survive a crash of the machine, too: that of the file, and those of new folders.
+    for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(put)
+}
+
+fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+    let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut here, mut there) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let read = one.read(&mut here)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        other.read_exact(&mut there[..read])?;
+        if here[..read] != there[..read] {
+            return Ok(false);
+        }
     }
 }
 

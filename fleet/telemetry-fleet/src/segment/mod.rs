@@ -5,10 +5,12 @@
 mod carry;
 mod context;
 mod cutter;
+mod inspect;
 mod interval;
 mod name;
 mod session;
 
 pub use cutter::{Cutter, Segment};
+pub use inspect::Inspector;
 pub use interval::{Interval, checksum};
 pub use name::{Host, SegmentName};

@@ -1,6 +1,10 @@
 //! Tests of the crate and of its command.
 
+mod authority;
+mod collect;
+mod hostile;
 mod rows;
 mod s3;
 mod segments;
 mod ship;
+mod versions;

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
+use crate::collect::{Collector, Fleet};
 use crate::ship::Host;
 
 /// The environment of a client of `endpoint`.
@@ -102,6 +103,23 @@ fn a_bucket_has_every_event_once() {
         }
         host.check(&objects.into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_collector_stores_in_a_bucket() {
+    let Some(mut moto) = moto() else { return };
+    let fleet = Fleet::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
+    credentials(command.arg("collect").args(fleet.arguments()), &moto.endpoint);
+    command.arg("--store=s3://fleet/prod").arg("--spool").arg(fleet.host.path("collector"));
+    let collector = Collector::of(&mut command);
+    for _ in 0..2 {
+        let run = fleet.ship(collector.port);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+        let objects = moto.objects();
+        fleet.host.check(&objects.into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>());
+    }
+    assert_eq!(collector.log(), [] as [&str; 0]);
 }
 
 #[test]

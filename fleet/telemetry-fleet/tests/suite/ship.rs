@@ -14,8 +14,8 @@ use crate::rows::rows;
 
 /// A host with streams, a spool and a store.
 pub(crate) struct Host {
-    dir: TempDir,
-    files: Vec<PathBuf>,
+    pub(crate) dir: TempDir,
+    pub(crate) files: Vec<PathBuf>,
     stream: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ impl Host {
 
     /// The segments in the directory that is the store. A run that is killed may leave a probe, or
     /// a file that is not whole under another name.
-    fn objects(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn objects(&self) -> Vec<Vec<u8>> {
         let (files, store) = (files_in(&self.path("store")), self.path("store"));
         let is_segment = |path: &&PathBuf| {
             let name = path.strip_prefix(&store).unwrap().to_str().unwrap();
@@ -87,13 +87,13 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
-fn said(output: &Output) -> Said {
+pub(crate) fn said(output: &Output) -> Said {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Said { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }
 
 /// All files below a directory, by name.
-fn files_in(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_in(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -198,7 +198,11 @@ fn a_segment_with_another_content_is_kept() {
         std::fs::write(&object, &other).unwrap();
         let run = host.ship(&host.store());
         assert_eq!(run.code, Some(1));
-        assert!(run.stderr.starts_with("error: the store has other segments under the same names; help: "));
+        assert!(run.stderr.starts_with("error: segment segments/day=2023-11-14/host=h7/"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(" is refused: the store has another segment under this name; it is kept as ")
+        );
+        assert!(run.stderr.contains("\nerror: refused 1 segment; help: they are kept in "), "{}", run.stderr);
         assert!(run.stdout.ends_with("; 1 refused\n"), "{}", run.stdout);
         assert_eq!(std::fs::read(&object).unwrap(), other, "never overwritten");
         let kept = files_in(&host.path("spool/refused"));

@@ -1,0 +1,182 @@
+//! `telemetry-fleet collect`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use telemetry_fleet::access::{ServerAccess, ServerFiles};
+use telemetry_fleet::collect::{Collector, Limits, allow_many_files};
+use telemetry_fleet::store::Store;
+use telemetry_fleet::wire::Version;
+use telemetry_fleet::{log, metrics};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::cli::signals::{Asked, signals};
+
+const EXAMPLES: &str = "\
+A host is accepted with a certificate that one of --client-ca has signed and that has the host's name as a DNS name,
+or with a token of --tokens. All files are read again when they change. SIGTERM answers what has come, then ends;
+SIGHUP reads the file of --config again. See docs/fleet.md.
+
+Examples:
+  telemetry-fleet collect --listen 0.0.0.0:7400 --store s3://telemetry/prod --spool /var/spool/telemetry-collect \\
+    --cert collector.pem --key collector.key --client-ca hosts.pem
+  telemetry-fleet collect --listen 127.0.0.1:7400 --store file:///srv/telemetry --cert c.pem --key c.key \\
+    --tokens tokens.toml";
+
+/// Receive segments of hosts over TLS, and store them
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
+pub(crate) struct Collect {
+    /// Address to listen on; port 0 is any free one
+    #[arg(long, value_name = "ADDR")]
+    listen: SocketAddr,
+
+    /// Store: file:///DIR or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "URL")]
+    store: String,
+
+    /// Directory for segments on their way to a store that is no directory
+    #[arg(long, value_name = "DIR")]
+    spool: Option<PathBuf>,
+
+    /// Loopback address that serves metrics for Prometheus, at /metrics
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<SocketAddr>,
+
+    /// File with these options, as keys in TOML; those of the command line win
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Certificate of this collector and those of its authorities, in PEM form
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
+    cert: PathBuf,
+
+    /// Private key of the certificate
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
+    key: PathBuf,
+
+    /// Certificates of authorities whose hosts are accepted
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
+    client_ca: Option<PathBuf>,
+
+    /// Lists of revoked certificates, in PEM form
+    #[arg(long, value_name = "FILE", requires = "client_ca", help_heading = "Access")]
+    revoked: Option<PathBuf>,
+
+    /// Tokens that are accepted: see `telemetry-fleet token`
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
+    tokens: Option<PathBuf>,
+
+    /// Connections of hosts at a time
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Limits")]
+    max_connections: usize,
+
+    /// Bytes of a segment, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1024),
+        help_heading = "Limits")]
+    max_segment: u64,
+
+    /// Bytes of a segment when it is decompressed, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u64).range(1..=1 << 20),
+        help_heading = "Limits")]
+    max_unpacked: u64,
+
+    /// Seconds in which a connection must say who it is
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600),
+        help_heading = "Limits")]
+    hello_timeout: u64,
+
+    /// Seconds for which a host may be silent
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400),
+        help_heading = "Limits")]
+    silence_timeout: u64,
+
+    /// Newest version of the protocol to speak, to go back after an upgrade
+    #[arg(long, value_name = "VERSION", default_value_t = Version::NEWEST, help_heading = "Limits")]
+    protocol: Version,
+}
+
+/// Collects until a signal asks to stop. `read` gives the options, again at each reload.
+pub(crate) fn run(read: impl Fn() -> Result<Collect, String>) -> Result<ExitCode, String> {
+    allow_many_files().map_err(|error| format!("cannot allow more open files: {error}"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot wait for the network: {error}"))?;
+    let ended = runtime.block_on(async {
+        let mut asked = signals()?;
+        let mut options = read()?;
+        loop {
+            let (stop, stopping) = watch::channel(false);
+            let running = tokio::spawn(options.start().await?(stopping));
+            let why = loop {
+                match asked.recv().await {
+                    Some(Asked::Reload) => match read() {
+                        Ok(new) => {
+                            options = new;
+                            break Asked::Reload;
+                        }
+                        Err(error) => log::line(format_args!("not reloaded: {error}")),
+                    },
+                    Some(Asked::Stop) | None => break Asked::Stop,
+                }
+            };
+            log::line(if why == Asked::Stop { "stopping" } else { "reloading" });
+            let _ = stop.send(true);
+            let _ = running.await;
+            if why == Asked::Stop {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    });
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    ended
+}
+
+impl Collect {
+    /// Opens everything. Returns what serves until its argument is true.
+    async fn start(&self) -> Result<impl FnOnce(watch::Receiver<bool>) -> Serving, String> {
+        let access = ServerAccess::new(ServerFiles {
+            certificate: self.cert.clone(),
+            key: self.key.clone(),
+            client_ca: self.client_ca.clone(),
+            revoked: self.revoked.clone(),
+            tokens: self.tokens.clone(),
+        })?;
+        let store = Store::open(&self.store).map_err(|error| error.to_string())?;
+        store.probe().await.map_err(|error| error.to_string())?;
+        let limits = Limits {
+            connections: self.max_connections,
+            segment: self.max_segment << 20,
+            unpacked: self.max_unpacked << 20,
+            hello: Duration::from_secs(self.hello_timeout),
+            silence: Duration::from_secs(self.silence_timeout),
+        };
+        let collector = Collector::new(store, access, limits, self.spool.clone(), self.protocol)?;
+        let collector = Arc::new(collector);
+        let listener = TcpListener::bind(self.listen).await;
+        let listener = listener.map_err(|error| format!("{}: {error}", self.listen))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let page = match self.metrics {
+            Some(address) => {
+                let figures = collector.figures();
+                let serving = metrics::serve(address, move || figures.page()).await;
+                let (bound, page) = serving.map_err(|error| format!("{address}: {error}"))?;
+                log::line(format_args!("metrics at http://{bound}/metrics"));
+                Some(page)
+            }
+            None => None,
+        };
+        log::line(format_args!("collecting at tls://{address}"));
+        Ok(move |stop| -> Serving {
+            Box::pin(async move {
+                collector.run(listener, stop).await;
+                drop(page);
+            })
+        })
+    }
+}
+
+type Serving = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -1,0 +1,13 @@
+//! The collector: receives segments of hosts over TLS, and stores them.
+//!
+//! May use everything but what ships. Memory is bounded: [`connection`] reads no further than the
+//! store has taken, and [`places`] bounds the number of connections.
+
+mod connection;
+mod figures;
+mod incoming;
+mod places;
+mod server;
+
+pub use figures::Figures;
+pub use server::{Collector, Limits, allow_many_files};

@@ -1,0 +1,136 @@
+//! Checks the bytes of a segment as they come, without holding them.
+
+use telemetry_format::{HEADER_LEN, Header, MAX_PAYLOAD};
+
+use crate::segment::name::SegmentName;
+
+/// Checks that bytes are whole blocks of one session, and that they do not grow without bound when
+/// they are decompressed.
+#[derive(Debug)]
+pub struct Inspector {
+    session: u64,
+    start_ns: u64,
+    has_start: bool,
+    /// The header of the block, as far as it has come.
+    head: Vec<u8>,
+    block: Option<Block>,
+    /// Bytes of whole blocks.
+    at: u64,
+    unpacked: u64,
+    max_unpacked: u64,
+    /// Events of all blocks, also of those that the segment before has.
+    events: u64,
+}
+
+/// The rest of a block.
+#[derive(Debug)]
+struct Block {
+    header: Header,
+    /// Further bytes of its header, then its payload.
+    extra: usize,
+    payload: usize,
+    crc: u32,
+}
+
+impl Inspector {
+    /// Checks a segment with this name, whose payloads have at most `max_unpacked` bytes when they
+    /// are decompressed.
+    pub fn new(name: &SegmentName, max_unpacked: u64) -> Inspector {
+        Inspector {
+            session: name.session,
+            start_ns: name.start_ns,
+            has_start: false,
+            head: Vec::with_capacity(HEADER_LEN),
+            block: None,
+            at: 0,
+            unpacked: 0,
+            max_unpacked,
+            events: 0,
+        }
+    }
+
+    /// Returns the number of events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Checks further bytes.
+    ///
+    /// # Errors
+    /// What is wrong, and in which block.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        while !bytes.is_empty() || self.is_whole() {
+            let Some(block) = &mut self.block else {
+                let (head, rest) = bytes.split_at(bytes.len().min(HEADER_LEN - self.head.len()));
+                self.head.extend_from_slice(head);
+                bytes = rest;
+                if self.head.len() == HEADER_LEN {
+                    self.begin()?;
+                }
+                continue;
+            };
+            let (extra, rest) = bytes.split_at(bytes.len().min(block.extra));
+            let (payload, rest) = rest.split_at(rest.len().min(block.payload));
+            block.extra -= extra.len();
+            block.payload -= payload.len();
+            block.crc = crc32c::crc32c_append(block.crc, payload);
+            bytes = rest;
+            if block.extra + block.payload == 0 {
+                let Block { header, crc, .. } = self.block.take().expect("it is there");
+                if crc != header.payload_crc {
+                    return Err(self.wrong(format!(
+                        "its payload has the checksum {crc:08x}, expected {:08x}",
+                        header.payload_crc
+                    )));
+                }
+                self.at += header.block_len();
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the last block is whole.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn finish(self) -> Result<(), String> {
+        if self.block.is_some() || !self.head.is_empty() {
+            return Err(self.wrong("it is cut".to_owned()));
+        }
+        if !self.has_start {
+            return Err("no block begins at the time in its name".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Says whether the block needs no further bytes.
+    fn is_whole(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| block.extra + block.payload == 0)
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        let header =
+            Header::decode(&self.head, crc32c::crc32c).map_err(|error| self.wrong(error.to_string()))?;
+        self.head.clear();
+        if header.session != self.session {
+            return Err(self.wrong(format!(
+                "it is of the session {:016x}, expected {:016x}",
+                header.session, self.session
+            )));
+        }
+        self.unpacked += u64::from(header.unpacked_len);
+        if header.unpacked_len > MAX_PAYLOAD || self.unpacked > self.max_unpacked {
+            let most = self.max_unpacked;
+            return Err(self.wrong(format!("it grows beyond {most} bytes when it is decompressed")));
+        }
+        self.has_start |= header.base_wall == self.start_ns;
+        self.events += u64::from(header.events);
+        let extra = usize::from(header.header_len) - HEADER_LEN;
+        self.block = Some(Block { extra, payload: header.payload_len as usize, crc: 0, header });
+        Ok(())
+    }
+
+    fn wrong(&self, why: String) -> String {
+        format!("block at offset {}: {why}", self.at)
+    }
+}

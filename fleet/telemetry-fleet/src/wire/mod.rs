@@ -1,0 +1,14 @@
+//! What passes between `ship` and `collect`, as `docs/design/fleet.md` in the repository says.
+//!
+//! Knows no TLS and no segments: only frames.
+
+mod frame;
+mod message;
+mod version;
+
+pub use frame::{DATA_LEN, Kind, MAX_CONTROL, data, header, read_header};
+pub use message::{Bye, Done, Hello, Message, Outcome, Segment, Status, Welcome};
+pub use version::Version;
+
+/// Unacknowledged bytes of segments that a shipper may send.
+pub const WINDOW: u64 = 16 << 20;

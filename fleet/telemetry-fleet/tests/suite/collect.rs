@@ -1,0 +1,362 @@
+//! `telemetry-fleet collect` and `ship` as processes, over TLS.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use crate::authority::{Authority, Validity};
+use crate::ship::{Host, Said, said};
+
+/// A collector that runs, killed when dropped.
+pub(crate) struct Collector {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
+    log: Arc<Mutex<Vec<String>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Collector {
+    /// Starts a collector with these arguments.
+    pub(crate) fn start(arguments: &[String]) -> Collector {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
+        Collector::of(command.arg("collect").args(arguments))
+    }
+
+    pub(crate) fn of(command: &mut Command) -> Collector {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let (mut lines, mut line) = (Vec::new(), String::new());
+        let port = loop {
+            line.clear();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it has ended: {lines:?}");
+            if let Some(address) = line.trim().strip_prefix("collecting at tls://") {
+                break address.rsplit_once(':').unwrap().1.parse().unwrap();
+            }
+            lines.push(line.trim_end().to_owned());
+        };
+        let log = Arc::new(Mutex::new(lines));
+        let reader = Some(gather(stderr, log.clone()));
+        Collector { child, port, log, reader }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Kills it, and returns all lines of its log.
+    pub(crate) fn log(mut self) -> Vec<String> {
+        self.kill();
+        let _ = self.reader.take().unwrap().join();
+        std::mem::take(&mut *self.log.lock().unwrap())
+    }
+
+    /// Waits for a line that contains a text.
+    pub(crate) fn wait_for(&self, text: &str) -> String {
+        loop {
+            let found = self.log.lock().unwrap().iter().find(|line| line.contains(text)).cloned();
+            if let Some(line) = found {
+                return line;
+            }
+            assert!(!self.reader.as_ref().unwrap().is_finished(), "no `{text}` in {:?}", self.log);
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn gather(stderr: BufReader<ChildStderr>, to: Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in stderr.lines().map_while(Result::ok) {
+            to.lock().unwrap().push(line);
+        }
+    })
+}
+
+/// A host, an authority, and the files of a collector.
+pub(crate) struct Fleet {
+    pub(crate) host: Host,
+    pub(crate) authority: Authority,
+    server: (PathBuf, PathBuf),
+    /// Those of the host `h7`.
+    pub(crate) client: (PathBuf, PathBuf),
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+impl Fleet {
+    pub(crate) fn new() -> Fleet {
+        let host = Host::new();
+        let authority = Authority::new(host.dir.path(), "authority");
+        let server = authority.sign("127.0.0.1", 1, Validity::Good);
+        let client = authority.sign("h7", 7, Validity::Good);
+        authority.revoke(&[]);
+        Fleet { host, authority, server, client }
+    }
+
+    /// The arguments of a collector that accepts certificates and tokens.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let tokens = self.host.path("tokens.toml");
+        if !tokens.exists() {
+            std::fs::write(&tokens, "").unwrap();
+        }
+        let (cert, key) = &self.server;
+        let mut arguments = vec!["--listen=127.0.0.1:0".to_owned(), format!("--store={}", self.host.store())];
+        for (option, path) in [
+            ("cert", cert),
+            ("key", key),
+            ("client-ca", &self.authority.file),
+            ("revoked", &self.host.path("revoked.pem")),
+            ("tokens", &tokens),
+        ] {
+            arguments.push(format!("--{option}={}", text(path)));
+        }
+        arguments
+    }
+
+    pub(crate) fn collector(&self) -> Collector {
+        Collector::start(&self.arguments())
+    }
+
+    /// The shipper, without what it shows the collector.
+    pub(crate) fn shipper(&self, spool: &str, port: u16) -> Command {
+        let mut command = self.host.command(spool, &format!("tls://127.0.0.1:{port}"));
+        command.arg("--ca").arg(&self.authority.file);
+        command
+    }
+
+    /// Ships with the certificate of the host.
+    pub(crate) fn ship(&self, port: u16) -> Said {
+        said(&with(self.shipper("spool", port), &self.client).output().unwrap())
+    }
+
+    pub(crate) fn token(&self, host: &str, days: &str) -> PathBuf {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
+        command.args(["token", host, "--days", days, "--tokens"]).arg(self.host.path("tokens.toml"));
+        let file = self.host.path(&format!("{host}-{days}.token"));
+        std::fs::write(&file, said(&command.output().unwrap()).stdout).unwrap();
+        file
+    }
+
+    /// Ships, and checks that all is stored.
+    pub(crate) fn check(&self, collector: &Collector) {
+        let run = self.ship(collector.port);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+        self.host.check(&self.host.objects());
+    }
+}
+
+pub(crate) fn with(mut command: Command, (cert, key): &(PathBuf, PathBuf)) -> Command {
+    command.arg("--cert").arg(cert).arg("--key").arg(key);
+    command
+}
+
+#[test]
+fn every_event_is_stored_once() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    fleet.check(&collector);
+    let again = fleet.ship(collector.port);
+    assert!(again.stdout.starts_with("shipped 0 segments; "), "{}", again.stdout);
+    // With a token, and two at once.
+    std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+    let token = fleet.token("h7", "1");
+    let two = ["spool", "other"].map(|spool| {
+        let mut command = fleet.shipper(spool, collector.port);
+        command.arg("--token-file").arg(&token).spawn().unwrap()
+    });
+    for child in two {
+        let run = said(&child.wait_with_output().unwrap());
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    }
+    fleet.host.check(&fleet.host.objects());
+    let log = collector.log();
+    assert_eq!(log, [] as [&str; 0]);
+}
+
+/// Checks that a shipper is refused, that both logs say why, and that others are served.
+fn check_refused(
+    fleet: &Fleet,
+    collector: Collector,
+    mut command: Command,
+    at_host: &str,
+    at_collector: &str,
+) {
+    let run = said(&command.output().unwrap());
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains(at_host), "{} does not contain `{at_host}`", run.stderr);
+    fleet.check(&collector);
+    let log = collector.log();
+    assert!(log.len() == 1 && log[0].contains(at_collector), "{log:?} does not contain `{at_collector}`");
+    std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+}
+
+#[test]
+fn wrong_certificates_are_refused() {
+    let fleet = Fleet::new();
+    let dir = fleet.host.dir.path();
+    let other = Authority::new(dir, "other-authority");
+    for (client, at_host, at_collector) in [
+        (fleet.authority.sign("h7", 70, Validity::Expired), "it has expired", "its certificate has expired"),
+        (fleet.authority.sign("h7", 71, Validity::Good), "it is revoked", "its certificate is revoked"),
+        (
+            other.sign("h7", 72, Validity::Good),
+            "of an unknown authority",
+            "its certificate is of an unknown authority",
+        ),
+        (
+            fleet.authority.sign("h8", 73, Validity::Good),
+            "the collector refuses this host: host `h7`: its certificate is that of `h8`",
+            "refused: host `h7`: its certificate is that of `h8`",
+        ),
+        (
+            fleet.authority.sign("*", 74, Validity::Good),
+            "the collector refuses this host: host `h7`: its certificate",
+            "refused: host `h7`: its certificate",
+        ),
+    ] {
+        fleet.authority.revoke(&[71]);
+        let collector = fleet.collector();
+        let command = with(fleet.shipper("spool2", collector.port), &client);
+        check_refused(&fleet, collector, command, at_host, at_collector);
+    }
+    // The shipper does not trust a collector of another authority.
+    let collector = fleet.collector();
+    let mut command = with(fleet.shipper("spool2", collector.port), &fleet.client);
+    command.arg("--ca").arg(&other.file);
+    check_refused(
+        &fleet,
+        collector,
+        command,
+        "this host does not trust the certificate of the collector",
+        "refused: ",
+    );
+}
+
+#[test]
+fn wrong_tokens_are_refused() {
+    let fleet = Fleet::new();
+    let (expired, other) = (fleet.token("h7", "0"), fleet.token("h8", "1"));
+    let unknown = fleet.host.path("unknown.token");
+    std::fs::write(&unknown, "0123\n").unwrap();
+    for (token, why) in [
+        (Some(expired), "host `h7`: its token has expired, at "),
+        (Some(other), "host `h7`: its token is that of another host, `h8`"),
+        (Some(unknown), "host `h7`: its token is unknown or revoked"),
+        (None, "host `h7`: it showed neither a certificate nor a token"),
+    ] {
+        let collector = fleet.collector();
+        let mut command = fleet.shipper("spool2", collector.port);
+        if let Some(token) = token {
+            command.arg("--token-file").arg(token);
+        }
+        check_refused(&fleet, collector, command, why, why);
+    }
+    let mut arguments = fleet.arguments();
+    arguments.retain(|argument| !argument.starts_with("--tokens"));
+    let collector = Collector::start(&arguments);
+    let command = fleet.shipper("spool2", collector.port);
+    check_refused(
+        &fleet,
+        collector,
+        command,
+        "expects a certificate of this host",
+        "it showed no certificate",
+    );
+}
+
+#[test]
+fn files_that_change_are_read_again() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    fleet.check(&collector);
+    fleet.authority.revoke(&[7]);
+    assert!(fleet.ship(collector.port).stderr.contains("it is revoked"));
+    // Half a file is not used, and is no reason to stop.
+    std::fs::write(fleet.host.path("tokens.toml"), "[[token]]\nhost =").unwrap();
+    assert!(fleet.ship(collector.port).stderr.contains("it is revoked"));
+    collector.wait_for("warning: files for TLS have changed and are not used: ");
+    std::fs::write(fleet.host.path("tokens.toml"), "").unwrap();
+    fleet.authority.revoke(&[]);
+    fleet.check(&collector);
+    // The collector gets a certificate of another authority.
+    let other = Authority::new(fleet.host.dir.path(), "other-authority");
+    let (cert, key) = other.sign("127.0.0.1", 2, Validity::Good);
+    std::fs::copy(key, &fleet.server.1).unwrap();
+    std::fs::copy(cert, &fleet.server.0).unwrap();
+    assert!(fleet.ship(collector.port).stderr.contains("this host does not trust the certificate"));
+}
+
+#[test]
+fn either_side_is_killed_at_any_moment() {
+    let fleet = Fleet::new();
+    let mut collector = fleet.collector();
+    let mut ended = 0;
+    for number in 0..16 {
+        let mut child = with(fleet.shipper("spool", collector.port), &fleet.client).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(number * 9));
+        if number % 2 == 0 {
+            child.kill().unwrap();
+        } else {
+            collector.kill();
+            collector = fleet.collector();
+        }
+        ended += u32::from(!child.wait().unwrap().success());
+        if number % 4 == 3 {
+            fleet.check(&collector);
+            std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+        }
+    }
+    assert!(ended > 0, "all ended before they were killed");
+    collector.kill();
+    // What the killed collectors left is removed by the next.
+    let last = fleet.collector();
+    assert_eq!(std::fs::read_dir(fleet.host.path("store/incoming")).unwrap().count(), 1);
+    drop(last);
+}
+
+#[test]
+fn options_come_from_a_file() {
+    let fleet = Fleet::new();
+    let config = fleet.host.path("collect.toml");
+    let lines: Vec<_> = fleet
+        .arguments()
+        .iter()
+        .map(|argument| {
+            let (key, value) = argument.trim_start_matches("--").split_once('=').unwrap();
+            format!("{key} = \"{value}\"\n")
+        })
+        .collect();
+    std::fs::write(&config, lines.concat() + "max-segment = 1\n").unwrap();
+    let arguments = ["--config".to_owned(), text(&config), "--max-segment=2".to_owned()];
+    let collector = Collector::start(&arguments);
+    fleet.check(&collector);
+    std::fs::write(&config, "listne = 1\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_telemetry-fleet"));
+    let run = said(&command.arg("collect").args(arguments).output().unwrap());
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.starts_with("error: unexpected argument '--listne' found"), "{}", run.stderr);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_stop_answers_what_has_come() {
+    let fleet = Fleet::new();
+    let mut collector = fleet.collector();
+    fleet.check(&collector);
+    let pid = collector.child.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    collector.wait_for("reloading");
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(collector.child.wait().unwrap().success());
+    assert_eq!(std::fs::read_dir(fleet.host.path("store/incoming")).unwrap().count(), 0);
+}

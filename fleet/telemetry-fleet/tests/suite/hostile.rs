@@ -1,0 +1,247 @@
+//! Peers that a collector must not trust.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use telemetry_fleet::wire::{Bye, Done, Hello, Kind, Message, Outcome, Segment, Version, header};
+use telemetry_format::{BlockType, Header};
+
+use crate::collect::{Collector, Fleet};
+
+/// A connection of the host `h7` that sends what it likes.
+pub(crate) struct Peer(StreamOwned<ClientConnection, TcpStream>);
+
+impl Peer {
+    pub(crate) fn connect(fleet: &Fleet, port: u16) -> Peer {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(&fleet.authority.file).unwrap()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_auth_cert(
+                vec![CertificateDer::from_pem_file(&fleet.client.0).unwrap()],
+                PrivateKeyDer::from_pem_file(&fleet.client.1).unwrap(),
+            )
+            .unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        Peer(StreamOwned::new(connection, TcpStream::connect(("127.0.0.1", port)).unwrap()))
+    }
+
+    pub(crate) fn greet(fleet: &Fleet, port: u16) -> Peer {
+        let mut peer = Peer::connect(fleet, port);
+        let versions = (Version::OLDEST, Version::NEWEST);
+        peer.send(&Message::Hello(Hello { versions, host: "h7".to_owned(), token: String::new() }).frame());
+        assert!(matches!(peer.answer(), Some(Message::Welcome(_))));
+        peer
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        // The collector may have closed the connection.
+        let _ = self.0.write_all(bytes).and_then(|()| self.0.flush());
+    }
+
+    /// Returns the next message, or `None` at the end.
+    pub(crate) fn answer(&mut self) -> Option<Message> {
+        let mut head = [0; 8];
+        self.0.read_exact(&mut head).ok()?;
+        let mut payload = vec![0; u32::from_le_bytes(head[4..].try_into().unwrap()) as usize];
+        self.0.read_exact(&mut payload).ok()?;
+        let kinds =
+            [Kind::Hello, Kind::Welcome, Kind::Segment, Kind::Data, Kind::Done, Kind::Alive, Kind::Bye];
+        let kind = kinds.into_iter().find(|kind| *kind as u8 == head[0]).unwrap();
+        Some(Message::parse(kind, &payload).unwrap())
+    }
+
+    /// Sends a segment whole.
+    pub(crate) fn segment(&mut self, name: &str, bytes: &[u8]) {
+        let segment = Segment { number: 5, len: bytes.len() as u64, name: name.to_owned() };
+        self.send(&Message::Segment(segment).frame());
+        for part in bytes.chunks(50_000) {
+            self.send(&header(Kind::Data, part.len()));
+            self.send(part);
+        }
+    }
+}
+
+const NAME: &str = "segments/day=2023-11-14/host=h7/0000000000000001-17979cfe362a0000-00000000.tel";
+
+/// A block of the session and the time in [`NAME`].
+fn block(change: impl FnOnce(&mut Header)) -> Vec<u8> {
+    let mut header = Header::new(BlockType::Events, 1);
+    header.base_wall = 0x1797_9cfe_362a_0000;
+    change(&mut header);
+    header.encode(crc32c::crc32c).to_vec()
+}
+
+#[test]
+fn what_is_no_segment_is_refused() {
+    let fleet = Fleet::new();
+    let bomb =
+        [block(|_| {}), block(|header| (header.codec, header.unpacked_len) = (1, 0x7fff_ffff))].concat();
+    let many = std::iter::repeat_with(|| block(|header| (header.codec, header.unpacked_len) = (1, 16 << 20)));
+    let many = many.take(40).collect::<Vec<_>>().concat();
+    for (bytes, why) in [
+        (b"no stream".repeat(30), "block at offset 0: "),
+        (block(|_| {})[..100].to_vec(), "block at offset 0: it is cut"),
+        (
+            block(|header| header.session = 2),
+            "it is of the session 0000000000000002, expected 0000000000000001",
+        ),
+        (block(|header| header.base_wall = 7), "no block begins at the time in its name"),
+        (Vec::new(), "no block begins at the time in its name"),
+        (bomb, "it grows beyond 536870912 bytes when it is decompressed"),
+        (many, "it grows beyond 536870912 bytes when it is decompressed"),
+        (
+            [block(|header| header.payload_len = 4), b"1234".to_vec()].concat(),
+            "its payload has the checksum ",
+        ),
+    ] {
+        let collector = fleet.collector();
+        let mut peer = Peer::greet(&fleet, collector.port);
+        peer.segment(NAME, &bytes);
+        let answer = peer.answer();
+        let Some(Message::Done(Done { number: 5, outcome: Outcome::Refused, text })) = answer else {
+            panic!("{answer:?}, expected `{why}`")
+        };
+        assert!(text.contains(why), "{text} does not contain {why}");
+        // The connection goes on.
+        peer.segment(NAME, &block(|_| {}));
+        assert!(matches!(peer.answer(), Some(Message::Done(Done { outcome: Outcome::Stored, .. }))));
+        check_others(&fleet, collector, why);
+    }
+}
+
+/// Checks that another host is served, and that the log has one line.
+fn check_others(fleet: &Fleet, collector: Collector, why: &str) {
+    let _ = std::fs::remove_dir_all(fleet.host.path("store/segments"));
+    fleet.check(&collector);
+    std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+    for entry in std::fs::read_dir(fleet.host.path("store")).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert!(name == "incoming" || name == "probe", "{name:?}");
+    }
+    let log = collector.log();
+    assert!(log.len() == 1 && log[0].contains(why), "{log:?} does not contain {why}");
+}
+
+#[test]
+fn what_breaks_the_protocol_ends_the_connection() {
+    let fleet = Fleet::new();
+    let segment =
+        |len, name: &str| Message::Segment(Segment { number: 1, len, name: name.to_owned() }).frame();
+    let data = |len: usize| [&header(Kind::Data, len)[..], &vec![0; len]].concat();
+    for (bytes, why) in [
+        (
+            segment(1, "segments/day=2023-11-14/host=h7/../../../../etc/passwd"),
+            "is not the name of a segment",
+        ),
+        (segment(1, "/etc/passwd"), "is not the name of a segment"),
+        (segment(1, &NAME.replace("h7", "..")), "is not the name of a segment"),
+        (segment(1, &NAME.replace("h7", "h8")), "a segment of another host, `h8`"),
+        (segment(1, &NAME.replace("2023-11-14", "2023-11-15")), "is not the name of a segment"),
+        (segment(1 << 40, NAME), "a segment of 1099511627776 bytes, expected at most 67108864"),
+        (data(9), "a frame with a wrong payload"),
+        ([segment(3, NAME), data(4)].concat(), "a frame Data of 4 bytes inside a segment with 3 left"),
+        ([segment(3, NAME), Message::Alive.frame()].concat(), "a frame Alive of 0 bytes inside a segment"),
+        (header(Kind::Data, 1 << 30).to_vec(), "a frame Data of 1073741824 bytes, expected at most 65536"),
+        (header(Kind::Segment, 5000).to_vec(), "a frame Segment of 5000 bytes, expected at most 4096"),
+        (vec![99; 8], "no frame begins with the bytes [63, 63, 63, 63]"),
+        (
+            Message::Bye(Bye { is_passing: true, text: String::new() }).frame(),
+            "it sent a frame Bye between segments",
+        ),
+    ] {
+        let collector = fleet.collector();
+        let mut peer = Peer::greet(&fleet, collector.port);
+        peer.send(&bytes);
+        let answer = peer.answer();
+        let why = if why.starts_with("a frame with") { "a frame Data with a wrong payload" } else { why };
+        let Some(Message::Bye(Bye { is_passing: false, text })) = answer else {
+            panic!("{answer:?}, expected `{why}`")
+        };
+        assert!(text.contains(why), "{text} does not contain {why}");
+        assert_eq!(peer.answer(), None);
+        check_others(&fleet, collector, why);
+    }
+}
+
+#[test]
+fn plain_text_is_refused() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let mut tcp = TcpStream::connect(("127.0.0.1", collector.port)).unwrap();
+    tcp.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    collector.wait_for("refused: it does not speak TLS");
+    fleet.check(&collector);
+}
+
+/// The most memory that a process has used, in KiB.
+#[cfg(target_os = "linux")]
+fn memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn idle_and_slow_connections_do_not_hinder_others() {
+    let fleet = Fleet::new();
+    let mut arguments = fleet.arguments();
+    arguments.extend(["--hello-timeout=2".to_owned(), "--silence-timeout=3".to_owned()]);
+    let collector = Collector::start(&arguments);
+    // One is known, and sends a segment byte by byte, and then nothing.
+    let mut slow = Peer::greet(&fleet, collector.port);
+    slow.send(&Message::Segment(Segment { number: 1, len: 1 << 20, name: NAME.to_owned() }).frame());
+    for _ in 0..100 {
+        slow.send(&[&header(Kind::Data, 1)[..], &[0x89]].concat());
+    }
+    // Another one is known and silent.
+    let mut silent = Peer::greet(&fleet, collector.port);
+    let idle: Vec<_> =
+        (0..1000).map(|_| TcpStream::connect(("127.0.0.1", collector.port)).unwrap()).collect();
+    fleet.check(&collector);
+    collector.wait_for("refused: it did not say who it is, and others wait");
+    collector.wait_for("refused: it did not say who it is in time");
+    let answer = silent.answer();
+    let Some(Message::Bye(Bye { text, .. })) = answer else { panic!("{answer:?}") };
+    assert_eq!(text, "it sent nothing for 3 s");
+    assert!(memory(collector.child.id()) < (64 + 2) << 10, "{} KiB", memory(collector.child.id()));
+    fleet.check(&collector);
+    drop(idle);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_loses_nothing() {
+    use std::process::Command;
+    let fleet = Fleet::new();
+    let store = fleet.host.path("store");
+    std::fs::create_dir(&store).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(&store).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: cannot mount a small file system");
+        return;
+    }
+    struct Unmount(std::path::PathBuf);
+    impl Drop for Unmount {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+    }
+    let _unmount = Unmount(store.clone());
+    let collector = fleet.collector();
+    let run = fleet.ship(collector.port);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("the collector cannot write: No space left on device"), "{}", run.stderr);
+    collector.wait_for("the collector cannot write: No space left on device");
+    let grown = Command::new("mount").args(["-o", "remount,size=64m"]).arg(&store).status().unwrap();
+    assert!(grown.success());
+    fleet.check(&collector);
+}

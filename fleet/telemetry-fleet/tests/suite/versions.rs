@@ -1,0 +1,73 @@
+//! Versions of the protocol: old and new peers work together.
+
+use telemetry_fleet::wire::{Bye, Hello, Message, Version, Welcome};
+
+use crate::collect::{Collector, Fleet, with};
+use crate::hostile::Peer;
+use crate::ship::said;
+
+#[test]
+fn one_minor_version_apart_works() {
+    let fleet = Fleet::new();
+    for (collect, ship) in [("1.0", "1.1"), ("1.1", "1.0"), ("1.0", "1.0"), ("1.1", "1.1")] {
+        let mut arguments = fleet.arguments();
+        arguments.push(format!("--protocol={collect}"));
+        let collector = Collector::start(&arguments);
+        let mut command = with(fleet.shipper("spool", collector.port), &fleet.client);
+        let run = said(&command.arg("--protocol").arg(ship).output().unwrap());
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{collect} {ship}");
+        fleet.host.check(&fleet.host.objects());
+        std::fs::remove_dir_all(fleet.host.path("store/segments")).unwrap();
+        assert_eq!(collector.log(), [] as [&str; 0]);
+    }
+}
+
+/// The bytes of version 1.0 as its first release sent them. They must never change.
+#[test]
+fn the_bytes_of_the_first_version() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let mut peer = Peer::connect(&fleet, collector.port);
+    peer.send(b"\x01\0\0\0\x12\0\0\0telfleet\x01\0\x01\0\x02\0h7\0\0");
+    let (window, max_segment) = (16 << 20, 64 << 20);
+    let version = Version { major: 1, minor: 0 };
+    assert_eq!(peer.answer(), Some(Message::Welcome(Welcome { version, window, max_segment })));
+    let name = "segments/day=2023-11-14/host=h7/0000000000000001-17979cfe362a0000-00000000.tel";
+    let mut header = telemetry_format::Header::new(telemetry_format::BlockType::Session, 1);
+    header.base_wall = 0x1797_9cfe_362a_0000;
+    let mut bytes = b"\x03\0\0\0\x5c\0\0\0\x09\0\0\0\x90\0\0\0\0\0\0\0\x4e\0".to_vec();
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.extend_from_slice(b"\x04\0\0\0\x90\0\0\0");
+    bytes.extend_from_slice(&header.encode(crc32c::crc32c));
+    peer.send(&bytes);
+    let done = peer.answer().unwrap();
+    assert_eq!(done.frame(), b"\x05\0\0\0\x07\0\0\0\x09\0\0\0\x01\0\0");
+    // A message of version 1.1 is none here.
+    peer.send(b"\x08\0\0\0\x18\0\0\0........................");
+    assert!(matches!(peer.answer(), Some(Message::Bye(Bye { is_passing: false, .. }))));
+}
+
+#[test]
+fn other_versions_are_refused() {
+    let fleet = Fleet::new();
+    let collector = fleet.collector();
+    let newer = Version { major: 2, minor: 0 };
+    for versions in [(newer, newer), (Version { major: 0, minor: 9 }, Version { major: 0, minor: 9 })] {
+        let mut peer = Peer::connect(&fleet, collector.port);
+        peer.send(&Message::Hello(Hello { versions, host: "h7".to_owned(), token: String::new() }).frame());
+        let text = format!(
+            "it speaks the versions {} to {} of the protocol, expected one of 1.0 to 1.1",
+            versions.0, versions.1
+        );
+        assert_eq!(peer.answer(), Some(Message::Bye(Bye { is_passing: false, text: text.clone() })));
+        collector.wait_for(&text);
+    }
+    // A newer shipper that still speaks ours, with something at the end that we do not know.
+    let mut peer = Peer::connect(&fleet, collector.port);
+    let hello = Hello { versions: (Version::NEWEST, newer), host: "h7".to_owned(), token: String::new() };
+    let mut frame = Message::Hello(hello).frame();
+    frame.extend_from_slice(b"more");
+    frame[4] += 4;
+    peer.send(&frame);
+    assert!(matches!(peer.answer(), Some(Message::Welcome(welcome)) if welcome.version == Version::NEWEST));
+}
