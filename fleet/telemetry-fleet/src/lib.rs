@@ -1,7 +1,7 @@
 //! Ships telemetry streams of many hosts to an object store.
 //!
-//! A stream is cut into [segments](segment). Each lies in the [spool] until the [store] has it, directly or
-//! from a [collector](collect).
+//! A stream is cut into [segments](segment). Each lies in the [spool] until the [store] has it,
+//! directly or from a [collector](collect).
 
 pub mod access;
 pub mod collect;

@@ -196,7 +196,8 @@ fn link(root: &Path, to: &Path, file: &Path) -> io::Result<Put> {
         }
         linked => linked.map(|()| Put::Stored)?,
     };
-    // The names must survive a crash of the machine, too: that of the file, and those of new folders.
+    // The names must survive a crash of the machine, too: that of the file, and those of new
+    // folders.
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
         File::open(folder)?.sync_all()?;
     }

@@ -185,8 +185,8 @@ impl Known {
     }
 }
 
-/// Reads what a peer has sent already. Otherwise the system would reset the connection, and the peer
-/// would not get the last answer.
+/// Reads what a peer has sent already. Otherwise the system would reset the connection, and the
+/// peer would not get the last answer.
 async fn drain(read: &mut ReadHalf<TlsStream<TcpStream>>) {
     let mut rest = vec![0; 16 << 10];
     let all = async { while read.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
@@ -320,8 +320,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Takes the bytes of a segment. Returns it, or why it is refused; its other bytes are then read
-    /// and dropped.
+    /// Takes the bytes of a segment. Returns it, or why it is refused; its other bytes are then
+    /// read and dropped.
     async fn bytes(
         &mut self,
         read: &mut ReadHalf<TlsStream<TcpStream>>,

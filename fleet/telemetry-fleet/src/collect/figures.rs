@@ -50,7 +50,7 @@ impl Figures {
             [("stored", &self.stored), ("were_there", &self.were_there), ("refused", &self.refused)];
         let outcomes = outcomes
             .map(|(outcome, value)| (format!("{{outcome=\"{outcome}\"}}"), value.load(Ordering::Relaxed)));
-        page.counter("collect_segments_total", "Segments, by what became of them.", outcomes);
+        page.counter("collect_segments_total", "Segments, by their outcome.", outcomes);
         page.counter("collect_bytes_total", "Bytes of segments that are stored.", get(&self.bytes));
         page.counter("collect_events_total", "Events of segments that are stored.", get(&self.events));
         page.counter("collect_store_errors_total", "Writes that the store failed.", get(&self.store_errors));

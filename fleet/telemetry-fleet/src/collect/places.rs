@@ -45,8 +45,8 @@ impl Places {
         Arc::new(Places { max_unknown, max_hosts, taken: Mutex::default() })
     }
 
-    /// Takes a place for a new connection. If there is none, the oldest connection that has not said
-    /// who it is loses its place.
+    /// Takes a place for a new connection. If there is none, the oldest connection that has not
+    /// said who it is loses its place.
     pub(crate) fn unknown(self: &Arc<Self>) -> Unknown {
         let replaced = Arc::new(Notify::new());
         let mut taken = self.taken();

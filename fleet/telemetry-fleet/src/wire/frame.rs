@@ -22,7 +22,7 @@ pub enum Kind {
     Segment = 3,
     /// Bytes of the segment.
     Data = 4,
-    /// What became of a segment.
+    /// The outcome of a segment.
     Done = 5,
     /// Nothing, to show that the peer lives.
     Alive = 6,

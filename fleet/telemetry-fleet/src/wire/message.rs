@@ -34,7 +34,8 @@ impl fmt::Debug for Hello {
 pub struct Welcome {
     /// The version that both speak from now on.
     pub version: Version,
-    /// The most bytes of segments that may be sent and not answered. A longer segment is sent alone.
+    /// The most bytes of segments that may be sent and not answered. A longer segment is sent
+    /// alone.
     pub window: u64,
     /// The most bytes of a segment.
     pub max_segment: u64,
@@ -51,18 +52,18 @@ pub struct Segment {
     pub name: String,
 }
 
-/// What became of a segment.
+/// The outcome of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// The number of the segment.
     pub number: u32,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Why it is refused.
     pub text: String,
 }
 
-/// What became of a segment.
+/// The outcome of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
